@@ -112,6 +112,20 @@ func (e ChannelEdit) Without(names ...string) ChannelEdit {
 	return e
 }
 
+// Create returns the create of a channel with what the edit sets. Overwrites, Position and Type are left out.
+func (e ChannelEdit) Create() (in ChannelCreate) {
+	from, to := reflect.ValueOf(e), reflect.ValueOf(&in).Elem()
+	for i := range from.NumField() {
+		switch name := from.Type().Field(i).Name; name {
+		case "Overwrites", "Position", "Type":
+		default:
+			value := from.Field(i).MethodByName("Get").Call(nil)[0] // zero where the edit leaves the field alone
+			to.FieldByName(name).Set(value)
+		}
+	}
+	return in
+}
+
 // hidden names the hidden rate limit that the edit falls under.
 func (e ChannelEdit) hidden() string {
 	if e.Name.IsZero() && e.Topic.IsZero() {

@@ -66,6 +66,15 @@ type Channel struct {
 	Hidden bool `json:"-"`
 }
 
+// GetID returns the id of the channel.
+func (c *Channel) GetID() string { return c.ID }
+
+// GetName returns the name of the channel.
+func (c *Channel) GetName() string { return c.Name }
+
+// GetParentID returns the id of the channel's category; empty for none.
+func (c *Channel) GetParentID() string { return c.ParentID }
+
 // flagObfuscated marks a hidden channel: CHANNEL_OBFUSCATED.
 const flagObfuscated = 1 << 17
 
@@ -194,6 +203,15 @@ type Role struct {
 	Managed     bool             `json:"managed"` // belongs to a bot or an integration
 	Tags        RoleTags         `json:"tags"`
 }
+
+// GetID returns the id of the role.
+func (r *Role) GetID() string { return r.ID }
+
+// GetName returns the name of the role.
+func (r *Role) GetName() string { return r.Name }
+
+// GetParentID returns nothing: a role is in no category.
+func (*Role) GetParentID() string { return "" }
 
 // RoleColors are the colours of a role, from 0, which is none, to 0xFFFFFF. One with a Secondary is a
 // gradient, one with a Tertiary too is holographic; a guild needs the feature ENHANCED_ROLE_COLORS for

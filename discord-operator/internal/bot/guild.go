@@ -258,9 +258,9 @@ func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat, "")
 }
 
-// Required is why Discord lets nobody delete a channel: a community server needs it, code 50074. nil where none
+// required is why Discord lets nobody delete a channel: a community server needs it, code 50074. nil where none
 // does. The settings of a deleted DiscordServer are not reconciled, so that only a user can choose another channel.
-func (g *Guild) Required(live *discordclient.Channel) *conditions.Issue {
+func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	guild := &g.Snapshot.Guild
 	role, field := "", ""
 	switch live.ID {
@@ -282,6 +282,9 @@ func (g *Guild) Required(live *discordclient.Channel) *conditions.Issue {
 
 // LacksToDelete is why the bot may not delete a channel or category.
 func (g *Guild) LacksToDelete(live *discordclient.Channel, noun string) *conditions.Issue {
+	if required := g.required(live); required != nil {
+		return required
+	}
 	return g.LacksIn(live, discordclient.ToManage(live.Type), "which it needs in this "+noun+" to delete it", "")
 }
 

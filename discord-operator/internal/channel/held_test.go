@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -104,11 +105,11 @@ func TestARefusedFieldHoldsBackNoOther(t *testing.T) {
 				t.Errorf("fields: %s", d)
 			}
 			sent := slices.Contains(got.Fields, "permissionOverwrites")
-			if list, ok := got.Edit.Overwrites.Get(); ok != sent || sent && len(list) == 0 {
+			if list, ok := resource.EditOfChannel(got.Edit).Overwrites.Get(); ok != sent || sent && len(list) == 0 {
 				t.Errorf("the edit has the overwrites %v", list)
 			}
-			if !got.Edit.Bitrate.IsZero() || !got.Edit.Type.IsZero() || !got.Edit.ParentID.IsZero() {
-				t.Errorf("the edit has what Discord refuses: %+v", got.Edit)
+			if !resource.EditOfChannel(got.Edit).Bitrate.IsZero() || !resource.EditOfChannel(got.Edit).Type.IsZero() || !resource.EditOfChannel(got.Edit).ParentID.IsZero() {
+				t.Errorf("the edit has what Discord refuses: %+v", resource.EditOfChannel(got.Edit))
 			}
 		})
 	}

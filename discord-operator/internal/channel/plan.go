@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"github.com/bwmarrin/discordgo"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/grant"
@@ -35,7 +33,7 @@ type Plan struct {
 // NewPlan plans the channel and its webhook. It does no I/O.
 func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	p.Plan = planChannel(c, s)
-	if s.Binding.Channel != nil || p.Create != nil {
+	if s.Binding.Live != nil || p.Create != nil {
 		p.Webhook = webhook.NewPlan(c, s.Webhook)
 	}
 	return p
@@ -54,18 +52,18 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 		return p
 	}
 	if s.Binding.Absent {
-		in := create(c, s, want)
-		p.Changes = settingsOf(c, s, in)
+		in, changes := create(c, s, want)
+		p.Changes = changes
 		retains := grant.RetainRefused(s.Guild.Server, c.Namespace, c.Spec.DeletionPolicy)
-		if !p.Report(retains) && !p.Report(refusedCreate(s, in)) {
+		if !p.Report(retains) && !p.Report(refusedCreate(s, &in.ChannelCreate)) {
 			p.Create = in
 		}
 		return p
 	}
-	edit, d := differences(c, s, want)
+	edit, d := fields.Differ(desiredOf(c, s, want), s.live(), s.Binding.Stored)
 	p.Changes = d.Changes
 	p.Report(d.Issue())
-	p.Edit, p.Fields = edit, d.Fields
+	p.Edit, p.Fields = resource.ChannelEdit{ChannelEdit: edit}, d.Fields
 	leaveRefused(&p, s)
 	return p
 }
@@ -74,10 +72,12 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 // channel, and is deleted on its own only where the channel stays.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
-		return lifecycle.Plan{Delete: &lifecycle.Deletion{Webhook: c.Status.Webhook.ID, How: lifecycle.Retained}}
+		return lifecycle.Plan{Delete: &lifecycle.Deletion{
+			By: webhook.Deleter{}, ID: c.Status.Webhook.ID, How: lifecycle.Retained,
+		}}
 	}
-	p := lifecycle.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)
-	return p.WithholdDeletion(s.Guild, s.Binding.Channel, Kind.Noun)
+	return Kind.PlanDeletion(retained(c), s.Binding, known).
+		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
 // desiredOverwrites returns the overwrites that the spec asks for; nil where it has none. A new
@@ -96,33 +96,26 @@ func desiredOverwrites(
 		needed |= permissions.ManageWebhooks
 	}
 	return overwrites.Resolve(
-		overwrites.Named(c.Spec.PermissionOverwrites, s.Roles, roles), s.Binding.Channel, s.Guild.Snapshot, needed)
+		overwrites.Named(c.Spec.PermissionOverwrites, s.Roles, roles), s.live(), s.Guild.Snapshot, needed)
 }
 
-// create describes the channel with all that it is to have, so that a private one is never public.
-func create(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite) *discordclient.ChannelCreate {
-	spec, parentID := c.Spec, s.Binding.ParentID
-	in := &discordclient.ChannelCreate{
-		Name: spec.Name, Type: channelTypes(spec.Type)[0], Topic: ptr.Deref(spec.Topic, ""), ParentID: parentID,
-		NSFW: ptr.Deref(spec.NSFW, false), Slowmode: ptr.Deref(seconds(spec.Slowmode), 0), Overwrites: want,
-		DefaultAutoArchive: ptr.Deref(resource.AutoArchives.Number(spec.DefaultAutoArchive), 0),
-	}
-	createVoice(in, spec.Voice)
-	createForum(in, spec.Forum)
+// create describes the channel with all that it is to have, so that a private one is never public, and how that
+// differs from nothing.
+func create(
+	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
+) (*resource.ChannelCreate, []resource.Change) {
+	t := channelTypes(c.Spec.Type)[0]
+	s.Binding.Live = &discordclient.Channel{Type: t}
+	asked, d := fields.Differ(desiredOf(c, s, want), s.live(), nil)
+	in := &resource.ChannelCreate{ChannelCreate: asked.Create(), Asked: asked, Edit: fields.Remaining}
+	in.Name, in.Type, in.Overwrites = c.Spec.Name, t, want
 	if s.Position != nil {
-		in.Position = s.Position.First(alike(s.Guild.Snapshot, parentID, in.Type))
+		in.Position = s.Position.First(resource.Channels{}.Places(s.Guild.Snapshot, in.ParentID, t))
 	}
-	return in
-}
-
-// settingsOf are the fields of a channel that is to be created.
-func settingsOf(c *v1alpha1.DiscordChannel, s State, in *discordclient.ChannelCreate) []lifecycle.Change {
-	s.Binding.Channel, s.Binding.Stored = &discordclient.Channel{Type: in.Type}, nil
-	_, d := differences(c, s, in.Overwrites)
-	if in.Type == discordgo.ChannelTypeGuildText {
-		return d.Changes
+	if t == discordgo.ChannelTypeGuildText {
+		return in, d.Changes
 	}
-	return slices.Insert(d.Changes, 0, lifecycle.Change{Field: "type", To: in.Type})
+	return in, slices.Insert(d.Changes, 0, resource.Change{Field: "type", To: t})
 }
 
 // refusedCreate is why Discord would refuse a create.
@@ -147,54 +140,23 @@ func fullCategory(s State) *conditions.Issue {
 	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
 }
 
-// differences returns the edit that makes the channel match the spec, and how the two differ.
-func differences(
-	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
-) (edit discordclient.ChannelEdit, d lifecycle.Differences) {
-	live, spec, parentID := s.Binding.Channel, c.Spec, s.Binding.ParentID
-	d.Stored = s.Binding.Stored
-	if !discordclient.SameChannelName(live.Type, spec.Name, live.Name, "") {
-		lifecycle.Differ(&d, "name", &spec.Name, live.Name, &edit.Name)
-	}
-	if spec.Type != "" {
-		lifecycle.Differ(&d, "type", &channelTypes(spec.Type)[0], live.Type, &edit.Type)
-	}
-	lifecycle.Differ(&d, "topic", spec.Topic, live.Topic, &edit.Topic)
-	lifecycle.Differ(&d, "nsfw", spec.NSFW, live.NSFW, &edit.NSFW)
-	lifecycle.Differ(&d, "slowmode", seconds(spec.Slowmode), live.Slowmode, &edit.Slowmode)
-	archive := resource.AutoArchives.Number(spec.DefaultAutoArchive)
-	lifecycle.Differ(&d, "defaultAutoArchive", archive, live.DefaultAutoArchive, &edit.DefaultAutoArchive)
-	lifecycle.Differ(&d, "group", &parentID, live.ParentID, &edit.ParentID)
-	differVoice(&d, spec.Voice, live, &edit)
-	differForum(&d, c, live, &edit)
-	if want != nil && !overwrites.Same(live.Overwrites, want) {
-		lifecycle.Differ(&d, "permissionOverwrites", &want, live.Overwrites, &edit.Overwrites)
-	}
-	return edit, d
-}
-
-// seconds are what Discord counts in; nil for no duration.
-func seconds(d *metav1.Duration) *int {
-	if d == nil {
-		return nil
-	}
-	return new(int(d.Seconds()))
-}
-
 // leaveRefused leaves out of an edit what Discord would refuse, and reports why: Discord refuses an edit as
 // a whole, and the overwrites that close a channel must get through.
 func leaveRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return
 	}
-	p.ReportLack(s.Guild, s.Binding.Channel, Kind.Noun)
-	if to, ok := p.Edit.Type.Get(); ok && p.Report(refusedType(s, to)) {
-		p.Leave("type")
+	Kind.ReportLack(p, func(e resource.Edit) *conditions.Issue {
+		return s.Guild.LacksForEdit(s.live(), resource.EditOfChannel(e), Kind.Noun)
+	})
+	edit := resource.EditOfChannel(p.Edit)
+	if to, ok := edit.Type.Get(); ok && p.Report(refusedType(s, to)) {
+		Kind.Leave(p, "type")
 	}
-	if to, ok := p.Edit.Bitrate.Get(); ok && p.Report(refusedBitrate(s, to)) {
-		p.Leave("bitrate")
+	if to, ok := edit.Bitrate.Get(); ok && p.Report(refusedBitrate(s, to)) {
+		Kind.Leave(p, "bitrate")
 	}
-	if to, ok := p.Edit.ParentID.Get(); ok && p.Report(cmp.Or(s.Guild.LacksInCategory(to), fullCategory(s))) {
-		p.Leave("group")
+	if to, ok := edit.ParentID.Get(); ok && p.Report(cmp.Or(s.Guild.LacksInCategory(to), fullCategory(s))) {
+		Kind.Leave(p, "group")
 	}
 }

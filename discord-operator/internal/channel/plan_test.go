@@ -18,6 +18,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -26,10 +27,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-type (
-	spec = v1alpha1.DiscordChannelSpec
-	edit = discordclient.ChannelEdit
-)
+type spec = v1alpha1.DiscordChannelSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles | discordtest.PermManageWebhooks | discordtest.PermSendMessages
 
@@ -57,7 +55,7 @@ func (s *scene) observed(live *discordclient.Channel, parentID string) State {
 	guild := &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: s.ID, Snapshot: s.snap}
 	return State{
 		Guild: guild, Webhook: webhook.State{Guild: guild, Channel: live, Complete: true},
-		Binding: lifecycle.Binding{Lookup: lifecycle.Lookup{ParentID: parentID}, Channel: live, Absent: live == nil},
+		Binding: lifecycle.Binding{Lookup: lifecycle.Lookup{ParentID: parentID}, Live: resource.OfChannel(live), Absent: live == nil},
 	}
 }
 
@@ -146,7 +144,7 @@ func TestPlanOfAnEdit(t *testing.T) {
 			if diff := cmp.Diff(c.fields, got.Fields); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(c.want, got.Edit, asJSON); diff != "" {
+			if diff := cmp.Diff(c.want, resource.EditOfChannel(got.Edit), asJSON); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -183,7 +181,7 @@ func TestPlanOfACreate(t *testing.T) {
 			if got.Issues != nil || len(got.Fields) > 0 {
 				t.Fatalf("issues %v, fields %v", got.Issues, got.Fields)
 			}
-			if diff := cmp.Diff(&c.want, got.Create); diff != "" {
+			if diff := cmp.Diff(&c.want, resource.CreateOfChannel(got.Create)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -306,12 +304,12 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 		if first.Issues != nil {
 			t.Fatal(first.Issues)
 		}
-		second := NewPlan(object(asked), s.observed(applied(live, first.Edit), parent))
+		second := NewPlan(object(asked), s.observed(applied(live, resource.EditOfChannel(first.Edit)), parent))
 		if second.Issues != nil || len(second.Fields) > 0 {
 			t.Fatalf("issues %v, still differs: %v", second.Issues, second.Fields)
 		}
 		made := NewPlan(object(asked), s.observed(nil, parent))
-		after := NewPlan(object(asked), s.observed(created(made.Create), parent))
+		after := NewPlan(object(asked), s.observed(created(resource.CreateOfChannel(made.Create)), parent))
 		if after.Issues != nil || len(after.Fields) > 0 {
 			t.Fatalf("issues %v, a new one differs: %v", after.Issues, after.Fields)
 		}

@@ -21,18 +21,20 @@ import (
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/apply"
-	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/manager/fence"
 )
 
 // Kind is what differs of a channel.
 var Kind = lifecycle.Kind{
 	Name: "DiscordChannel", Noun: "channel", ByID: index.ChannelByID,
-	Title: func(c *discordclient.Channel) string { return "#" + c.Name },
-	List:  func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
+	Title:  func(name string) string { return "#" + name },
+	Lost:   "its messages, threads and invites, and the URLs of its webhooks",
+	Fields: fields.Rows(), Calls: resource.Channels{},
+	List: func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
 	Identity: func(o client.Object) lifecycle.Identity {
 		c := o.(*v1alpha1.DiscordChannel)
 		return lifecycle.Identity{
@@ -40,7 +42,6 @@ var Kind = lifecycle.Kind{
 			Policy: c.Spec.DeletionPolicy, Matched: c.Status.Matched, Adopted: c.Status.Adopted, Observed: status.Observed(c),
 		}
 	},
-	Siblings: alike,
 }
 
 // Reconciler reconciles DiscordChannels.
@@ -153,7 +154,7 @@ func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s St
 		return results
 	}
 	var err error
-	results.Webhook, err = r.Webhooks.Apply(ctx, c, api, results.Channel.ID, plan.Webhook)
+	results.Webhook, err = r.Webhooks.Apply(ctx, c, api, results.Live.GetID(), plan.Webhook)
 	results.Changed = results.Changed || results.Webhook.Changed
 	results.Fail(err, r.Channels.Status.Clock.Now())
 	return results

@@ -22,9 +22,11 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
 )
 
 // groupRetry is when a category that is missing is looked for again: it may come back under the
@@ -45,6 +47,9 @@ type State struct {
 	Names   overwrites.Names
 	Webhook webhook.State
 }
+
+// live is the channel as it is now; nil for none.
+func (s *State) live() *discordclient.Channel { return resource.Channel(s.Binding.Live) }
 
 func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
 	guild, parentID, err := r.observeParents(ctx, c)
@@ -68,7 +73,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	if err != nil {
 		return s, err
 	}
-	s.Webhook, err = r.Webhooks.Observe(ctx, c, guild, s.Binding.Channel)
+	s.Webhook, err = r.Webhooks.Observe(ctx, c, guild, s.live())
 	return s, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/tags"
 	"jutsu.com/operators/discord-operator/internal/webhook"
@@ -41,7 +42,7 @@ func statusOf(
 		now.ChannelURL = s.Guild.URL + "/" + id
 		can = conditions.Unusable(v1alpha1.ReasonNotManageable, "The channel is hidden from the bot.")
 	}
-	if live := results.Channel; live != nil {
+	if live := resource.Channel(results.Live); live != nil {
 		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
 		now.ChannelURL = s.Guild.URL + "/" + live.ID
 		now.Matched = s.Binding.Guessed && !results.Created

@@ -45,23 +45,23 @@ func TestStatus(t *testing.T) {
 		conditions map[string]string
 	}{
 		"reconciled": {
-			asked: hook, state: observed, now: Results{Results: lifecycle.Results{Channel: live}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}}, want: full,
+			asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: live}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}}, want: full,
 			conditions: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"},
 		},
 		"the webhook is there, its Secret is not yet": {
-			asked: hook, state: observed, now: Results{Results: lifecycle.Results{Channel: live}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}}}, end: wrong,
+			asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: live}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}}}, end: wrong,
 			want:       changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook.SecretRef = nil }),
 			conditions: map[string]string{"Ready": "False/T", "Available": "True/OnDiscord", "Progressing": "False/T", "Degraded": "True/T"},
 		},
 		"the webhook cannot be read: what was known stands": {
-			was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Channel: live}}, end: errors.New("500"), want: full,
+			was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, end: errors.New("500"), want: full,
 			conditions: map[string]string{"Ready": "False/Retrying", "Available": "True/OnDiscord", "Progressing": "True/Retrying", "Degraded": "False/Retrying"},
 		},
-		"the webhook is to go, and has not gone": {was: full, state: observed, now: Results{Results: lifecycle.Results{Channel: live}}, end: waiting, want: full,
+		"the webhook is to go, and has not gone": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, end: waiting, want: full,
 			conditions: map[string]string{"Ready": "False/W", "Available": "True/OnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
-		"the webhook has gone": {was: full, state: observed, now: Results{Results: lifecycle.Results{Channel: live}}, want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
+		"the webhook has gone": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
 			conditions: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"}},
-		"it left its group": {was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Channel: &discordclient.Channel{ID: "2"}}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}},
+		"it left its group": {was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: &discordclient.Channel{ID: "2"}}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}},
 			want:       changed(func(s *v1alpha1.DiscordChannelStatus) { s.GroupID = "" }),
 			conditions: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"}},
 		"not created yet": {state: observed, end: waiting, want: v1alpha1.DiscordChannelStatus{ServerRef: full.ServerRef},

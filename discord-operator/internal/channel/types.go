@@ -10,7 +10,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // The types of channels, by their names in a spec; without one it is a text channel.
@@ -56,10 +55,18 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	return nil
 }
 
-// alike returns the channels of a parent among which one of a type has its place, in the order in which
-// Discord shows them: those in which members talk stand apart, below all others.
-func alike(snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType) []*discordclient.Channel {
-	return slices.DeleteFunc(snap.Children(parentID), func(c *discordclient.Channel) bool {
-		return discordclient.IsVoiceLike(c.Type) != discordclient.IsVoiceLike(of)
-	})
+// bitrates are the highest ones of voice channels, by the boost level of the server. Source:
+// https://docs.discord.com/developers/resources/channel#modify-channel.
+var bitrates = []int{96000, 128000, 256000, 384000}
+
+// refusedBitrate is why Discord would refuse a bitrate. That of a stage is the schema's concern.
+func refusedBitrate(s State, want int) *conditions.Issue {
+	guild := s.Guild.Snapshot.Guild
+	most := bitrates[min(max(guild.PremiumTier, 0), len(bitrates)-1)]
+	if want <= most || slices.Contains(guild.Features, "VIP_REGIONS") {
+		return nil
+	}
+	return conditions.Degraded(v1alpha1.ReasonBitrateTooHigh,
+		"The server has the boost level %d, with which Discord allows a bitrate of %d at most. "+
+			"Lower spec.voice.bitrate, or boost the server.", guild.PremiumTier, most)
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
@@ -64,12 +65,12 @@ func TestPlanOfEachTypeThenPlanAgainIsEmpty(t *testing.T) {
 			live.Region = rapid.SampledFrom([]string{"", "japan"}).Draw(t, "live region")
 		}
 		first := NewPlan(object(asked), s.observed(&live, ""))
-		if second := NewPlan(object(asked), s.observed(stored(t, live, first.Edit), "")); first.Issues != nil || len(second.Fields) > 0 {
+		if second := NewPlan(object(asked), s.observed(stored(t, live, resource.EditOfChannel(first.Edit)), "")); first.Issues != nil || len(second.Fields) > 0 {
 			t.Fatalf("issues %v, still differs: %v", first.Issues, second.Fields)
 		}
 		made := NewPlan(object(asked), s.observed(nil, ""))
 		blank := discordclient.Channel{Bitrate: 64000}
-		blank.Flags = made.Create.Flags // by the edit that follows
+		blank.Flags = resource.CreateOfChannel(made.Create).Flags // by the edit that follows
 		if after := NewPlan(object(asked), s.observed(stored(t, blank, made.Create), "")); made.Issues != nil || len(after.Fields) > 0 {
 			t.Fatalf("issues %v, a new one differs: %v", made.Issues, after.Fields)
 		}
@@ -144,7 +145,7 @@ func TestFlags(t *testing.T) {
 			if d := cmp.Diff(c.fields, got.Fields); d != "" {
 				t.Error(d)
 			}
-			if to, ok := got.Edit.Flags.Get(); ok != (c.fields != nil) || ok && to != c.want {
+			if to, ok := resource.EditOfChannel(got.Edit).Flags.Get(); ok != (c.fields != nil) || ok && to != c.want {
 				t.Errorf("flags become %d, want %d", to, c.want)
 			}
 		})
@@ -205,7 +206,8 @@ func TestSiblings(t *testing.T) {
 		discordgo.ChannelTypeGuildText: {"b"}, discordgo.ChannelTypeGuildVoice: {"a", "c"}, discordgo.ChannelTypeGuildStageVoice: {"a", "c"},
 	} {
 		var got []string
-		for _, c := range alike(s.snap, s.a, kind) {
+		for _, sibling := range (resource.Channels{}).Places(s.snap, s.a, kind) {
+			c, _ := s.snap.Channel(sibling.ID)
 			got = append(got, c.Name)
 		}
 		if d := cmp.Diff(want, got); d != "" {

@@ -10,6 +10,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -37,43 +38,45 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	}
 	if g.Spec.PermissionOverwrites != nil {
 		want, err = overwrites.Resolve(
-			overwrites.Named(g.Spec.PermissionOverwrites, s.Roles, p.Roles), s.Binding.Channel, s.Guild.Snapshot, manage)
+			overwrites.Named(g.Spec.PermissionOverwrites, s.Roles, p.Roles), s.live(), s.Guild.Snapshot, manage)
 		if err != nil {
 			p.Issues = conditions.Of(err)
 			return p
 		}
 	}
 	if s.Binding.Absent {
-		p.Changes = settingsOf(g, s, want)
+		in, changes := create(g, s, want)
+		p.Changes = changes
 		retains := grant.RetainRefused(s.Guild.Server, g.Namespace, g.Spec.DeletionPolicy)
 		if !p.Report(retains) && !p.Report(refusedCreate(s, want)) {
-			p.Create = create(g, s, want)
+			p.Create = in
 		}
 		return p
 	}
-	edit, d := differences(g, s, want)
+	edit, d := fields.Differ(desired{g.Spec.Name, want, s.live()}, s.live(), s.Binding.Stored)
 	p.Changes = d.Changes
 	p.Report(d.Issue())
-	if p.Edit, p.Fields = edit, d.Fields; len(d.Fields) > 0 {
-		p.ReportLack(s.Guild, s.Binding.Channel, Kind.Noun)
+	if p.Edit, p.Fields = (resource.ChannelEdit{ChannelEdit: edit}), d.Fields; len(d.Fields) > 0 {
+		Kind.ReportLack(&p, func(e resource.Edit) *conditions.Issue {
+			return s.Guild.LacksForEdit(s.live(), resource.EditOfChannel(e), Kind.Noun)
+		})
 	}
 	return p
 }
 
-// create describes the category with all that it is to have, so that a private one is never public.
-func create(g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite) *discordclient.ChannelCreate {
-	in := &discordclient.ChannelCreate{Name: g.Spec.Name, Type: discordgo.ChannelTypeGuildCategory, Overwrites: want}
+// create describes the category with all that it is to have, so that a private one is never public, and how that
+// differs from nothing.
+func create(
+	g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite,
+) (*resource.ChannelCreate, []resource.Change) {
+	blank := &discordclient.Channel{Type: discordgo.ChannelTypeGuildCategory}
+	asked, d := fields.Differ(desired{g.Spec.Name, want, blank}, blank, nil)
+	in := &resource.ChannelCreate{ChannelCreate: asked.Create(), Asked: asked, Edit: fields.Remaining}
+	in.Name, in.Type, in.Overwrites = g.Spec.Name, blank.Type, want
 	if s.Position != nil {
-		in.Position = s.Position.First(s.Guild.Snapshot.Categories())
+		in.Position = s.Position.First(resource.Channels{Categories: true}.Places(s.Guild.Snapshot, "", blank.Type))
 	}
-	return in
-}
-
-// settingsOf are the fields of a category that is to be created.
-func settingsOf(g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite) []lifecycle.Change {
-	s.Binding.Channel, s.Binding.Stored = &discordclient.Channel{Type: discordgo.ChannelTypeGuildCategory}, nil
-	_, d := differences(g, s, want)
-	return d.Changes
+	return in, d.Changes
 }
 
 // refusedCreate is why Discord would refuse a create.
@@ -92,21 +95,28 @@ func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 
 // PlanDeletion plans what becomes of the category of a deleted object.
 func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) lifecycle.Plan {
-	p := lifecycle.PlanDeletion(Kind.Noun, retained(g), s.Binding, known)
-	return p.WithholdDeletion(s.Guild, s.Binding.Channel, Kind.Noun)
+	return Kind.PlanDeletion(retained(g), s.Binding, known).
+		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// differences returns the edit that makes the category match the spec, and how the two differ.
-func differences(
-	g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite,
-) (edit discordclient.ChannelEdit, d lifecycle.Differences) {
-	live := s.Binding.Channel
-	d.Stored = s.Binding.Stored
-	if !discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, g.Spec.Name, live.Name, "") {
-		lifecycle.Differ(&d, "name", &g.Spec.Name, live.Name, &edit.Name)
-	}
-	if g.Spec.PermissionOverwrites != nil && !overwrites.Same(live.Overwrites, want) {
-		lifecycle.Differ(&d, "permissionOverwrites", &want, live.Overwrites, &edit.Overwrites)
-	}
-	return edit, d
+// desired is what the fields are read from.
+type desired struct {
+	name       string
+	overwrites []discordclient.Overwrite // nil for unmanaged
+	live       *discordclient.Channel
+}
+
+// fields are those of a category.
+var fields = resource.Table[desired, discordclient.Channel, discordclient.ChannelEdit]{
+	resource.Of("name", "",
+		func(d desired) *string {
+			if discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, d.name, d.live.Name, "") {
+				return nil
+			}
+			return &d.name
+		},
+		func(c *discordclient.Channel, e *discordclient.ChannelEdit) (string, *discordclient.Change[string]) {
+			return c.Name, &e.Name
+		}).Limited(),
+	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) { return d.overwrites, d.live }),
 }

@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -29,7 +30,7 @@ func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Channel) Sta
 	t.Helper()
 	return State{
 		Guild:   &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)},
-		Binding: lifecycle.Binding{Channel: live, Absent: live == nil},
+		Binding: lifecycle.Binding{Live: resource.OfChannel(live), Absent: live == nil},
 	}
 }
 
@@ -65,7 +66,7 @@ func TestPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mine := state
-			mine.Binding = lifecycle.Binding{Channel: c.live, Absent: c.live == nil}
+			mine.Binding = lifecycle.Binding{Live: resource.OfChannel(c.live), Absent: c.live == nil}
 			if c.spec.Position != nil {
 				mine.Position = &lifecycle.Position{Rank: *c.spec.Position}
 			}
@@ -76,7 +77,7 @@ func TestPlan(t *testing.T) {
 			if got.Position != mine.Position {
 				t.Errorf("position %v", got.Position)
 			}
-			if diff := cmp.Diff(c.create, got.Create); diff != "" {
+			if diff := cmp.Diff(c.create, resource.CreateOfChannel(got.Create)); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(c.fields, got.Fields); diff != "" {
@@ -153,7 +154,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 			nil, {}, everyone("ViewChannel"), everyone("SendMessages"), {{User: "77777777", Allow: []v1alpha1.Permission{"SendMessages"}}},
 		}).Draw(t, "overwrites")
 		now := state
-		now.Binding = lifecycle.Binding{Channel: &discordclient.Channel{
+		now.Binding = lifecycle.Binding{Live: &discordclient.Channel{
 			Name:       rapid.SampledFrom([]string{"a", "A", "x"}).Draw(t, "live name"),
 			Overwrites: rapid.SampledFrom([][]discordclient.Overwrite{nil, {{ID: g.ID, Deny: permissions.SendMessages}}}).Draw(t, "live overwrites"),
 		}}
@@ -161,11 +162,12 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 		if first.Issues != nil {
 			t.Fatal(first.Issues)
 		}
-		if !first.Edit.Name.IsZero() {
-			now.Binding.Channel.Name, _ = first.Edit.Name.Get()
+		edit := resource.EditOfChannel(first.Edit)
+		if !edit.Name.IsZero() {
+			now.live().Name, _ = edit.Name.Get()
 		}
-		if !first.Edit.Overwrites.IsZero() {
-			now.Binding.Channel.Overwrites, _ = first.Edit.Overwrites.Get()
+		if !edit.Overwrites.IsZero() {
+			now.live().Overwrites, _ = edit.Overwrites.Get()
 		}
 		if second := Plan(asked, now); second.Issues != nil || len(second.Fields) > 0 {
 			t.Fatalf("issues %v, still differs: %v", second.Issues, second.Fields)

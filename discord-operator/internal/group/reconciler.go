@@ -6,7 +6,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/bwmarrin/discordgo"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -22,27 +21,25 @@ import (
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
-	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/manager/fence"
 )
 
 // Kind is what differs of a category.
 var Kind = lifecycle.Kind{
 	Name: "DiscordGroup", Noun: "category", ByID: index.GroupByID,
-	Title: func(c *discordclient.Channel) string { return "the category " + strconv.Quote(c.Name) },
-	List:  func() client.ObjectList { return &v1alpha1.DiscordGroupList{} },
+	Title:  func(name string) string { return "the category " + strconv.Quote(name) },
+	Lost:   "its permission overwrites but for those of the spec, and its place",
+	Fields: fields.Rows(), Calls: resource.Channels{Categories: true},
+	List: func() client.ObjectList { return &v1alpha1.DiscordGroupList{} },
 	Identity: func(o client.Object) lifecycle.Identity {
 		g := o.(*v1alpha1.DiscordGroup)
 		return lifecycle.Identity{
 			Name: g.Spec.Name, StatusID: g.Status.GroupID, Adopt: g.Spec.Adopt, Position: g.Spec.Position,
 			Policy: g.Spec.DeletionPolicy, Matched: g.Status.Matched, Adopted: g.Status.Adopted, Observed: status.Observed(g),
 		}
-	},
-	Siblings: func(snap *guildcache.Snapshot, _ string, _ discordgo.ChannelType) []*discordclient.Channel {
-		return snap.Categories()
 	},
 }
 

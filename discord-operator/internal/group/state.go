@@ -15,7 +15,9 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
 )
 
 // State is what was observed of a group.
@@ -33,6 +35,9 @@ type State struct {
 	// Selector is why the selector of its allowedNamespaces is of no use; nil for nothing.
 	Selector *conditions.Issue
 }
+
+// live is the category as it is now; nil for none.
+func (s *State) live() *discordclient.Channel { return resource.Channel(s.Binding.Live) }
 
 func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
 	name := g.Spec.ServerRef.In(g.Namespace)

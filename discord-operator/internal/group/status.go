@@ -32,8 +32,8 @@ func statusOf(
 	case s.Binding.HiddenID != "":
 		now.GroupID, now.ServerID = s.Binding.HiddenID, s.Guild.ID
 		can = conditions.Unusable(v1alpha1.ReasonNotManageable, "The category is hidden from the bot.")
-	case results.Channel != nil:
-		now.GroupID, now.ServerID = results.Channel.ID, s.Guild.ID
+	case results.Live != nil:
+		now.GroupID, now.ServerID = results.Live.GetID(), s.Guild.ID
 		now.Matched = s.Binding.Guessed && !results.Created
 		now.Adopted = s.Binding.IsAdopted(results)
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")

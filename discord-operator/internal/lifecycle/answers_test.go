@@ -10,6 +10,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -20,14 +21,28 @@ type edited struct {
 	overwrites  []discordclient.Overwrite
 }
 
+type (
+	live = discordclient.Channel
+	edit = discordclient.ChannelEdit
+)
+
+// some are rows with the wires of a channel.
+var some = resource.Table[edited, live, edit]{
+	resource.Of("name", "", func(e edited) *string { return &e.name },
+		func(c *live, e *edit) (string, *discordclient.Change[string]) { return c.Name, &e.Name }),
+	resource.Of("topic", "", func(e edited) *string { return &e.topic },
+		func(c *live, e *edit) (string, *discordclient.Change[string]) { return c.Topic, &e.Topic }),
+	resource.Of("slowmode", "rate_limit_per_user", func(e edited) *int { return &e.slowmode },
+		func(c *live, e *edit) (int, *discordclient.Change[int]) { return c.Slowmode, &e.Slowmode }),
+	resource.Of("permissionOverwrites", "permission_overwrites", func(e edited) *[]discordclient.Overwrite { return &e.overwrites },
+		func(c *live, e *edit) ([]discordclient.Overwrite, *discordclient.Change[[]discordclient.Overwrite]) {
+			return c.Overwrites, &e.Overwrites
+		}),
+}
+
 // differ compares what a spec asks for with a channel.
-func (e edited) differ(live *discordclient.Channel, stored Stored) (discordclient.ChannelEdit, Differences) {
-	d, edit := Differences{Stored: stored}, discordclient.ChannelEdit{}
-	Differ(&d, "name", &e.name, live.Name, &edit.Name)
-	Differ(&d, "topic", &e.topic, live.Topic, &edit.Topic)
-	Differ(&d, "slowmode", &e.slowmode, live.Slowmode, &edit.Slowmode)
-	Differ(&d, "permissionOverwrites", &e.overwrites, live.Overwrites, &edit.Overwrites)
-	return edit, d
+func (e edited) differ(live *discordclient.Channel, stored resource.StoredForms) (discordclient.ChannelEdit, resource.Differences) {
+	return some.Differ(e, live, stored)
 }
 
 // TestAnswers: an answer that is not what was asked for is neither repeated nor taken for success.
@@ -72,17 +87,17 @@ func TestAnswers(t *testing.T) {
 			t.Parallel()
 			clock := clocktesting.NewFakePassiveClock(time.Unix(100, 0))
 			records, o := NewRecords(clock, time.Minute), &v1alpha1.DiscordChannel{}
-			edit, d := c.asked.differ(&c.before, records.Stored(o))
-			changed, ignored := records.Answered(o, d.Fields, edit, c.before, c.answer)
+			edit, d := c.asked.differ(&c.before, records.StoredForms(o))
+			changed, ignored := records.Answered(o, some.Rows(), d.Fields, edit, c.before, c.answer)
 			if diff := cmp.Diff(c.changed, changed) + cmp.Diff(c.ignored, ignored); diff != "" {
 				t.Error(diff)
 			}
-			_, d = c.asked.differ(&c.answer, records.Stored(o))
+			_, d = c.asked.differ(&c.answer, records.StoredForms(o))
 			if diff := cmp.Diff([]string(nil), d.Fields) + cmp.Diff(c.ignored, d.Ignored); diff != "" {
 				t.Errorf("after the answer: %s", diff)
 			}
-			clock.SetTime(clock.Now().Add(notAppliedRetry))
-			if _, d = c.asked.differ(&c.answer, records.Stored(o)); cmp.Diff(c.ignored, d.Fields) != "" {
+			clock.SetTime(clock.Now().Add(resource.NotAppliedRetry))
+			if _, d = c.asked.differ(&c.answer, records.StoredForms(o)); cmp.Diff(c.ignored, d.Fields) != "" {
 				t.Errorf("after a while, %v is asked for again, want %v", d.Fields, c.ignored)
 			}
 		})
@@ -94,17 +109,17 @@ func TestWhatIsNotAppliedIsAskedForAgainAfterAChange(t *testing.T) {
 	records := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)
 	o, asked, live := &v1alpha1.DiscordChannel{}, edited{slowmode: 5}, discordclient.Channel{}
 	edit, d := asked.differ(&live, nil)
-	records.Answered(o, d.Fields, edit, live, live)
+	records.Answered(o, some.Rows(), d.Fields, edit, live, live)
 	again := func(asked edited, live discordclient.Channel, want bool) {
 		t.Helper()
-		if _, d := asked.differ(&live, records.Stored(o)); len(d.Fields) > 0 != want {
+		if _, d := asked.differ(&live, records.StoredForms(o)); len(d.Fields) > 0 != want {
 			t.Errorf("asked for again: %t, want %t", !want, want)
 		}
 	}
 	again(asked, live, false)
 	again(edited{slowmode: 6}, live, true)
 	again(asked, discordclient.Channel{Slowmode: 7}, true)
-	if with := records.Stored(o).With([]string{"COMMUNITY"}); len(with) != 1 {
+	if with := records.StoredForms(o).With([]string{"COMMUNITY"}); len(with) != 1 {
 		t.Error("it is no guild, and has no features")
 	}
 	o.Generation++
@@ -120,11 +135,11 @@ func TestWhatAGuildHasNotAppliedIsAskedForAgainWithOtherFeatures(t *testing.T) {
 	records := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)
 	o, live := &v1alpha1.DiscordServer{}, discordclient.Guild{Features: []string{"INVITES_DISABLED"}}
 	edit := discordclient.GuildEdit{Description: discordclient.Set("A school")}
-	_, ignored := records.Answered(o, []string{"description"}, edit, live, live)
-	if len(ignored) != 1 || len(records.Stored(o).With(live.Features)) != 1 {
+	_, ignored := records.Answered(o, some.Rows(), []string{"description"}, edit, live, live)
+	if len(ignored) != 1 || len(records.StoredForms(o).With(live.Features)) != 1 {
 		t.Fatalf("ignored are %v", ignored)
 	}
-	if again := records.Stored(o).With([]string{"COMMUNITY", "INVITES_DISABLED"}); len(again) > 0 {
+	if again := records.StoredForms(o).With([]string{"COMMUNITY", "INVITES_DISABLED"}); len(again) > 0 {
 		t.Errorf("it is not asked for again: %v", again)
 	}
 }

@@ -13,23 +13,21 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/order"
-	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
-	"jutsu.com/operators/discord-operator/internal/tags"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// turnRetry is when to look again at siblings that another reconcile puts into order.
-const turnRetry = 200 * time.Millisecond
+// arrangeRetry is when to look again at siblings that another reconcile puts into order.
+const arrangeRetry = 200 * time.Millisecond
 
 // Results are what came of a plan.
 type Results struct {
-	// Channel or Role is the resource as it is now; nil for none.
-	Channel *discordclient.Channel
-	Role    *discordclient.Role
+	// Live is the resource as it is now; nil for none.
+	Live resource.Resource
 	// Created says that it was created just now, Changed that something was changed on Discord,
 	// which the status reports in any case.
 	Created, Changed bool
@@ -39,7 +37,7 @@ type Results struct {
 	// Deleted says that a deleted object is gone.
 	Deleted bool
 	// Differences are what would be changed for an object that is only observed.
-	Differences []Difference
+	Differences []resource.Difference
 	// Issues are those of the plan and of what failed.
 	Issues []conditions.Issue
 	// Stale says that the cache lags behind, so that there is nothing to report: reconcile again
@@ -60,38 +58,40 @@ func (r *Results) Fail(err error, now time.Time) bool {
 // Apply carries out the plan of an object that is not deleted.
 func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) Results {
 	now := r.Status.Clock.Now()
-	results := Results{Channel: b.Channel, Role: b.Role, Issues: slices.Clone(plan.Issues)}
-	if plan.Create == nil && plan.CreateRole == nil && b.live() == nil {
+	results := Results{Live: b.Live, Issues: slices.Clone(plan.Issues)}
+	if plan.Create == nil && b.Live == nil {
 		results.Blocked = true
 		return results
 	}
 	if results.Blocked = results.Fail(r.ensureFinalizer(ctx, api, b, plan), now); results.Blocked {
 		return results
 	}
-	if results.Blocked = results.Fail(r.recordRoles(ctx, b, plan), now); results.Blocked {
-		return results
-	}
-	if r.Kind.Roles {
-		r.applyRole(ctx, api, b, plan, &results)
+	guards := plan.Create != nil || r.Kind.Fields.Guards(plan.Fields)
+	if results.Blocked = guards && results.Fail(r.recordRoles(ctx, b, plan), now); results.Blocked {
 		return results
 	}
 	edit, fields := plan.Edit, plan.Fields
 	if plan.Create != nil {
-		err := r.createChannel(ctx, api, b, *plan.Create, &results)
-		if results.Blocked = results.Fail(err, now); results.Blocked {
+		if results.Blocked = results.Fail(r.create(ctx, api, b, plan.Create, &results), now); results.Blocked {
 			return results
 		}
-		r.recordCreate(ctx, b, results.live())
-		edit, fields = r.leftOver(api, b, plan.Create, results.Channel)
-	} else if b.Inherits && len(plan.Issues) == 0 && edit.Overwrites.IsZero() {
+		r.recordCreate(ctx, b, results.Live)
+		var err error
+		edit, fields, err = r.remaining(api, b, plan, results.Live)
+		results.Fail(err, now)
+	} else if b.Inherits && len(plan.Issues) == 0 && !guards {
 		r.Records.SetInherits(b.Object.GetUID(), false)
 	}
 	r.recordAdoption(b, &results)
 	if len(fields) > 0 {
 		results.Fail(r.edit(ctx, api, b, edit, fields, &results), now)
 	}
-	if plan.Position != nil {
-		results.Fail(r.order(ctx, api, b, *plan.Position, results.live()), now)
+	if plan.Low != nil {
+		low := plan.Low.ranks(api.Guild(b.GuildID).Snapshot(), results.Live.GetID())
+		results.Fail(r.arrange(ctx, api, b, low, results.Live), now)
+	}
+	if plan.Position != nil && !plan.Position.Early {
+		results.Fail(r.order(ctx, api, b, *plan.Position, results.Live), now)
 	}
 	return results
 }
@@ -103,39 +103,26 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	if status.Finalized(b.Object) {
 		return nil
 	}
-	may := func(context.Context, string) error { return nil }
-	switch {
-	case plan.CreateRole != nil:
-		may = api.MayCreateRole
-	case plan.Create != nil:
-		may = api.MayCreateChannel
-	}
-	if err := may(ctx, b.GuildID); err != nil {
-		return err
+	if plan.Create != nil {
+		if err := plan.Create.May(ctx, api, b.GuildID); err != nil {
+			return err
+		}
 	}
 	err := r.Status.EnsureFinalizer(ctx, b.Object)
-	if (err == nil || errors.Is(err, apply.ErrStale)) && b.live() == nil {
+	if (err == nil || errors.Is(err, apply.ErrStale)) && b.Live == nil {
 		r.Records.Absent(b.Object.GetUID()) // the finalizer is ours: no other process has got as far as a create
 	}
 	return err
 }
 
-// channel returns the call that creates a channel.
-func (r *Resources) channel(
-	ctx context.Context, api *guildcache.Client, b Binding, in discordclient.ChannelCreate,
-) func() (onDiscord, error) {
-	return func() (onDiscord, error) {
-		ch, err := api.CreateChannel(ctx, b.GuildID, in, Reason(r.Kind.Name, b.Object))
-		return ofChannel(ch), err
-	}
-}
-
-// create creates the resource by a call. It must only be called when Bind has found none, and after
+// create creates the resource. It must only be called when Bind has found none, and after
 // the finalizer was stored.
-func (r *Resources) create(b Binding, results *Results, call func() (onDiscord, error)) error {
+func (r *Resources) create(
+	ctx context.Context, api *guildcache.Client, b Binding, create resource.Create, results *Results,
+) error {
 	uid := b.Object.GetUID()
 	r.Records.Absent(uid)
-	live, err := call()
+	live, err := create.Send(ctx, api, b.GuildID, Reason(r.Kind.Name, b.Object), inheritance{r.Records, uid})
 	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
 		r.Records.Unknown(uid)
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
@@ -145,83 +132,36 @@ func (r *Resources) create(b Binding, results *Results, call func() (onDiscord, 
 	if err != nil {
 		return err
 	}
-	r.Records.Bound(uid, live.id)
-	results.Channel, results.Role, results.Created, results.Changed = live.channel, live.role, true, true
+	r.Records.Bound(uid, live.GetID())
+	results.Live, results.Created, results.Changed = live, true, true
 	r.Status.Bound("created")
 	return nil
 }
 
 // recordCreate records a create, or that it has replaced what was deleted on Discord.
-func (r *Resources) recordCreate(ctx context.Context, b Binding, live *onDiscord) {
+func (r *Resources) recordCreate(ctx context.Context, b Binding, live resource.Resource) {
 	if b.StatusID != "" {
-		what := fmt.Sprintf("the %s %q", r.Kind.Noun, live.name)
-		r.Status.Recreated(ctx, b.Object, what, b.StatusID, live.id, r.Kind.lost())
+		what := fmt.Sprintf("the %s %q", r.Kind.Noun, live.GetName())
+		r.Status.Recreated(ctx, b.Object, what, b.StatusID, live.GetID(), r.Kind.Lost)
 		return
 	}
-	r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.title(live))
+	r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.Kind.Title(live.GetName()))
 }
 
-// leftOver is what a create has not done, by its answer. Discord gives a channel that asks for no
-// overwrites at all those of its category; where it has not, the channel is open to more users than
-// its group.
-func (r *Resources) leftOver(
-	api *guildcache.Client, b Binding, in *discordclient.ChannelCreate, made *discordclient.Channel,
-) (edit discordclient.ChannelEdit, fields []string) {
-	texts := []string{"name"}
-	if made.Topic != "" {
-		texts = append(texts, "topic")
-	}
-	r.Records.Answered(b.Object, texts, in, discordclient.Channel{}, made)
-	d := Differences{Stored: r.Records.Stored(b.Object)}
-	Differ(&d, "topic", asked(in.Topic), made.Topic, &edit.Topic)
-	Differ(&d, "group", asked(in.ParentID), made.ParentID, &edit.ParentID)
-	Differ(&d, "nsfw", asked(in.NSFW), made.NSFW, &edit.NSFW)
-	Differ(&d, "slowmode", asked(in.Slowmode), made.Slowmode, &edit.Slowmode)
-	Differ(&d, "defaultAutoArchive", asked(in.DefaultAutoArchive), made.DefaultAutoArchive, &edit.DefaultAutoArchive)
-	leftOverOfType(&d, in, made, &edit)
-	want := in.Overwrites
-	if category, ok := api.Guild(b.GuildID).Snapshot().Channel(in.ParentID); want == nil && ok &&
-		overwrites.Exposes(made.Overwrites, category.Overwrites) {
-		want = category.Overwrites
-		r.Records.SetInherits(b.Object.GetUID(), true)
-	}
-	if want != nil && !overwrites.Same(want, made.Overwrites) {
-		Differ(&d, "permissionOverwrites", &want, made.Overwrites, &edit.Overwrites)
-	}
-	return edit, d.Fields
-}
-
-// leftOverOfType is the same for what only channels of some types have. Of all these, no create takes flags.
-func leftOverOfType(
-	d *Differences, in *discordclient.ChannelCreate, made *discordclient.Channel, edit *discordclient.ChannelEdit,
-) {
-	Differ(d, "bitrate", asked(in.Bitrate), made.Bitrate, &edit.Bitrate)
-	Differ(d, "userLimit", asked(in.UserLimit), made.UserLimit, &edit.UserLimit)
-	Differ(d, "region", asked(in.Region), made.Region, &edit.Region)
-	Differ(d, "videoQuality", asked(in.VideoQuality), made.VideoQuality, &edit.VideoQuality)
-	if in.Tags != nil && !tags.Same(in.Tags, made.Tags) {
-		want := tags.Identify(in.Tags, made.Tags, nil)
-		Differ(d, "tags", &want, made.Tags, &edit.Tags)
-	}
-	DifferFlags(d, made.Flags|in.Flags, made.Flags, &edit.Flags)
-	Differ(d, "defaultReaction", asked(in.DefaultReaction), made.DefaultReaction, &edit.DefaultReaction)
-	Differ(d, "sortOrder", asked(in.SortOrder), made.SortOrder, &edit.SortOrder)
-	Differ(d, "layout", asked(in.Layout), made.Layout, &edit.Layout)
-	Differ(d, "threadSlowmode", asked(in.ThreadSlowmode), made.ThreadSlowmode, &edit.ThreadSlowmode)
-}
-
-// asked is a field of a create; nil where it is left out.
-func asked[T comparable](v T) *T {
-	if v == *new(T) {
-		return nil
-	}
-	return &v
+// remaining records the response to a create, and returns the edit of what the create has not done.
+func (r *Resources) remaining(
+	api *guildcache.Client, b Binding, plan Plan, made resource.Resource,
+) (resource.Edit, []string, error) {
+	answered, before := plan.Create.Answered(made, plan.Fields)
+	_, ignored := r.Records.Answered(b.Object, r.Kind.Fields, answered, plan.Create, before, made)
+	edit, fields := plan.Create.Remaining(api.Guild(b.GuildID).Snapshot(), made, r.Records.StoredForms(b.Object),
+		inheritance{r.Records, b.Object.GetUID()})
+	return edit, fields, resource.NotApplied(ignored)
 }
 
 // recordAdoption records that the object has a resource that it has not had before.
 func (r *Resources) recordAdoption(b Binding, results *Results) {
-	live := results.live()
-	title, id := r.title(live), live.id
+	title, id := r.Kind.Title(results.Live.GetName()), results.Live.GetID()
 	switch {
 	case b.Adopted:
 		r.Status.Bound("adopted")
@@ -243,32 +183,31 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 // edit changes all fields by one call. Discord refuses it as a whole: what it refuses is left out then, so
 // that the others, overwrites above all, get through, and the refusal remains as an issue.
 func (r *Resources) edit(
-	ctx context.Context, api *guildcache.Client, b Binding,
-	edit discordclient.ChannelEdit, fields []string, results *Results,
+	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
 ) error {
-	id, reason := results.Channel.ID, Reason(r.Kind.Name, b.Object)
-	ch, err := api.EditChannel(ctx, id, edit, reason)
+	id, reason, rows := results.Live.GetID(), Reason(r.Kind.Name, b.Object), r.Kind.Fields
+	live, err := edit.Send(ctx, api, b.GuildID, id, reason)
 	for range maxLess {
-		less := leftOut(err, edit, fields)
+		less := leftOut(rows, err, fields)
 		if len(less) == 0 || len(less) == len(fields) {
 			break
 		}
 		results.Fail(err, r.Status.Clock.Now())
-		edit, fields = edit.Without(wireNames(less)...), without(fields, less...)
-		ch, err = api.EditChannel(ctx, id, edit, reason)
+		edit, fields = edit.Without(rows.Wires(less)...), without(fields, less...)
+		live, err = edit.Send(ctx, api, b.GuildID, id, reason)
 	}
 	if err != nil {
 		return err
 	}
-	changed, ignored := r.Records.Answered(b.Object, fields, edit, results.Channel, ch)
-	if !edit.Overwrites.IsZero() && !slices.Contains(ignored, "permissionOverwrites") {
+	changed, ignored := r.Records.Answered(b.Object, rows, fields, edit, results.Live, live)
+	if rows.Guards(fields) && !rows.Guards(ignored) {
 		r.Records.SetInherits(b.Object.GetUID(), false)
 	}
-	results.Channel, results.Changed = ch, true
+	results.Live, results.Changed = live, true
 	if len(changed) > 0 && status.Reconciled(b.Object) && !b.Adopted {
 		r.Status.DriftCorrected(b.Object, changed...)
 	}
-	return NotApplied(ignored)
+	return resource.NotApplied(ignored)
 }
 
 func without(list []string, drop ...string) []string {
@@ -278,42 +217,36 @@ func without(list []string, drop ...string) []string {
 // order puts the resource and its siblings into the order of their ranks: the first reconcile that
 // finds them out of order moves all, by one call.
 func (r *Resources) order(
-	ctx context.Context, api *guildcache.Client, b Binding, position Position, live *onDiscord,
+	ctx context.Context, api *guildcache.Client, b Binding, position Position, live resource.Resource,
 ) error {
+	return r.arrange(ctx, api, b, r.Kind.ranks(api.Guild(b.GuildID).Snapshot(), position, live), live)
+}
+
+// ranks returns the ranks of a resource and its siblings.
+func (k *Kind) ranks(snap *guildcache.Snapshot, position Position, live resource.Resource) order.Ranks {
 	ranks := maps.Clone(position.Ranks)
-	ranks[live.id] = position.Rank
-	if live.role != nil {
-		ranks = belowBot(api.Guild(b.GuildID).Snapshot(), ranks)
-	}
-	return r.arrange(ctx, api, b, ranks, live)
+	ranks[live.GetID()] = position.Rank
+	return k.Calls.Ranks(snap, ranks)
 }
 
 // arrange sorts a resource and its siblings by ranks, by one call.
 func (r *Resources) arrange(
-	ctx context.Context, api *guildcache.Client, b Binding, ranks order.Ranks, live *onDiscord,
+	ctx context.Context, api *guildcache.Client, b Binding, ranks order.Ranks, live resource.Resource,
 ) error {
-	parentID, move := "", api.MoveChannels
-	if live.channel != nil {
-		parentID = live.channel.ParentID
-	} else {
-		move = func(ctx context.Context, guildID string, moves []discordclient.Move) error {
-			return api.MoveRoles(ctx, guildID, moves, Reason(r.Kind.Name, b.Object))
-		}
-	}
-	siblings := func() []order.Sibling { return r.Kind.siblings(api.Guild(b.GuildID).Snapshot(), live) }
+	siblings := func() []order.Sibling { return r.Kind.Calls.Siblings(api.Guild(b.GuildID).Snapshot(), live) }
 	if order.Right(siblings(), ranks) {
 		return nil
 	}
-	parent := b.GuildID + "/" + parentID
-	if _, taken := r.turns.LoadOrStore(parent, true); taken {
-		return issues.Transient(turnRetry)
+	parent := b.GuildID + "/" + live.GetParentID()
+	if _, taken := r.arranging.LoadOrStore(parent, true); taken {
+		return issues.Transient(arrangeRetry)
 	}
-	defer r.turns.Delete(parent)
+	defer r.arranging.Delete(parent)
 	moves := order.Moves(siblings(), ranks)
 	if moves == nil {
 		return nil
 	}
-	if err := move(ctx, b.GuildID, moves); err != nil {
+	if err := r.Kind.Calls.Move(ctx, api, b.GuildID, moves, Reason(r.Kind.Name, b.Object)); err != nil {
 		return err
 	}
 	if status.Reconciled(b.Object) {

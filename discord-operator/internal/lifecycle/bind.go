@@ -18,9 +18,9 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
@@ -28,24 +28,27 @@ import (
 // transientRetry is when to look again for what the view of a guild does not show yet.
 const transientRetry = time.Second
 
-// Kind is a kind of object that stands for a channel, a category or a role.
+// Kind is a kind of object that stands for a resource on Discord.
 type Kind struct {
 	// Name is that of the kind, such as DiscordGroup.
 	Name string
 	// Noun is the resource's, such as category.
 	Noun string
-	// Roles says that it stands for a role, which has neither Title nor Siblings here.
-	Roles bool
 	// Title is how an event names a resource.
-	Title func(*discordclient.Channel) string
+	Title func(name string) string
+	// Lost is what cannot be created again once a resource was deleted on Discord.
+	Lost string
+	// Fields are those of the spec that differ from the resource's.
+	Fields resource.Rows
+	// Calls are those for the resources.
+	Calls resource.Calls
+	// FromBottom says that siblings are ranked from the bottom, and that a new resource is the lowest.
+	FromBottom bool
 	// List makes an empty list of objects, ByID is its index by the ids that the objects claim.
 	List func() client.ObjectList
 	ByID string
 	// Identity is what an object says of its resource.
 	Identity func(client.Object) Identity
-	// Siblings are the channels or categories of a parent that have their places among each other with
-	// one of a type, in the order in which Discord shows them.
-	Siblings func(snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType) []*discordclient.Channel
 }
 
 // Identity is what an object says of its external resource.
@@ -103,8 +106,8 @@ type Resources struct {
 	// Line is a source of the kind's controller.
 	Queue CallQueue
 
-	turns   sync.Map // by the parent: one reconcile at a time sorts its children
-	missing missing
+	arranging sync.Map // by the parent: one reconcile at a time sorts its children
+	missing   missing
 }
 
 // Lookup is where the external resource of an object is to be found or created.
@@ -122,16 +125,14 @@ type Lookup struct {
 	NoRetention *conditions.Issue
 }
 
-// Binding is where an object stands with its external resource. With neither a Channel or Role nor
-// Absent, it is not known.
+// Binding is where an object stands with its external resource. With neither Live nor Absent, it is not known.
 type Binding struct {
 	Lookup
 	Identity
-	// Channel or Role is the resource as it is now.
-	Channel *discordclient.Channel
-	Role    *discordclient.Role
+	// Live is the resource as it is now.
+	Live resource.Resource
 	// Stored is what Discord has stored otherwise than it was asked for.
-	Stored Stored
+	Stored resource.StoredForms
 	// Inherits says that the channel is new and lacks overwrites of its category, which it is to have.
 	Inherits bool
 	// Adopted says that it was not the object's before; Recovered, that it is the result of a
@@ -166,16 +167,16 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 		r.Records.Finalized(uid)
 	}
 	record := r.Records.Of(uid)
-	b := Binding{Lookup: l, Identity: r.Kind.Identity(l.Object), Stored: r.Records.Stored(l.Object)}
+	b := Binding{Lookup: l, Identity: r.Kind.Identity(l.Object), Stored: r.Records.StoredForms(l.Object)}
 	b.Inherits = r.Records.Inherits(uid)
 	known := slices.DeleteFunc(slices.Compact([]string{record.ID, b.StatusID}), func(id string) bool { return id == "" })
 	snap := api.Guild(l.GuildID).Snapshot()
 	for _, id := range known {
-		if live := r.Kind.find(snap, id); live != nil {
+		if live := r.Kind.Calls.Find(snap, id); live != nil {
 			r.missing.End(id)
 			named := b.Adopt != nil && b.Adopt.ID == id
 			b.Guessed = !named && (b.guessed(id) || r.Records.Guessed(uid, id))
-			return r.take(ctx, b, *live)
+			return r.take(ctx, b, live)
 		}
 	}
 	for _, id := range known {
@@ -189,7 +190,7 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 			return b, err
 		}
 		b.Adopted = true
-		return r.take(ctx, b, *live)
+		return r.take(ctx, b, live)
 	}
 	if !status.Finalized(l.Object) || record.Known {
 		b.Absent = true
@@ -237,12 +238,12 @@ func (r *Resources) listed(ctx context.Context, namespace, by, value string) (al
 }
 
 // take binds what was found, if it is of the right type and no other object's.
-func (r *Resources) take(ctx context.Context, b Binding, live onDiscord) (Binding, error) {
+func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource) (Binding, error) {
 	none := Binding{Lookup: b.Lookup, Identity: b.Identity, Stored: b.Stored, Inherits: b.Inherits}
-	if mismatch := live.mismatch(b.Lookup); mismatch != nil {
+	if mismatch := r.Kind.Calls.Mismatch(live, b.GuildID, b.Types); mismatch != nil {
 		return none, mismatch
 	}
-	claims, err := r.claims(ctx, b.Object.GetNamespace(), live.id)
+	claims, err := r.claims(ctx, b.Object.GetNamespace(), live.GetID())
 	if err != nil {
 		return none, err
 	}
@@ -253,11 +254,11 @@ func (r *Resources) take(ctx context.Context, b Binding, live onDiscord) (Bindin
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
 			return none, conditions.Degraded(v1alpha1.ReasonConflict,
 				"%q (%s) on Discord is already managed by %s. Delete this object, which deletes nothing on Discord.",
-				live.name, live.id, owner.from(b.Object.GetNamespace()))
+				live.GetName(), live.GetID(), owner.from(b.Object.GetNamespace()))
 		}
 	}
 	if b.Observed {
-		b.Channel, b.Role = live.channel, live.role
+		b.Live = live
 		return b, nil
 	}
 	for _, c := range claims {
@@ -265,17 +266,17 @@ func (r *Resources) take(ctx context.Context, b Binding, live onDiscord) (Bindin
 			b.ClaimedBy, b.ClaimedHere = c.from(b.Object.GetNamespace()), c.name.Namespace == b.Object.GetNamespace()
 		}
 	}
-	if held, err := r.heldByAnother(ctx, b, live.id); err != nil {
+	if held, err := r.heldByAnother(ctx, b, live.GetID()); err != nil {
 		return none, err
 	} else if held {
 		return none, issues.Transient(transientRetry) // its status is about to show it
 	}
 	if !b.Recovered {
-		r.Records.Bound(uid, live.id)
-	} else if !r.Records.Claim(uid, live.id) {
+		r.Records.Bound(uid, live.GetID())
+	} else if !r.Records.Claim(uid, live.GetID()) {
 		return none, issues.Transient(transientRetry) // another object has just taken it
 	}
-	b.Channel, b.Role = live.channel, live.role
+	b.Live = live
 	return b, nil
 }
 
@@ -295,13 +296,11 @@ func (r *Resources) heldByAnother(ctx context.Context, b Binding, id string) (he
 func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Binding, record Record) (Binding, error) {
 	uid := b.Object.GetUID()
 	var unclear error
-	look, kind := recovery.Channel, discordgo.ChannelType(0)
-	if r.Kind.Roles {
-		look = recovery.Role
-	} else {
+	kind := discordgo.ChannelType(0)
+	if len(b.Types) > 0 {
 		kind = b.Types[0]
 	}
-	result, err := look(ctx, api, recovery.Intent{
+	result, err := r.Kind.Calls.Recover(ctx, api, recovery.Intent{
 		GuildID: b.GuildID, Type: kind, ParentID: b.ParentID, Name: b.Name, Reason: Reason(r.Kind.Name, b.Object),
 		NotBefore: b.Object.GetCreationTimestamp().Time, LastAttempt: record.LastAttempt,
 		ProofOnly: b.Foreign, Propagation: r.Records.Wait, Now: r.Status.Clock.Now,
@@ -319,7 +318,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 	}
 	switch result.Outcome {
 	case recovery.Found:
-		live := r.Kind.find(api.Guild(b.GuildID).Snapshot(), result.ID)
+		live := r.Kind.Calls.Find(api.Guild(b.GuildID).Snapshot(), result.ID)
 		if live == nil {
 			return b, issues.Transient(transientRetry) // the view lags behind the list that named it
 		}
@@ -328,12 +327,12 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 			return Binding{Lookup: b.Lookup, Identity: b.Identity}, conditions.Progressing(v1alpha1.ReasonPaused,
 				"%q (%s) on Discord matches an interrupted create, and nothing proves that it is its result. The object is "+
 					"paused, so it is not bound. Name it in spec.adopt, or remove the annotation %s to bind it.",
-				live.name, live.id, v1alpha1.PausedAnnotation)
+				live.GetName(), live.GetID(), v1alpha1.PausedAnnotation)
 		}
 		if b.Guessed {
 			r.Records.Guess(uid, result.ID) // also while no status shows it
 		}
-		return r.take(ctx, b, *live)
+		return r.take(ctx, b, live)
 	case recovery.Hidden:
 		if !r.Records.Claim(uid, result.ID) {
 			return b, issues.Transient(transientRetry) // another object has just taken it

@@ -24,6 +24,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/metrics"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -58,8 +59,8 @@ func newRig(t *testing.T) *rig {
 // aChannel is the kind of the tests' channels.
 var aChannel = Kind{
 	Name: "DiscordChannel", Noun: "channel", ByID: "id",
-	Title: func(c *discordclient.Channel) string { return "#" + c.Name },
-	List:  func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
+	Title: func(name string) string { return "#" + name }, Calls: resource.Channels{},
+	List: func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
 	Identity: func(o client.Object) Identity {
 		c := o.(*v1alpha1.DiscordChannel)
 		return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Matched: c.Status.Matched, Adopted: c.Status.Adopted}
@@ -405,8 +406,8 @@ func TestBind(t *testing.T) {
 			}
 			got.HiddenID = ""
 			id := ""
-			if got.Channel != nil {
-				id, got.Channel = got.Channel.ID, nil
+			if got.Live != nil {
+				id, got.Live = got.Live.GetID(), nil
 			}
 			if diff := cmp.Diff(c.found, got); diff != "" || id != want {
 				t.Errorf("channel %q, want %q; %s", id, want, diff)
@@ -468,8 +469,8 @@ func TestTwoThatLookAtOnceDoNotTakeTheSame(t *testing.T) {
 	made := r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 	r.later(time.Minute)
 	r.resources.Records.Claim("other", made.ID) // after this one has decided, and before it takes what it has found
-	got, err := r.resources.take(t.Context(), Binding{Lookup: r.lookup(finalized), Recovered: true}, ofChannel(made))
-	if !isTransient(err) || got.Channel != nil {
+	got, err := r.resources.take(t.Context(), Binding{Lookup: r.lookup(finalized), Recovered: true}, made)
+	if !isTransient(err) || got.Live != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if holder := r.resources.Records.Holder(made.ID); holder != "other" {
@@ -501,7 +502,7 @@ func TestAClaimThatCannotBeReadCreatesNothing(t *testing.T) {
 	r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 	r.broken = errors.New("the cache is broken")
 	got, err := r.bind(t, r.lookup(finalized))
-	if !errors.Is(err, r.broken) || got.Absent || got.Channel != nil {
+	if !errors.Is(err, r.broken) || got.Absent || got.Live != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -510,12 +511,12 @@ func TestCreate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	l := r.lookup(finalized)
-	in := &discordclient.ChannelCreate{Name: "alerts"}
+	in := &resource.ChannelCreate{ChannelCreate: discordclient.ChannelCreate{Name: "alerts"}}
 	create := func(way discordtest.Action) error {
 		remove := r.Discord.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Action: way})
 		defer remove()
 		b := Binding{Lookup: l}
-		return r.resources.create(b, &Results{}, r.resources.channel(t.Context(), r.client, b, *in))
+		return r.resources.create(t.Context(), r.client, b, in, &Results{})
 	}
 
 	if err := create(discordtest.FailBefore(404)); err == nil || !r.resources.Records.Of("uid").Known {
@@ -536,7 +537,7 @@ func TestCreate(t *testing.T) {
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	if !found.Recovered || found.Channel.Name != "alerts" {
+	if !found.Recovered || found.Live.GetName() != "alerts" {
 		t.Fatalf("%+v", found)
 	}
 	if named := slices.DeleteFunc(r.Discord.Guild(r.ID).Channels, func(c discordtest.Channel) bool { return c.Name != "alerts" }); len(named) != 1 {
@@ -546,9 +547,9 @@ func TestCreate(t *testing.T) {
 	var results Results
 	other := r.lookup(func(l *Lookup) { l.Object.SetUID("new") })
 	b := Binding{Lookup: other}
-	err := r.resources.create(b, &results, r.resources.channel(context.Background(), r.client, b, *in))
-	if err != nil || r.resources.Records.Holder(results.Channel.ID) != "new" {
-		t.Errorf("%v, held by %s", err, r.resources.Records.Holder(results.Channel.ID))
+	err := r.resources.create(context.Background(), r.client, b, in, &results)
+	if err != nil || r.resources.Records.Holder(results.Live.GetID()) != "new" {
+		t.Errorf("%v, held by %s", err, r.resources.Records.Holder(results.Live.GetID()))
 	}
 }
 
@@ -574,7 +575,7 @@ func TestALogThatIsShownAgainProves(t *testing.T) {
 		<-time.After(10 * time.Millisecond)
 		r.later(time.Minute)
 	}
-	if got.Channel == nil || got.Channel.ID != id || got.Guessed {
+	if got.Live == nil || got.Live.GetID() != id || got.Guessed {
 		t.Errorf("%+v", got)
 	}
 }

@@ -37,12 +37,12 @@ func (c claim) from(namespace string) string {
 func winner(claims []claim) claim {
 	return slices.MinFunc(claims, func(a, b claim) int {
 		age := a.created.Compare(b.created)
-		return cmp.Or(first(a.holds, b.holds), first(a.managed, b.managed), age, cmp.Compare(a.uid, b.uid))
+		return cmp.Or(trueFirst(a.holds, b.holds), trueFirst(a.managed, b.managed), age, cmp.Compare(a.uid, b.uid))
 	})
 }
 
-// first orders what is true before what is not.
-func first(a, b bool) int {
+// trueFirst compares bools; true sorts first.
+func trueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

@@ -10,6 +10,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -32,7 +33,7 @@ func Delete(
 		how, note = cmp.Or(d.How, deleted), d.Note
 		if discordclient.ClassOf(err) == discordclient.ClassGone {
 			how, err = cmp.Or(d.How, gone), nil
-			if d.Channel+d.Role != "" {
+			if _, bound := d.By.(resource.Calls); bound {
 				err = issues.Transient(transientRetry) // one 404 is not the end of it: bind it again
 			}
 		}
@@ -64,15 +65,8 @@ func Delete(
 
 // send makes the call of a deletion, if any.
 func (d *Deletion) send(ctx context.Context, api *guildcache.Client, reason string) error {
-	switch {
-	case d.Channel != "":
-		return api.DeleteChannel(ctx, d.Channel, reason)
-	case d.Role != "":
-		return api.DeleteRole(ctx, d.RoleOf, d.Role, reason)
-	case d.Webhook != "":
-		return api.DeleteWebhook(ctx, d.Webhook, reason)
-	case d.Guild != "":
-		return api.DeleteGuild(ctx, d.Guild)
+	if d.By == nil {
+		return nil
 	}
-	return nil
+	return d.By.Delete(ctx, api, d.GuildID, d.ID, reason)
 }

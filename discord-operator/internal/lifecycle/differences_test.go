@@ -7,16 +7,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
-	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
+
+func change(field string, from, to any, text resource.Text) resource.Change {
+	return resource.Change{Field: field, From: from, To: to, Text: text}
+}
 
 func TestDifferences(t *testing.T) {
 	t.Parallel()
@@ -27,9 +30,7 @@ func TestDifferences(t *testing.T) {
 	a, b := by("a", 1), by("b", 2)
 	sensei := g.Discord.CreateRoleByHand(g.ID, discordtest.Role{Name: "Sensei"})
 	snap := g.Snapshot(t)
-	kind := Kind{Siblings: func(s *guildcache.Snapshot, id string, _ discordgo.ChannelType) []*discordclient.Channel {
-		return s.Children(id)
-	}}
+	kind := Kind{Calls: resource.Channels{}}
 	live, _ := snap.Channel(a)
 	green := 0x00FF00
 	overwrites := func(list ...discordclient.Overwrite) []discordclient.Overwrite { return list }
@@ -39,45 +40,33 @@ func TestDifferences(t *testing.T) {
 		want   []string
 	}{
 		"nothing": {},
-		"words of the spec": {plan: Plan{Changes: []Change{
-			{"topic", "old\n", "new"}, {"slowmode", 0, 90}, {"defaultAutoArchive", 60, 4320}, {"nsfw", false, true},
-			{"type", discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews}, {"afkTimeout", 60, 900}, {"bitrate", 1, 2}, {"videoQuality", 1, 2},
-			{"threadSlowmode", 0, 5}, {"requireTag", 0, 16}, {"hideMediaDownload", 1 << 15, 0}, {"layout", 0, 2},
-			{"sortOrder", (*int)(nil), new(1)}, {"defaultReaction", (*discordclient.Emoji)(nil), new(discordclient.ParseEmoji("✅"))},
-			{"tags", []discordclient.Tag(nil), []discordclient.Tag{
-				{Name: "bug", Moderated: true, Emoji: discordclient.ParseEmoji("🐛")}, {Name: "idea"},
-			}},
-		}}, want: []string{`topic: "old\n" -> "new"`, "slowmode: 0s -> 1m30s", "defaultAutoArchive: OneHour -> ThreeDays",
-			"nsfw: false -> true", "type: Text -> Announcement", "afkTimeout: 1m -> 15m", "bitrate: 1 -> 2", "videoQuality: Auto -> Full",
-			"threadSlowmode: 0s -> 5s", "requireTag: false -> true", "hideMediaDownload: true -> false", "layout: NotSet -> Gallery",
-			"sortOrder: NotSet -> CreationDate", "defaultReaction: none -> ✅", "tags: none -> 🐛 bug (moderated), idea"}},
-		"names instead of ids": {plan: Plan{Changes: []Change{{"group", "", b}, {"systemChannelRef", a, "1"}}},
+		"names instead of ids": {plan: Plan{Changes: []resource.Change{change("group", "", b, resource.ChannelName), change("systemChannelRef", a, "1", resource.ChannelName)}},
 			want: []string{`group: none -> "b"`, `systemChannelRef: "a" -> 1`}},
-		"permissions and colours": {plan: Plan{Changes: []Change{
-			{"permissions", permissions.Bits(0), permissions.ViewChannel | permissions.ManageRoles},
-			{"color", discordclient.RoleColors{Primary: 7}, discordclient.RoleColors{Primary: green, Secondary: &green}},
+		"permissions and colours": {plan: Plan{Changes: []resource.Change{
+			change("permissions", permissions.Bits(0), permissions.ViewChannel|permissions.ManageRoles, nil),
+			change("color", discordclient.RoleColors{Primary: 7}, discordclient.RoleColors{Primary: green, Secondary: &green}, nil),
 		}}, want: []string{"permissions: none -> ViewChannel, ManageRoles", "color: #000007 -> #00FF00 to #00FF00"}},
-		"overwrites one by one": {plan: Plan{Changes: []Change{{"permissionOverwrites",
+		"overwrites one by one": {plan: Plan{Changes: []resource.Change{change("permissionOverwrites",
 			overwrites(discordclient.Overwrite{ID: sensei, Allow: permissions.ManageRoles}, discordclient.Overwrite{ID: "77", Type: 1}),
-			overwrites(discordclient.Overwrite{ID: "77", Type: 1}, discordclient.Overwrite{ID: g.ID, Deny: permissions.ManageWebhooks})}}},
+			overwrites(discordclient.Overwrite{ID: "77", Type: 1}, discordclient.Overwrite{ID: g.ID, Deny: permissions.ManageWebhooks}), nil)}},
 			want: []string{`permissionOverwrites of role "@everyone": none -> allow none, deny ManageWebhooks`,
 				`permissionOverwrites of role "Sensei": allow ManageRoles, deny none -> none`}},
-		"a create": {plan: Plan{Create: &discordclient.ChannelCreate{}, Changes: []Change{{"name", "", "a"}}}, absent: true,
+		"a create": {plan: Plan{Create: &resource.ChannelCreate{}, Changes: []resource.Change{change("name", "", "a", nil)}}, absent: true,
 			want: []string{"create", `name: "a"`}},
 		"a create that is refused": {absent: true, want: []string{"create"}},
 		"a move":                   {plan: Plan{Position: &Position{Rank: 9, Ranks: order.Ranks{b: 1}}}, want: []string{`move below "b"`}},
 		"a move to the top":        {plan: Plan{Position: &Position{Rank: 0, Ranks: order.Ranks{b: 0}}}},
 		"a move that comes with another group": {plan: Plan{Position: &Position{Rank: 9, Ranks: order.Ranks{b: 1}},
-			Changes: []Change{{"group", "", "1"}}}, want: []string{"group: none -> 1"}},
-		"a long text": {plan: Plan{Changes: []Change{{"topic", "", strings.Repeat("名", 500)}}},
-			want: []string{`topic: "" -> "` + strings.Repeat("名", maxShown-3) + `..."`}},
+			Changes: []resource.Change{change("group", "", "1", resource.ChannelName)}}, want: []string{"group: none -> 1"}},
+		"a long text": {plan: Plan{Changes: []resource.Change{change("topic", "", strings.Repeat("名", 500), nil)}},
+			want: []string{`topic: "" -> "` + strings.Repeat("名", 80-3) + `..."`}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			binding := Binding{Channel: live, Absent: c.absent}
+			binding := Binding{Live: live, Absent: c.absent}
 			if c.absent {
-				binding.Channel = nil
+				binding.Live = nil
 			}
 			var got []string
 			for _, d := range c.plan.Differences(kind, binding, snap, snap) {
@@ -93,13 +82,13 @@ func TestDifferences(t *testing.T) {
 // The lines of a status fit its schema, however many differences there are.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	all := []Difference{{Action: ActionCreate}, {Action: ActionSet, Field: "name", To: "a"}}
+	all := []resource.Difference{{Action: resource.ActionCreate}, {Action: resource.ActionSet, Field: "name", To: "a"}}
 	if diff := cmp.Diff([]string{"create"}, Lines(all)); diff != "" {
 		t.Error(diff)
 	}
 	for i := range 100 {
 		long := strings.Repeat("名", 500)
-		all = append(all, Difference{Action: ActionChange, Field: strconv.Itoa(i), From: long, To: long})
+		all = append(all, resource.Difference{Action: resource.ActionChange, Field: strconv.Itoa(i), From: long, To: long})
 	}
 	lines := Lines(all)
 	if len(lines) != maxDifferences || lines[maxDifferences-1] != "38 more" || len([]rune(lines[1])) != maxDifference {

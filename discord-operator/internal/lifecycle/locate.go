@@ -7,6 +7,7 @@ import (
 
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
@@ -15,12 +16,12 @@ import (
 // is the id of what the object has; empty for none. What is not in that state counts as absent.
 func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Binding, error) {
 	b := Binding{Lookup: l, Identity: k.Identity(l.Object)}
-	var live *onDiscord
+	var live resource.Resource
 	switch {
 	case known != "" && snap.Hidden(known):
 		return b, issues.Hidden(k.Noun, known, hiddenRetry)
 	case known != "":
-		live = k.find(snap, known)
+		live = k.Calls.Find(snap, known)
 	case b.Adopt != nil:
 		var err error
 		if live, err = k.adoptee(snap, l, b.Adopt.ID); err != nil {
@@ -32,24 +33,24 @@ func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Bindin
 		b.Absent = true
 		return b, nil
 	}
-	if mismatch := live.mismatch(l); mismatch != nil {
+	if mismatch := k.Calls.Mismatch(live, l.GuildID, l.Types); mismatch != nil {
 		return b, mismatch
 	}
-	b.Channel, b.Role = live.channel, live.role
+	b.Live = live
 	return b, nil
 }
 
 // adoptee is what an object adopts. Where it may not, or it is not there, the error is the issue.
-func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (*onDiscord, error) {
+func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource.Resource, error) {
 	if l.NoAdoption != nil {
 		return nil, l.NoAdoption
 	}
 	if snap.Hidden(id) {
 		return nil, issues.Hidden(k.Noun, id, hiddenRetry)
 	}
-	live := k.find(snap, id)
+	live := k.Calls.Find(snap, id)
 	if live == nil {
-		return nil, k.adoptNotFound(id)
+		return nil, k.Calls.NotFound(id)
 	}
 	return live, nil
 }
@@ -69,7 +70,7 @@ func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Positio
 		case i.StatusID != "":
 			position.Ranks[i.StatusID] = *i.Position
 		case sibling.GetUID() != o.GetUID():
-			position.Early = position.Early || len(sibling.GetConditions()) == 0
+			position.Early = position.Early || k.FromBottom && len(sibling.GetConditions()) == 0
 		}
 	}
 	return position

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
@@ -59,7 +60,7 @@ func (r *Resources) Low(ctx context.Context, o client.Object, owner, by, value s
 
 // Holds reports whether a role and those of its namespace are in their low places.
 func (l *Low) Holds(snap *guildcache.Snapshot, id string) bool {
-	return order.Right(ranked(snap), l.ranks(snap, id))
+	return order.Right(resource.Roles{}.Siblings(snap, nil), l.ranks(snap, id))
 }
 
 // ranks are those of the roles that the bot may move, but for those of further namespaces.

@@ -13,13 +13,14 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-var aRole = Kind{Roles: true, Identity: func(o client.Object) Identity {
+var aRole = Kind{Calls: resource.Roles{}, Identity: func(o client.Object) Identity {
 	r := o.(*v1alpha1.DiscordRole)
 	return Identity{StatusID: r.Status.RoleID, Adopt: r.Spec.Adopt}
 }}
@@ -78,7 +79,7 @@ func TestLowPlacesAreStable(t *testing.T) {
 				snap = lowered(snap, &Low{Own: ids[tenant], Others: ids['a'+'b'-tenant]})
 			}
 			var got []string
-			for _, s := range ranked(snap) {
+			for _, s := range (resource.Roles{}).Siblings(snap, nil) {
 				if names[s.ID] != "" {
 					got = append(got, names[s.ID])
 				}
@@ -110,7 +111,7 @@ func kinds(names []string) (all []string) {
 // lowered is a guild after one tenant has moved its roles.
 func lowered(snap *guildcache.Snapshot, low *Low) *guildcache.Snapshot {
 	var moved []discordclient.Role
-	for _, move := range order.Moves(ranked(snap), low.ranks(snap, "")) {
+	for _, move := range order.Moves(resource.Roles{}.Siblings(snap, nil), low.ranks(snap, "")) {
 		role, _ := snap.Role(move.ID)
 		role.Position = move.Position
 		moved = append(moved, role)

@@ -121,8 +121,8 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 	case r.missing.untilRetry(id, now) > 0:
 		return r.hidden(b, snap, id)
 	}
-	err := r.get(ctx, api, b.GuildID, id)
-	if discordclient.IsHidden(err) && !r.Kind.Roles {
+	err := r.Kind.Calls.Get(ctx, api, b.GuildID, id)
+	if r.Kind.Calls.Hidden(err) {
 		r.missing.refuse(id, now)
 		return r.hidden(b, view.Snapshot(), id)
 	}
@@ -146,11 +146,11 @@ func (r *Resources) lost(ctx context.Context, api *guildcache.Client, guildID, i
 	if left := settling - now.Sub(since); left > 0 {
 		return issues.Transient(left)
 	}
-	if r.listedAt(api.Guild(guildID).Snapshot()).Before(since) {
-		if err := r.list(ctx, api, guildID); err != nil {
+	if r.Kind.Calls.ListedAt(api.Guild(guildID).Snapshot()).Before(since) {
+		if err := r.Kind.Calls.List(ctx, api, guildID); err != nil {
 			return err
 		}
-		if r.Kind.find(api.Guild(guildID).Snapshot(), id) != nil {
+		if r.Kind.Calls.Find(api.Guild(guildID).Snapshot(), id) != nil {
 			r.missing.End(id)
 			return issues.Transient(transientRetry)
 		}

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -80,7 +81,7 @@ type subject struct {
 	created discordgo.AuditLogAction
 	routes  []string // that fail, "" for all
 	object  func(meta metav1.ObjectMeta, o *thing) status.Object
-	create  func(m *machine, b Binding, name string) func() (onDiscord, error)
+	create  func(name string) resource.Create
 	// live are the ids of all that exist; users make one by the name that objects ask for, and delete
 	// it.
 	live      func(g discordtest.Guild) []string
@@ -97,8 +98,8 @@ var someChannels = subject{
 		return &v1alpha1.DiscordChannel{ObjectMeta: meta,
 			Spec: v1alpha1.DiscordChannelSpec{Name: o.name}, Status: v1alpha1.DiscordChannelStatus{ChannelID: o.statusID}}
 	},
-	create: func(m *machine, b Binding, name string) func() (onDiscord, error) {
-		return m.resources.channel(endless, m.client, b, discordclient.ChannelCreate{Name: name})
+	create: func(name string) resource.Create {
+		return &resource.ChannelCreate{ChannelCreate: discordclient.ChannelCreate{Name: name}}
 	},
 	live: func(g discordtest.Guild) (ids []string) {
 		for _, c := range g.Channels {
@@ -114,7 +115,7 @@ var someChannels = subject{
 
 var someRoles = subject{
 	kind: Kind{
-		Name: "DiscordRole", Noun: "role", Roles: true, ByID: "id",
+		Name: "DiscordRole", Noun: "role", Calls: resource.Roles{}, FromBottom: true, ByID: "id",
 		List: func() client.ObjectList { return &v1alpha1.DiscordRoleList{} },
 		Identity: func(o client.Object) Identity {
 			role := o.(*v1alpha1.DiscordRole)
@@ -129,11 +130,8 @@ var someRoles = subject{
 		return &v1alpha1.DiscordRole{ObjectMeta: meta,
 			Spec: v1alpha1.DiscordRoleSpec{Name: o.name}, Status: v1alpha1.DiscordRoleStatus{RoleID: o.statusID}}
 	},
-	create: func(m *machine, b Binding, name string) func() (onDiscord, error) {
-		return func() (onDiscord, error) {
-			role, err := m.client.CreateRole(endless, b.GuildID, discordclient.RoleCreate{Name: name}, Reason("DiscordRole", b.Object))
-			return ofRole(role), err
-		}
+	create: func(name string) resource.Create {
+		return &resource.RoleCreate{RoleCreate: discordclient.RoleCreate{Name: name}}
 	},
 	live: func(g discordtest.Guild) (ids []string) {
 		for _, role := range g.Roles {
@@ -243,15 +241,15 @@ func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 		}
 		var results Results
 		b := Binding{Lookup: m.lookup(name, o), Identity: found.Identity}
-		err = m.resources.create(b, &results, m.create(m, b, o.name))
+		err = m.resources.create(endless, m.client, b, m.create(o.name), &results)
 		if err != nil || stop == 2 {
 			return false
 		}
-		found.Channel, found.Role = results.Channel, results.Role
+		found.Live = results.Live
 	}
 	o.finalized = true
-	unchanged = o.statusID == found.live().id
-	o.statusID = found.live().id
+	unchanged = o.statusID == found.Live.GetID()
+	o.statusID = found.Live.GetID()
 	return unchanged
 }
 
@@ -263,7 +261,7 @@ func (m *machine) delete(name string) bool {
 	if err != nil {
 		return false
 	}
-	err = PlanDeletion(m.kind.Noun, false, found, nil).Delete.send(endless, m.client, Reason(m.kind.Name, l.Object))
+	err = m.kind.PlanDeletion(false, found, nil).Delete.send(endless, m.client, Reason(m.kind.Name, l.Object))
 	if err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
 		return false
 	}

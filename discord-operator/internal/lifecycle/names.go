@@ -63,8 +63,7 @@ func (r *RoleNames) held(uid types.UID) string {
 // restart must not find others.
 func (r *Resources) recordRoles(ctx context.Context, b Binding, plan Plan) error {
 	o, ok := b.Object.(named)
-	if !ok || plan.Create == nil && plan.Edit.Overwrites.IsZero() ||
-		equality.Semantic.DeepEqual(o.GetRoles(), plan.Roles) {
+	if !ok || equality.Semantic.DeepEqual(o.GetRoles(), plan.Roles) {
 		return nil
 	}
 	before := o.DeepCopyObject().(status.Object)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -17,9 +18,9 @@ import (
 const maxDifferences, maxDifference = 64, 256
 
 // Lines are differences for a status. What a create sets, the spec says.
-func Lines(differences []Difference) (lines []string) {
+func Lines(differences []resource.Difference) (lines []string) {
 	for _, d := range differences {
-		if d.Action != ActionSet {
+		if d.Action != resource.ActionSet {
 			lines = append(lines, shortened(d.String()))
 		}
 	}
@@ -49,7 +50,7 @@ func shortened(line string) string {
 func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Results {
 	r.Records.Release(b.Object.GetUID())
 	return Results{
-		Channel: b.Channel, Role: b.Role, Differences: plan.Differences(r.Kind, b, snap, snap),
+		Live: b.Live, Differences: plan.Differences(r.Kind, b, snap, snap),
 		Issues: r.Kind.ObservedIssues(b, snap, plan.Issues),
 	}
 }
@@ -100,29 +101,14 @@ func (k *Kind) nothing(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
 func (k *Kind) Named(
 	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
 ) (id string) {
-	for _, live := range k.candidates(snap, want) {
-		if live.name != name || live.mismatch(want) != nil || taken[live.id] != nil {
+	for _, live := range k.Calls.Candidates(snap, want.ParentID) {
+		if live.GetName() != name || k.Calls.Mismatch(live, want.GuildID, want.Types) != nil || taken[live.GetID()] != nil {
 			continue
 		}
 		if id != "" {
 			return ""
 		}
-		id = live.id
+		id = live.GetID()
 	}
 	return id
-}
-
-func (k *Kind) candidates(snap *guildcache.Snapshot, want Lookup) (all []onDiscord) {
-	if k.Roles {
-		for _, role := range snap.Guild.Roles {
-			all = append(all, ofRole(role))
-		}
-		return all
-	}
-	for _, ch := range snap.Channels() {
-		if ch.ParentID == want.ParentID {
-			all = append(all, ofChannel(ch))
-		}
-	}
-	return all
 }

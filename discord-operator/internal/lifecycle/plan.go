@@ -5,23 +5,20 @@ package lifecycle
 import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
 )
 
 // Plan is what has to be done so that the external resource of an object matches its spec. It is a
 // value: made by pure functions, and read only after that.
 type Plan struct {
 	// Create is the resource to create; nil for none.
-	Create *discordclient.ChannelCreate
+	Create resource.Create
 	// Edit changes the Fields of the one that exists.
-	Edit   discordclient.ChannelEdit
+	Edit   resource.Edit
 	Fields []string
 	// Changes are what the create or the edit is to change, also where an issue keeps it from being sent.
-	Changes []Change
-	// CreateRole and EditRole are the same for a role.
-	CreateRole *discordclient.RoleCreate
-	EditRole   discordclient.RoleEdit
+	Changes []resource.Change
 	// Roles are those that the names in the spec's overwrites stand for, which the status is to record.
 	Roles []v1alpha1.ResolvedRole
 	// Position is its place among its siblings; nil leaves that to users.
@@ -48,12 +45,12 @@ type Position struct {
 
 // Pending reports whether something is to be changed on Discord, besides the place among siblings, which
 // changes with theirs.
-func (p *Plan) Pending() bool { return p.Create != nil || p.CreateRole != nil || len(p.Fields) > 0 }
+func (p *Plan) Pending() bool { return p.Create != nil || len(p.Fields) > 0 }
 
 // First is the position with which a new sibling is created, so that in most cases it needs no
 // move.
-func (p *Position) First(siblings []*discordclient.Channel) *int {
-	return order.First(places(siblings), p.Ranks, p.Rank)
+func (p *Position) First(siblings []order.Sibling) *int {
+	return order.First(siblings, p.Ranks, p.Rank)
 }
 
 // Report adds an issue and reports whether there was one; nil is none.
@@ -75,9 +72,9 @@ const (
 
 // Deletion is what becomes of the external resource of a deleted object.
 type Deletion struct {
-	// Channel, Webhook, Role and Guild are the ids of what is deleted; all empty for nothing. RoleOf is
-	// the guild of the role.
-	Channel, Webhook, Guild, Role, RoleOf string
+	// By deletes the resource with the ID; nil where nothing is deleted.
+	By          resource.Deleter
+	GuildID, ID string
 	// How is Retained or gone; empty where something is deleted and nothing else is to be said.
 	How string
 	// Note is the message of an event for users; empty for none.
@@ -86,7 +83,7 @@ type Deletion struct {
 
 // PlanDeletion plans what becomes of the resource of a deleted object, unless something is known that
 // keeps it from being deleted.
-func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issue) Plan {
+func (k *Kind) PlanDeletion(retained bool, b Binding, known []conditions.Issue) Plan {
 	var d Deletion
 	waits := unretained(retained, b)
 	switch {
@@ -95,20 +92,18 @@ func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issu
 	case waits != nil:
 		return Plan{Issues: []conditions.Issue{*waits}, NoRetention: b.NoRetention}
 	case retained && (b.NoRetention == nil || b.Guessed):
-		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord."}
+		d = Deletion{How: Retained, Note: "Retained the " + k.Noun + " on Discord."}
 	case b.Mismatch != nil:
 		d = Deletion{How: gone, Note: "Nothing is deleted on Discord: " + b.Mismatch.Message}
-	case b.live() == nil:
+	case b.Live == nil:
 		d = Deletion{How: gone}
 	case b.ClaimedBy != "":
-		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord, which " + b.ClaimedBy + " claims too."}
+		d = Deletion{How: Retained, Note: "Retained the " + k.Noun + " on Discord, which " + b.ClaimedBy + " claims too."}
 	case b.Guessed:
-		d = Deletion{How: Retained, Note: "Retained " + b.live().id +
+		d = Deletion{How: Retained, Note: "Retained " + b.Live.GetID() +
 			" on Discord: it may be the result of an interrupted create, or belong to another user."}
-	case b.Role != nil:
-		d = Deletion{Role: b.Role.ID, RoleOf: b.GuildID}
 	default:
-		d = Deletion{Channel: b.Channel.ID}
+		d = Deletion{By: k.Calls, GuildID: b.GuildID, ID: b.Live.GetID()}
 	}
 	return Plan{Delete: &d, NoRetention: b.NoRetention}
 }

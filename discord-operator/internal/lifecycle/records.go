@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+
+	"jutsu.com/operators/discord-operator/internal/resource"
 )
 
 // Records are what this process knows of its own creates. They are safe for concurrent use.
@@ -24,7 +26,7 @@ type Records struct {
 	foreign map[types.UID]time.Time
 	holders map[string]types.UID // by the id of a resource
 	guesses map[types.UID]string
-	stored  map[types.UID]Stored
+	stored  map[types.UID]resource.StoredForms
 	// inherits are the objects whose new channel lacks overwrites of its category, which it is to have.
 	inherits map[types.UID]bool
 	// refused are the objects with whose new channel Discord has not taken the overwrites of its category.
@@ -46,7 +48,7 @@ func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	return &Records{
 		Wait: wait, clock: c,
 		records: map[types.UID]Record{}, foreign: map[types.UID]time.Time{}, holders: map[string]types.UID{},
-		guesses: map[types.UID]string{}, stored: map[types.UID]Stored{}, inherits: map[types.UID]bool{},
+		guesses: map[types.UID]string{}, stored: map[types.UID]resource.StoredForms{}, inherits: map[types.UID]bool{},
 		refused: map[types.UID]bool{},
 	}
 }
@@ -160,19 +162,27 @@ func (r *Records) Inherits(uid types.UID) bool {
 	return r.inherits[uid]
 }
 
-// RefuseInherited records that Discord has not taken the overwrites of the category with an object's new
-// channel.
-func (r *Records) RefuseInherited(uid types.UID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.refused[uid] = true
+// inheritance is what is known of the overwrites of an object's new channel.
+type inheritance struct {
+	records *Records
+	uid     types.UID
 }
 
-// InheritedRefused reports whether RefuseInherited was called for an object.
-func (r *Records) InheritedRefused(uid types.UID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.refused[uid]
+// Inherit implements resource.Inheritance.
+func (i inheritance) Inherit() { i.records.SetInherits(i.uid, true) }
+
+// Refuse implements resource.Inheritance.
+func (i inheritance) Refuse() {
+	i.records.mu.Lock()
+	defer i.records.mu.Unlock()
+	i.records.refused[i.uid] = true
+}
+
+// Refused implements resource.Inheritance.
+func (i inheritance) Refused() bool {
+	i.records.mu.Lock()
+	defer i.records.mu.Unlock()
+	return i.records.refused[i.uid]
 }
 
 // Holder returns which object has the resource with this id, empty for none.

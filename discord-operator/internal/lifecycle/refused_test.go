@@ -10,8 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/discordclient"
 )
+
+var rows = resource.Rows{
+	{Name: "name", Wire: "name", Limited: true}, {Name: "bitrate", Wire: "bitrate"}, {Name: "region", Wire: "rtc_region"},
+	{Name: "requireTag", Wire: "flags"}, {Name: "hideMediaDownload", Wire: "flags"}, {Name: "tags", Wire: "available_tags"},
+	{Name: "group", Wire: "parent_id"}, {Name: "nsfw", Wire: "nsfw"},
+	{Name: "permissionOverwrites", Wire: "permission_overwrites", Guard: true},
+}
 
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
@@ -48,11 +56,7 @@ func TestLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			edit := discordclient.ChannelEdit{Overwrites: discordclient.Set([]discordclient.Overwrite{})}
-			if len(c.fields) == 3 {
-				edit = discordclient.ChannelEdit{}
-			}
-			got := leftOut(c.err, edit, c.fields)
+			got := leftOut(rows, c.err, c.fields)
 			if len(got) == 0 {
 				got = nil
 			}
@@ -69,10 +73,11 @@ func TestLeave(t *testing.T) {
 	edit := discordclient.ChannelEdit{
 		Bitrate: discordclient.Set(1), Overwrites: discordclient.Set([]discordclient.Overwrite{}), ParentID: discordclient.Set("1"),
 	}
-	p := Plan{Edit: edit, Fields: []string{"bitrate", "group", "permissionOverwrites"}}
-	p.Leave("bitrate", "group")
-	if d := cmp.Diff([]string{"permissionOverwrites"}, p.Fields); d != "" || !p.Edit.Bitrate.IsZero() ||
-		!p.Edit.ParentID.IsZero() || p.Edit.Overwrites.IsZero() {
+	p, kind := Plan{Edit: resource.ChannelEdit{ChannelEdit: edit}, Fields: []string{"bitrate", "group", "permissionOverwrites"}}, Kind{Fields: rows}
+	kind.Leave(&p, "bitrate", "group")
+	edit = resource.EditOfChannel(p.Edit)
+	if d := cmp.Diff([]string{"permissionOverwrites"}, p.Fields); d != "" || !edit.Bitrate.IsZero() ||
+		!edit.ParentID.IsZero() || edit.Overwrites.IsZero() {
 		t.Errorf("%+v %s", p.Edit, d)
 	}
 }

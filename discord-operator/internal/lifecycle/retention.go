@@ -20,15 +20,15 @@ func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *con
 
 // IsAdopted reports whether the resource was there before, and not created for the object.
 func (b *Binding) IsAdopted(results Results) bool {
-	live := results.live()
-	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.id)
+	live := results.Live
+	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
 // unretained is why a deletion waits that would leave on Discord what may not stay there; nil for
 // nothing. Who claims it too must not become a way to leave it: the claim may be given up.
 func unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
-	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.live() == nil:
+	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:
 		return nil //nolint:nilerr // a mismatch is no error of this call
 	case retained:
 		return b.NoRetention

@@ -49,7 +49,7 @@ func TestNoRetention(t *testing.T) {
 
 func TestIsAdopted(t *testing.T) {
 	t.Parallel()
-	of := func(id string) Results { return Results{Channel: &discordclient.Channel{ID: id}} }
+	of := func(id string) Results { return Results{Live: &discordclient.Channel{ID: id}} }
 	made := of("7")
 	made.Created = true
 	for name, c := range map[string]struct {
@@ -84,7 +84,7 @@ func TestForceIsNoWayAroundRetention(t *testing.T) {
 			Finalizers:        []string{v1alpha1.CleanupFinalizer},
 			Annotations:       map[string]string{v1alpha1.ForceDeleteAnnotation: "true"},
 		}}
-		plan := PlanDeletion("channel", false, Binding{Lookup: Lookup{NoRetention: refused}}, []conditions.Issue{known})
+		plan := r.Kind.PlanDeletion(false, Binding{Lookup: Lookup{NoRetention: refused}}, []conditions.Issue{known})
 		if results := Delete(t.Context(), nil, r.Status, o, plan); results.Deleted || len(results.Issues) != 1 ||
 			results.Issues[0].Reason != known.Reason {
 			t.Errorf("%s: %+v", name, results)

@@ -39,9 +39,7 @@ func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[
 		case e.ChannelID != "":
 			r.enqueueClaims(ctx, e.ChannelID, q)
 		case e.RoleID != "":
-			if r.Kind.Roles {
-				r.enqueueClaims(ctx, e.RoleID, q)
-			}
+			r.enqueueClaims(ctx, e.RoleID, q)
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, rest)
 		default:
 			// A refused token, which is about no guild, reaches the objects through their server's

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -59,11 +59,8 @@ func (w *world) bind(s *step) {
 	}
 	binding, err := s.kind.Locate(w.snap, s.binding.Lookup, known)
 	id := ""
-	switch {
-	case binding.Channel != nil:
-		id = binding.Channel.ID
-	case binding.Role != nil:
-		id = binding.Role.ID
+	if binding.Live != nil {
+		id = binding.Live.GetID()
 	}
 	if holder := w.taken[id]; err == nil && holder != nil && !s.removed && !status.Observed(s.object) {
 		err = conflict(s, id, holder)
@@ -116,8 +113,8 @@ func (w *world) assign(s *step, id string) {
 func (w *world) simulate(s *step) {
 	w.made++
 	id := strconv.FormatUint(math.MaxUint64-1_000_000+w.made, 10)
-	switch in, as := s.plan.Create, s.plan.CreateRole; {
-	case in != nil:
+	switch in := s.plan.Create.(type) {
+	case *resource.ChannelCreate:
 		made := &discordclient.Channel{
 			ID: id, GuildID: w.serverID, Name: in.Name, Type: in.Type, ParentID: in.ParentID, Overwrites: in.Overwrites,
 			Position: w.lastPlace(),
@@ -126,13 +123,15 @@ func (w *world) simulate(s *step) {
 			made.Position = *in.Position
 		}
 		w.add([]*discordclient.Channel{made}, nil)
-	case as != nil:
-		w.add(nil, []discordclient.Role{{ID: id, Name: as.Name, Position: 1}})
+	case *resource.RoleCreate:
+		w.add(nil, []discordclient.Role{{ID: id, Name: in.Name, Position: 1}})
 	default:
-		if name, ok := s.plan.EditRole.Name.Get(); ok {
-			renamed := *s.binding.Role
-			renamed.Name = name
-			w.add(nil, []discordclient.Role{renamed})
+		if edit, ok := s.plan.Edit.(resource.RoleEdit); ok {
+			if name, ok := edit.Name.Get(); ok {
+				renamed := *resource.Role(s.binding.Live)
+				renamed.Name = name
+				w.add(nil, []discordclient.Role{renamed})
+			}
 		}
 		return
 	}
@@ -161,13 +160,13 @@ func title(o status.Object) string {
 }
 
 // differences are what a step would change on Discord, with all others done.
-func (w *world) differences(s *step) []lifecycle.Difference {
+func (w *world) differences(s *step) []resource.Difference {
 	switch {
 	case s.removed:
 		return deletion(s.plan.Delete)
 	case s.kind == nil:
-		return lifecycle.Changes(s.plan.Changes, w.shown)
-	case s.guild == nil || s.binding.Channel == nil && s.binding.Role == nil && !s.binding.Absent,
+		return resource.Changes(s.plan.Changes, w.shown)
+	case s.guild == nil || s.binding.Live == nil && !s.binding.Absent,
 		status.Paused(s.object):
 		return nil
 	}

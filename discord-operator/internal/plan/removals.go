@@ -13,8 +13,10 @@ import (
 	"jutsu.com/operators/discord-operator/internal/group"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/role"
 	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
@@ -46,7 +48,7 @@ func (w *world) planRemovals(ctx context.Context) {
 			}
 			s.plan = w.planRemoved(s)
 			if d := s.plan.Delete; d != nil {
-				gone = append(gone, d.Channel, d.Role)
+				gone = append(gone, d.ID)
 			}
 		}
 	}
@@ -132,12 +134,12 @@ func (w *world) dependents(g *v1alpha1.DiscordGroup) (names []string) {
 }
 
 // deletion is what a deletion deletes on Discord, if anything.
-func deletion(d *lifecycle.Deletion) []lifecycle.Difference {
+func deletion(d *lifecycle.Deletion) []resource.Difference {
 	switch {
-	case d == nil || d.Channel+d.Role+d.Guild+d.Webhook == "":
+	case d == nil || d.By == nil:
 		return nil
-	case d.Webhook != "":
-		return []lifecycle.Difference{{Action: lifecycle.ActionDelete, Field: "webhook", To: d.Webhook}}
+	case d.By == webhook.Deleter{}:
+		return []resource.Difference{{Action: resource.ActionDelete, Field: "webhook", To: d.ID}}
 	}
-	return []lifecycle.Difference{{Action: lifecycle.ActionDelete}}
+	return []resource.Difference{{Action: resource.ActionDelete}}
 }

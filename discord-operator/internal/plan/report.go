@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 )
 
@@ -26,10 +27,10 @@ type Report struct {
 
 // Object is what an apply would do for one object.
 type Object struct {
-	Kind        string                 `json:"kind"`
-	Namespace   string                 `json:"namespace,omitempty"`
-	Name        string                 `json:"name"`
-	Differences []lifecycle.Difference `json:"differences,omitempty"`
+	Kind        string                `json:"kind"`
+	Namespace   string                `json:"namespace,omitempty"`
+	Name        string                `json:"name"`
+	Differences []resource.Difference `json:"differences,omitempty"`
 	// Observed are the status.differences that the object would have: nothing is done about them.
 	Observed []string `json:"observed,omitempty"`
 	// Problems keep the object from matching its spec.
@@ -81,8 +82,8 @@ func (w *world) report() *Report {
 }
 
 func (s *Summary) add(o Object) {
-	moves := func(d lifecycle.Difference) bool { return d.Action == lifecycle.ActionMove }
-	changes := func(d lifecycle.Difference) bool { return !moves(d) }
+	moves := func(d resource.Difference) bool { return d.Action == resource.ActionMove }
+	changes := func(d resource.Difference) bool { return !moves(d) }
 	switch {
 	case o.created():
 		s.Create++
@@ -105,12 +106,12 @@ func (s *Summary) add(o Object) {
 }
 
 // whole is whether an action is of the resource, and not of its webhook.
-func (o *Object) whole(action lifecycle.Action) bool {
-	return slices.Contains(o.Differences, lifecycle.Difference{Action: action})
+func (o *Object) whole(action resource.Action) bool {
+	return slices.Contains(o.Differences, resource.Difference{Action: action})
 }
 
-func (o *Object) created() bool { return o.whole(lifecycle.ActionCreate) }
-func (o *Object) deleted() bool { return o.whole(lifecycle.ActionDelete) }
+func (o *Object) created() bool { return o.whole(resource.ActionCreate) }
+func (o *Object) deleted() bool { return o.whole(resource.ActionDelete) }
 
 // notes are what a user should know about how the plan was made.
 func (w *world) notes() (all []string) {
@@ -160,7 +161,7 @@ func (r *Report) text() string {
 		}
 		fmt.Fprintf(&out, "%s %s %s\n", sign, o.Kind, name)
 		for _, d := range o.Differences {
-			if line := d.String(); line != string(lifecycle.ActionCreate) && line != string(lifecycle.ActionDelete) {
+			if line := d.String(); line != string(resource.ActionCreate) && line != string(resource.ActionDelete) {
 				fmt.Fprintf(&out, "    %s\n", line)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/group"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/role"
 	"jutsu.com/operators/discord-operator/internal/server"
 	"jutsu.com/operators/discord-operator/internal/status"
@@ -64,7 +65,7 @@ type step struct {
 	binding lifecycle.Binding
 	plan    lifecycle.Plan
 	// further are differences that the plan of the resource does not have.
-	further []lifecycle.Difference
+	further []resource.Difference
 	issues  []conditions.Issue
 }
 
@@ -289,7 +290,7 @@ func (w *world) plan(ctx context.Context, s *step) {
 	switch o := s.object.(type) {
 	case *v1alpha1.DiscordRole:
 		s.plan = role.Plan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Low: w.low(s)})
-		s.further, err = role.MemberChanges(o, s.binding.Role, w.member)
+		s.further, err = role.MemberChanges(o, resource.Role(s.binding.Live), w.member)
 	case *v1alpha1.DiscordGroup:
 		s.plan = group.Plan(o, group.State{
 			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles, Names: names,
@@ -343,11 +344,11 @@ func (w *world) names(server *v1alpha1.DiscordServer, o status.Object) overwrite
 // webhook is the state of the webhooks of a channel. Its Secret is in the cluster, so it is of no concern.
 func (w *world) webhook(s *step) webhook.State {
 	state := webhook.State{
-		Guild: s.guild, Channel: s.binding.Channel, Application: w.application.ID, Complete: true,
+		Guild: s.guild, Channel: resource.Channel(s.binding.Live), Application: w.application.ID, Complete: true,
 		Record: lifecycle.Record{Known: true}, Err: w.hooksErr,
 	}
 	for _, hook := range w.hooks {
-		if s.binding.Channel != nil && hook.ChannelID == s.binding.Channel.ID {
+		if state.Channel != nil && hook.ChannelID == state.Channel.ID {
 			state.Hooks = append(state.Hooks, hook)
 		}
 	}

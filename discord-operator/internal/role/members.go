@@ -12,6 +12,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -26,11 +27,11 @@ const absentRetry = 10 * time.Minute
 func MemberChanges(
 	role *v1alpha1.DiscordRole, live *discordclient.Role,
 	read func(v1alpha1.UserID) (member discordclient.Member, absent bool, err error),
-) (all []lifecycle.Difference, err error) {
+) (all []resource.Difference, err error) {
 	for _, user := range role.Status.Members {
 		if !slices.Contains(role.Spec.Members, user) {
-			all = append(all, lifecycle.Difference{
-				Action: lifecycle.ActionTake, Field: "members", From: "user " + string(user),
+			all = append(all, resource.Difference{
+				Action: resource.ActionTake, Field: "members", From: "user " + string(user),
 			})
 		}
 	}
@@ -44,8 +45,8 @@ func MemberChanges(
 			lacks = !absent && !slices.Contains(member.Roles, live.ID)
 		}
 		if lacks {
-			all = append(all, lifecycle.Difference{
-				Action: lifecycle.ActionGive, Field: "members", To: "user " + string(user),
+			all = append(all, resource.Difference{
+				Action: resource.ActionGive, Field: "members", To: "user " + string(user),
 			})
 		}
 	}
@@ -54,8 +55,8 @@ func MemberChanges(
 
 func (r *Reconciler) memberChanges(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State,
-) ([]lifecycle.Difference, error) {
-	return MemberChanges(role, s.Binding.Role, func(user v1alpha1.UserID) (discordclient.Member, bool, error) {
+) ([]resource.Difference, error) {
+	return MemberChanges(role, s.live(), func(user v1alpha1.UserID) (discordclient.Member, bool, error) {
 		return r.member(ctx, s.Guild, user)
 	})
 }
@@ -66,7 +67,7 @@ func (r *Reconciler) applyMembers(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results,
 ) error {
 	guild := s.Guild
-	if !guild.Snapshot.BelowBot(results.Role.ID) { // which is reported
+	if !guild.Snapshot.BelowBot(results.Live.GetID()) { // which is reported
 		return nil
 	}
 	if len(role.Spec.Members)+len(role.Status.Members) > 0 {
@@ -74,10 +75,10 @@ func (r *Reconciler) applyMembers(
 			return lacks
 		}
 	}
-	if err := r.takeBack(ctx, role, guild, results.Role.ID); err != nil {
+	if err := r.takeBack(ctx, role, guild, results.Live.GetID()); err != nil {
 		return err
 	}
-	if live, ok := guild.Snapshot.Role(results.Role.ID); !ok || !mayGive(role, s, &live) { // which is reported
+	if live, ok := guild.Snapshot.Role(results.Live.GetID()); !ok || !mayGive(role, s, &live) { // which is reported
 		return nil
 	}
 	var lacking []v1alpha1.UserID
@@ -89,7 +90,7 @@ func (r *Reconciler) applyMembers(
 			return err
 		case gone:
 			absent = append(absent, string(user))
-		case !slices.Contains(member.Roles, results.Role.ID):
+		case !slices.Contains(member.Roles, results.Live.GetID()):
 			lacking = append(lacking, user)
 			if !slices.Contains(noted.Status.Members, user) {
 				noted.Status.Members = append(noted.Status.Members, user)
@@ -129,7 +130,7 @@ func (r *Reconciler) give(
 	*role = *noted
 	for _, user := range users {
 		reason := lifecycle.Reason(Kind.Name, role)
-		if err := guild.Bot.AddMemberRole(ctx, guild.ID, string(user), results.Role.ID, reason); err != nil {
+		if err := guild.Bot.AddMemberRole(ctx, guild.ID, string(user), results.Live.GetID(), reason); err != nil {
 			return err
 		}
 		results.Changed = true

@@ -11,6 +11,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -29,13 +30,13 @@ func Plan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 		in, d := create(role, ceiling)
 		p.Changes, p.Position, p.Low = d.Changes, s.Position, s.Low
 		if retains := grant.RetainRefused(s.Guild.Server, role.Namespace, role.Spec.DeletionPolicy); !exceeded &&
-			!p.Report(retains) && !p.Report(refusedCreate(s, in)) {
-			p.CreateRole, p.Fields = in, d.Fields
+			!p.Report(retains) && !p.Report(refusedCreate(s, &in.RoleCreate)) {
+			p.Create, p.Fields = in, d.Fields
 		}
 		return p
 	}
 	if exceeded {
-		return planEdit(p, asItIs(s.Binding.Role), ceiling, s)
+		return planEdit(p, asItIs(s.live()), ceiling, s)
 	}
 	p.Position = s.Position
 	return planEdit(p, role.Spec, ceiling, s)
@@ -45,10 +46,10 @@ func Plan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 // permission above the ceiling, and no place above the roles of the server. It plans nothing for others.
 func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	ceiling := s.ceiling(role)
-	if !ceiling.Bounded() || s.Binding.Role == nil {
+	if !ceiling.Bounded() || s.Binding.Live == nil {
 		return p
 	}
-	return planEdit(p, asItIs(s.Binding.Role), ceiling, s)
+	return planEdit(p, asItIs(s.live()), ceiling, s)
 }
 
 // asItIs is a spec that changes nothing of a role, but for what the ceiling requires.
@@ -71,9 +72,9 @@ func (s *State) ceiling(role *v1alpha1.DiscordRole) grant.Ceiling {
 
 // planEdit plans a role that exists.
 func planEdit(p lifecycle.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, s State) lifecycle.Plan {
-	edit, d := differences(spec, ceiling, s.Binding.Stored, *s.Binding.Role)
+	edit, d := fields.Differ(desired{spec, ceiling, *s.live()}, s.live(), s.Binding.Stored)
 	p.Changes, p.Low = d.Changes, s.Low
-	if p.Report(tooHigh(s.Guild, s.Binding.Role)) {
+	if p.Report(tooHigh(s.Guild, s.live())) {
 		p.Position, p.Low = nil, nil
 		return p
 	}
@@ -82,21 +83,21 @@ func planEdit(p lifecycle.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Cei
 		p.Position = nil // Discord would refuse the move; the server reports what the bot lacks
 	}
 	granted, _ := edit.Permissions.Get()
-	granted &^= s.Binding.Role.Permissions
+	granted &^= s.live().Permissions
 	if len(d.Fields) > 0 && !p.Report(s.Guild.Lacks(permissions.ManageRoles|granted, forWhat)) {
-		p.EditRole, p.Fields = edit, d.Fields
+		p.Edit, p.Fields = resource.RoleEdit{RoleEdit: edit}, d.Fields
 	}
 	return p
 }
 
 // PlanDeletion plans what becomes of the role of a deleted object.
 func PlanDeletion(role *v1alpha1.DiscordRole, s State, known []conditions.Issue) lifecycle.Plan {
-	if s.Binding.Role != nil && len(known) == 0 {
-		if high := tooHigh(s.Guild, s.Binding.Role); high != nil {
+	if s.Binding.Live != nil && len(known) == 0 {
+		if high := tooHigh(s.Guild, s.live()); high != nil {
 			known = append(known, *high)
 		}
 	}
-	return lifecycle.PlanDeletion(Kind.Noun, Kind.Identity(role).Retained(), s.Binding, known)
+	return Kind.PlanDeletion(Kind.Identity(role).Retained(), s.Binding, known)
 }
 
 // tooHigh is the issue that the bot cannot write a role because of its place; nil where it can.
@@ -113,11 +114,11 @@ func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 // create describes the role with all that it is to have, and how that differs from nothing.
 func create(
 	role *v1alpha1.DiscordRole, ceiling grant.Ceiling,
-) (*discordclient.RoleCreate, lifecycle.Differences) {
-	edit, d := differences(role.Spec, ceiling, nil, discordclient.Role{})
-	in := &discordclient.RoleCreate{
+) (*resource.RoleCreate, resource.Differences) {
+	edit, d := fields.Differ(desired{spec: role.Spec, ceiling: ceiling}, &discordclient.Role{}, nil)
+	in := &resource.RoleCreate{RoleCreate: discordclient.RoleCreate{
 		Name: role.Spec.Name, Hoist: ptr.Deref(role.Spec.Hoist, false), Mentionable: ptr.Deref(role.Spec.Mentionable, false),
-	}
+	}}
 	if colors, ok := edit.Colors.Get(); ok {
 		in.Colors = &colors
 	}
@@ -135,26 +136,48 @@ func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
 	return s.Guild.Lacks(permissions.ManageRoles|ptr.Deref(in.Permissions, 0), forWhat)
 }
 
-// differences returns the edit that makes the role match the spec, and how the two differ. Permissions
-// without a documented name stay as they are, unless there is a ceiling.
-func differences(
-	spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, stored lifecycle.Stored, live discordclient.Role,
-) (edit discordclient.RoleEdit, d lifecycle.Differences) {
-	d.Stored = stored
-	lifecycle.Differ(&d, "name", &spec.Name, live.Name, &edit.Name)
-	lifecycle.Differ(&d, "color", colors(spec, live.Colors), live.Colors, &edit.Colors)
-	lifecycle.Differ(&d, "hoist", spec.Hoist, live.Hoist, &edit.Hoist)
-	lifecycle.Differ(&d, "mentionable", spec.Mentionable, live.Mentionable, &edit.Mentionable)
-	want := ceiling.Within(live.Permissions)
-	if spec.Permissions != nil {
-		want = overwrites.Bits(spec.Permissions) | want&^permissions.All
+// desired is what the fields are read from.
+type desired struct {
+	spec    v1alpha1.DiscordRoleSpec
+	ceiling grant.Ceiling
+	live    discordclient.Role
+}
+
+type (
+	role = discordclient.Role
+	edit = discordclient.RoleEdit
+)
+
+// fields are those of a role.
+var fields = resource.Table[desired, role, edit]{
+	resource.Of("name", "", func(d desired) *string { return &d.spec.Name },
+		func(r *role, e *edit) (string, *discordclient.Change[string]) { return r.Name, &e.Name }),
+	resource.Of("color", "colors", desired.colors,
+		func(r *role, e *edit) (discordclient.RoleColors, *discordclient.Change[discordclient.RoleColors]) {
+			return r.Colors, &e.Colors
+		}),
+	resource.Of("hoist", "", func(d desired) *bool { return d.spec.Hoist },
+		func(r *role, e *edit) (bool, *discordclient.Change[bool]) { return r.Hoist, &e.Hoist }),
+	resource.Of("mentionable", "", func(d desired) *bool { return d.spec.Mentionable },
+		func(r *role, e *edit) (bool, *discordclient.Change[bool]) { return r.Mentionable, &e.Mentionable }),
+	resource.Of("permissions", "", desired.permissions,
+		func(r *role, e *edit) (permissions.Bits, *discordclient.Change[permissions.Bits]) {
+			return r.Permissions, &e.Permissions
+		}),
+}
+
+// permissions without a documented name stay as they are, unless there is a ceiling.
+func (d desired) permissions() *permissions.Bits {
+	want := d.ceiling.Within(d.live.Permissions)
+	if d.spec.Permissions != nil {
+		want = overwrites.Bits(d.spec.Permissions) | want&^permissions.All
 	}
-	lifecycle.Differ(&d, "permissions", &want, live.Permissions, &edit.Permissions)
-	return edit, d
+	return &want
 }
 
 // colors are those that the spec asks for, with what it leaves out as it is; nil for none.
-func colors(spec v1alpha1.DiscordRoleSpec, live discordclient.RoleColors) *discordclient.RoleColors {
+func (d desired) colors() *discordclient.RoleColors {
+	spec, live := d.spec, d.live.Colors
 	if spec.Color == nil && spec.SecondaryColor == nil && spec.TertiaryColor == nil {
 		return nil
 	}

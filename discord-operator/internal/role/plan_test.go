@@ -16,6 +16,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -31,7 +32,7 @@ func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Role) State 
 	t.Helper()
 	return State{
 		Guild:   &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)},
-		Binding: lifecycle.Binding{Role: live, Absent: live == nil},
+		Binding: lifecycle.Binding{Live: resourceOf(live), Absent: live == nil},
 	}
 }
 
@@ -78,15 +79,15 @@ func TestPlan(t *testing.T) {
 					c.live.Name = "On call"
 				}
 			}
-			mine.Binding = lifecycle.Binding{Role: c.live, Absent: c.live == nil}
+			mine.Binding = lifecycle.Binding{Live: resourceOf(c.live), Absent: c.live == nil}
 			got := Plan(&v1alpha1.DiscordRole{Spec: c.spec}, mine)
 			if got.Issues != nil {
 				t.Fatal(got.Issues)
 			}
-			if diff := cmp.Diff(c.create, got.CreateRole) + cmp.Diff(c.fields, got.Fields); diff != "" {
+			if diff := cmp.Diff(c.create, createOf(got)) + cmp.Diff(c.fields, got.Fields); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(asJSON(t, c.edit), asJSON(t, got.EditRole)); diff != "" {
+			if diff := cmp.Diff(asJSON(t, c.edit), asJSON(t, editOf(got))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -137,7 +138,7 @@ func TestPlanRefuses(t *testing.T) {
 			}
 			state := observed(t, g, nil)
 			if live, ok := state.Guild.Snapshot.Role(id); ok {
-				state.Binding = lifecycle.Binding{Role: &live}
+				state.Binding = lifecycle.Binding{Live: &live}
 			}
 			c.spec.Name, state.Position = "On call", &lifecycle.Position{}
 			got := Plan(&v1alpha1.DiscordRole{Spec: c.spec}, state)
@@ -148,7 +149,7 @@ func TestPlanRefuses(t *testing.T) {
 			if reason != c.reason {
 				t.Errorf("issues %v, want one with the reason %q", got.Issues, c.reason)
 			}
-			if c.reason != "" && (got.CreateRole != nil || len(got.Fields) > 0) {
+			if c.reason != "" && (createOf(got) != nil || len(got.Fields) > 0) {
 				t.Errorf("%+v is done all the same", got)
 			}
 			mayMove := state.Guild.Lacks(permissions.ManageRoles, "") == nil && c.reason != v1alpha1.ReasonRoleTooHigh
@@ -187,15 +188,15 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 			Colors:      discordclient.RoleColors{Primary: rapid.IntRange(0, 0xFFFFFF).Draw(t, "live color")},
 		}
 		now := state
-		now.Binding = lifecycle.Binding{Role: &live}
+		now.Binding = lifecycle.Binding{Live: &live}
 		first := Plan(&v1alpha1.DiscordRole{Spec: asked}, now)
 		if first.Issues != nil {
 			t.Fatal(first.Issues)
 		}
-		set(first.EditRole.Name, &live.Name)
-		set(first.EditRole.Hoist, &live.Hoist)
-		set(first.EditRole.Colors, &live.Colors)
-		set(first.EditRole.Permissions, &live.Permissions)
+		set(editOf(first).Name, &live.Name)
+		set(editOf(first).Hoist, &live.Hoist)
+		set(editOf(first).Colors, &live.Colors)
+		set(editOf(first).Permissions, &live.Permissions)
 		if second := Plan(&v1alpha1.DiscordRole{Spec: asked}, now); second.Issues != nil || len(second.Fields) > 0 {
 			t.Fatalf("issues %v, still differs: %v", second.Issues, second.Fields)
 		}
@@ -217,9 +218,9 @@ func TestPlanDeletion(t *testing.T) {
 	state := observed(t, g, nil)
 	for id, deletes := range map[string]bool{low: true, high: false} {
 		live, _ := state.Guild.Snapshot.Role(id)
-		state.Binding = lifecycle.Binding{Lookup: lifecycle.Lookup{GuildID: g.ID}, Role: &live}
+		state.Binding = lifecycle.Binding{Lookup: lifecycle.Lookup{GuildID: g.ID}, Live: &live}
 		plan := PlanDeletion(&v1alpha1.DiscordRole{}, state, nil)
-		if deletes && (plan.Delete == nil || plan.Delete.Role != id || plan.Delete.RoleOf != g.ID) {
+		if deletes && (plan.Delete == nil || plan.Delete.ID != id || plan.Delete.GuildID != g.ID) {
 			t.Errorf("%+v", plan)
 		}
 		if !deletes && (plan.Delete != nil || !strings.Contains(plan.Issues[0].Message, `above "high"`)) {
@@ -283,30 +284,49 @@ func TestPlanOfAnotherNamespace(t *testing.T) {
 			Spec: spec{Name: "Renamed", Permissions: c.asked}}
 		live := &discordclient.Role{ID: id, Name: "On call"}
 		if mine.Binding.Absent = c.live == nil; c.live != nil {
-			live.Permissions, mine.Binding.Role = *c.live, live
+			live.Permissions, mine.Binding.Live = *c.live, live
 		}
 		got := Plan(role, mine)
 		refused := len(got.Issues) > 0
 		if refused != c.refused || refused && got.Issues[0].Reason != v1alpha1.ReasonNotAllowed {
 			t.Errorf("%s: issues %v", name, got.Issues)
 		}
-		if (got.CreateRole != nil) != (c.create != nil) || c.create != nil && *got.CreateRole.Permissions != *c.create {
-			t.Errorf("%s: creates %+v", name, got.CreateRole)
+		if (createOf(got) != nil) != (c.create != nil) || c.create != nil && *createOf(got).Permissions != *c.create {
+			t.Errorf("%s: creates %+v", name, createOf(got))
 		}
-		edit, edits := got.EditRole.Permissions.Get()
+		edit, edits := editOf(got).Permissions.Get()
 		if edits != (c.edit != nil) || edits && edit != *c.edit {
 			t.Errorf("%s: edits to %v, %t", name, edit, edits)
 		}
-		if renamed := !got.EditRole.Name.IsZero(); renamed != (c.live != nil && !c.refused) {
+		if renamed := !editOf(got).Name.IsZero(); renamed != (c.live != nil && !c.refused) {
 			t.Errorf("%s: renamed %t", name, renamed)
 		}
 		bounds := PlanBounds(role, mine)
-		if edit, edits := bounds.EditRole.Permissions.Get(); c.live != nil && edits &&
-			edit&^grant.CeilingOf(guild.Server, "team-a").Within(edit) != 0 || !bounds.EditRole.Name.IsZero() {
+		if edit, edits := editOf(bounds).Permissions.Get(); c.live != nil && edits &&
+			edit&^grant.CeilingOf(guild.Server, "team-a").Within(edit) != 0 || !editOf(bounds).Name.IsZero() {
 			t.Errorf("%s: a paused one is edited to %v, %+v", name, edit, bounds)
 		}
 		if c.live != nil && mayGive(role, mine, live) != c.gives {
 			t.Errorf("%s: its members are given it: %t", name, !c.gives)
 		}
 	}
+}
+
+func resourceOf(role *discordclient.Role) resource.Resource {
+	if role == nil {
+		return nil
+	}
+	return role
+}
+
+func createOf(p lifecycle.Plan) *discordclient.RoleCreate {
+	if create, ok := p.Create.(*resource.RoleCreate); ok {
+		return &create.RoleCreate
+	}
+	return nil
+}
+
+func editOf(p lifecycle.Plan) discordclient.RoleEdit {
+	edit, _ := p.Edit.(resource.RoleEdit)
+	return edit.RoleEdit
 }

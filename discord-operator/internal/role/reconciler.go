@@ -4,6 +4,7 @@ package role
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/manager/fence"
@@ -28,7 +30,10 @@ import (
 
 // Kind is what differs of a role.
 var Kind = lifecycle.Kind{
-	Name: "DiscordRole", Noun: "role", Roles: true, ByID: index.RoleByID,
+	Name: "DiscordRole", Noun: "role", ByID: index.RoleByID,
+	Title:  func(name string) string { return "the role " + strconv.Quote(name) },
+	Lost:   "its members but for those of spec.members, and the permission overwrites that name it by its id",
+	Fields: fields.Rows(), Calls: resource.Roles{}, FromBottom: true,
 	List: func() client.ObjectList { return &v1alpha1.DiscordRoleList{} },
 	Identity: func(o client.Object) lifecycle.Identity {
 		role := o.(*v1alpha1.DiscordRole)
@@ -108,7 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 		return r.updateStatus(ctx, role, State{}, results)
 	}
 	results := r.Roles.Apply(ctx, state.Guild.Bot.Client, state.Binding, plan)
-	if results.Role != nil && !results.Stale {
+	if results.Live != nil && !results.Stale {
 		state.Guild.Refresh()
 		results.Fail(r.applyMembers(ctx, role, state, &results), r.Roles.Status.Clock.Now())
 	}
@@ -119,7 +124,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 // observes: these are the server's, and no tenant suspends them.
 func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	plan := PlanBounds(role, s)
-	if plan.Low == nil || len(plan.Fields) == 0 && plan.Low.Holds(s.Guild.Snapshot, s.Binding.Role.ID) {
+	if plan.Low == nil || len(plan.Fields) == 0 && plan.Low.Holds(s.Guild.Snapshot, s.Binding.Live.GetID()) {
 		return
 	}
 	done := r.Roles.Apply(ctx, s.Guild.Bot.Client, s.Binding, plan)

@@ -12,7 +12,9 @@ import (
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
 )
 
 // State is what was observed of a role.
@@ -26,6 +28,9 @@ type State struct {
 	// Low are the places in which a role of another namespace stays; nil for the server's own.
 	Low *lifecycle.Low
 }
+
+// live is the role as it is now; nil for none.
+func (s *State) live() *discordclient.Role { return resource.Role(s.Binding.Live) }
 
 func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
 	name := role.Spec.ServerRef.In(role.Namespace)

@@ -11,6 +11,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -28,11 +29,11 @@ func statusOf(
 	}
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The role does not exist on Discord.")
 	switch {
-	case results.Role != nil:
-		now.RoleID, now.ServerID = results.Role.ID, s.Guild.ID
+	case results.Live != nil:
+		now.RoleID, now.ServerID = results.Live.GetID(), s.Guild.ID
 		now.Matched = s.Binding.Guessed && !results.Created
 		now.Adopted = s.Binding.IsAdopted(results)
-		now.Permissions = permissionsOf(results.Role)
+		now.Permissions = permissionsOf(resource.Role(results.Live))
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The role exists on Discord.")
 	case s.Guild == nil:
 		can = status.Available(role.Status.Conditions, can)

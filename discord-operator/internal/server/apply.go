@@ -9,9 +9,11 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // communityRetry is when to set what Discord takes only of a guild that is a community server already.
@@ -52,7 +54,7 @@ func (r *Reconciler) observed(
 	results.Issues = slices.Clone(p.Issues)
 	if p.Manageable {
 		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
-		results.Differences = lifecycle.Changes(p.Changes, s.Snapshot)
+		results.Differences = resource.Changes(p.Changes, s.Snapshot)
 		results.Fail(r.Status.EnsureFinalizer(ctx, server), r.Status.Clock.Now())
 	}
 	return results
@@ -68,8 +70,8 @@ func (r *Reconciler) edit(
 		r.Status.Normal(server, "Adopted", "The bot %q is a member of the server %q (%s).",
 			s.Application.Name, s.Snapshot.Guild.Name, s.GuildID)
 	}
-	fields := slices.DeleteFunc(slices.Clone(p.Fields), func(field string) bool { return field == iconField })
-	if len(fields) == 0 {
+	edited := slices.DeleteFunc(slices.Clone(p.Fields), func(field string) bool { return field == iconField })
+	if len(edited) == 0 {
 		return nil
 	}
 	guild, err := s.Bot.EditGuild(ctx, s.GuildID, p.Edit, lifecycle.Reason(Kind, server))
@@ -78,7 +80,7 @@ func (r *Reconciler) edit(
 	}
 	results.Guild, results.Changed = &guild, true
 	before := &s.Snapshot.Guild
-	changed, ignored := r.Records.Answered(server, fields, asked(p.Edit), shown(before), shown(&guild))
+	changed, ignored := r.Records.Answered(server, fields.Rows(), edited, asked(p.Edit), shown(before), shown(&guild))
 	if len(changed) > 0 && status.Reconciled(server) {
 		r.Status.DriftCorrected(server, changed...)
 	}
@@ -87,5 +89,13 @@ func (r *Reconciler) edit(
 			"Community is enabled. The settings that Discord has for a community server alone are set next.",
 		).After(communityRetry)
 	}
-	return lifecycle.NotApplied(ignored)
+	return resource.NotApplied(ignored)
+}
+
+// deleter deletes guilds. Discord takes no reason for it.
+type deleter struct{}
+
+// Delete implements resource.Deleter.
+func (deleter) Delete(ctx context.Context, api *guildcache.Client, _, id, _ string) error {
+	return api.DeleteGuild(ctx, id)
 }

@@ -7,8 +7,6 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
-	"jutsu.com/operators/discord-operator/internal/lifecycle"
-	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -24,44 +22,6 @@ func communityOf(g *discordclient.Guild) v1alpha1.Community {
 		return v1alpha1.CommunityEnabled
 	}
 	return ""
-}
-
-// raised are the verification level and the filter of a community server, which a spec may leave out.
-func raised(spec *v1alpha1.DiscordServerSpec, live *discordclient.Guild) (level, filter *int) {
-	level = resource.VerificationLevels.Number(spec.VerificationLevel)
-	filter = resource.ExplicitContentFilters.Number(spec.ExplicitContentFilter)
-	if spec.Community == "" {
-		return level, filter
-	}
-	low := resource.VerificationLevels.Number(v1alpha1.VerificationLevelLow)
-	if level == nil && live.VerificationLevel < *low {
-		level = low
-	}
-	if filter == nil {
-		filter = resource.ExplicitContentFilters.Number(v1alpha1.ExplicitContentFilterAllMembers)
-	}
-	return level, filter
-}
-
-// enableCommunity has an edit make the guild a community server, once both of its channels exist.
-func enableCommunity(
-	spec *v1alpha1.DiscordServerSpec, s State, edit *discordclient.GuildEdit, d *lifecycle.Differences,
-) {
-	if spec.Community == "" || spec.RulesChannelRef == nil || spec.PublicUpdatesChannelRef == nil {
-		return
-	}
-	rules, noRules := s.referenced(reference{channel: spec.RulesChannelRef.Name})
-	updates, noUpdates := s.referenced(reference{channel: spec.PublicUpdatesChannelRef.Name})
-	if noRules != nil || noUpdates != nil {
-		return
-	}
-	live := &s.Snapshot.Guild
-	var enable discordclient.Change[v1alpha1.Community]
-	lifecycle.Differ(d, communityField, &spec.Community, communityOf(live), &enable)
-	if !enable.IsZero() {
-		edit.Features = discordclient.Set(live.WithCommunity())
-		edit.RulesChannelID, edit.PublicUpdatesChannelID = discordclient.Set(rules), discordclient.Set(updates)
-	}
 }
 
 // keepCommunity has an edit of a channel of a community server say that it stays one, with both channels:

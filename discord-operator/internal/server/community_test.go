@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -63,7 +63,7 @@ func TestCommunity(t *testing.T) {
 			}}
 			live := *snapshot
 			live.Guild = c.live
-			edit, d, _ := differences(server, State{GuildID: "7", Snapshot: &live, Referenced: c.channels})
+			edit, d, _ := differences(server, State{GuildID: "7", Snapshot: &live, Referenced: c.channels}, nil)
 			if diff := cmp.Diff(c.fields, d.Fields); diff != "" {
 				t.Error(diff)
 			}
@@ -99,7 +99,7 @@ func TestCommunityNeedsAnAdministrator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := Plan{Fields: []string{"name", "community"}, Changes: []lifecycle.Change{{Field: "community"}}}
+			p := Plan{Fields: []string{"name", "community"}, Changes: []resource.Change{{Field: "community"}}}
 			p.Edit.Features = discordclient.Set([]string{"COMMUNITY"})
 			server := &v1alpha1.DiscordServer{}
 			server.Spec.ManagementPolicy = c.policy

@@ -28,8 +28,8 @@ func TestPlanDeletion(t *testing.T) {
 	}{
 		"retained by default":                  {guild: "7", want: retained},
 		"Retain":                               {policy: v1alpha1.DeletionPolicyRetain, guild: "7", want: retained},
-		"Delete":                               {policy: v1alpha1.DeletionPolicyDelete, guild: "7", want: &lifecycle.Deletion{Guild: "7"}},
-		"Delete, and it manages it":            {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", want: &lifecycle.Deletion{Guild: "7"}},
+		"Delete":                               {policy: v1alpha1.DeletionPolicyDelete, guild: "7", want: &lifecycle.Deletion{By: deleter{}, ID: "7"}},
+		"Delete, and it manages it":            {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", want: &lifecycle.Deletion{By: deleter{}, ID: "7"}},
 		"Delete, of another object's":          {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "other", want: retained},
 		"Delete, and another one waits for it": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", claimed: true, want: retained},
 		"Delete, without a guild":              {policy: v1alpha1.DeletionPolicyDelete, want: retained},

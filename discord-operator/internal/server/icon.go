@@ -18,6 +18,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -144,24 +145,20 @@ func iconUnusable(server *v1alpha1.DiscordServer, why string) *conditions.Issue 
 		ref.Key, ref.Name, why)
 }
 
-// planIcon compares the icon with the one on Discord, of which only a hash of Discord's own is known. The
-// edit is that of the hash of the image.
-func planIcon(
-	server *v1alpha1.DiscordServer, s State, d *lifecycle.Differences,
-) (edit discordclient.Change[string], issue *conditions.Issue) {
+// desiredIcon is the hash of the image that the icon is to show, nil for none that can be set, and why it cannot be.
+func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.Issue) {
 	guild := &s.Snapshot.Guild
-	live := imageOf(server.Status.Icon, guild.Icon)
 	switch {
 	case server.Spec.Icon == nil:
+		return nil, nil
 	case s.Icon.Issue != nil:
-		issue = s.Icon.Issue
-	case s.Icon.Animated && live != s.Icon.Hash && !slices.Contains(guild.Features, animatedIcons):
-		issue = iconUnusable(server, "is animated, which Discord allows only in servers with boosts. Use an image of one "+
+		return nil, s.Icon.Issue
+	case s.Icon.Animated && imageOf(server.Status.Icon, guild.Icon) != s.Icon.Hash &&
+		!slices.Contains(guild.Features, animatedIcons):
+		return nil, iconUnusable(server, "is animated, which Discord allows only in servers with boosts. Use an image of one "+
 			"frame, or boost the server")
-	default:
-		lifecycle.Differ(d, iconField, &s.Icon.Hash, live, &edit)
 	}
-	return edit, issue
+	return &s.Icon.Hash, nil
 }
 
 // imageOf is the hash of the image that Discord shows as an icon: the one that was set last, as long as
@@ -201,12 +198,12 @@ func (r *Reconciler) editIcon(
 	}
 	results.Guild, results.Changed = &guild, true
 	as := func(hash string) map[string]string { return map[string]string{iconField: hash} }
-	_, ignored := r.Records.Answered(server, []string{iconField}, as(hash), as(live), as(shows))
+	_, ignored := r.Records.Answered(server, fields.Rows(), []string{iconField}, as(hash), as(live), as(shows))
 	if shows == hash {
 		results.Icon = &v1alpha1.ServerIconStatus{SourceHash: hash, DiscordHash: truncated(guild.Icon)}
 		if drift {
 			r.Status.DriftCorrected(server, iconField)
 		}
 	}
-	return lifecycle.NotApplied(ignored)
+	return resource.NotApplied(ignored)
 }

@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -51,14 +52,15 @@ func TestPlanIcon(t *testing.T) {
 			if c.boosted {
 				s.Snapshot.Guild.Features = []string{"ANIMATED_ICON"}
 			}
-			var d lifecycle.Differences
-			edit, issue := planIcon(server, s, &d)
-			var want []lifecycle.Change
+			icon, issue := desiredIcon(server, s)
+			edit, d, _ := differences(server, s, icon)
+			var want []resource.Change
 			if c.changes {
-				want = []lifecycle.Change{{Field: "icon", From: c.from, To: c.icon.Hash}}
+				want = []resource.Change{{Field: "icon", From: c.from, To: c.icon.Hash}}
 			}
-			if diff := cmp.Diff(want, d.Changes); diff != "" || edit.IsZero() == c.changes {
-				t.Errorf("%v %s", edit, diff)
+			if diff := cmp.Diff(want, d.Changes, cmpopts.IgnoreFields(resource.Change{}, "Text")); diff != "" ||
+				edit.icon.IsZero() == c.changes {
+				t.Errorf("%v %s", edit.icon, diff)
 			}
 			if issue == nil && c.reason != "" || issue != nil && issue.Reason != c.reason {
 				t.Errorf("the issue is %v", issue)

@@ -24,7 +24,7 @@ type Plan struct {
 	// Icon is the hash of the image that the icon becomes.
 	Icon discordclient.Change[string]
 	// Changes are what the edit is to change, also where it cannot be sent.
-	Changes []lifecycle.Change
+	Changes []resource.Change
 	// Manageable says that groups and channels can be managed.
 	Manageable bool
 	// Issues keep the server from matching its spec.
@@ -36,12 +36,10 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	if issue := unmanageable(server, s); issue != nil {
 		return Plan{Issues: []conditions.Issue{*issue}}
 	}
-	var waits *conditions.Issue
 	p.Manageable = true
-	var d lifecycle.Differences
-	p.Edit, d, waits = differences(server, s)
-	icon, unusable := planIcon(server, s, &d)
-	p.Fields, p.Changes, p.Icon = d.Fields, d.Changes, icon
+	icon, unusable := desiredIcon(server, s)
+	edit, d, waits := differences(server, s, icon)
+	p.Edit, p.Fields, p.Changes, p.Icon = edit.GuildEdit, d.Fields, d.Changes, edit.icon
 	have, exact := s.Snapshot.BotPermissions()
 	powerless := p.withoutAdministrator(server, have, exact)
 	needed := required(server, s, len(p.Fields) > 0 || managed(server))
@@ -106,7 +104,7 @@ func PlanDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Is
 	case retained(server), foreign(server, s), s.Claimed:
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{How: lifecycle.Retained}}
 	}
-	return lifecycle.Plan{Delete: &lifecycle.Deletion{Guild: server.Status.ServerID}}
+	return lifecycle.Plan{Delete: &lifecycle.Deletion{By: deleter{}, ID: server.Status.ServerID}}
 }
 
 // retained reports whether the guild of a deleted server stays.
@@ -145,42 +143,6 @@ func managed(server *v1alpha1.DiscordServer) bool {
 		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" ||
 		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelFlags != nil || spec.Icon != nil ||
 		spec.Community != "" || len(references(&spec)) > 0
-}
-
-// differences returns the edit that makes the settings match the spec, how the two differ, and what
-// a setting waits for.
-func differences(
-	server *v1alpha1.DiscordServer, s State,
-) (edit discordclient.GuildEdit, d lifecycle.Differences, waits *conditions.Issue) {
-	d.Stored = s.Stored
-	live, spec := s.Snapshot.Guild, server.Spec
-	text, number := lifecycle.Differ[string], lifecycle.Differ[int]
-	level, filter := raised(&spec, &live)
-	notifications := resource.DefaultNotifications.Number(spec.DefaultNotifications)
-	text(&d, "name", notEmpty(spec.Name), live.Name, &edit.Name)
-	text(&d, "description", spec.Description, live.Description, &edit.Description)
-	number(&d, "verificationLevel", level, live.VerificationLevel, &edit.VerificationLevel)
-	number(&d, "defaultNotifications", notifications, live.DefaultNotifications, &edit.DefaultNotifications)
-	number(&d, "explicitContentFilter", filter, live.ExplicitContentFilter, &edit.ExplicitContentFilter)
-	text(&d, "preferredLocale", notEmpty(spec.PreferredLocale), live.PreferredLocale, &edit.PreferredLocale)
-	text(&d, "afkChannelId", spec.AFKChannelID, live.AFKChannelID, &edit.AFKChannelID)
-	number(&d, "afkTimeout", resource.AFKTimeouts.Number(spec.AFKTimeout), live.AFKTimeout, &edit.AFKTimeout)
-	if spec.SystemChannelFlags != nil {
-		flags := resource.SystemChannelFlags.Bits(spec.SystemChannelFlags, live.SystemChannelFlags)
-		number(&d, "systemChannelFlags", &flags, live.SystemChannelFlags, &edit.SystemChannelFlags)
-	}
-	for _, ref := range references(&spec) {
-		id, missing := s.referenced(ref)
-		if missing != nil {
-			waits = missing
-			continue
-		}
-		is, to := ref.in(&live, &edit)
-		text(&d, ref.field, &id, *is, to)
-	}
-	enableCommunity(&spec, s, &edit, &d)
-	keepCommunity(&live, &edit)
-	return edit, d, waits
 }
 
 func notEmpty(s string) *string {

@@ -11,40 +11,22 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
 )
 
 // reference is a setting of a server whose value is a channel.
-type reference struct {
-	field, channel string
-	// in returns the setting of a guild and of an edit.
-	in func(*discordclient.Guild, *discordclient.GuildEdit) (*string, *discordclient.Change[string])
-}
+type reference struct{ field, channel string }
 
 // references are those that a spec has.
 func references(spec *v1alpha1.DiscordServerSpec) (all []reference) {
-	type (
-		guild = discordclient.Guild
-		edit  = discordclient.GuildEdit
-		id    = discordclient.Change[string]
-	)
-	add := func(field string, ref *v1alpha1.ChannelReference, in func(*guild, *edit) (*string, *id)) {
+	add := func(field string, ref *v1alpha1.ChannelReference) {
 		if ref != nil {
-			all = append(all, reference{field, ref.Name, in})
+			all = append(all, reference{field, ref.Name})
 		}
 	}
-	add("afkChannelRef", spec.AFKChannelRef, func(g *guild, e *edit) (*string, *id) {
-		return &g.AFKChannelID, &e.AFKChannelID
-	})
-	add("systemChannelRef", spec.SystemChannelRef, func(g *guild, e *edit) (*string, *id) {
-		return &g.SystemChannelID, &e.SystemChannelID
-	})
-	add("rulesChannelRef", spec.RulesChannelRef, func(g *guild, e *edit) (*string, *id) {
-		return &g.RulesChannelID, &e.RulesChannelID
-	})
-	add("publicUpdatesChannelRef", spec.PublicUpdatesChannelRef, func(g *guild, e *edit) (*string, *id) {
-		return &g.PublicUpdatesChannelID, &e.PublicUpdatesChannelID
-	})
+	add("afkChannelRef", spec.AFKChannelRef)
+	add("systemChannelRef", spec.SystemChannelRef)
+	add("rulesChannelRef", spec.RulesChannelRef)
+	add("publicUpdatesChannelRef", spec.PublicUpdatesChannelRef)
 	return all
 }
 

@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
-	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -37,7 +37,7 @@ type State struct {
 	// TooManyGuilds says that the bot is in more guilds than a session of the Gateway may have.
 	TooManyGuilds bool
 	// Stored is what Discord has stored otherwise than it was asked for.
-	Stored lifecycle.Stored
+	Stored resource.StoredForms
 	// Manager is whose guild it is, of all servers that claim it; nil for none.
 	Manager *v1alpha1.DiscordServer
 	// Claimed says that another server that is not deleted claims the guild.
@@ -88,7 +88,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 	if s.Icon, err = r.observeIcon(ctx, server); err != nil {
 		return s, err
 	}
-	s.Stored, s.TooManyGuilds = r.Records.Stored(server).With(s.Snapshot.Guild.Features), s.Bot.Stats().TooManyGuilds
+	s.Stored, s.TooManyGuilds = r.Records.StoredForms(server).With(s.Snapshot.Guild.Features), s.Bot.Stats().TooManyGuilds
 	err = r.observeClaims(ctx, server, s.GuildID, &s)
 	return s, err
 }

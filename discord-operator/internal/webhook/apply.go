@@ -155,3 +155,11 @@ func Status(c *v1alpha1.DiscordChannel, results Results, worst *conditions.Issue
 	}
 	return c.Status.Webhook
 }
+
+// Deleter deletes webhooks.
+type Deleter struct{}
+
+// Delete implements resource.Deleter.
+func (Deleter) Delete(ctx context.Context, api *guildcache.Client, _, id, reason string) error {
+	return api.DeleteWebhook(ctx, id, reason)
+}

@@ -14,7 +14,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
-	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -62,20 +62,20 @@ func (p *Plan) Pending() bool {
 }
 
 // Differences are what carrying out the plan would change on Discord.
-func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []lifecycle.Difference) {
+func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []resource.Difference) {
 	switch {
 	case p.Remove != "":
-		all = append(all, lifecycle.Difference{Action: lifecycle.ActionDelete, Field: "webhook", To: p.Remove})
+		all = append(all, resource.Difference{Action: resource.ActionDelete, Field: "webhook", To: p.Remove})
 	case p.Create:
-		all = append(all, lifecycle.Difference{
-			Action: lifecycle.ActionCreate, Field: "webhook", To: strconv.Quote(c.Spec.Webhook.Name),
+		all = append(all, resource.Difference{
+			Action: resource.ActionCreate, Field: "webhook", To: strconv.Quote(c.Spec.Webhook.Name),
 		})
 	case p.Rename:
-		name := lifecycle.Change{Field: "webhook.name", From: p.Use.Name, To: c.Spec.Webhook.Name}
-		all = lifecycle.Changes([]lifecycle.Change{name}, nil)
+		name := resource.Change{Field: "webhook.name", From: p.Use.Name, To: c.Spec.Webhook.Name}
+		all = resource.Changes([]resource.Change{name}, nil)
 	}
 	for _, id := range p.Duplicates {
-		all = append(all, lifecycle.Difference{Action: lifecycle.ActionDelete, Field: "webhook", To: id})
+		all = append(all, resource.Difference{Action: resource.ActionDelete, Field: "webhook", To: id})
 	}
 	return all
 }

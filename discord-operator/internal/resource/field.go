@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"cmp"
+	"slices"
+
+	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// Row names a field.
+type Row struct {
+	// Name is the field's in a spec, Wire Discord's.
+	Name, Wire string
+	// Guard marks the field that says who may view the resource. No other field keeps it from being sent.
+	Guard bool
+	// Limited marks a field that has a rate limit of its own.
+	Limited bool
+}
+
+// Rows name the fields of a kind.
+type Rows []Row
+
+// Wires returns Discord's names of fields.
+func (r Rows) Wires(fields []string) []string {
+	names := make([]string, 0, len(fields))
+	for _, f := range fields {
+		names = append(names, r.row(f).Wire)
+	}
+	return names
+}
+
+// Named returns the fields that Discord knows by some names. Several may have one.
+func (r Rows) Named(fields []string, wires ...string) []string {
+	return r.Select(fields, func(row Row) bool { return slices.Contains(wires, row.Wire) })
+}
+
+// Select returns the fields whose rows a function accepts.
+func (r Rows) Select(fields []string, accept func(Row) bool) []string {
+	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return !accept(r.row(f)) })
+}
+
+// Guards reports whether one of the fields is the guard.
+func (r Rows) Guards(fields []string) bool {
+	return slices.ContainsFunc(fields, func(f string) bool { return r.row(f).Guard })
+}
+
+// Guarded reports whether the kind has a guard.
+func (r Rows) Guarded() bool { return slices.ContainsFunc(r, func(row Row) bool { return row.Guard }) }
+
+func (r Rows) row(name string) Row {
+	if i := slices.IndexFunc(r, func(row Row) bool { return row.Name == name }); i >= 0 {
+		return r[i]
+	}
+	return Row{Name: name, Wire: name}
+}
+
+// Field is one field of a kind: S is what its spec is read from, L the resource and E an edit of it.
+type Field[S, L, E any] struct {
+	Row
+	differ    func(d *Differences, row *Field[S, L, E], s S, live *L, edit *E)
+	remaining func(d *Differences, row *Field[S, L, E], asked *E, made *L, edit *E)
+	text      Text
+}
+
+// Text writes a value of a field for users. The state of the guild names channels and roles.
+type Text func(value any, names *guildcache.Snapshot) string
+
+// Of returns the row of a field. want returns the desired value, nil where the spec leaves the field out; at returns
+// the live value and the place of the field in an edit. Without wire, the field has the same name on Discord.
+func Of[S, L, E, T any](
+	name, wire string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]),
+) Field[S, L, E] {
+	return OfPart(name, wire, want, at, func(asked T, _ *L) *T { return &asked })
+}
+
+// OfPart is Of for a field of which a create does a part: remaining returns what an edit sets after a create with the
+// value asked; nil for nothing.
+func OfPart[S, L, E, T any](
+	name, wire string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]), remaining func(asked T, made *L) *T,
+) Field[S, L, E] {
+	return Field[S, L, E]{
+		Row: Row{Name: name, Wire: cmp.Or(wire, name)},
+		differ: func(d *Differences, row *Field[S, L, E], s S, live *L, edit *E) {
+			value, to := at(live, edit)
+			differ(d, name, row.text, want(s), value, to)
+		},
+		remaining: func(d *Differences, row *Field[S, L, E], asked *E, made *L, edit *E) {
+			_, from := at(made, asked)
+			value, to := at(made, edit)
+			if want, ok := from.Get(); ok {
+				differ(d, name, row.text, remaining(want, made), value, to)
+			}
+		},
+	}
+}
+
+// Words returns the field with a text of its own.
+func (f Field[S, L, E]) Words(text Text) Field[S, L, E] {
+	f.text = text
+	return f
+}
+
+// Guard returns the field as the guard of its kind.
+func (f Field[S, L, E]) Guard() Field[S, L, E] {
+	f.Row.Guard = true
+	return f
+}
+
+// Limited returns the field as one with a rate limit of its own.
+func (f Field[S, L, E]) Limited() Field[S, L, E] {
+	f.Row.Limited = true
+	return f
+}
+
+// Table lists the fields of a kind, in the order in which differences name them.
+type Table[S, L, E any] []Field[S, L, E]
+
+// Rows returns the names of the fields.
+func (t Table[S, L, E]) Rows() (rows Rows) {
+	for _, f := range t {
+		rows = append(rows, f.Row)
+	}
+	return rows
+}
+
+// Differ returns the edit that makes a resource match its spec, and how the two differ.
+func (t Table[S, L, E]) Differ(s S, live *L, stored StoredForms) (edit E, d Differences) {
+	d.Stored = stored
+	for i := range t {
+		t[i].differ(&d, &t[i], s, live, &edit)
+	}
+	return edit, d
+}
+
+// Remaining returns the edit of what a create has not done, and its fields: asked has what the create asked for.
+func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E, fields []string) {
+	d := Differences{Stored: stored}
+	for i := range t {
+		t[i].remaining(&d, &t[i], &asked, made, &edit)
+	}
+	return edit, d.Fields
+}
+
+// Overwrites returns the row of the permission overwrites of a channel or category. want returns the desired ones,
+// nil for unmanaged, and the live channel.
+func Overwrites[S any](
+	want func(S) ([]discordclient.Overwrite, *discordclient.Channel),
+) Field[S, discordclient.Channel, discordclient.ChannelEdit] {
+	type list = []discordclient.Overwrite
+	differing := func(want list, live *discordclient.Channel) *list {
+		if want == nil || overwrites.Same(live.Overwrites, want) {
+			return nil
+		}
+		return &want
+	}
+	return OfPart("permissionOverwrites", "permission_overwrites",
+		func(s S) *list { return differing(want(s)) },
+		func(c *discordclient.Channel, e *discordclient.ChannelEdit) (list, *discordclient.Change[list]) {
+			return c.Overwrites, &e.Overwrites
+		}, differing).Guard()
+}

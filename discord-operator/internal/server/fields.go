@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/resource"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// desired is what the fields are read from.
+type desired struct {
+	v1alpha1.DiscordServerSpec
+	live *discordclient.Guild
+	// icon is the hash of the image; nil for none that can be set.
+	icon *string
+	// channels are the ids of those that fields refer to and that exist, by their names.
+	channels map[string]string
+}
+
+// guild is a guild with the hash of the image that its icon is known to show.
+type guild struct {
+	discordclient.Guild
+	icon string
+}
+
+// edit is an edit of a guild with fields that Discord has elsewhere: the icon has an edit of its own, and Community
+// is one of the features.
+type edit struct {
+	discordclient.GuildEdit
+	icon      discordclient.Change[string]
+	community discordclient.Change[v1alpha1.Community]
+}
+
+type (
+	text   = discordclient.Change[string]
+	number = discordclient.Change[int]
+)
+
+// fields are those of a server.
+var fields = resource.Table[desired, guild, edit]{
+	resource.Of("name", "", func(d desired) *string { return notEmpty(d.Name) },
+		func(g *guild, e *edit) (string, *text) { return g.Name, &e.Name }),
+	resource.Of("description", "", func(d desired) *string { return d.Description },
+		func(g *guild, e *edit) (string, *text) { return g.Description, &e.Description }),
+	resource.Of("verificationLevel", "verification_level", desired.level,
+		func(g *guild, e *edit) (int, *number) { return g.VerificationLevel, &e.VerificationLevel },
+	).Words(resource.VerificationLevels.Word),
+	resource.Of("defaultNotifications", "default_message_notifications",
+		func(d desired) *int { return resource.DefaultNotifications.Number(d.DefaultNotifications) },
+		func(g *guild, e *edit) (int, *number) { return g.DefaultNotifications, &e.DefaultNotifications },
+	).Words(resource.DefaultNotifications.Word),
+	resource.Of("explicitContentFilter", "explicit_content_filter", desired.filter,
+		func(g *guild, e *edit) (int, *number) { return g.ExplicitContentFilter, &e.ExplicitContentFilter },
+	).Words(resource.ExplicitContentFilters.Word),
+	resource.Of("preferredLocale", "preferred_locale", func(d desired) *string { return notEmpty(d.PreferredLocale) },
+		func(g *guild, e *edit) (string, *text) { return g.PreferredLocale, &e.PreferredLocale }),
+	resource.Of("afkChannelId", "afk_channel_id", func(d desired) *string { return d.AFKChannelID },
+		func(g *guild, e *edit) (string, *text) { return g.AFKChannelID, &e.AFKChannelID }).Words(resource.ChannelName),
+	resource.Of("afkTimeout", "afk_timeout", func(d desired) *int { return resource.AFKTimeouts.Number(d.AFKTimeout) },
+		func(g *guild, e *edit) (int, *number) { return g.AFKTimeout, &e.AFKTimeout }).Words(resource.AFKTimeouts.Word),
+	resource.Of("systemChannelFlags", "system_channel_flags", desired.systemFlags,
+		func(g *guild, e *edit) (int, *number) { return g.SystemChannelFlags, &e.SystemChannelFlags },
+	).Words(resource.SystemChannelFlags.List),
+
+	channel("afkChannelRef", "afk_channel_id", func(d desired) *v1alpha1.ChannelReference { return d.AFKChannelRef },
+		func(g *guild, e *edit) (string, *text) { return g.AFKChannelID, &e.AFKChannelID }),
+	channel("systemChannelRef", "system_channel_id",
+		func(d desired) *v1alpha1.ChannelReference { return d.SystemChannelRef },
+		func(g *guild, e *edit) (string, *text) { return g.SystemChannelID, &e.SystemChannelID }),
+	channel("rulesChannelRef", "rules_channel_id",
+		func(d desired) *v1alpha1.ChannelReference { return d.RulesChannelRef },
+		func(g *guild, e *edit) (string, *text) { return g.RulesChannelID, &e.RulesChannelID }),
+	channel("publicUpdatesChannelRef", "public_updates_channel_id",
+		func(d desired) *v1alpha1.ChannelReference { return d.PublicUpdatesChannelRef },
+		func(g *guild, e *edit) (string, *text) { return g.PublicUpdatesChannelID, &e.PublicUpdatesChannelID }),
+
+	resource.Of(communityField, "", desired.community,
+		func(g *guild, e *edit) (v1alpha1.Community, *discordclient.Change[v1alpha1.Community]) {
+			return communityOf(&g.Guild), &e.community
+		}).Words(resource.Plain[v1alpha1.Community]),
+	resource.Of(iconField, "", func(d desired) *string { return d.icon },
+		func(g *guild, e *edit) (string, *text) { return g.icon, &e.icon }).Words(resource.Plain[string]),
+}
+
+// channel returns the row of a field that refers to a channel.
+func channel(
+	name, wire string, ref func(desired) *v1alpha1.ChannelReference, at func(*guild, *edit) (string, *text),
+) resource.Field[desired, guild, edit] {
+	want := func(d desired) *string {
+		if ref := ref(d); ref != nil {
+			if id, exists := d.channels[ref.Name]; exists {
+				return &id
+			}
+		}
+		return nil
+	}
+	return resource.Of(name, wire, want, at).Words(resource.ChannelName)
+}
+
+// level is the one that the spec asks for, or that a community server has at least.
+func (d desired) level() *int {
+	level := resource.VerificationLevels.Number(d.VerificationLevel)
+	low := resource.VerificationLevels.Number(v1alpha1.VerificationLevelLow)
+	if level == nil && d.Community != "" && d.live.VerificationLevel < *low {
+		return low
+	}
+	return level
+}
+
+// filter is the one that the spec asks for, or that of a community server.
+func (d desired) filter() *int {
+	if d.ExplicitContentFilter == "" && d.Community != "" {
+		return resource.ExplicitContentFilters.Number(v1alpha1.ExplicitContentFilterAllMembers)
+	}
+	return resource.ExplicitContentFilters.Number(d.ExplicitContentFilter)
+}
+
+func (d desired) systemFlags() *int {
+	if d.SystemChannelFlags == nil {
+		return nil
+	}
+	return new(resource.SystemChannelFlags.Bits(d.SystemChannelFlags, d.live.SystemChannelFlags))
+}
+
+// community is enabled once both of its channels exist.
+func (d desired) community() *v1alpha1.Community {
+	if d.Community == "" || d.RulesChannelRef == nil || d.PublicUpdatesChannelRef == nil {
+		return nil
+	}
+	_, rules := d.channels[d.RulesChannelRef.Name]
+	_, updates := d.channels[d.PublicUpdatesChannelRef.Name]
+	if !rules || !updates {
+		return nil
+	}
+	return &d.Community
+}
+
+// differences returns the edit that makes the settings match the spec, how the two differ, and what
+// a setting waits for.
+func differences(
+	server *v1alpha1.DiscordServer, s State, icon *string,
+) (e edit, d resource.Differences, waits *conditions.Issue) {
+	live := guild{s.Snapshot.Guild, imageOf(server.Status.Icon, s.Snapshot.Guild.Icon)}
+	want := desired{server.Spec, &live.Guild, icon, map[string]string{}}
+	for _, ref := range references(&server.Spec) {
+		id, missing := s.referenced(ref)
+		if missing != nil {
+			waits = missing
+			continue
+		}
+		want.channels[ref.channel] = id
+	}
+	e, d = fields.Differ(want, &live, s.Stored)
+	if !e.community.IsZero() {
+		e.Features = discordclient.Set(live.WithCommunity())
+		e.RulesChannelID = discordclient.Set(want.channels[server.Spec.RulesChannelRef.Name])
+		e.PublicUpdatesChannelID = discordclient.Set(want.channels[server.Spec.PublicUpdatesChannelRef.Name])
+	}
+	keepCommunity(&live.Guild, &e.GuildEdit)
+	return e, d, waits
+}
