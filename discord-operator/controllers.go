@@ -13,6 +13,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/channel"
+	"jutsu.com/operators/discord-operator/internal/controller"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/group"
 	"jutsu.com/operators/discord-operator/internal/index"
@@ -62,24 +63,23 @@ func addControllers(ctx context.Context, mgr *manager.Manager, o *options) error
 	webhooks := &webhook.Webhooks{
 		Client: mgr.GetClient(), Applier: applier, Records: records(), Status: channels.Status,
 	}
-	for kind, controller := range map[string]interface {
+	of := func(kind *lifecycle.Resources) controller.Controller {
+		return controller.Controller{Client: mgr.GetClient(), Grants: grants, Bots: bots, Resources: kind}
+	}
+	for kind, reconciler := range map[string]interface {
 		SetupWithManager(mgr ctrl.Manager, workers int) error
 	}{
 		server.Kind: &server.Reconciler{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Grants: grants, Bots: bots, Records: records(),
 			Status: recorder(server.Kind),
 		},
-		group.Kind.Name: &group.Reconciler{
-			Client: mgr.GetClient(), Grants: grants, Bots: bots, RoleNames: names, Categories: resources(group.Kind),
-		},
+		group.Kind.Name: &group.Reconciler{Controller: of(resources(group.Kind)), RoleNames: names},
 		channel.Kind.Name: &channel.Reconciler{
-			Client: mgr.GetClient(), Grants: grants, Bots: bots, RoleNames: names, Channels: channels, Webhooks: webhooks,
+			Controller: of(channels), RoleNames: names, Webhooks: webhooks,
 		},
-		role.Kind.Name: &role.Reconciler{
-			Client: mgr.GetClient(), Grants: grants, Bots: bots, Roles: roles, Resync: o.resyncLive,
-		},
+		role.Kind.Name: &role.Reconciler{Controller: of(roles), Resync: o.resyncLive},
 	} {
-		if err := controller.SetupWithManager(mgr, o.workers); err != nil {
+		if err := reconciler.SetupWithManager(mgr, o.workers); err != nil {
 			return fmt.Errorf("set up the controller of %s: %w", kind, err)
 		}
 	}

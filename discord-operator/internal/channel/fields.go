@@ -76,7 +76,8 @@ var fields = resource.Table[desired, channel, edit]{
 		func(c *channel, e *edit) ([]discordclient.Tag, *discordclient.Change[[]discordclient.Tag]) {
 			return c.Tags, &e.Tags
 		}, remainingTags),
-	flag("hideMediaDownload", discordclient.FlagHideMediaDownload, func(d desired) *bool { return d.forum.HideMediaDownload }),
+	flag("hideMediaDownload", discordclient.FlagHideMediaDownload,
+		func(d desired) *bool { return d.forum.HideMediaDownload }),
 	flag("requireTag", discordclient.FlagRequireTag, func(d desired) *bool { return d.forum.RequireTag }),
 	resource.Of("defaultReaction", "default_reaction_emoji", desired.reaction,
 		func(c *channel, e *edit) (*discordclient.Emoji, *discordclient.Change[*discordclient.Emoji]) {

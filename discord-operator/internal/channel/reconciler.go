@@ -11,20 +11,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/grant"
+	"jutsu.com/operators/discord-operator/internal/controller"
 	"jutsu.com/operators/discord-operator/internal/index"
-	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/webhook"
-	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/manager/fence"
 )
 
@@ -46,16 +42,10 @@ var Kind = lifecycle.Kind{
 
 // Reconciler reconciles DiscordChannels.
 type Reconciler struct {
-	// Client reads from the cache.
-	Client client.Client
-	// Grants say what it may use.
-	Grants *grant.Reader
-	// Bots are the connections to Discord.
-	Bots *bot.Bots
+	controller.Controller
 	// RoleNames say which roles overwrites name.
 	RoleNames *lifecycle.RoleNames
-	// Channels are the external resources, Webhooks those of the channels.
-	Channels *lifecycle.Resources
+	// Webhooks are those of the channels.
 	Webhooks *webhook.Webhooks
 }
 
@@ -75,29 +65,19 @@ type Reconciler struct {
 // reconciled at once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
-	b := builder.ControllerManagedBy(mgr).
-		Named("discordchannel").
-		For(&v1alpha1.DiscordChannel{}, when(r.Channels.Status.Relevant())).
-		Watches(&v1alpha1.DiscordChannel{}, requests(r.Channels.Rivals), when(r.Channels.Released())).
+	return r.Build(mgr, &v1alpha1.DiscordChannel{}, r.ofServer, r.ofNamespace, workers).
 		Watches(&v1alpha1.DiscordGroup{}, requests(r.ofGroup), when(groupChanged)).
-		Watches(&v1alpha1.DiscordRole{}, requests(r.Channels.OfRole), when(lifecycle.RoleBound)).
-		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
+		Watches(&v1alpha1.DiscordRole{}, requests(r.Resources.OfRole), when(lifecycle.RoleBound)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret), when(r.Webhooks.Applier.Expectations.NotOurs("Secret"))).
-		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Channels.OfEvent(r.ofServer))).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.ofCategory())).
-		WatchesRawSource(&r.Channels.Queue).
-		WithOptions(lifecycle.Options(workers))
-	if r.Grants.Labels {
-		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
-	}
-	return b.Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
+		Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
 }
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
-	ctx = r.Channels.Queue.Caller(r.Bots.Caused(ctx, c), c, 1)
-	if !r.Channels.Status.Satisfied(c) {
-		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
+	ctx, current := r.Begin(ctx, c)
+	if !current {
+		return controller.Stale, nil
 	}
 	if !c.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, c)
@@ -105,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 	state, err := r.observe(ctx, c)
 	if err != nil {
 		var results Results
-		results.Fail(err, r.Channels.Status.Clock.Now())
+		results.Fail(err, r.Resources.Status.Clock.Now())
 		return r.updateStatus(ctx, c, state, results)
 	}
 	plan := NewPlan(c, state)
@@ -113,7 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 		return r.updateStatus(ctx, c, state, r.observed(c, state, plan))
 	}
 	if status.Paused(c) {
-		paused := r.Channels.Pause(ctx, state.Binding, plan.Plan, plan.Pending() || plan.Webhook.Pending())
+		paused := r.Resources.Pause(ctx, state.Binding, plan.Plan, plan.Pending() || plan.Webhook.Pending())
 		return r.updateStatus(ctx, c, State{}, Results{Results: paused})
 	}
 	results := r.apply(ctx, c, state, plan)
@@ -132,9 +112,9 @@ type Results struct {
 
 // observed is what comes of the plan of a channel that is only observed.
 func (r *Reconciler) observed(c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
-	results := Results{Results: r.Channels.Observe(s.Binding, s.Guild.Snapshot, plan.Plan)}
+	results := Results{Results: r.Resources.Observe(s.Binding, s.Guild.Snapshot, plan.Plan)}
 	results.Differences = append(results.Differences, plan.Webhook.Differences(c)...)
-	results.Fail(plan.Webhook.Err, r.Channels.Status.Clock.Now())
+	results.Fail(plan.Webhook.Err, r.Resources.Status.Clock.Now())
 	return results
 }
 
@@ -145,8 +125,8 @@ func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s St
 	if plan.Create != nil && plan.Webhook.Create {
 		calls = 2 // the webhook follows, or its delay would have to be reported
 	}
-	both := r.Channels.Queue.Caller(ctx, c, calls)
-	results := Results{Results: r.Channels.Apply(both, api, s.Binding, plan.Plan)}
+	both := r.Resources.Queue.Caller(ctx, c, calls)
+	results := Results{Results: r.Resources.Apply(both, api, s.Binding, plan.Plan)}
 	if results.Created {
 		r.Webhooks.Records.Absent(c.UID) // a new channel has no webhook
 	}
@@ -156,7 +136,7 @@ func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s St
 	var err error
 	results.Webhook, err = r.Webhooks.Apply(ctx, c, api, results.Live.GetID(), plan.Webhook)
 	results.Changed = results.Changed || results.Webhook.Changed
-	results.Fail(err, r.Channels.Status.Clock.Now())
+	results.Fail(err, r.Resources.Status.Clock.Now())
 	return results
 }
 
@@ -166,10 +146,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, c *v1alpha1.DiscordCha
 		return reconcile.Result{}, nil
 	}
 	state, err := r.observeDeletion(ctx, c)
-	plan := PlanDeletion(c, state, issues.Of(err, r.Channels.Status.Clock.Now()))
-	results := lifecycle.Delete(ctx, state.Guild.OrNone(), r.Channels.Status, c, plan)
+	results := r.Delete(ctx, c, state.Guild, PlanDeletion(c, state, r.Issues(err)))
 	if results.Deleted {
-		r.Channels.Records.Forget(c.UID)
 		r.Webhooks.Records.Forget(c.UID)
 		return reconcile.Result{}, nil
 	}

@@ -57,14 +57,14 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 		return s, err
 	}
 	by, parent := SiblingsBy(c)
-	if s.Position, err = r.Channels.Position(ctx, c, by, parent); err != nil {
+	if s.Position, err = r.Resources.Position(ctx, c, by, parent); err != nil {
 		return s, err
 	}
 	if s.Roles, err = r.Grants.Roles(ctx, c.Namespace, guild.Snapshot, c.Spec.PermissionOverwrites); err != nil {
 		return s, err
 	}
 	s.Guild = guild
-	if s.Binding, err = r.Channels.Bind(ctx, guild.Bot.Client, Lookup(c, guild, parentID)); err != nil {
+	if s.Binding, err = r.Resources.Bind(ctx, guild.Bot.Client, Lookup(c, guild, parentID)); err != nil {
 		return s, err
 	}
 	guild.Refresh() // Bind may have read it
@@ -173,18 +173,16 @@ func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifec
 func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
 	server, categoryID, unknown := r.parentsOf(ctx, c)
 	if unknown == nil {
-		refused, err := r.Grants.RetentionRefused(ctx, server, c.Namespace, Kind.Noun)
-		if err != nil {
+		if s.Binding.NoRetention, err = r.NoRetention(ctx, c, server); err != nil {
 			return s, err
 		}
-		s.Binding.NoRetention = r.Channels.NoRetention(c, refused)
 	}
 	stays := retained(c) && s.Binding.NoRetention == nil
 	if stays && !ownsWebhook(c) {
 		return s, nil
 	}
 	_, _, err = Parents(ctx, r.Grants, c)
-	if refused := grant.Refused(err); refused != nil && !r.Channels.Owns(c) {
+	if refused := grant.Refused(err); refused != nil && !r.Resources.Owns(c) {
 		s.Binding.Mismatch = refused
 		return s, nil
 	}
@@ -197,7 +195,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 	}
 	lookup := Lookup(c, s.Guild, categoryID)
 	lookup.NoRetention = s.Binding.NoRetention
-	s.Binding, err = r.Channels.BindDeleted(ctx, s.Guild.Bot.Client, lookup)
+	s.Binding, err = r.Resources.BindDeleted(ctx, s.Guild.Bot.Client, lookup)
 	return s, err
 }
 

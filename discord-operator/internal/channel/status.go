@@ -90,8 +90,5 @@ func (r *Reconciler) updateStatus(
 ) (reconcile.Result, error) {
 	worst, after := issues.Worst(results.Issues), c.DeepCopy()
 	after.Status = statusOf(c, s, results, worst)
-	return r.Channels.Status.Update(ctx, status.Report{
-		Name: "channel #" + c.Spec.Name, Before: c, After: after,
-		Changed: results.Changed, Worst: worst, Stale: results.Stale,
-	})
+	return r.UpdateStatus(ctx, "channel #"+c.Spec.Name, c, after, &results.Results, worst)
 }

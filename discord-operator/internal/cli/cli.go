@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package command is what the commands of discord-operator that look at one Discord server have in
-// common: the flags that say which one and how to reach it, and what their errors say.
+// Package cli has the flags that the commands export and plan share, which name a Discord server and how to reach
+// it, and what their errors say.
 package cli
 
 import (

@@ -21,8 +21,8 @@ const maxCategories = 50
 
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
-// Plan plans the category of a group. It does no I/O.
-func Plan(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
+// NewPlan plans the category of a group. It does no I/O.
+func NewPlan(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	p := planCategory(g, s)
 	p.Report(s.Selector)
 	return p
@@ -118,5 +118,7 @@ var fields = resource.Table[desired, discordclient.Channel, discordclient.Channe
 		func(c *discordclient.Channel, e *discordclient.ChannelEdit) (string, *discordclient.Change[string]) {
 			return c.Name, &e.Name
 		}).Limited(),
-	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) { return d.overwrites, d.live }),
+	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) {
+		return d.overwrites, d.live
+	}),
 }

@@ -70,7 +70,7 @@ func TestPlan(t *testing.T) {
 			if c.spec.Position != nil {
 				mine.Position = &lifecycle.Position{Rank: *c.spec.Position}
 			}
-			got := Plan(&v1alpha1.DiscordGroup{Spec: c.spec}, mine)
+			got := NewPlan(&v1alpha1.DiscordGroup{Spec: c.spec}, mine)
 			if got.Issues != nil {
 				t.Fatal(got.Issues)
 			}
@@ -127,7 +127,7 @@ func TestPlanRefuses(t *testing.T) {
 			g := guildtest.New(t, all)
 			c.guild(g)
 			c.spec.Name = "Alerts"
-			got := Plan(&v1alpha1.DiscordGroup{Spec: c.spec}, observed(t, g, c.live))
+			got := NewPlan(&v1alpha1.DiscordGroup{Spec: c.spec}, observed(t, g, c.live))
 			reason := ""
 			if worst := conditions.Worst(got.Issues); worst.IsDegraded() {
 				reason = worst.Reason
@@ -158,7 +158,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 			Name:       rapid.SampledFrom([]string{"a", "A", "x"}).Draw(t, "live name"),
 			Overwrites: rapid.SampledFrom([][]discordclient.Overwrite{nil, {{ID: g.ID, Deny: permissions.SendMessages}}}).Draw(t, "live overwrites"),
 		}}
-		first := Plan(asked, now)
+		first := NewPlan(asked, now)
 		if first.Issues != nil {
 			t.Fatal(first.Issues)
 		}
@@ -169,7 +169,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 		if !edit.Overwrites.IsZero() {
 			now.live().Overwrites, _ = edit.Overwrites.Get()
 		}
-		if second := Plan(asked, now); second.Issues != nil || len(second.Fields) > 0 {
+		if second := NewPlan(asked, now); second.Issues != nil || len(second.Fields) > 0 {
 			t.Fatalf("issues %v, still differs: %v", second.Issues, second.Fields)
 		}
 	})

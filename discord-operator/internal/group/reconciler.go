@@ -6,24 +6,18 @@ import (
 	"context"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/grant"
+	"jutsu.com/operators/discord-operator/internal/controller"
 	"jutsu.com/operators/discord-operator/internal/index"
-	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
-	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/manager/fence"
 )
 
@@ -45,16 +39,9 @@ var Kind = lifecycle.Kind{
 
 // Reconciler reconciles DiscordGroups.
 type Reconciler struct {
-	// Client reads from the cache.
-	Client client.Client
-	// Grants say what it may use.
-	Grants *grant.Reader
-	// Bots are the connections to Discord.
-	Bots *bot.Bots
+	controller.Controller
 	// RoleNames say which roles overwrites name.
 	RoleNames *lifecycle.RoleNames
-	// Categories are the external resources.
-	Categories *lifecycle.Resources
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordgroups,verbs=list;watch;patch
@@ -67,43 +54,33 @@ type Reconciler struct {
 // at once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
-	b := builder.ControllerManagedBy(mgr).
-		Named("discordgroup").
-		For(&v1alpha1.DiscordGroup{}, when(r.Categories.Status.Relevant())).
-		Watches(&v1alpha1.DiscordGroup{}, requests(r.Categories.Rivals), when(r.Categories.Released())).
-		Watches(&v1alpha1.DiscordChannel{}, requests(ofChannel), when(left)).
-		Watches(&v1alpha1.DiscordRole{}, requests(r.Categories.OfRole), when(lifecycle.RoleBound)).
-		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
-		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Categories.OfEvent(r.ofServer))).
-		WatchesRawSource(&r.Categories.Queue).
-		WithOptions(lifecycle.Options(workers))
-	if r.Grants.Labels {
-		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
-	}
-	return b.Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
+	return r.Build(mgr, &v1alpha1.DiscordGroup{}, r.ofServer, r.ofNamespace, workers).
+		Watches(&v1alpha1.DiscordChannel{}, requests(ofChannel), when(leavesGroup)).
+		Watches(&v1alpha1.DiscordRole{}, requests(r.Resources.OfRole), when(lifecycle.RoleBound)).
+		Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
 }
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
-	ctx = r.Categories.Queue.Caller(r.Bots.Caused(ctx, g), g, 1)
-	if !r.Categories.Status.Satisfied(g) {
-		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
+	ctx, current := r.Begin(ctx, g)
+	if !current {
+		return controller.Stale, nil
 	}
 	if !g.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, g)
 	}
 	state, err := r.observe(ctx, g)
 	if err != nil {
-		return r.updateStatus(ctx, g, state, lifecycle.Results{Issues: issues.Of(err, r.Categories.Status.Clock.Now())})
+		return r.updateStatus(ctx, g, state, lifecycle.Results{Issues: r.Issues(err)})
 	}
-	plan := Plan(g, state)
+	plan := NewPlan(g, state)
 	if status.Observed(g) {
-		return r.updateStatus(ctx, g, state, r.Categories.Observe(state.Binding, state.Guild.Snapshot, plan))
+		return r.updateStatus(ctx, g, state, r.Resources.Observe(state.Binding, state.Guild.Snapshot, plan))
 	}
 	if status.Paused(g) {
-		return r.updateStatus(ctx, g, State{}, r.Categories.Pause(ctx, state.Binding, plan, plan.Pending()))
+		return r.updateStatus(ctx, g, State{}, r.Resources.Pause(ctx, state.Binding, plan, plan.Pending()))
 	}
-	results := r.Categories.Apply(ctx, state.Guild.Bot.Client, state.Binding, plan)
+	results := r.Resources.Apply(ctx, state.Guild.Bot.Client, state.Binding, plan)
 	return r.updateStatus(ctx, g, state, results)
 }
 
@@ -113,10 +90,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, g *v1alpha1.DiscordGro
 		return reconcile.Result{}, nil
 	}
 	state, err := r.observeDeletion(ctx, g)
-	plan := PlanDeletion(g, state, issues.Of(err, r.Categories.Status.Clock.Now()))
-	results := lifecycle.Delete(ctx, state.Guild.OrNone(), r.Categories.Status, g, plan)
+	results := r.Delete(ctx, g, state.Guild, PlanDeletion(g, state, r.Issues(err)))
 	if results.Deleted {
-		r.Categories.Records.Forget(g.UID)
 		return reconcile.Result{}, nil
 	}
 	return r.updateStatus(ctx, g, State{}, results)

@@ -49,7 +49,7 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 	if err != nil {
 		return s, err
 	}
-	if s.Position, err = r.Categories.Position(ctx, g, index.GroupByServer, name.String()); err != nil {
+	if s.Position, err = r.Resources.Position(ctx, g, index.GroupByServer, name.String()); err != nil {
 		return s, err
 	}
 	if s.Roles, err = r.Grants.Roles(ctx, g.Namespace, guild.Snapshot, g.Spec.PermissionOverwrites); err != nil {
@@ -57,7 +57,7 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 	}
 	s.Guild = guild
 	s.Selector = r.Grants.SelectorUnusable(g.Spec.AllowedNamespaces)
-	if s.Binding, err = r.Categories.Bind(ctx, guild.Bot.Client, Lookup(g, guild)); err != nil {
+	if s.Binding, err = r.Resources.Bind(ctx, guild.Bot.Client, Lookup(g, guild)); err != nil {
 		return s, err
 	}
 	guild.Refresh() // Bind may have read it
@@ -78,25 +78,17 @@ func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 // has is deleted also where it may not use the server any more.
 func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
 	name := g.Spec.ServerRef.In(g.Namespace)
-	refused, err := r.Grants.RetentionRefused(ctx, name, g.Namespace, Kind.Noun)
+	noRetention, err := r.NoRetention(ctx, g, name)
 	if err != nil {
 		return s, err
 	}
-	s.Binding.NoRetention = r.Categories.NoRetention(g, refused)
-	if err := r.dependents(ctx, g); err != nil || retained(g) && s.Binding.NoRetention == nil {
+	s.Binding.NoRetention = noRetention
+	if err := r.dependents(ctx, g); err != nil || retained(g) && noRetention == nil {
 		return s, err
 	}
-	_, err = r.Grants.Server(ctx, name, nil, g.Namespace)
-	if refused := grant.Refused(err); refused != nil && !r.Categories.Owns(g) {
-		s.Binding.Mismatch = refused
-		return s, nil
-	}
-	if s.Guild, err = r.Bots.GuildToDelete(ctx, name, g.Status.ServerID, g.Namespace); err != nil {
-		return s, err
-	}
-	lookup := Lookup(g, s.Guild)
-	lookup.NoRetention = s.Binding.NoRetention
-	s.Binding, err = r.Categories.BindDeleted(ctx, s.Guild.Bot.Client, lookup)
+	_, refused := r.Grants.Server(ctx, name, nil, g.Namespace)
+	s.Guild, s.Binding, err = r.Deletable(ctx, g, name, g.Status.ServerID, refused, noRetention,
+		func(guild *bot.Guild) lifecycle.Lookup { return Lookup(g, guild) })
 	return s, err
 }
 

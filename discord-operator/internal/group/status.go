@@ -50,8 +50,5 @@ func (r *Reconciler) updateStatus(
 ) (reconcile.Result, error) {
 	worst, after := issues.Worst(results.Issues), g.DeepCopy()
 	after.Status = statusOf(g, s, results, worst)
-	return r.Categories.Status.Update(ctx, status.Report{
-		Name: "group " + strconv.Quote(g.Spec.Name), Before: g, After: after,
-		Changed: results.Changed, Worst: worst, Stale: results.Stale,
-	})
+	return r.UpdateStatus(ctx, "group "+strconv.Quote(g.Spec.Name), g, after, &results, worst)
 }

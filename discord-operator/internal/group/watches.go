@@ -37,8 +37,8 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: ref.In(o.GetNamespace())}}
 }
 
-// left lets through a channel that leaves its group: a deleted group waits for that.
-var left = predicate.Funcs{
+// leavesGroup lets through a channel that leaves its group: a deleted group waits for that.
+var leavesGroup = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before := e.ObjectOld.(*v1alpha1.DiscordChannel).Spec.GroupRef

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// package lifecycle is the life of what lives outside the cluster: the channels and categories of
-// Discord that objects stand for. Each is bound, planned by its kind, and then created, edited, put
-// into its place or deleted here.
+// Package lifecycle binds, creates, edits, orders and deletes the resources on Discord that objects stand for. A
+// resource is planned by its kind; this package knows no field of it (see package resource).
 //
 // Bind is the step between observe and plan. Discord's creates have no idempotency key: when a
 // response is lost, or the operator dies before it has stored the new id, a channel may exist that

@@ -289,10 +289,10 @@ func (w *world) plan(ctx context.Context, s *step) {
 	names := w.names(s.guild.Server, s.object)
 	switch o := s.object.(type) {
 	case *v1alpha1.DiscordRole:
-		s.plan = role.Plan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Low: w.low(s)})
+		s.plan = role.NewPlan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Low: w.low(s)})
 		s.further, err = role.MemberChanges(o, resource.Role(s.binding.Live), w.member)
 	case *v1alpha1.DiscordGroup:
-		s.plan = group.Plan(o, group.State{
+		s.plan = group.NewPlan(o, group.State{
 			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles, Names: names,
 		})
 	case *v1alpha1.DiscordChannel:

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package settings translates the settings that a spec names by words to Discord's numbers, and
-// back.
 package resource
 
 import (

@@ -181,7 +181,8 @@ func ChannelName(value any, snap *guildcache.Snapshot) string {
 
 // Seconds is the text of a number of seconds.
 func Seconds(value any, _ *guildcache.Snapshot) string {
-	return (time.Duration(value.(int)) * time.Second).String()
+	seconds := value.(int)
+	return (time.Duration(seconds) * time.Second).String()
 }
 
 // Flag is the text of one bit of a number: whether it is set.

@@ -108,7 +108,7 @@ func (r *Reconciler) applyMembers(
 func (r *Reconciler) member(
 	ctx context.Context, guild *bot.Guild, user v1alpha1.UserID,
 ) (member discordclient.Member, absent bool, err error) {
-	now := r.Roles.Status.Clock.Now()
+	now := r.Resources.Status.Clock.Now()
 	for _, life := range []time.Duration{r.Resync, min(r.Resync, absentRetry)} {
 		member, err = guild.Bot.MemberSince(ctx, guild.By, guild.ID, string(user), now.Add(-life))
 		if absent = discordclient.ClassOf(err) == discordclient.ClassGone; !absent {
@@ -124,7 +124,7 @@ func (r *Reconciler) give(
 	users []v1alpha1.UserID,
 ) error {
 	drifted := len(noted.Status.Members) == len(role.Status.Members) && len(users) > 0 && status.Reconciled(role)
-	if err := r.Roles.Status.Record(ctx, role, noted); err != nil {
+	if err := r.Resources.Status.Record(ctx, role, noted); err != nil {
 		return err
 	}
 	*role = *noted
@@ -136,7 +136,7 @@ func (r *Reconciler) give(
 		results.Changed = true
 	}
 	if drifted {
-		r.Roles.Status.DriftCorrected(role, "members")
+		r.Resources.Status.DriftCorrected(role, "members")
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (r *Reconciler) takeBack(
 	left.Status.Members, failed = takeEach(role.Status.Members, role.Spec.Members, func(user v1alpha1.UserID) error {
 		return guild.Bot.RemoveMemberRole(ctx, guild.ID, string(user), roleID, reason)
 	})
-	err := r.Roles.Status.Record(ctx, role, left)
+	err := r.Resources.Status.Record(ctx, role, left)
 	if err == nil {
 		*role = *left
 	}

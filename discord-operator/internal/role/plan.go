@@ -22,8 +22,8 @@ const maxRoles = 250
 
 const forWhat = "which this role requires"
 
-// Plan plans the role, without its members. It does no I/O.
-func Plan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
+// NewPlan plans the role, without its members. It does no I/O.
+func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 	p, ceiling := lifecycle.Plan{}, s.ceiling(role)
 	exceeded := p.Report(ceiling.Exceeded(role.Spec.Permissions))
 	if s.Binding.Absent {

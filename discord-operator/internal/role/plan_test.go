@@ -80,7 +80,7 @@ func TestPlan(t *testing.T) {
 				}
 			}
 			mine.Binding = lifecycle.Binding{Live: resourceOf(c.live), Absent: c.live == nil}
-			got := Plan(&v1alpha1.DiscordRole{Spec: c.spec}, mine)
+			got := NewPlan(&v1alpha1.DiscordRole{Spec: c.spec}, mine)
 			if got.Issues != nil {
 				t.Fatal(got.Issues)
 			}
@@ -141,7 +141,7 @@ func TestPlanRefuses(t *testing.T) {
 				state.Binding = lifecycle.Binding{Live: &live}
 			}
 			c.spec.Name, state.Position = "On call", &lifecycle.Position{}
-			got := Plan(&v1alpha1.DiscordRole{Spec: c.spec}, state)
+			got := NewPlan(&v1alpha1.DiscordRole{Spec: c.spec}, state)
 			reason := ""
 			if worst := conditions.Worst(got.Issues); worst.IsDegraded() {
 				reason = worst.Reason
@@ -189,7 +189,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 		}
 		now := state
 		now.Binding = lifecycle.Binding{Live: &live}
-		first := Plan(&v1alpha1.DiscordRole{Spec: asked}, now)
+		first := NewPlan(&v1alpha1.DiscordRole{Spec: asked}, now)
 		if first.Issues != nil {
 			t.Fatal(first.Issues)
 		}
@@ -197,7 +197,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 		set(editOf(first).Hoist, &live.Hoist)
 		set(editOf(first).Colors, &live.Colors)
 		set(editOf(first).Permissions, &live.Permissions)
-		if second := Plan(&v1alpha1.DiscordRole{Spec: asked}, now); second.Issues != nil || len(second.Fields) > 0 {
+		if second := NewPlan(&v1alpha1.DiscordRole{Spec: asked}, now); second.Issues != nil || len(second.Fields) > 0 {
 			t.Fatalf("issues %v, still differs: %v", second.Issues, second.Fields)
 		}
 	})
@@ -286,7 +286,7 @@ func TestPlanOfAnotherNamespace(t *testing.T) {
 		if mine.Binding.Absent = c.live == nil; c.live != nil {
 			live.Permissions, mine.Binding.Live = *c.live, live
 		}
-		got := Plan(role, mine)
+		got := NewPlan(role, mine)
 		refused := len(got.Issues) > 0
 		if refused != c.refused || refused && got.Issues[0].Reason != v1alpha1.ReasonNotAllowed {
 			t.Errorf("%s: issues %v", name, got.Issues)

@@ -45,14 +45,14 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 	if err != nil {
 		return s, err
 	}
-	if s.Low, err = r.Roles.Low(ctx, role, server.Namespace, index.RoleByServer, name.String()); err != nil {
+	if s.Low, err = r.Resources.Low(ctx, role, server.Namespace, index.RoleByServer, name.String()); err != nil {
 		return s, err
 	}
-	if s.Position, err = r.Roles.Position(ctx, role, index.RoleByServer, name.String()); err != nil {
+	if s.Position, err = r.Resources.Position(ctx, role, index.RoleByServer, name.String()); err != nil {
 		return s, err
 	}
 	s.Guild = guild
-	s.Binding, err = r.Roles.Bind(ctx, guild.Bot.Client, Lookup(role, guild))
+	s.Binding, err = r.Resources.Bind(ctx, guild.Bot.Client, Lookup(role, guild))
 	guild.Refresh() // Bind may have read it
 	return s, err
 }
@@ -79,31 +79,24 @@ func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
 // may not use the server any more.
 func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
 	name := role.Spec.ServerRef.In(role.Namespace)
-	refused, err := r.Grants.RetentionRefused(ctx, name, role.Namespace, Kind.Noun)
+	noRetention, err := r.NoRetention(ctx, role, name)
 	if err != nil {
 		return s, err
 	}
-	s.Binding.NoRetention = r.Roles.NoRetention(role, refused)
-	if Kind.Identity(role).Retained() && s.Binding.NoRetention == nil {
-		return s, nil
-	}
-	_, err = r.Grants.ServerOfRoles(ctx, name, role.Namespace)
-	if refused := grant.Refused(err); refused != nil && !r.Roles.Owns(role) {
-		s.Binding.Mismatch = refused
+	s.Binding.NoRetention = noRetention
+	if r.Retained(role) && noRetention == nil {
 		return s, nil
 	}
 	if role.Status.Adopted && name.Namespace != role.Namespace { // before that was refused
 		s.Binding.Mismatch = grant.RoleAdoptionRefused(name, role.Namespace)
 		return s, nil
 	}
-	if s.Guild, err = r.Bots.GuildToDelete(ctx, name, role.Status.ServerID, role.Namespace); err != nil {
+	_, refused := r.Grants.ServerOfRoles(ctx, name, role.Namespace)
+	s.Guild, s.Binding, err = r.Deletable(ctx, role, name, role.Status.ServerID, refused, noRetention,
+		func(guild *bot.Guild) lifecycle.Lookup { return Lookup(role, guild) })
+	if err != nil || s.Guild == nil {
 		return s, err
 	}
-	lookup := Lookup(role, s.Guild)
-	lookup.NoRetention = s.Binding.NoRetention
-	if s.Binding, err = r.Roles.BindDeleted(ctx, s.Guild.Bot.Client, lookup); err != nil {
-		return s, err
-	}
-	s.Low, err = r.Roles.Low(ctx, role, name.Namespace, index.RoleByServer, name.String())
+	s.Low, err = r.Resources.Low(ctx, role, name.Namespace, index.RoleByServer, name.String())
 	return s, err
 }

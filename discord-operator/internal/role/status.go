@@ -56,8 +56,5 @@ func (r *Reconciler) updateStatus(
 ) (reconcile.Result, error) {
 	worst, after := issues.Worst(results.Issues), role.DeepCopy()
 	after.Status = statusOf(role, s, results, worst)
-	return r.Roles.Status.Update(ctx, status.Report{
-		Name: "role " + strconv.Quote(role.Spec.Name), Before: role, After: after,
-		Changed: results.Changed, Worst: worst, Stale: results.Stale,
-	})
+	return r.UpdateStatus(ctx, "role "+strconv.Quote(role.Spec.Name), role, after, &results, worst)
 }

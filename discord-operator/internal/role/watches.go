@@ -30,7 +30,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) [
 func (r *Reconciler) ofSibling(ctx context.Context, o client.Object) []reconcile.Request {
 	role := o.(*v1alpha1.DiscordRole)
 	server := role.Spec.ServerRef.In(role.Namespace).String()
-	position, err := r.Roles.Position(ctx, role, index.RoleByServer, server)
+	position, err := r.Resources.Position(ctx, role, index.RoleByServer, server)
 	if err == nil && (position == nil || position.Early) {
 		return nil
 	}

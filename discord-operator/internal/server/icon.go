@@ -155,8 +155,8 @@ func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.
 		return nil, s.Icon.Issue
 	case s.Icon.Animated && imageOf(server.Status.Icon, guild.Icon) != s.Icon.Hash &&
 		!slices.Contains(guild.Features, animatedIcons):
-		return nil, iconUnusable(server, "is animated, which Discord allows only in servers with boosts. Use an image of one "+
-			"frame, or boost the server")
+		return nil, iconUnusable(server, "is animated, which Discord allows only in servers with boosts. "+
+			"Use an image of one frame, or boost the server")
 	}
 	return &s.Icon.Hash, nil
 }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller has the steps that the reconcilers of groups, channels and roles share.
+package controller
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/grant"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Controller is what the reconcilers of groups, channels and roles share.
+type Controller struct {
+	// Client reads from the cache.
+	Client client.Client
+	// Grants say what an object may use.
+	Grants *grant.Reader
+	// Bots are the connections to Discord.
+	Bots *bot.Bots
+	// Resources are those of the kind on Discord.
+	Resources *lifecycle.Resources
+}
+
+// Build begins the controller of a kind with the watches that all kinds have. At most workers objects are reconciled
+// at once.
+func (c *Controller) Build(
+	mgr ctrl.Manager, o client.Object, ofServer, ofNamespace handler.MapFunc, workers int,
+) *builder.Builder {
+	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
+	b := builder.ControllerManagedBy(mgr).
+		Named(strings.ToLower(c.Resources.Kind.Name)).
+		For(o, when(c.Resources.Status.Relevant())).
+		Watches(o, requests(c.Resources.Rivals), when(c.Resources.Released())).
+		Watches(&v1alpha1.DiscordServer{}, requests(ofServer), when(bot.ServerChanged)).
+		WatchesRawSource(source.TypedChannel(c.Bots.Events(), c.Resources.OfEvent(ofServer))).
+		WatchesRawSource(&c.Resources.Queue).
+		WithOptions(lifecycle.Options(workers))
+	if c.Grants.Labels {
+		b = b.WatchesMetadata(&corev1.Namespace{}, requests(ofNamespace), when(predicate.LabelChangedPredicate{}))
+	}
+	return b
+}
+
+// Begin returns the context for the calls of an object, and whether the cache shows the last write of the object.
+func (c *Controller) Begin(ctx context.Context, o status.Object) (context.Context, bool) {
+	return c.Resources.Queue.Caller(c.Bots.Caused(ctx, o), o, 1), c.Resources.Status.Satisfied(o)
+}
+
+// Stale is the result of a reconcile that [Controller.Begin] ends.
+var Stale = reconcile.Result{RequeueAfter: apply.StaleRetry}
+
+// Issues are those of an error.
+func (c *Controller) Issues(err error) []conditions.Issue {
+	return issues.Of(err, c.Resources.Status.Clock.Now())
+}
+
+// Deletable observes the resource of a deleted object in a server. The resource is deleted also where the object may
+// not use the server any more: refused is why.
+func (c *Controller) Deletable(
+	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
+	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,
+) (guild *bot.Guild, b lifecycle.Binding, err error) {
+	b.NoRetention = noRetention
+	if refused := grant.Refused(refused); refused != nil && !c.Resources.Owns(o) {
+		b.Mismatch = refused
+		return nil, b, nil
+	}
+	if guild, err = c.Bots.GuildToDelete(ctx, name, serverID, o.GetNamespace()); err != nil {
+		return nil, b, err
+	}
+	l := lookup(guild)
+	l.NoRetention = noRetention
+	b, err = c.Resources.BindDeleted(ctx, guild.Bot.Client, l)
+	return guild, b, err
+}
+
+// NoRetention returns why a deleted object may not leave its resource on Discord.
+func (c *Controller) NoRetention(
+	ctx context.Context, o status.Object, server types.NamespacedName,
+) (*conditions.Issue, error) {
+	refused, err := c.Grants.RetentionRefused(ctx, server, o.GetNamespace(), c.Resources.Kind.Noun)
+	if err != nil {
+		return nil, err
+	}
+	return c.Resources.NoRetention(o, refused), nil
+}
+
+// Retained reports whether the resource of a deleted object stays.
+func (c *Controller) Retained(o status.Object) bool { return c.Resources.Kind.Identity(o).Retained() }
+
+// Delete carries out the plan of a deleted object. Afterwards nothing is known of an object that is gone.
+func (c *Controller) Delete(
+	ctx context.Context, o status.Object, guild *bot.Guild, plan lifecycle.Plan,
+) lifecycle.Results {
+	results := lifecycle.Delete(ctx, guild.OrNone(), c.Resources.Status, o, plan)
+	if results.Deleted {
+		c.Resources.Records.Forget(o.GetUID())
+	}
+	return results
+}
+
+// UpdateStatus writes the status that after has, and returns when to reconcile again.
+func (c *Controller) UpdateStatus(
+	ctx context.Context, name string, before, after status.Object, results *lifecycle.Results, worst *conditions.Issue,
+) (reconcile.Result, error) {
+	return c.Resources.Status.Update(ctx, status.Report{
+		Name: name, Before: before, After: after, Changed: results.Changed, Worst: worst, Stale: results.Stale,
+	})
+}
