@@ -36,62 +36,42 @@ func desiredOf(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwri
 type (
 	channel = discordclient.Channel
 	edit    = discordclient.ChannelEdit
-	text    = discordclient.Change[string]
-	number  = discordclient.Change[int]
 )
+
+func row[T any](name, wire string, want func(desired) *T) resource.Field[desired, channel, edit] {
+	return resource.Of[desired, channel, edit](name, wire, want)
+}
 
 // fields are those of a channel.
 var fields = resource.Table[desired, channel, edit]{
-	resource.Of("name", "", desired.name,
-		func(c *channel, e *edit) (string, *text) { return c.Name, &e.Name }).Limited(),
-	resource.Of("type", "", desired.channelType,
-		func(c *channel, e *edit) (discordgo.ChannelType, *discordclient.Change[discordgo.ChannelType]) {
-			return c.Type, &e.Type
-		}),
-	resource.Of("topic", "", func(d desired) *string { return d.Topic },
-		func(c *channel, e *edit) (string, *text) { return c.Topic, &e.Topic }).Limited(),
-	resource.Of("nsfw", "", func(d desired) *bool { return d.NSFW },
-		func(c *channel, e *edit) (bool, *discordclient.Change[bool]) { return c.NSFW, &e.NSFW }),
-	resource.Of("slowmode", "rate_limit_per_user", func(d desired) *int { return seconds(d.Slowmode) },
-		func(c *channel, e *edit) (int, *number) { return c.Slowmode, &e.Slowmode }).Words(resource.Seconds),
-	resource.Of("defaultAutoArchive", "default_auto_archive_duration",
-		func(d desired) *int { return resource.AutoArchives.Number(d.DefaultAutoArchive) },
-		func(c *channel, e *edit) (int, *number) { return c.DefaultAutoArchive, &e.DefaultAutoArchive },
-	).Words(resource.AutoArchives.Word),
-	resource.Of("group", "parent_id", func(d desired) *string { return &d.parentID },
-		func(c *channel, e *edit) (string, *text) { return c.ParentID, &e.ParentID }).Words(resource.ChannelName),
+	row("name", "", desired.name).Limited(),
+	row("type", "", desired.channelType),
+	row("topic", "", func(d desired) *string { return d.Topic }).Limited(),
+	row("nsfw", "", func(d desired) *bool { return d.NSFW }),
+	row("slowmode", "rate_limit_per_user", func(d desired) *int { return seconds(d.Slowmode) }).Words(resource.Seconds),
+	row("defaultAutoArchive", "default_auto_archive_duration",
+		func(d desired) *int { return resource.AutoArchives.Number(d.DefaultAutoArchive) }).
+		Words(resource.AutoArchives.Word),
+	row("group", "parent_id", func(d desired) *string { return &d.parentID }).Words(resource.ChannelName),
 
-	resource.Of("bitrate", "", func(d desired) *int { return asInt(d.voice.Bitrate) },
-		func(c *channel, e *edit) (int, *number) { return c.Bitrate, &e.Bitrate }),
-	resource.Of("userLimit", "user_limit", func(d desired) *int { return asInt(d.voice.UserLimit) },
-		func(c *channel, e *edit) (int, *number) { return c.UserLimit, &e.UserLimit }),
-	resource.Of("region", "rtc_region", func(d desired) *string { return d.voice.Region },
-		func(c *channel, e *edit) (string, *text) { return c.Region, &e.Region }),
-	resource.Of("videoQuality", "video_quality_mode",
-		func(d desired) *int { return resource.VideoQualities.Number(d.voice.VideoQuality) },
-		func(c *channel, e *edit) (int, *number) { return c.VideoQuality, &e.VideoQuality },
-	).Words(resource.VideoQualities.Word),
+	row("bitrate", "", func(d desired) *int { return asInt(d.voice.Bitrate) }),
+	row("userLimit", "user_limit", func(d desired) *int { return asInt(d.voice.UserLimit) }),
+	row("region", "rtc_region", func(d desired) *string { return d.voice.Region }),
+	row("videoQuality", "video_quality_mode",
+		func(d desired) *int { return resource.VideoQualities.Number(d.voice.VideoQuality) }).
+		Words(resource.VideoQualities.Word),
 
-	resource.OfPart("tags", "available_tags", desired.tags,
-		func(c *channel, e *edit) ([]discordclient.Tag, *discordclient.Change[[]discordclient.Tag]) {
-			return c.Tags, &e.Tags
-		}, remainingTags),
+	resource.OfPart[desired, channel, edit]("tags", "available_tags", desired.tags, remainingTags),
 	flag("hideMediaDownload", discordclient.FlagHideMediaDownload,
 		func(d desired) *bool { return d.forum.HideMediaDownload }),
 	flag("requireTag", discordclient.FlagRequireTag, func(d desired) *bool { return d.forum.RequireTag }),
-	resource.Of("defaultReaction", "default_reaction_emoji", desired.reaction,
-		func(c *channel, e *edit) (*discordclient.Emoji, *discordclient.Change[*discordclient.Emoji]) {
-			return c.DefaultReaction, &e.DefaultReaction
-		}),
-	resource.Of("sortOrder", "default_sort_order", desired.sortOrder,
-		func(c *channel, e *edit) (*int, *discordclient.Change[*int]) { return c.SortOrder, &e.SortOrder },
-	).Words(resource.SortOrders.WordOrNull(resource.NoSortOrder)),
-	resource.Of("layout", "default_forum_layout",
-		func(d desired) *int { return resource.ForumLayouts.Number(d.forum.Layout) },
-		func(c *channel, e *edit) (int, *number) { return c.Layout, &e.Layout }).Words(resource.ForumLayouts.Word),
-	resource.Of("threadSlowmode", "default_thread_rate_limit_per_user",
-		func(d desired) *int { return seconds(d.forum.ThreadSlowmode) },
-		func(c *channel, e *edit) (int, *number) { return c.ThreadSlowmode, &e.ThreadSlowmode }).Words(resource.Seconds),
+	row("defaultReaction", "default_reaction_emoji", desired.reaction),
+	row("sortOrder", "default_sort_order", desired.sortOrder).
+		Words(resource.SortOrders.WordOrNull(resource.NoSortOrder)),
+	row("layout", "default_forum_layout", func(d desired) *int { return resource.ForumLayouts.Number(d.forum.Layout) }).
+		Words(resource.ForumLayouts.Word),
+	row("threadSlowmode", "default_thread_rate_limit_per_user",
+		func(d desired) *int { return seconds(d.forum.ThreadSlowmode) }).Words(resource.Seconds),
 
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *channel) { return d.overwrites, d.live }),
 }
@@ -151,14 +131,13 @@ func (d desired) sortOrder() **int {
 
 // flag returns the row of one of the flags of a channel, which an edit sets together. No create takes them.
 func flag(name string, bit int, want func(desired) *bool) resource.Field[desired, channel, edit] {
-	return resource.OfPart(name, "flags",
+	return resource.OfPart[desired, channel, edit](name, "flags",
 		func(d desired) *int {
 			if is := want(d); is == nil || *is == (d.live.Flags&bit != 0) {
 				return nil
 			}
 			return new(d.flags())
 		},
-		func(c *channel, e *edit) (int, *number) { return c.Flags, &e.Flags },
 		func(asked int, made *channel) *int {
 			if asked&^made.Flags&bit == 0 {
 				return nil

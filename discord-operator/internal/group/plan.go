@@ -108,17 +108,16 @@ type desired struct {
 
 // fields are those of a category.
 var fields = resource.Table[desired, discordclient.Channel, discordclient.ChannelEdit]{
-	resource.Of("name", "",
-		func(d desired) *string {
-			if discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, d.name, d.live.Name, "") {
-				return nil
-			}
-			return &d.name
-		},
-		func(c *discordclient.Channel, e *discordclient.ChannelEdit) (string, *discordclient.Change[string]) {
-			return c.Name, &e.Name
-		}).Limited(),
+	resource.Of[desired, discordclient.Channel, discordclient.ChannelEdit]("name", "", desired.named).Limited(),
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) {
 		return d.overwrites, d.live
 	}),
+}
+
+// named is nil where Discord stores the desired name as the live one.
+func (d desired) named() *string {
+	if discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, d.name, d.live.Name, "") {
+		return nil
+	}
+	return &d.name
 }

@@ -21,23 +21,14 @@ type edited struct {
 	overwrites  []discordclient.Overwrite
 }
 
-type (
-	live = discordclient.Channel
-	edit = discordclient.ChannelEdit
-)
+func row[T any](name, wire string, want func(edited) *T) resource.Field[edited, discordclient.Channel, discordclient.ChannelEdit] {
+	return resource.Of[edited, discordclient.Channel, discordclient.ChannelEdit](name, wire, want)
+}
 
-// some are rows with the wires of a channel.
-var some = resource.Table[edited, live, edit]{
-	resource.Of("name", "", func(e edited) *string { return &e.name },
-		func(c *live, e *edit) (string, *discordclient.Change[string]) { return c.Name, &e.Name }),
-	resource.Of("topic", "", func(e edited) *string { return &e.topic },
-		func(c *live, e *edit) (string, *discordclient.Change[string]) { return c.Topic, &e.Topic }),
-	resource.Of("slowmode", "rate_limit_per_user", func(e edited) *int { return &e.slowmode },
-		func(c *live, e *edit) (int, *discordclient.Change[int]) { return c.Slowmode, &e.Slowmode }),
-	resource.Of("permissionOverwrites", "permission_overwrites", func(e edited) *[]discordclient.Overwrite { return &e.overwrites },
-		func(c *live, e *edit) ([]discordclient.Overwrite, *discordclient.Change[[]discordclient.Overwrite]) {
-			return c.Overwrites, &e.Overwrites
-		}),
+var some = resource.Table[edited, discordclient.Channel, discordclient.ChannelEdit]{
+	row("name", "", func(e edited) *string { return &e.name }), row("topic", "", func(e edited) *string { return &e.topic }),
+	row("slowmode", "rate_limit_per_user", func(e edited) *int { return &e.slowmode }),
+	row("permissionOverwrites", "permission_overwrites", func(e edited) *[]discordclient.Overwrite { return &e.overwrites }),
 }
 
 // differ compares what a spec asks for with a channel.

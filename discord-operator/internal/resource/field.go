@@ -4,7 +4,10 @@ package resource
 
 import (
 	"cmp"
+	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/discordclient"
@@ -69,33 +72,59 @@ type Field[S, L, E any] struct {
 // Text writes a value of a field for users. The state of the guild names channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
 
-// Of returns the row of a field. want returns the desired value, nil where the spec leaves the field out; at returns
-// the live value and the place of the field in an edit. Without wire, the field has the same name on Discord.
-func Of[S, L, E, T any](
-	name, wire string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]),
-) Field[S, L, E] {
-	return OfPart(name, wire, want, at, func(asked T, _ *L) *T { return &asked })
+// Of returns the row of a field that resource and edit have under Discord's name, wire; without wire, it is the name.
+// want returns the desired value; nil where the spec leaves the field out.
+func Of[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
+	return OfPart[S, L, E](name, wire, want, nil)
 }
 
 // OfPart is Of for a field of which a create does a part: remaining returns what an edit sets after a create with the
 // value asked; nil for nothing.
 func OfPart[S, L, E, T any](
-	name, wire string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]), remaining func(asked T, made *L) *T,
+	name, wire string, want func(S) *T, remaining func(asked T, made *L) *T,
+) Field[S, L, E] {
+	wire = cmp.Or(wire, name)
+	from, to := member[L, T](wire), member[E, discordclient.Change[T]](wire)
+	at := func(live *L, edit *E) (T, *discordclient.Change[T]) { return *from(live), to(edit) }
+	f := At(name, want, at)
+	f.Wire = wire
+	f.remaining = func(d *Differences, row *Field[S, L, E], asked *E, made *L, edit *E) {
+		want, ok := to(asked).Get()
+		left := &want
+		if ok && remaining != nil {
+			left = remaining(want, made)
+		}
+		if ok {
+			differ(d, name, row.text, left, *from(made), to(edit))
+		}
+	}
+	return f
+}
+
+// At returns the row of a field that has the same name on Discord and is never part of a create: at returns its live
+// value and its place in an edit.
+func At[S, L, E, T any](
+	name string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]),
 ) Field[S, L, E] {
 	return Field[S, L, E]{
-		Row: Row{Name: name, Wire: cmp.Or(wire, name)},
+		Row: Row{Name: name, Wire: name},
 		differ: func(d *Differences, row *Field[S, L, E], s S, live *L, edit *E) {
 			value, to := at(live, edit)
 			differ(d, name, row.text, want(s), value, to)
 		},
-		remaining: func(d *Differences, row *Field[S, L, E], asked *E, made *L, edit *E) {
-			_, from := at(made, asked)
-			value, to := at(made, edit)
-			if want, ok := from.Get(); ok {
-				differ(d, name, row.text, remaining(want, made), value, to)
-			}
-		},
+		remaining: func(*Differences, *Field[S, L, E], *E, *L, *E) {},
 	}
+}
+
+// member returns the access to the member of a struct that has a name in JSON and a type.
+func member[S, M any](name string) func(*S) *M {
+	of, kind := reflect.TypeFor[S](), reflect.TypeFor[M]()
+	for _, f := range reflect.VisibleFields(of) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name && f.Type == kind {
+			return func(s *S) *M { return reflect.ValueOf(s).Elem().FieldByIndex(f.Index).Addr().Interface().(*M) }
+		}
+	}
+	panic(fmt.Sprintf("%s has no member %s of the type %s", of, name, kind)) // when the table is made
 }
 
 // Words returns the field with a text of its own.
@@ -157,9 +186,6 @@ func Overwrites[S any](
 		}
 		return &want
 	}
-	return OfPart("permissionOverwrites", "permission_overwrites",
-		func(s S) *list { return differing(want(s)) },
-		func(c *discordclient.Channel, e *discordclient.ChannelEdit) (list, *discordclient.Change[list]) {
-			return c.Overwrites, &e.Overwrites
-		}, differing).Guard()
+	return OfPart[S, discordclient.Channel, discordclient.ChannelEdit]("permissionOverwrites", "permission_overwrites",
+		func(s S) *list { return differing(want(s)) }, differing).Guard()
 }

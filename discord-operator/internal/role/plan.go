@@ -143,27 +143,19 @@ type desired struct {
 	live    discordclient.Role
 }
 
-type (
-	role = discordclient.Role
-	edit = discordclient.RoleEdit
-)
+func row[T any](
+	name, wire string, want func(desired) *T,
+) resource.Field[desired, discordclient.Role, discordclient.RoleEdit] {
+	return resource.Of[desired, discordclient.Role, discordclient.RoleEdit](name, wire, want)
+}
 
 // fields are those of a role.
-var fields = resource.Table[desired, role, edit]{
-	resource.Of("name", "", func(d desired) *string { return &d.spec.Name },
-		func(r *role, e *edit) (string, *discordclient.Change[string]) { return r.Name, &e.Name }),
-	resource.Of("color", "colors", desired.colors,
-		func(r *role, e *edit) (discordclient.RoleColors, *discordclient.Change[discordclient.RoleColors]) {
-			return r.Colors, &e.Colors
-		}),
-	resource.Of("hoist", "", func(d desired) *bool { return d.spec.Hoist },
-		func(r *role, e *edit) (bool, *discordclient.Change[bool]) { return r.Hoist, &e.Hoist }),
-	resource.Of("mentionable", "", func(d desired) *bool { return d.spec.Mentionable },
-		func(r *role, e *edit) (bool, *discordclient.Change[bool]) { return r.Mentionable, &e.Mentionable }),
-	resource.Of("permissions", "", desired.permissions,
-		func(r *role, e *edit) (permissions.Bits, *discordclient.Change[permissions.Bits]) {
-			return r.Permissions, &e.Permissions
-		}),
+var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]{
+	row("name", "", func(d desired) *string { return &d.spec.Name }),
+	row("color", "colors", desired.colors),
+	row("hoist", "", func(d desired) *bool { return d.spec.Hoist }),
+	row("mentionable", "", func(d desired) *bool { return d.spec.Mentionable }),
+	row("permissions", "", desired.permissions),
 }
 
 // permissions without a documented name stay as they are, unless there is a ceiling.

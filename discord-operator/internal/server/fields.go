@@ -15,7 +15,7 @@ type desired struct {
 	live *discordclient.Guild
 	// icon is the hash of the image; nil for none that can be set.
 	icon *string
-	// channels are the ids of those that fields refer to and that exist, by their names.
+	// channels are the ids of the channels that fields refer to and that exist, by the fields.
 	channels map[string]string
 }
 
@@ -33,70 +33,47 @@ type edit struct {
 	community discordclient.Change[v1alpha1.Community]
 }
 
-type (
-	text   = discordclient.Change[string]
-	number = discordclient.Change[int]
-)
+func row[T any](name, wire string, want func(desired) *T) resource.Field[desired, guild, edit] {
+	return resource.Of[desired, guild, edit](name, wire, want)
+}
 
 // fields are those of a server.
 var fields = resource.Table[desired, guild, edit]{
-	resource.Of("name", "", func(d desired) *string { return notEmpty(d.Name) },
-		func(g *guild, e *edit) (string, *text) { return g.Name, &e.Name }),
-	resource.Of("description", "", func(d desired) *string { return d.Description },
-		func(g *guild, e *edit) (string, *text) { return g.Description, &e.Description }),
-	resource.Of("verificationLevel", "verification_level", desired.level,
-		func(g *guild, e *edit) (int, *number) { return g.VerificationLevel, &e.VerificationLevel },
-	).Words(resource.VerificationLevels.Word),
-	resource.Of("defaultNotifications", "default_message_notifications",
-		func(d desired) *int { return resource.DefaultNotifications.Number(d.DefaultNotifications) },
-		func(g *guild, e *edit) (int, *number) { return g.DefaultNotifications, &e.DefaultNotifications },
-	).Words(resource.DefaultNotifications.Word),
-	resource.Of("explicitContentFilter", "explicit_content_filter", desired.filter,
-		func(g *guild, e *edit) (int, *number) { return g.ExplicitContentFilter, &e.ExplicitContentFilter },
-	).Words(resource.ExplicitContentFilters.Word),
-	resource.Of("preferredLocale", "preferred_locale", func(d desired) *string { return notEmpty(d.PreferredLocale) },
-		func(g *guild, e *edit) (string, *text) { return g.PreferredLocale, &e.PreferredLocale }),
-	resource.Of("afkChannelId", "afk_channel_id", func(d desired) *string { return d.AFKChannelID },
-		func(g *guild, e *edit) (string, *text) { return g.AFKChannelID, &e.AFKChannelID }).Words(resource.ChannelName),
-	resource.Of("afkTimeout", "afk_timeout", func(d desired) *int { return resource.AFKTimeouts.Number(d.AFKTimeout) },
-		func(g *guild, e *edit) (int, *number) { return g.AFKTimeout, &e.AFKTimeout }).Words(resource.AFKTimeouts.Word),
-	resource.Of("systemChannelFlags", "system_channel_flags", desired.systemFlags,
-		func(g *guild, e *edit) (int, *number) { return g.SystemChannelFlags, &e.SystemChannelFlags },
-	).Words(resource.SystemChannelFlags.List),
+	row("name", "", func(d desired) *string { return notEmpty(d.Name) }),
+	row("description", "", func(d desired) *string { return d.Description }),
+	row("verificationLevel", "verification_level", desired.level).Words(resource.VerificationLevels.Word),
+	row("defaultNotifications", "default_message_notifications",
+		func(d desired) *int { return resource.DefaultNotifications.Number(d.DefaultNotifications) }).
+		Words(resource.DefaultNotifications.Word),
+	row("explicitContentFilter", "explicit_content_filter", desired.filter).Words(resource.ExplicitContentFilters.Word),
+	row("preferredLocale", "preferred_locale", func(d desired) *string { return notEmpty(d.PreferredLocale) }),
+	row("afkChannelId", "afk_channel_id", func(d desired) *string { return d.AFKChannelID }).Words(resource.ChannelName),
+	row("afkTimeout", "afk_timeout", func(d desired) *int { return resource.AFKTimeouts.Number(d.AFKTimeout) }).
+		Words(resource.AFKTimeouts.Word),
+	row("systemChannelFlags", "system_channel_flags", desired.systemFlags).Words(resource.SystemChannelFlags.List),
 
-	channel("afkChannelRef", "afk_channel_id", func(d desired) *v1alpha1.ChannelReference { return d.AFKChannelRef },
-		func(g *guild, e *edit) (string, *text) { return g.AFKChannelID, &e.AFKChannelID }),
-	channel("systemChannelRef", "system_channel_id",
-		func(d desired) *v1alpha1.ChannelReference { return d.SystemChannelRef },
-		func(g *guild, e *edit) (string, *text) { return g.SystemChannelID, &e.SystemChannelID }),
-	channel("rulesChannelRef", "rules_channel_id",
-		func(d desired) *v1alpha1.ChannelReference { return d.RulesChannelRef },
-		func(g *guild, e *edit) (string, *text) { return g.RulesChannelID, &e.RulesChannelID }),
-	channel("publicUpdatesChannelRef", "public_updates_channel_id",
-		func(d desired) *v1alpha1.ChannelReference { return d.PublicUpdatesChannelRef },
-		func(g *guild, e *edit) (string, *text) { return g.PublicUpdatesChannelID, &e.PublicUpdatesChannelID }),
+	channel("afkChannelRef", "afk_channel_id"),
+	channel("systemChannelRef", "system_channel_id"),
+	channel("rulesChannelRef", "rules_channel_id"),
+	channel("publicUpdatesChannelRef", "public_updates_channel_id"),
 
-	resource.Of(communityField, "", desired.community,
+	resource.At(communityField, desired.community,
 		func(g *guild, e *edit) (v1alpha1.Community, *discordclient.Change[v1alpha1.Community]) {
 			return communityOf(&g.Guild), &e.community
 		}).Words(resource.Plain[v1alpha1.Community]),
-	resource.Of(iconField, "", func(d desired) *string { return d.icon },
-		func(g *guild, e *edit) (string, *text) { return g.icon, &e.icon }).Words(resource.Plain[string]),
+	resource.At(iconField, func(d desired) *string { return d.icon },
+		func(g *guild, e *edit) (string, *discordclient.Change[string]) { return g.icon, &e.icon }).
+		Words(resource.Plain[string]),
 }
 
 // channel returns the row of a field that refers to a channel.
-func channel(
-	name, wire string, ref func(desired) *v1alpha1.ChannelReference, at func(*guild, *edit) (string, *text),
-) resource.Field[desired, guild, edit] {
-	want := func(d desired) *string {
-		if ref := ref(d); ref != nil {
-			if id, exists := d.channels[ref.Name]; exists {
-				return &id
-			}
+func channel(name, wire string) resource.Field[desired, guild, edit] {
+	return row(name, wire, func(d desired) *string {
+		if id, exists := d.channels[name]; exists {
+			return &id
 		}
 		return nil
-	}
-	return resource.Of(name, wire, want, at).Words(resource.ChannelName)
+	}).Words(resource.ChannelName)
 }
 
 // level is the one that the spec asks for, or that a community server has at least.
@@ -126,12 +103,9 @@ func (d desired) systemFlags() *int {
 
 // community is enabled once both of its channels exist.
 func (d desired) community() *v1alpha1.Community {
-	if d.Community == "" || d.RulesChannelRef == nil || d.PublicUpdatesChannelRef == nil {
-		return nil
-	}
-	_, rules := d.channels[d.RulesChannelRef.Name]
-	_, updates := d.channels[d.PublicUpdatesChannelRef.Name]
-	if !rules || !updates {
+	_, rules := d.channels["rulesChannelRef"]
+	_, updates := d.channels["publicUpdatesChannelRef"]
+	if d.Community == "" || !rules || !updates {
 		return nil
 	}
 	return &d.Community
@@ -150,13 +124,13 @@ func differences(
 			waits = missing
 			continue
 		}
-		want.channels[ref.channel] = id
+		want.channels[ref.field] = id
 	}
 	e, d = fields.Differ(want, &live, s.Stored)
 	if !e.community.IsZero() {
 		e.Features = discordclient.Set(live.WithCommunity())
-		e.RulesChannelID = discordclient.Set(want.channels[server.Spec.RulesChannelRef.Name])
-		e.PublicUpdatesChannelID = discordclient.Set(want.channels[server.Spec.PublicUpdatesChannelRef.Name])
+		e.RulesChannelID = discordclient.Set(want.channels["rulesChannelRef"])
+		e.PublicUpdatesChannelID = discordclient.Set(want.channels["publicUpdatesChannelRef"])
 	}
 	keepCommunity(&live.Guild, &e.GuildEdit)
 	return e, d, waits
