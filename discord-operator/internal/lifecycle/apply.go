@@ -86,9 +86,9 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	if len(fields) > 0 {
 		results.Fail(r.edit(ctx, api, b, edit, fields, &results), now)
 	}
-	if plan.Low != nil {
-		low := plan.Low.ranks(api.Guild(b.GuildID).Snapshot(), results.Live.GetID())
-		results.Fail(r.arrange(ctx, api, b, low, results.Live), now)
+	if plan.Bounds != nil {
+		ranks := plan.Bounds.Ranks(api.Guild(b.GuildID).Snapshot(), results.Live.GetID())
+		results.Fail(r.arrange(ctx, api, b, ranks, results.Live), now)
 	}
 	if plan.Position != nil && !plan.Position.Early {
 		results.Fail(r.order(ctx, api, b, *plan.Position, results.Live), now)

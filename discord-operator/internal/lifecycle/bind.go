@@ -221,12 +221,12 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil
 	}
-	siblings, err := r.listed(ctx, o.GetNamespace(), by, value)
+	siblings, err := r.Listed(ctx, o.GetNamespace(), by, value)
 	return r.Kind.PositionAmong(o, siblings), err
 }
 
-// listed returns the objects of the kind that an index names, of a namespace or of all.
-func (r *Resources) listed(ctx context.Context, namespace, by, value string) (all []status.Object, err error) {
+// Listed returns the objects of the kind that an index names, of a namespace or of all.
+func (r *Resources) Listed(ctx context.Context, namespace, by, value string) (all []status.Object, err error) {
 	list := r.Kind.List()
 	if err := index.List(ctx, r.Cache, list, namespace, by, value); err != nil {
 		return nil, err
@@ -287,7 +287,7 @@ func (r *Resources) heldByAnother(ctx context.Context, b Binding, id string) (he
 	if !b.Adopted || holder == "" || holder == b.Object.GetUID() {
 		return false, nil
 	}
-	all, err := r.listed(ctx, "", "", "")
+	all, err := r.Listed(ctx, "", "", "")
 	// A holder that is gone holds nothing.
 	return slices.ContainsFunc(all, func(o status.Object) bool { return o.GetUID() == holder }), err
 }

@@ -55,7 +55,7 @@ func trueFirst(a, b bool) int {
 // claims returns the objects that claim a resource. Of other namespaces only those count that have
 // it: one DiscordServer manages a guild, so a mere wish from elsewhere must not block others.
 func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, error) {
-	all, err := r.listed(ctx, "", r.Kind.ByID, id)
+	all, err := r.Listed(ctx, "", r.Kind.ByID, id)
 	var claims []claim
 	for _, o := range all {
 		identity := r.Kind.Identity(o)

@@ -23,8 +23,8 @@ func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapsho
 	if live == nil || slices.ContainsFunc(p.Changes, moved) {
 		return all
 	}
-	if p.Low != nil && !p.Low.Holds(snap, live.GetID()) {
-		return append(all, resource.Difference{Action: resource.ActionMove, To: "below the roles of the server"})
+	if p.Bounds != nil && !p.Bounds.Holds(snap, live.GetID()) {
+		return append(all, resource.Difference{Action: resource.ActionMove, To: p.Bounds.Place()})
 	}
 	if p.Position == nil {
 		return all

@@ -7,6 +7,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // Plan is what has to be done so that the external resource of an object matches its spec. It is a
@@ -23,14 +24,24 @@ type Plan struct {
 	Roles []v1alpha1.ResolvedRole
 	// Position is its place among its siblings; nil leaves that to users.
 	Position *Position
-	// Low are the places in which a role of another namespace stays; nil for others.
-	Low *Low
+	// Bounds are places that the resource must not leave, whatever the spec says; nil for none.
+	Bounds Bounds
 	// Delete is what becomes of the resource of a deleted object.
 	Delete *Deletion
 	// NoRetention is why the resource may not be left on Discord, also not by force; nil where it may.
 	NoRetention *conditions.Issue
 	// Issues keep the object from matching its spec, whatever else is done.
 	Issues []conditions.Issue
+}
+
+// Bounds are places that a resource must not leave.
+type Bounds interface {
+	// Holds reports whether a resource and its siblings are in their places.
+	Holds(snap *guildcache.Snapshot, id string) bool
+	// Ranks returns the ranks of siblings that put them there.
+	Ranks(snap *guildcache.Snapshot, id string) order.Ranks
+	// Place names the places for users.
+	Place() string
 }
 
 // Position is a desired place among siblings.

@@ -14,17 +14,17 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// The turns in which objects find what they have on Discord: what one has already, another one cannot adopt, and
-// what an id names has no other object by its name.
+// Objects find their resources on Discord in this order: an object cannot adopt the resource of another one, nor find
+// it by its name.
 const (
 	byStatus = iota
 	byAdoption
 	byName
-	turns
+	orders
 )
 
-// turn is that of a step.
-func (s *step) turn() int {
+// order returns when an object finds its resource.
+func (s *step) order() int {
 	switch {
 	case *idOf(s.object) != "":
 		return byStatus
@@ -36,10 +36,10 @@ func (s *step) turn() int {
 
 // bindAll finds what objects of a kind have on Discord. A resource is one object's alone.
 func (w *world) bindAll(steps []*step) {
-	of := make([][]*step, turns)
+	of := make([][]*step, orders)
 	for _, s := range steps {
 		if s.guild != nil && len(s.issues) == 0 {
-			of[s.turn()] = append(of[s.turn()], s)
+			of[s.order()] = append(of[s.order()], s)
 		}
 	}
 	for _, s := range slices.Concat(of...) {
@@ -51,7 +51,7 @@ func (w *world) bindAll(steps []*step) {
 // is known what was applied before, a name says nothing of a new object.
 func (w *world) bind(s *step) {
 	known := *idOf(s.object)
-	if s.turn() == byName && (w.before == nil || s.from == w.before) {
+	if s.order() == byName && (w.before == nil || s.from == w.before) {
 		known = s.kind.Named(w.snap, s.binding.Lookup, s.kind.Identity(s.object).Name, w.taken)
 		if known != "" && w.before == nil {
 			w.byName = append(w.byName, title(s.object))
@@ -173,8 +173,8 @@ func (w *world) differences(s *step) []resource.Difference {
 	if s.plan.Position != nil {
 		s.plan.Position = w.position(s)
 	}
-	if s.plan.Low != nil {
-		s.plan.Low = w.low(s)
+	if s.plan.Bounds != nil {
+		s.plan.Bounds = w.low(s)
 	}
 	return append(s.plan.Differences(*s.kind, s.binding, w.snap, w.shown), s.further...)
 }

@@ -367,14 +367,14 @@ func (w *world) position(s *step) *lifecycle.Position {
 }
 
 // low are the places in which a role of another namespace stays; nil for others.
-func (w *world) low(s *step) *lifecycle.Low {
+func (w *world) low(s *step) *role.Low {
 	var all []status.Object
 	for _, o := range w.after.ofKind(s.kind) {
 		if beside(o, s.object) {
 			all = append(all, o)
 		}
 	}
-	return s.kind.LowAmong(s.object, s.guild.Server.Namespace, all, func(client.Object) string { return "" })
+	return role.LowAmong(s.object, s.guild.Server.Namespace, all, func(client.Object) string { return "" })
 }
 
 // beside reports whether two objects of a kind name the same parent.

@@ -28,7 +28,7 @@ func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 	exceeded := p.Report(ceiling.Exceeded(role.Spec.Permissions))
 	if s.Binding.Absent {
 		in, d := create(role, ceiling)
-		p.Changes, p.Position, p.Low = d.Changes, s.Position, s.Low
+		p.Changes, p.Position, p.Bounds = d.Changes, s.Position, s.bounds()
 		if retains := grant.RetainRefused(s.Guild.Server, role.Namespace, role.Spec.DeletionPolicy); !exceeded &&
 			!p.Report(retains) && !p.Report(refusedCreate(s, &in.RoleCreate)) {
 			p.Create, p.Fields = in, d.Fields
@@ -73,9 +73,9 @@ func (s *State) ceiling(role *v1alpha1.DiscordRole) grant.Ceiling {
 // planEdit plans a role that exists.
 func planEdit(p lifecycle.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, s State) lifecycle.Plan {
 	edit, d := fields.Differ(desired{spec, ceiling, *s.live()}, s.live(), s.Binding.Stored)
-	p.Changes, p.Low = d.Changes, s.Low
+	p.Changes, p.Bounds = d.Changes, s.bounds()
 	if p.Report(tooHigh(s.Guild, s.live())) {
-		p.Position, p.Low = nil, nil
+		p.Position, p.Bounds = nil, nil
 		return p
 	}
 	p.Report(d.Issue())

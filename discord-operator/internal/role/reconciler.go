@@ -101,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 // observes: these are the server's, and no tenant suspends them.
 func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	plan := PlanBounds(role, s)
-	if plan.Low == nil || len(plan.Fields) == 0 && plan.Low.Holds(s.Guild.Snapshot, s.Binding.Live.GetID()) {
+	if plan.Bounds == nil || len(plan.Fields) == 0 && plan.Bounds.Holds(s.Guild.Snapshot, s.Binding.Live.GetID()) {
 		return
 	}
 	done := r.Resources.Apply(ctx, s.Guild.Bot.Client, s.Binding, plan)

@@ -26,7 +26,15 @@ type State struct {
 	// Position is its desired place; nil where the spec has none.
 	Position *lifecycle.Position
 	// Low are the places in which a role of another namespace stays; nil for the server's own.
-	Low *lifecycle.Low
+	Low *Low
+}
+
+// bounds are the low places; nil for none.
+func (s *State) bounds() lifecycle.Bounds {
+	if s.Low == nil {
+		return nil
+	}
+	return s.Low
 }
 
 // live is the role as it is now; nil for none.
@@ -45,7 +53,7 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 	if err != nil {
 		return s, err
 	}
-	if s.Low, err = r.Resources.Low(ctx, role, server.Namespace, index.RoleByServer, name.String()); err != nil {
+	if s.Low, err = r.low(ctx, role, server.Namespace, name.String()); err != nil {
 		return s, err
 	}
 	if s.Position, err = r.Resources.Position(ctx, role, index.RoleByServer, name.String()); err != nil {
@@ -97,6 +105,6 @@ func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.Discord
 	if err != nil || s.Guild == nil {
 		return s, err
 	}
-	s.Low, err = r.Resources.Low(ctx, role, name.Namespace, index.RoleByServer, name.String())
+	s.Low, err = r.low(ctx, role, name.Namespace, name.String())
 	return s, err
 }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lifecycle
+package role
 
 import (
 	"context"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
+
+var _ lifecycle.Bounds = &Low{}
 
 // Low are the lowest places of a server, where the roles of other namespaces than its own stay: below
 // all roles of the server's namespace, and below all that no object manages.
@@ -21,10 +25,10 @@ type Low struct {
 	Own, Others map[string]bool
 }
 
-// LowAmong returns the low places of an object in a server of the namespace owner, among all objects of
-// its kind there; nil for an object of that namespace. held is what this process knows an object to have;
+// LowAmong returns the low places of a role in a server of the namespace owner, among all roles
+// there; nil for an object of that namespace. held is what this process knows an object to have;
 // empty for nothing. What an object adopts does not count as its own.
-func (k *Kind) LowAmong(
+func LowAmong(
 	o client.Object, owner string, all []status.Object, held func(client.Object) string,
 ) *Low {
 	if o.GetNamespace() == owner {
@@ -32,7 +36,7 @@ func (k *Kind) LowAmong(
 	}
 	low := &Low{Own: map[string]bool{}, Others: map[string]bool{}}
 	for _, other := range all {
-		of, identity := low.Others, k.Identity(other)
+		of, identity := low.Others, Kind.Identity(other)
 		switch {
 		case other.GetNamespace() == owner, identity.Adopt != nil:
 			continue
@@ -48,23 +52,26 @@ func (k *Kind) LowAmong(
 	return low
 }
 
-// Low is LowAmong for the objects that an index names.
-func (r *Resources) Low(ctx context.Context, o client.Object, owner, by, value string) (*Low, error) {
+// low is LowAmong for the roles of a server.
+func (r *Reconciler) low(ctx context.Context, o client.Object, owner, server string) (*Low, error) {
 	if o.GetNamespace() == owner {
 		return nil, nil
 	}
-	all, err := r.listed(ctx, "", by, value)
-	held := func(o client.Object) string { return r.Records.Of(o.GetUID()).ID }
-	return r.Kind.LowAmong(o, owner, all, held), err
+	all, err := r.Resources.Listed(ctx, "", index.RoleByServer, server)
+	held := func(o client.Object) string { return r.Resources.Records.Of(o.GetUID()).ID }
+	return LowAmong(o, owner, all, held), err
 }
+
+// Place implements lifecycle.Bounds.
+func (*Low) Place() string { return "below the roles of the server" }
 
 // Holds reports whether a role and those of its namespace are in their low places.
 func (l *Low) Holds(snap *guildcache.Snapshot, id string) bool {
-	return order.Right(resource.Roles{}.Siblings(snap, nil), l.ranks(snap, id))
+	return order.Right(resource.Roles{}.Siblings(snap, nil), l.Ranks(snap, id))
 }
 
-// ranks are those of the roles that the bot may move, but for those of further namespaces.
-func (l *Low) ranks(snap *guildcache.Snapshot, id string) order.Ranks {
+// Ranks are those of the roles that the bot may move, but for those of further namespaces.
+func (l *Low) Ranks(snap *guildcache.Snapshot, id string) order.Ranks {
 	ranks := order.Ranks{}
 	for _, role := range snap.Guild.Roles {
 		switch {

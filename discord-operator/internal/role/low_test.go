@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lifecycle
+package role
 
 import (
 	"testing"
@@ -20,11 +20,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-var aRole = Kind{Calls: resource.Roles{}, Identity: func(o client.Object) Identity {
-	r := o.(*v1alpha1.DiscordRole)
-	return Identity{StatusID: r.Status.RoleID, Adopt: r.Spec.Adopt}
-}}
-
 func TestLowAmong(t *testing.T) {
 	t.Parallel()
 	role := func(namespace, id string) *v1alpha1.DiscordRole {
@@ -41,11 +36,11 @@ func TestLowAmong(t *testing.T) {
 		}
 		return ""
 	}
-	if low := aRole.LowAmong(role("platform", "1"), "platform", all, held); low != nil {
+	if low := LowAmong(role("platform", "1"), "platform", all, held); low != nil {
 		t.Errorf("the server's own namespace: %v", low)
 	}
 	want := &Low{Own: map[string]bool{"2": true}, Others: map[string]bool{"3": true, "4": true}}
-	if diff := cmp.Diff(want, aRole.LowAmong(role("team-a", ""), "platform", all, held)); diff != "" {
+	if diff := cmp.Diff(want, LowAmong(role("team-a", ""), "platform", all, held)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -65,7 +60,7 @@ func TestLowPlacesAreStable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := guildtest.New(t, all|discordtest.PermManageRoles)
+			g := guildtest.New(t, discordtest.PermManageRoles)
 			ids, names := map[byte]map[string]bool{'a': {}, 'b': {}, 'o': {}}, map[string]string{}
 			for i, role := range c.roles {
 				id := g.Discord.CreateRoleByHand(g.ID, discordtest.Role{Name: role, Position: 1 + i/2})
@@ -111,7 +106,7 @@ func kinds(names []string) (all []string) {
 // lowered is a guild after one tenant has moved its roles.
 func lowered(snap *guildcache.Snapshot, low *Low) *guildcache.Snapshot {
 	var moved []discordclient.Role
-	for _, move := range order.Moves(resource.Roles{}.Siblings(snap, nil), low.ranks(snap, "")) {
+	for _, move := range order.Moves(resource.Roles{}.Siblings(snap, nil), low.Ranks(snap, "")) {
 		role, _ := snap.Role(move.ID)
 		role.Position = move.Position
 		moved = append(moved, role)
