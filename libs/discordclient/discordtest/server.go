@@ -53,7 +53,8 @@ func New(opts Options) *Server {
 		Compatible: opts.Compatible,
 	})
 	s.rest = rest.New(d, windows, call.Options{
-		Limits: opts.Limits, AllowGuildDeletion: opts.AllowGuildDeletion, AnyUserAgent: opts.AnyUserAgent, Normalise: opts.Normalise,
+		Limits: opts.Limits, AllowGuildDeletion: opts.AllowGuildDeletion, AnyUserAgent: opts.AnyUserAgent,
+		Normalise: opts.Normalise,
 		Altered: opts.Altered, IgnoreTargetID: opts.IgnoreTargetID, Compatible: opts.Compatible,
 	}, opts.KeepRequests)
 	s.page = page.New(d, s.rest.RequestCounts, func() int { return s.gateway.Stats().Open })
