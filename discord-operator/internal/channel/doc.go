@@ -7,7 +7,6 @@
 // settings that the spec names, corrected by one edit; its place among its siblings; and, where
 // asked for, a webhook and a Secret with the webhook's URL (package webhook).
 //
-// It is only what a channel differs in: what is observed, its plan, its status and its watches. The
-// life of the channel is package lifecycle's. Discord is read from memory, so a channel that matches
-// its spec costs no call.
+// The package has the fields of a channel, its state, plan, status and watches. Package lifecycle manages
+// the channel on Discord. Discord is read from memory, so a channel that matches its spec costs no call.
 package channel

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// desired is what the fields are read from.
+// desired has the values that the fields are read from.
 type desired struct {
 	v1alpha1.DiscordChannelSpec
 	voice v1alpha1.ChannelVoice
@@ -42,7 +42,7 @@ func row[T any](name, wire string, want func(desired) *T) resource.Field[desired
 	return resource.Of[desired, channel, edit](name, wire, want)
 }
 
-// fields are those of a channel.
+// fields of a channel.
 var fields = resource.Table[desired, channel, edit]{
 	row("name", "", desired.name).Limited(),
 	row("type", "", desired.channelType),
@@ -146,7 +146,7 @@ func flag(name string, bit int, want func(desired) *bool) resource.Field[desired
 		}).Words(resource.Flag(bit))
 }
 
-// flags are those of the channel with what the spec says of some of them.
+// flags returns the flags of the channel with the changes that the spec asks for.
 func (d desired) flags() int {
 	flags := d.live.Flags
 	for bit, want := range map[int]*bool{
@@ -163,7 +163,7 @@ func (d desired) flags() int {
 	return flags
 }
 
-// seconds are what Discord counts in; nil for no duration.
+// seconds converts a duration; nil for none.
 func seconds(d *metav1.Duration) *int {
 	if d == nil {
 		return nil

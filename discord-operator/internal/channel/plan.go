@@ -24,7 +24,7 @@ import (
 // https://discord.com/developers/docs/resources/channel
 const maxChildren = 50
 
-// Plan is what has to be done about a channel and its webhook.
+// Plan lists the calls for a channel and its webhook.
 type Plan struct {
 	lifecycle.Plan
 	Webhook webhook.Plan
@@ -118,7 +118,7 @@ func create(
 	return in, slices.Insert(d.Changes, 0, resource.Change{Field: "type", To: t})
 }
 
-// refusedCreate is why Discord would refuse a create.
+// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
 func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
 	if full := cmp.Or(s.Guild.Full(), fullCategory(s)); full != nil {
 		return full

@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/libs/manager/fence"
 )
 
-// Kind is what differs of a channel.
+// Kind describes DiscordChannels to package lifecycle.
 var Kind = lifecycle.Kind{
 	Name: "DiscordChannel", Noun: "channel", ByID: index.ChannelByID,
 	Title:  func(name string) string { return "#" + name },
@@ -45,7 +45,7 @@ type Reconciler struct {
 	controller.Controller
 	// RoleNames say which roles overwrites name.
 	RoleNames *lifecycle.RoleNames
-	// Webhooks are those of the channels.
+	// Webhooks of the channels.
 	Webhooks *webhook.Webhooks
 }
 
@@ -104,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 	return result, err
 }
 
-// Results are what came of a plan.
+// Results report the effects of a plan.
 type Results struct {
 	lifecycle.Results
 	Webhook webhook.Results

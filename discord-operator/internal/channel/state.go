@@ -33,7 +33,7 @@ import (
 // same id, of which no event reaches the channel.
 const groupRetry = 5 * time.Second
 
-// State is what was observed of a channel.
+// State of a channel, as observed.
 type State struct {
 	// Guild is nil where the channel could not be observed.
 	Guild *bot.Guild

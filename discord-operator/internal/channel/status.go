@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// statusOf is how a channel is. What could not be observed stands as it was last known.
+// statusOf returns the status of a channel. Facts that could not be observed keep their last value.
 func statusOf(
 	c *v1alpha1.DiscordChannel, s State, results Results, worst *conditions.Issue,
 ) v1alpha1.DiscordChannelStatus {

@@ -27,7 +27,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Controller is what the reconcilers of groups, channels and roles share.
+// Controller has the dependencies and steps that the reconcilers of groups, channels and roles share.
 type Controller struct {
 	// Client reads from the cache.
 	Client client.Client
@@ -35,7 +35,7 @@ type Controller struct {
 	Grants *grant.Reader
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
-	// Resources are those of the kind on Discord.
+	// Resources of the kind on Discord.
 	Resources *lifecycle.Resources
 }
 
@@ -67,13 +67,13 @@ func (c *Controller) Begin(ctx context.Context, o status.Object) (context.Contex
 // Stale is the result of a reconcile that [Controller.Begin] ends.
 var Stale = reconcile.Result{RequeueAfter: apply.StaleRetry}
 
-// Issues are those of an error.
+// Issues returns the issues of an error.
 func (c *Controller) Issues(err error) []conditions.Issue {
 	return issues.Of(err, c.Resources.Status.Clock.Now())
 }
 
 // Deletable observes the resource of a deleted object in a server. The resource is deleted also where the object may
-// not use the server any more: refused is why.
+// not use the server any more; refused has the reason.
 func (c *Controller) Deletable(
 	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
 	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,

@@ -2,7 +2,6 @@
 
 // Package group reconciles DiscordGroup objects: the categories of a server.
 //
-// It is only what a category differs in: what is observed of a group, its plan, its status and its
-// watches. The life of the category is package lifecycle's. A group that is being deleted waits for
-// the channels that refer to it.
+// The package has the fields of a category, its state, plan, status and watches. Package lifecycle manages
+// the category on Discord. A group that is being deleted waits for the channels that refer to it.
 package group

@@ -79,7 +79,7 @@ func create(
 	return in, d.Changes
 }
 
-// refusedCreate is why Discord would refuse a create.
+// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
 func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	if full := s.Guild.Full(); full != nil {
 		return full
@@ -99,14 +99,14 @@ func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) l
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desired is what the fields are read from.
+// desired has the values that the fields are read from.
 type desired struct {
 	name       string
 	overwrites []discordclient.Overwrite // nil for unmanaged
 	live       *discordclient.Channel
 }
 
-// fields are those of a category.
+// fields of a category.
 var fields = resource.Table[desired, discordclient.Channel, discordclient.ChannelEdit]{
 	resource.Of[desired, discordclient.Channel, discordclient.ChannelEdit]("name", "", desired.named).Limited(),
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) {

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/libs/manager/fence"
 )
 
-// Kind is what differs of a category.
+// Kind describes DiscordGroups to package lifecycle.
 var Kind = lifecycle.Kind{
 	Name: "DiscordGroup", Noun: "category", ByID: index.GroupByID,
 	Title:  func(name string) string { return "the category " + strconv.Quote(name) },

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// State is what was observed of a group.
+// State of a group, as observed.
 type State struct {
 	// Guild is nil where the group could not be observed.
 	Guild *bot.Guild

@@ -22,8 +22,8 @@ func (r *Records) StoredForms(o client.Object) resource.StoredForms {
 	return stored
 }
 
-// Answered records what a response says of the fields that were asked for. It returns those that have
-// changed, and those that Discord has not applied.
+// Answered compares a response with the fields that were asked for, and records how Discord stores them. It returns
+// the fields that have changed, and the fields that Discord has not applied.
 func (r *Records) Answered(
 	o client.Object, rows resource.Rows, fields []string, asked, before, after any,
 ) (changed, ignored []string) {

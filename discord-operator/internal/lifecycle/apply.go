@@ -24,7 +24,7 @@ import (
 // arrangeRetry is when to look again at siblings that another reconcile puts into order.
 const arrangeRetry = 200 * time.Millisecond
 
-// Results are what came of a plan.
+// Results report the effects of a plan.
 type Results struct {
 	// Live is the resource as it is now; nil for none.
 	Live resource.Resource
@@ -36,9 +36,9 @@ type Results struct {
 	Blocked bool
 	// Deleted says that a deleted object is gone.
 	Deleted bool
-	// Differences are what would be changed for an object that is only observed.
+	// Differences are the changes that an observed object would need.
 	Differences []resource.Difference
-	// Issues are those of the plan and of what failed.
+	// Issues has the issues of the plan and of failed calls.
 	Issues []conditions.Issue
 	// Stale says that the cache lags behind, so that there is nothing to report: reconcile again
 	// after apply.StaleRetry.

@@ -34,28 +34,28 @@ type Kind struct {
 	Name string
 	// Noun is the resource's, such as category.
 	Noun string
-	// Title is how an event names a resource.
+	// Title names a resource in an event.
 	Title func(name string) string
-	// Lost is what cannot be created again once a resource was deleted on Discord.
+	// Lost names the parts that cannot be created again after a resource was deleted on Discord.
 	Lost string
-	// Fields are those of the spec that differ from the resource's.
+	// Fields names the fields of the resource.
 	Fields resource.Rows
-	// Calls are those for the resources.
+	// Calls find, read, move and delete the resources.
 	Calls resource.Calls
 	// FromBottom says that siblings are ranked from the bottom, and that a new resource is the lowest.
 	FromBottom bool
 	// List makes an empty list of objects, ByID is its index by the ids that the objects claim.
 	List func() client.ObjectList
 	ByID string
-	// Identity is what an object says of its resource.
+	// Identity reads from an object which resource it has.
 	Identity func(client.Object) Identity
 }
 
-// Identity is what an object says of its external resource.
+// Identity has the claims of an object on a resource.
 type Identity struct {
 	// Name is the desired one.
 	Name string
-	// StatusID is what the status names, empty for none; Adopt is what the spec adopts.
+	// StatusID is the id in the status, empty for none; Adopt is spec.adopt.
 	StatusID string
 	Adopt    *v1alpha1.Adoption
 	// Position is the desired one; nil for none.
@@ -64,7 +64,7 @@ type Identity struct {
 	Matched bool
 	// Adopted says that what StatusID names was there before, and not created for the object.
 	Adopted bool
-	// Policy is what becomes of the resource when the object is deleted.
+	// Policy decides whether the resource is deleted with the object.
 	Policy v1alpha1.DeletionPolicy
 	// Observed says that the resource is only observed, so that other objects may manage it.
 	Observed bool
@@ -114,7 +114,7 @@ type Resources struct {
 type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
-	// Types are what a channel may be; the first is what is created.
+	// Types lists the allowed types of a channel; the first one is created.
 	Types []discordgo.ChannelType
 	// Foreign says that the object is of another namespace than its server, so that only the audit log
 	// proves what is its own.
@@ -131,7 +131,7 @@ type Binding struct {
 	Identity
 	// Live is the resource as it is now.
 	Live resource.Resource
-	// Stored is what Discord has stored otherwise than it was asked for.
+	// Stored has the values that Discord stores otherwise than it was asked for.
 	Stored resource.StoredForms
 	// Inherits says that the channel is new and lacks overwrites of its category, which it is to have.
 	Inherits bool
@@ -153,8 +153,8 @@ type Binding struct {
 	ClaimedHere bool
 }
 
-// Reason is what the audit log says about all that is done for an object of a kind. It has the UID,
-// so that a lost create is found by it.
+// Reason returns the reason in the audit log of all calls for an object. It has the UID, by which a lost create is
+// found.
 func Reason(kind string, o client.Object) string {
 	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
 }

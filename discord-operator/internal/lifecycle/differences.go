@@ -11,8 +11,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Differences are what carrying out the plan of a resource would change in a state of a guild. The names of
-// channels and roles are those in another one, which may have more of them.
+// Differences returns the changes that a plan would make in a state of a guild. names names channels and roles; it may
+// have more of them.
 func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapshot) (all []resource.Difference) {
 	if p.Create != nil || b.Absent {
 		return append([]resource.Difference{{Action: resource.ActionCreate}}, resource.Creates(p.Changes, names)...)

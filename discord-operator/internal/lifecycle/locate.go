@@ -40,7 +40,7 @@ func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Bindin
 	return b, nil
 }
 
-// adoptee is what an object adopts. Where it may not, or it is not there, the error is the issue.
+// adoptee returns the resource that an object adopts. The error is the issue that it may not, or that there is none.
 func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource.Resource, error) {
 	if l.NoAdoption != nil {
 		return nil, l.NoAdoption

@@ -98,7 +98,7 @@ func (m *missing) refuse(id string, now time.Time) {
 	m.refused[id] = next
 }
 
-// untilRetry is how long a resource is not asked for because it was refused.
+// untilRetry returns the time until a refused resource is asked for again.
 func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

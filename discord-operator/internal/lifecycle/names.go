@@ -21,7 +21,7 @@ import (
 // RoleNames observe which roles the names in overwrites may stand for.
 type RoleNames struct {
 	Cache client.Reader
-	// Records are those of the DiscordRoles; nil for none.
+	// Records of the DiscordRoles; nil for none.
 	Records *Records
 	Clock   clock.PassiveClock
 }

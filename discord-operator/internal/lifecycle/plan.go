@@ -10,7 +10,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Plan is what has to be done so that the external resource of an object matches its spec. It is a
+// Plan lists the calls by which the resource of an object comes to match its spec. It is a
 // value: made by pure functions, and read only after that.
 type Plan struct {
 	// Create is the resource to create; nil for none.
@@ -18,15 +18,15 @@ type Plan struct {
 	// Edit changes the Fields of the one that exists.
 	Edit   resource.Edit
 	Fields []string
-	// Changes are what the create or the edit is to change, also where an issue keeps it from being sent.
+	// Changes of the create or the edit, also where an issue keeps it from being sent.
 	Changes []resource.Change
-	// Roles are those that the names in the spec's overwrites stand for, which the status is to record.
+	// Roles resolve the names in the spec's overwrites. The status records them.
 	Roles []v1alpha1.ResolvedRole
 	// Position is its place among its siblings; nil leaves that to users.
 	Position *Position
 	// Bounds are places that the resource must not leave, whatever the spec says; nil for none.
 	Bounds Bounds
-	// Delete is what becomes of the resource of a deleted object.
+	// Delete deletes or retains the resource of a deleted object.
 	Delete *Deletion
 	// NoRetention is why the resource may not be left on Discord, also not by force; nil where it may.
 	NoRetention *conditions.Issue
@@ -47,7 +47,7 @@ type Bounds interface {
 // Position is a desired place among siblings.
 type Position struct {
 	Rank int32
-	// Ranks are those of the siblings that have one, by their ids.
+	// Ranks of the siblings that have one, by their ids.
 	Ranks order.Ranks
 	// Early says that a sibling is about to be created. A new role has no position of its own, so the
 	// last one puts all into order.
@@ -81,7 +81,7 @@ const (
 	Retained = "retained"
 )
 
-// Deletion is what becomes of the external resource of a deleted object.
+// Deletion deletes or retains the resource of a deleted object.
 type Deletion struct {
 	// By deletes the resource with the ID; nil where nothing is deleted.
 	By          resource.Deleter

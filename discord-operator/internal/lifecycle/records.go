@@ -12,9 +12,9 @@ import (
 	"jutsu.com/operators/discord-operator/internal/resource"
 )
 
-// Records are what this process knows of its own creates. They are safe for concurrent use.
+// Records remember the creates of this process. They are safe for concurrent use.
 type Records struct {
-	// Wait is how long after a create of unknown outcome its result counts as absent.
+	// Wait after a create of unknown outcome until its result counts as absent.
 	Wait  time.Duration
 	clock clock.PassiveClock
 
@@ -33,11 +33,11 @@ type Records struct {
 	refused map[types.UID]bool
 }
 
-// Record is what is known of one object.
+// Record has the creates of one object.
 type Record struct {
 	// Known says that nothing can exist for the object but what ID or its status names.
 	Known bool
-	// ID is what was created or found, also while the cache does not show it in the status yet.
+	// ID of the created or found resource, also while the cache does not show it in the status yet.
 	ID string
 	// LastAttempt is when a create may have been sent last, where that is not Known.
 	LastAttempt time.Time
@@ -162,7 +162,7 @@ func (r *Records) Inherits(uid types.UID) bool {
 	return r.inherits[uid]
 }
 
-// inheritance is what is known of the overwrites of an object's new channel.
+// inheritance implements resource.Inheritance for an object.
 type inheritance struct {
 	records *Records
 	uid     types.UID

@@ -28,15 +28,15 @@ type StoredForm struct {
 	Asked, Stored string
 	// Ignored says that the change was not applied, and not that a text is stored in another form.
 	Ignored bool
-	// Features are those that the guild had when it was asked for; empty of what is no guild.
+	// Features are the guild's at that time; empty where the resource is no guild.
 	Features string
 	// At is when it was asked for, and Generation that of the object which did.
 	At         time.Time
 	Generation int64
 }
 
-// With leaves out what a guild with other features has not applied: some settings are those of community
-// servers alone.
+// With drops ignored changes of a guild that has other features now: Discord has some settings for community servers
+// alone.
 func (s StoredForms) With(features []string) StoredForms {
 	maps.DeleteFunc(s, func(_ string, v StoredForm) bool {
 		return v.Ignored && v.Features != "" && v.Features != inJSON(features)
@@ -53,13 +53,13 @@ type Change struct {
 	Text Text
 }
 
-// Differences are how a resource differs from its spec. What the spec leaves out is not compared.
+// Differences compare a resource with its spec. Fields that the spec leaves out are not compared.
 type Differences struct {
-	// Stored is what Discord has stored otherwise than it was asked for.
+	// Stored has the values that Discord stores otherwise than it was asked for.
 	Stored StoredForms
-	// Fields are those that an edit changes, Ignored those whose change Discord has not applied.
+	// An edit changes Fields. Discord has not applied a change of Ignored.
 	Fields, Ignored []string
-	// Changes are what the edit does to the Fields.
+	// Changes has the old and new values of Fields.
 	Changes []Change
 }
 
@@ -80,7 +80,7 @@ func differ[T any](
 	}
 }
 
-// Issue is what keeps the resource from matching its spec; nil for nothing.
+// Issue returns the issue of ignored changes; nil for none.
 func (d *Differences) Issue() *conditions.Issue {
 	if len(d.Ignored) == 0 {
 		return nil
@@ -99,16 +99,16 @@ func NotApplied(fields []string) error {
 	return nil
 }
 
-// Answer is what a response says of the fields that were asked for.
+// Answer compares a response with the fields that were asked for.
 type Answer struct {
-	// Asked are those that were sent; Stored those of them that Discord stores otherwise.
+	// Asked lists the fields that were sent; Stored has the values that Discord stores otherwise.
 	Asked  []string
 	Stored StoredForms
 	// Changed have another value than before, Ignored were not applied.
 	Changed, Ignored []string
 }
 
-// Compare returns what a response says of the fields that were asked for.
+// Compare compares a response with the fields that were asked for.
 func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 	want, was, is := values(asked), values(before), values(after)
 	a.Stored = StoredForms{}

@@ -61,7 +61,7 @@ func (r Rows) row(name string) Row {
 	return Row{Name: name, Wire: name}
 }
 
-// Field is one field of a kind: S is what its spec is read from, L the resource and E an edit of it.
+// Field is one field of a kind. It reads the spec from S, the live value from the resource L, and writes the edit E.
 type Field[S, L, E any] struct {
 	Row
 	differ    func(d *Differences, row *Field[S, L, E], s S, live *L, edit *E)
@@ -78,8 +78,8 @@ func Of[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
 	return OfPart[S, L, E](name, wire, want, nil)
 }
 
-// OfPart is Of for a field of which a create does a part: remaining returns what an edit sets after a create with the
-// value asked; nil for nothing.
+// OfPart is Of for a field that a create sets in part. remaining returns the value that an edit sets after the create;
+// nil for none.
 func OfPart[S, L, E, T any](
 	name, wire string, want func(S) *T, remaining func(asked T, made *L) *T,
 ) Field[S, L, E] {

@@ -38,14 +38,14 @@ var (
 	AFKTimeouts = Names[v1alpha1.AFKTimeout]{60: "1m", 300: "5m", 900: "15m", 1800: "30m", 3600: "1h"} // by seconds
 )
 
-// VideoQualities are those of voice and stage channels. Source:
+// VideoQualities of voice and stage channels. Source:
 // https://docs.discord.com/developers/resources/channel#channel-object-video-quality-modes.
 var VideoQualities = Names[v1alpha1.VideoQuality]{1: v1alpha1.VideoQualityAuto, 2: v1alpha1.VideoQualityFull}
 
 // NoSortOrder stands for Discord's null.
 const NoSortOrder = -1
 
-// SortOrders and ForumLayouts are those of forum and media channels. Sources:
+// SortOrders and ForumLayouts of forum and media channels. Sources:
 // https://docs.discord.com/developers/resources/channel#channel-object-sort-order-types and
 // https://docs.discord.com/developers/resources/channel#channel-object-forum-layout-types.
 var (
@@ -83,7 +83,7 @@ func (n Names[T]) Bits(words []T, live int) int {
 	return live
 }
 
-// Words are those of the bits that have one, in the order of the bits.
+// Words returns the words of bits, in the order of the bits. Bits without a word are left out.
 func (n Names[T]) Words(bits int) (words []T) {
 	for _, bit := range slices.Sorted(maps.Keys(n)) {
 		if bits&bit != 0 {

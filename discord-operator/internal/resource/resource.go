@@ -64,7 +64,7 @@ type Create interface {
 	May(ctx context.Context, api *guildcache.Client, guildID string) error
 	// Send creates the resource. It must not be repeated where the error says that the result is unknown.
 	Send(ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance) (Resource, error)
-	// Answered returns the fields of which the response shows how Discord stores them, and the state before.
+	// Answered returns the fields to compare with the response, and the state before the create.
 	Answered(made Resource, planned []string) (fields []string, before any)
 	// Remaining returns the edit of what the create has not done, and its fields.
 	Remaining(snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance) (Edit, []string)

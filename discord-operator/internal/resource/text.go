@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Action is what carrying out a plan does to a resource.
+// Action names one effect of a plan on a resource.
 type Action string
 
 const (
@@ -243,7 +243,7 @@ func tagsText(list []discordclient.Tag) string {
 // Quoted is a text of Discord's or of a spec, in one line and no longer than fits.
 func Quoted(s string) string { return strconv.Quote(cut(s)) }
 
-// maxShown is how many characters of a value are shown.
+// maxShown limits the characters of a value that are shown.
 const maxShown = 80
 
 func cut(s string) string {

@@ -25,9 +25,9 @@ type Low struct {
 	Own, Others map[string]bool
 }
 
-// LowAmong returns the low places of a role in a server of the namespace owner, among all roles
-// there; nil for an object of that namespace. held is what this process knows an object to have;
-// empty for nothing. What an object adopts does not count as its own.
+// LowAmong returns the low places of a role in a server of the namespace owner, among all roles there; nil for a role
+// of that namespace. held returns the id of the role that this process knows an object to have; empty for none. An
+// adopted role does not count as the object's own.
 func LowAmong(
 	o client.Object, owner string, all []status.Object, held func(client.Object) string,
 ) *Low {
@@ -70,7 +70,7 @@ func (l *Low) Holds(snap *guildcache.Snapshot, id string) bool {
 	return order.Right(resource.Roles{}.Siblings(snap, nil), l.Ranks(snap, id))
 }
 
-// Ranks are those of the roles that the bot may move, but for those of further namespaces.
+// Ranks implements lifecycle.Bounds: of the roles that the bot may move, but for other namespaces' ones.
 func (l *Low) Ranks(snap *guildcache.Snapshot, id string) order.Ranks {
 	ranks := order.Ranks{}
 	for _, role := range snap.Guild.Roles {

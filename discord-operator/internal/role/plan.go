@@ -128,7 +128,7 @@ func create(
 	return in, d
 }
 
-// refusedCreate is why Discord would refuse a create.
+// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
 func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
 	if len(s.Guild.Snapshot.Guild.Roles) >= maxRoles {
 		return issues.Full("The server has %d roles, the most that Discord allows. Delete some.", maxRoles)
@@ -136,7 +136,7 @@ func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
 	return s.Guild.Lacks(permissions.ManageRoles|ptr.Deref(in.Permissions, 0), forWhat)
 }
 
-// desired is what the fields are read from.
+// desired has the values that the fields are read from.
 type desired struct {
 	spec    v1alpha1.DiscordRoleSpec
 	ceiling grant.Ceiling
@@ -149,7 +149,7 @@ func row[T any](
 	return resource.Of[desired, discordclient.Role, discordclient.RoleEdit](name, wire, want)
 }
 
-// fields are those of a role.
+// fields of a role.
 var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]{
 	row("name", "", func(d desired) *string { return &d.spec.Name }),
 	row("color", "colors", desired.colors),

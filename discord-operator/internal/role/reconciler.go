@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/manager/fence"
 )
 
-// Kind is what differs of a role.
+// Kind describes DiscordRoles to package lifecycle.
 var Kind = lifecycle.Kind{
 	Name: "DiscordRole", Noun: "role", ByID: index.RoleByID,
 	Title:  func(name string) string { return "the role " + strconv.Quote(name) },

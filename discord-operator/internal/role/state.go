@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// State is what was observed of a role.
+// State of a role, as observed.
 type State struct {
 	// Guild is nil where the role could not be observed.
 	Guild *bot.Guild

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// statusOf is how a role is. What could not be observed stands as it was last known.
+// statusOf returns the status of a role. Facts that could not be observed keep their last value.
 func statusOf(
 	role *v1alpha1.DiscordRole, s State, results lifecycle.Results, worst *conditions.Issue,
 ) v1alpha1.DiscordRoleStatus {

@@ -19,7 +19,7 @@ import (
 // communityRetry is when to set what Discord takes only of a guild that is a community server already.
 const communityRetry = time.Second
 
-// Results are what came of a plan.
+// Results report the effects of a plan.
 type Results struct {
 	lifecycle.Results
 	// GuildID is the guild's, empty while there is none that the server manages.

@@ -16,7 +16,7 @@ import (
 // communityField is the setting that Discord has among the features of a guild.
 const communityField = "community"
 
-// communityOf is what the spec of a guild would say.
+// communityOf returns spec.community of a guild as it is.
 func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	if g.IsCommunity() {
 		return v1alpha1.CommunityEnabled

@@ -9,7 +9,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// desired is what the fields are read from.
+// desired has the values that the fields are read from.
 type desired struct {
 	v1alpha1.DiscordServerSpec
 	live *discordclient.Guild
@@ -37,7 +37,7 @@ func row[T any](name, wire string, want func(desired) *T) resource.Field[desired
 	return resource.Of[desired, guild, edit](name, wire, want)
 }
 
-// fields are those of a server.
+// fields of a server.
 var fields = resource.Table[desired, guild, edit]{
 	row("name", "", func(d desired) *string { return notEmpty(d.Name) }),
 	row("description", "", func(d desired) *string { return d.Description }),

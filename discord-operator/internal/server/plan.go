@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Plan is what has to be done about a server; a zero field is nothing to do.
+// Plan lists the changes of a server; a zero field is no change.
 type Plan struct {
 	// Edit changes the Fields of the guild.
 	Edit   discordclient.GuildEdit

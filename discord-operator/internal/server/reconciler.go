@@ -41,7 +41,7 @@ type Reconciler struct {
 	Grants *grant.Reader
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
-	// Records are what Discord has answered to edits.
+	// Records remember the responses to edits.
 	Records *lifecycle.Records
 	// Status records what becomes of a server.
 	Status *status.Recorder

@@ -16,7 +16,7 @@ import (
 // reference is a setting of a server whose value is a channel.
 type reference struct{ field, channel string }
 
-// references are those that a spec has.
+// references lists the fields of a spec that refer to a channel.
 func references(spec *v1alpha1.DiscordServerSpec) (all []reference) {
 	add := func(field string, ref *v1alpha1.ChannelReference) {
 		if ref != nil {

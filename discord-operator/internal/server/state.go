@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// State is what was observed of a server.
+// State of a server, as observed.
 type State struct {
 	// Bot and its Application are nil where the server could not be observed.
 	Bot         *bot.Bot
@@ -36,7 +36,7 @@ type State struct {
 	Snapshot *guildcache.Snapshot
 	// TooManyGuilds says that the bot is in more guilds than a session of the Gateway may have.
 	TooManyGuilds bool
-	// Stored is what Discord has stored otherwise than it was asked for.
+	// Stored has the values that Discord stores otherwise than it was asked for.
 	Stored resource.StoredForms
 	// Manager is whose guild it is, of all servers that claim it; nil for none.
 	Manager *v1alpha1.DiscordServer

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// statusOf is how a server is. What could not be observed stands as it was last known.
+// statusOf returns the status of a server. Facts that could not be observed keep their last value.
 func statusOf(
 	server *v1alpha1.DiscordServer, s State, results Results, worst *conditions.Issue,
 ) v1alpha1.DiscordServerStatus {

@@ -19,7 +19,7 @@ import (
 // lostRetry is when the result of a lost create is looked for.
 const lostRetry = time.Second
 
-// Results are what came of a plan.
+// Results report the effects of a plan.
 type Results struct {
 	// Hook is the webhook as it is now; nil where that is not known.
 	Hook *discordclient.Webhook
