@@ -99,23 +99,20 @@ func desiredOverwrites(
 		overwrites.Named(c.Spec.PermissionOverwrites, s.Roles, roles), s.live(), s.Guild.Snapshot, needed)
 }
 
-// create describes the channel with all that it is to have, so that a private one is never public, and how that
-// differs from nothing.
+// create describes the channel, and how that differs from nothing.
 func create(
 	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
 ) (*resource.ChannelCreate, []resource.Change) {
 	t := channelTypes(c.Spec.Type)[0]
 	s.Binding.Live = &discordclient.Channel{Type: t}
-	asked, d := fields.Differ(desiredOf(c, s, want), s.live(), nil)
-	in := &resource.ChannelCreate{ChannelCreate: asked.Create(), Asked: asked, Edit: fields.Remaining}
-	in.Name, in.Type, in.Overwrites = c.Spec.Name, t, want
+	in, changes := resource.NewChannelCreate(fields, desiredOf(c, s, want), s.live(), c.Spec.Name, want)
 	if s.Position != nil {
 		in.Position = s.Position.First(resource.Channels{}.Places(s.Guild.Snapshot, in.ParentID, t))
 	}
 	if t == discordgo.ChannelTypeGuildText {
-		return in, d.Changes
+		return in, changes
 	}
-	return in, slices.Insert(d.Changes, 0, resource.Change{Field: "type", To: t})
+	return in, slices.Insert(changes, 0, resource.Change{Field: "type", To: t})
 }
 
 // refusedCreate returns the issue for which Discord would refuse a create; nil for none.

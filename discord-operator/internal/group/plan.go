@@ -64,19 +64,16 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	return p
 }
 
-// create describes the category with all that it is to have, so that a private one is never public, and how that
-// differs from nothing.
+// create describes the category, and how that differs from nothing.
 func create(
 	g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite,
 ) (*resource.ChannelCreate, []resource.Change) {
 	blank := &discordclient.Channel{Type: discordgo.ChannelTypeGuildCategory}
-	asked, d := fields.Differ(desired{g.Spec.Name, want, blank}, blank, nil)
-	in := &resource.ChannelCreate{ChannelCreate: asked.Create(), Asked: asked, Edit: fields.Remaining}
-	in.Name, in.Type, in.Overwrites = g.Spec.Name, blank.Type, want
+	in, changes := resource.NewChannelCreate(fields, desired{g.Spec.Name, want, blank}, blank, g.Spec.Name, want)
 	if s.Position != nil {
 		in.Position = s.Position.First(resource.Channels{Categories: true}.Places(s.Guild.Snapshot, "", blank.Type))
 	}
-	return in, d.Changes
+	return in, changes
 }
 
 // refusedCreate returns the issue for which Discord would refuse a create; nil for none.

@@ -165,6 +165,18 @@ type ChannelCreate struct {
 	Asked discordclient.ChannelEdit `json:"-"`
 }
 
+// NewChannelCreate describes a channel of a type with all that it is to have, so that a private one is never public,
+// and how that differs from nothing. want has blank as its live channel.
+func NewChannelCreate[S any](
+	fields Table[S, discordclient.Channel, discordclient.ChannelEdit], want S, blank *discordclient.Channel,
+	name string, overwrites []discordclient.Overwrite,
+) (*ChannelCreate, []Change) {
+	asked, d := fields.Differ(want, blank, nil)
+	in := &ChannelCreate{ChannelCreate: asked.Create(), Asked: asked, Edit: fields.Remaining}
+	in.Name, in.Type, in.Overwrites = name, blank.Type, overwrites
+	return in, d.Changes
+}
+
 // CreateOfChannel returns the typed form of a create; nil of none.
 func CreateOfChannel(c Create) *discordclient.ChannelCreate {
 	if typed, ok := c.(*ChannelCreate); ok {
