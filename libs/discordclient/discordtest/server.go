@@ -55,7 +55,7 @@ func New(opts Options) *Server {
 	s.rest = rest.New(d, windows, call.Options{
 		Limits: opts.Limits, AllowGuildDeletion: opts.AllowGuildDeletion, AnyUserAgent: opts.AnyUserAgent,
 		Normalise: opts.Normalise,
-		Altered: opts.Altered, IgnoreTargetID: opts.IgnoreTargetID, Compatible: opts.Compatible,
+		Altered:   opts.Altered, IgnoreTargetID: opts.IgnoreTargetID, Compatible: opts.Compatible,
 	}, opts.KeepRequests)
 	s.page = page.New(d, s.rest.RequestCounts, func() int { return s.gateway.Stats().Open })
 	s.rest.Mount(s.mux)
