@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
-	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -69,16 +68,16 @@ func planStop(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 		} else {
 			since = live.DeletionTimestamp.Time
 		}
-		p.Report(postgres.Deleting(now, since, deadline, "the application to stop",
+		p.Report(cnpg.Deleting(now, since, deadline, "the application to stop",
 			fmt.Sprintf("Find out which finalizer holds the Deployment %s, and why.", live.Name)))
 		return p
 	}
-	if p = schema.Stop(s.Postgres.Schema); p.Delete != nil {
-		p.Report(postgres.Deleting(now, now, deadline, "the schema's Job to end", ""))
+	if p = s.Postgres.Schema.Stop(); p.Delete != nil {
+		p.Report(cnpg.Deleting(now, now, deadline, "the schema's Job to end", ""))
 		return p
 	}
 	if left := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive()); len(left) > 0 {
-		p.Report(postgres.Deleting(now, stopping(d, left), deadline, fmt.Sprintf("%d pods to end", len(left)),
+		p.Report(cnpg.Deleting(now, stopping(d, left), deadline, fmt.Sprintf("%d pods to end", len(left)),
 			fmt.Sprintf("They may write to the database: %s. Find out why they do not end, "+
 				"such as a node that does not answer, or delete them.", names(left))))
 	}

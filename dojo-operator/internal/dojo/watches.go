@@ -28,7 +28,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
-	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
@@ -59,7 +58,7 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 	case *cnpgv1.Backup: // one of its schedule is named by CloudNativePG
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
 	case *batchv1.Job: // which upgrades a Cluster
-		if of := upgrade.OfCluster(o); of != "" {
+		if of := cnpg.OfCluster(o); of != "" {
 			requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, of)...)
 		}
 	case *cnpgv1.Database:

@@ -25,7 +25,7 @@ func (w *way) schedule() {
 	switch {
 	case b == nil && live != nil:
 		w.Plan.Delete = append(w.Plan.Delete, apply.Delete(cnpg.ScheduleKind.Kind, live))
-	case b != nil && cluster.Up(w.state.Cluster): // the first backup is taken at once
+	case b != nil && cnpg.Up(w.state.Cluster): // the first backup is taken at once
 		w.Plan.Add(sync(w.state, live, cluster.ScheduleFor(w.dojo, b)))
 		if cluster.NeedsFirstBackup(w.state.Cluster, live) {
 			w.Plan.Add(cluster.FirstBackup(w.dojo, w.state.Cluster, w.state.FirstBackup))

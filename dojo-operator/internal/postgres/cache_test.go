@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
 // large is the metadata of a foreign object, with all that objects gather.
@@ -39,7 +39,7 @@ func identity() metav1.ObjectMeta {
 // largeCluster is a foreign Cluster with all that Plan reads, and more.
 func largeCluster() *cnpgv1.Cluster {
 	c := &cnpgv1.Cluster{ObjectMeta: large()}
-	c.Annotations[cluster.HibernationAnnotation] = "off"
+	c.Annotations[cnpg.HibernationAnnotation] = "off"
 	c.Spec = cnpgv1.ClusterSpec{Instances: 3, ImageName: "x", Description: "theirs"}
 	c.Status = cnpgv1.ClusterStatus{
 		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", TargetPrimary: "pg-1", ReadyInstances: 2,
@@ -54,7 +54,7 @@ func TestStrip(t *testing.T) {
 	t.Parallel()
 	small := &cnpgv1.Cluster{ObjectMeta: identity()}
 	small.CreationTimestamp = metav1.NewTime(noon)
-	small.Annotations = map[string]string{cluster.HibernationAnnotation: "off"}
+	small.Annotations = map[string]string{cnpg.HibernationAnnotation: "off"}
 	small.Spec.Instances = 3
 	small.Status = cnpgv1.ClusterStatus{
 		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", TargetPrimary: "pg-1", ReadyInstances: 2,
@@ -62,7 +62,7 @@ func TestStrip(t *testing.T) {
 		Conditions:      []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
 	}
 	unhibernated, smallUnhibernated := largeCluster(), small.DeepCopy()
-	delete(unhibernated.Annotations, cluster.HibernationAnnotation)
+	delete(unhibernated.Annotations, cnpg.HibernationAnnotation)
 	smallUnhibernated.Annotations = nil
 	origin := func(c *cnpgv1.Cluster, value string) *cnpgv1.Cluster {
 		c = c.DeepCopy()
@@ -135,7 +135,7 @@ func TestStripKeepsWhatPlanReads(t *testing.T) {
 		"image":           {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.Image = "" }},
 		"name":            {down, func(c *cnpgv1.Cluster) { c.Name = "" }},
 		"UID":             {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.UID = "" }},
-		"hibernation": {func(c *cnpgv1.Cluster) { c.Annotations[cluster.HibernationAnnotation] = "on" },
+		"hibernation": {func(c *cnpgv1.Cluster) { c.Annotations[cnpg.HibernationAnnotation] = "on" },
 			func(c *cnpgv1.Cluster) { c.Annotations = nil }},
 		"creation": {downFor(time.Minute), func(c *cnpgv1.Cluster) { c.CreationTimestamp = metav1.Time{} }},
 		"conditions": {func(c *cnpgv1.Cluster) {

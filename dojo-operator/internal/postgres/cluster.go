@@ -29,11 +29,11 @@ func (w *way) cluster() *conditions.Issue {
 		return w.clusterMissing()
 	}
 	switch waiting := cluster.Progress(d, live); {
-	case cluster.Hibernates(live) && (own == nil || !cluster.HibernatedByUs(live)): // else it is being woken
+	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)): // else it is being woken
 		return conditions.Degraded(corev1api.ReasonClusterHibernated,
 			"The Cluster %s/%s is hibernated. Resume it with `kubectl annotate cluster %s %s-`.",
-			d.Namespace, live.Name, live.Name, cluster.HibernationAnnotation)
-	case !cluster.Up(live):
+			d.Namespace, live.Name, live.Name, cnpg.HibernationAnnotation)
+	case !cnpg.Up(live):
 		if fills := bootstrap.Progress(d, live, w.state.Bootstrap, w.state.Now, w.config.Deadline); fills != nil {
 			return fills
 		}
@@ -93,7 +93,7 @@ func (w *way) waitForPrimary(waiting *conditions.Issue) *conditions.Issue {
 		waiting.Message = cluster.Unreachable(w.dojo, live) + " " + waiting.Message
 	}
 	object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)
-	since := latest(cluster.ReadySince(live), w.dojo.WaitingSince(object, w.state.Now))
+	since := latest(cnpg.ReadySince(live), w.dojo.WaitingSince(object, w.state.Now))
 	exceeded := w.notReady(waiting).For(object)
 	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting.For(object), exceeded)
 }
@@ -103,7 +103,7 @@ func (w *way) waitForPrimary(waiting *conditions.Issue) *conditions.Issue {
 func (w *way) waitForStandbys(waiting *conditions.Issue) *conditions.Issue {
 	live := w.state.Cluster
 	object := fmt.Sprintf("standbys of the Cluster %s/%s", live.Namespace, live.Name)
-	since := latest(cluster.ReadySince(live), cluster.LastAsked(live), w.dojo.WaitingSince(object, w.state.Now))
+	since := latest(cnpg.ReadySince(live), cnpg.LastAsked(live), w.dojo.WaitingSince(object, w.state.Now))
 	exceeded := w.notReady(waiting).For(object)
 	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting.For(object), exceeded)
 }
@@ -122,9 +122,9 @@ func Unreachable(d *corev1api.Dojo, s State) string {
 		return ""
 	case Stops(d, s):
 		return upgrade.Unreachable(d, s.Cluster, s.Upgrade)
-	case cluster.Up(s.Cluster) && cutOff(d, s):
+	case cnpg.Up(s.Cluster) && cutOff(d, s):
 		return pooler.Unreachable(d)
-	case cluster.Up(s.Cluster):
+	case cnpg.Up(s.Cluster):
 		return ""
 	}
 	return cluster.Unreachable(d, s.Cluster)

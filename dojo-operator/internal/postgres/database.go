@@ -82,4 +82,4 @@ func (c Config) schema() schema.Config {
 	return schema.Config{Deadline: c.Deadline, ProgressDeadline: c.ProgressDeadline, Users: c.Users}
 }
 
-func (c Config) images() cluster.Images { return cluster.Images{Image: c.Image, Catalog: c.Catalog} }
+func (c Config) images() cnpg.Images { return cnpg.Images{Image: c.Image, Catalog: c.Catalog} }

@@ -39,7 +39,7 @@ func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	}
 	if d.Spec.Postgres.Cluster != nil && ownership.Holds(d, s.Cluster) && bootstrap.Mismatch(d, s.Cluster) == nil {
 		status.ClusterUID = string(s.Cluster.UID)
-		status.Origin = bootstrap.Bounded(s.Cluster.Annotations[corev1api.OriginAnnotation])
+		status.Origin = cnpg.Bounded(s.Cluster.Annotations[corev1api.OriginAnnotation])
 	}
 	if s.Cluster != nil {
 		cluster.Describe(s.Cluster, status)

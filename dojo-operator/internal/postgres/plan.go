@@ -12,7 +12,6 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
-	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
@@ -170,8 +169,8 @@ func (w *way) waitForPostgres(
 		deadline, message = w.config.ProgressDeadline, "CloudNativePG reports: "+says.message
 		waiting.Message += " " + message
 	}
-	password, ready := cluster.LastWritten(w.state.Logins[l].Secret), cluster.ReadySince(w.state.Cluster)
-	since := latest(cluster.LastAsked(o), password, ready)
+	password, ready := cnpg.LastWritten(w.state.Logins[l].Secret), cnpg.ReadySince(w.state.Cluster)
+	since := latest(cnpg.LastAsked(o), password, ready)
 	return conditions.WaitUntil(w.state.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
 		"Postgres has not got %s for more than %s. %s. See `kubectl describe %s %s`.",
 		what, deadline.Round(time.Second), message, kind, o.GetName()))

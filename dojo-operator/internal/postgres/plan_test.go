@@ -117,7 +117,7 @@ func TestPlan(t *testing.T) {
 		}
 	}
 	noPassword := func(w *world) { w.secrets[owner] = nil }
-	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"} }
+	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
 	missing := func(w *world) { w.Missing = []string{"Database"} }
 	ofKyoto := ownership.Labels(tokyo(named("kyoto")), ownership.Application)
 	// Each case begins where nothing is left to do.
@@ -459,7 +459,7 @@ func TestMessages(t *testing.T) {
 				"core.jutsu.com/recreate-database=uid of tokyo`."},
 		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster, w.Database = nil, nil },
 			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
-		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"} },
+		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} },
 			"The Cluster school/pg is hibernated. Resume it with `kubectl annotate cluster pg cnpg.io/hibernation-`."},
 		"database refused": {tokyo(inPG), func(w *world) {
 			w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no"

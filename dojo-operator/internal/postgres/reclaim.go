@@ -5,7 +5,6 @@ package postgres
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,7 +14,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
-	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/guests"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
@@ -133,13 +131,13 @@ func lacks(kind optional.Kind, what, otherwise string) *conditions.Issue {
 
 // cannotDrop is the issue with a Cluster in which nothing can be dropped; nil where it can.
 func cannotDrop(d *corev1api.Dojo, s State) *conditions.Issue {
-	if s.Cluster == nil || !cluster.Hibernates(s.Cluster) {
+	if s.Cluster == nil || !cnpg.Hibernates(s.Cluster) {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonClusterHibernated,
 		"The Cluster %s/%s is hibernated, so that no database in it can be deleted. "+
 			"Resume it with `kubectl annotate cluster %s %s-`, or set the reclaimPolicy to Retain.",
-		d.Namespace, s.Cluster.Name, s.Cluster.Name, cluster.HibernationAnnotation)
+		d.Namespace, s.Cluster.Name, s.Cluster.Name, cnpg.HibernationAnnotation)
 }
 
 // drop plans the deletion of an object, with the policy that desired has, which may have changed a
@@ -160,15 +158,8 @@ func drop(
 	if says != "" {
 		what += "; CloudNativePG reports: " + says
 	}
-	p.Report(Deleting(s.Now, since, cfg.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s`, "+
+	p.Report(cnpg.Deleting(s.Now, since, cfg.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s`, "+
 		"and whether CloudNativePG runs and Postgres can be reached; with the reclaimPolicy Retain the data stays.",
 		strings.ToLower(kind), live.GetName())))
 	return p
-}
-
-// Deleting is the issue with a Dojo that is being deleted with its data, and what it has waited for
-// since a time. Past the deadline it says what to do.
-func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
-	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
-		"The Dojo is being deleted with its data. Waiting for %s.", what), cluster.DeletionStalled(what, remedy))
 }

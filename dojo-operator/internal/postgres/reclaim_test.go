@@ -14,7 +14,6 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
-	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
@@ -32,7 +31,7 @@ func TestDrop(t *testing.T) {
 	noDatabase := func(w *world) { w.Database = nil }
 	noRole := func(w *world) { w.Database, w.Logins[owner].Role = nil, nil }
 	noCluster := func(w *world) { w.Cluster = nil }
-	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"} }
+	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
 	overdue := func(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon.Add(-11 * time.Minute)}) }
 	leaving := func(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon}) }
 	nothing := func(w *world) { noRole(w); w.Cluster = nil }
@@ -167,7 +166,7 @@ func TestFinalBackup(t *testing.T) {
 			}
 		}
 	}
-	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"} }
+	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
 	unwanted := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.FinalBackup = false }
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/guests"
-	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -23,7 +23,7 @@ import (
 // a pod that is started would fail.
 func Away(d *corev1api.Dojo, s State) bool {
 	return d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil && s.readable() &&
-		(!cluster.Up(s.Cluster) || cutOff(d, s))
+		(!cnpg.Up(s.Cluster) || cutOff(d, s))
 }
 
 // suspended is the way of a Dojo that is suspended and has a Cluster of its own: it is hibernated once
@@ -39,9 +39,9 @@ func (w *way) suspended() *conditions.Issue {
 	if tooLow := cluster.VersionTooLow(d, live, w.config.images()); tooLow != nil {
 		return tooLow
 	}
-	hibernates := cluster.Hibernates(live) || stopped(w.state) && len(w.state.ClusterUsers) == 0
+	hibernates := cnpg.Hibernates(live) || stopped(w.state) && len(w.state.ClusterUsers) == 0
 	if !hibernates {
-		w.Plan.Delete = append(w.Plan.Delete, schema.StopIdle(w.state.Schema)...)
+		w.Plan.Delete = append(w.Plan.Delete, w.state.Schema.StopIdle()...)
 	}
 	if b := d.BackupPolicy(); b != nil && w.state.Schedule != nil {
 		w.Plan.Add(sync(w.state, w.state.Schedule, cluster.ScheduleFor(d, b)))
@@ -69,7 +69,7 @@ func (w *way) suspended() *conditions.Issue {
 
 // stopped reports whether no pod of the application and no SQL is left, nor a Job whose SQL may begin.
 func stopped(s State) bool {
-	return s.Application.Stopped && len(s.Schema.Alive()) == 0 && len(schema.StopIdle(s.Schema)) == 0
+	return s.Application.Stopped && len(s.Schema.Alive()) == 0 && len(s.Schema.StopIdle()) == 0
 }
 
 // running describes the pods of the application and of SQL that have yet to end.
@@ -91,7 +91,7 @@ func (w *way) writeCluster(desired *unstructured.Unstructured) *apply.Object {
 // wake plans that the Cluster of a Dojo that is suspended and being deleted runs again, for the final
 // backup: nothing where it is not we who hibernate it.
 func wake(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
-	if cluster.HibernatedByUs(s.Cluster) {
+	if cnpg.HibernatedByUs(s.Cluster) {
 		p.Add(sync(s, s.Cluster, desiredCluster(d, s, corev1api.UpgradeWaiting, cfg)))
 		p.Report(conditions.Progressing(corev1api.ReasonTakingFinalBackup,
 			"Waiting until the Cluster %s/%s, which is hibernated, runs again for the final backup.",

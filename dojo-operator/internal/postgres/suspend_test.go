@@ -15,6 +15,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -24,7 +25,7 @@ func suspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
 func (w *world) hibernated() {
 	setReady(w.Cluster, 0)
 	w.Cluster.Status.Conditions = []metav1.Condition{{
-		Type: cluster.HibernationAnnotation, Status: metav1.ConditionTrue, Reason: "Hibernated", Message: "x",
+		Type: cnpg.HibernationAnnotation, Status: metav1.ConditionTrue, Reason: "Hibernated", Message: "x",
 	}}
 }
 
@@ -43,7 +44,7 @@ func TestTheWayToSleepAndBack(t *testing.T) {
 	check := func(what string, d *corev1api.Dojo, want step) {
 		t.Helper()
 		db := w.reconcile(d)
-		got := step{kinds(db.Plan), worst(db.Plan), cluster.Hibernates(w.Cluster),
+		got := step{kinds(db.Plan), worst(db.Plan), cnpg.Hibernates(w.Cluster),
 			w.Schedule.Spec.Suspend != nil && *w.Schedule.Spec.Suspend}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(what, diff)
@@ -104,7 +105,7 @@ func TestSuspended(t *testing.T) {
 		"not yet hibernated": {tokyo(ownPG, suspended), asleep, "Progressing/Suspending", nil},
 		"not for long":       {tokyo(ownPG, suspended, waitingFor(object, time.Hour)), asleep, "Degraded/ClusterNotReady", nil},
 		"hibernated by a user, and not suspended": {tokyo(ownPG), func(w *world) {
-			w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"}
+			w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
 		}, "Degraded/ClusterHibernated", nil},
 		"in a Cluster of another owner": {tokyo(inPG, suspended), stopped, "", nil},
 	}
@@ -142,7 +143,7 @@ func TestFinalBackupWhileSuspended(t *testing.T) {
 	if diff := cmp.Diff([]string{"Backup"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {
 		t.Errorf("then writes %v, ends as %s", kinds(plan), worst(plan))
 	}
-	w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"}
+	w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
 	if plan = FinalBackup(d, w.observe(d), testConfig); plan.Apply != nil || worst(plan) != "Degraded/ClusterHibernated" {
 		t.Errorf("hibernated by a user, writes %v, ends as %s", kinds(plan), worst(plan))
 	}
@@ -179,7 +180,7 @@ func TestHibernationMessages(t *testing.T) {
 	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: 2 instances are ready." {
 		t.Error(got)
 	}
-	c.Status.Conditions = []metav1.Condition{{Type: cluster.HibernationAnnotation, Message: "Waiting for pg-1 to be deleted"}}
+	c.Status.Conditions = []metav1.Condition{{Type: cnpg.HibernationAnnotation, Message: "Waiting for pg-1 to be deleted"}}
 	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: Waiting for pg-1 to be deleted." {
 		t.Error(got)
 	}

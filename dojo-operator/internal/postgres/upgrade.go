@@ -57,7 +57,7 @@ func (w *way) upgradeCluster() (written bool, issue *conditions.Issue) {
 	case corev1api.UpgradeStopping, corev1api.UpgradeUpgrading:
 		if step == corev1api.UpgradeStopping {
 			in.Running = w.running()
-			w.Plan.Delete = append(w.Plan.Delete, schema.StopIdle(s.Schema)...)
+			w.Plan.Delete = append(w.Plan.Delete, s.Schema.StopIdle()...)
 		}
 		issue = upgrade.Wait(d, s.Cluster, s.Upgrade, step, in)
 	case corev1api.UpgradeVerifying:

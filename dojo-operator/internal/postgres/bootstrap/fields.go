@@ -148,9 +148,6 @@ func connection(parameters map[string]string, password, authority *corev1.Secret
 	return c
 }
 
-// maxOrigin is how much room the status has for it, in bytes.
-const maxOrigin = 512
-
 // Origin is what the data of a Dojo's own Cluster is to come from, in words; empty for nothing.
 func Origin(d *corev1api.Dojo) string {
 	b := d.BootstrapSource()
@@ -177,14 +174,5 @@ func Origin(d *corev1api.Dojo) string {
 	if r.TargetTime != "" {
 		origin += ", at " + r.TargetTime
 	}
-	return Bounded(origin)
-}
-
-// Bounded is an origin that the status has room for.
-func Bounded(origin string) string {
-	if len(origin) <= maxOrigin {
-		return origin
-	}
-	hash := "... " + cnpg.ShortHash(origin)
-	return strings.ToValidUTF8(origin[:maxOrigin-len(hash)], "") + hash
+	return cnpg.Bounded(origin)
 }

@@ -40,38 +40,9 @@ func addBackup(spec map[string]any, b *corev1api.Backup) {
 	}
 }
 
-// BackupSpec is what ScheduledBackup and Backup have in common. The method is always named:
-// CloudNativePG's default is deprecated.
-func BackupSpec(d *corev1api.Dojo, b *corev1api.Backup) map[string]any {
-	spec := map[string]any{"cluster": map[string]any{"name": cnpg.ClusterName(d)}, "method": "volumeSnapshot"}
-	if b.Method == corev1api.BackupPlugin {
-		spec["method"] = "plugin"
-		plugin := map[string]any{"name": b.Plugin.Name}
-		if len(b.Plugin.Parameters) > 0 { // so that a Backup says where it is, when its Cluster is gone
-			plugin["parameters"] = apply.As[map[string]any](b.Plugin.Parameters)
-		}
-		spec["pluginConfiguration"] = plugin
-	}
-	return spec
-}
-
-// BackupSpecNow is the spec of a Backup of the Cluster as it is, which may archive elsewhere than the Dojo asks for
-// until an upgrade begins: a Backup says where it is.
-func BackupSpecNow(d *corev1api.Dojo, c *cnpgv1.Cluster) map[string]any {
-	held := *d.BackupPolicy()
-	for i := range c.Spec.Plugins {
-		if p := &c.Spec.Plugins[i]; held.Plugin != nil && p.Name == held.Plugin.Name {
-			plugin := *held.Plugin
-			plugin.Parameters = p.Parameters
-			held.Plugin = &plugin
-		}
-	}
-	return BackupSpec(d, &held)
-}
-
 // ScheduleFor is the schedule of the backups of a Dojo's own Cluster.
 func ScheduleFor(d *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
-	spec := BackupSpec(d, b)
+	spec := cnpg.BackupSpec(d, b)
 	spec["schedule"] = "0 " + b.Schedule // CloudNativePG's has six fields, seconds first
 	spec["immediate"] = true
 	spec["backupOwnerReference"] = "none" // backups outlive their schedule
@@ -95,7 +66,7 @@ func FirstBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, live *cnpgv1.Backup) *app
 	if live != nil {
 		return nil
 	}
-	desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, cnpg.FirstBackupName(d, c.UID), BackupSpecNow(d, c))
+	desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, cnpg.FirstBackupName(d, c.UID), cnpg.BackupSpecNow(d, c))
 	return apply.Write(ownership.FieldOwner, live, desired)
 }
 
@@ -195,15 +166,6 @@ func sizeOf(place *cnpgv1.BackupPluginConfiguration) int {
 	return size
 }
 
-// Failed reports whether a Backup has ended without one.
-func Failed(b *cnpgv1.Backup) bool {
-	return b.Status.Phase == cnpgv1.BackupPhaseFailed || b.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid
-}
-
-// MaxBackupTime is how long a backup that is waited for may run before it is called stalled: as long as a large
-// database may take.
-const MaxBackupTime = 6 * time.Hour
-
 // WithoutFinalBackup says what a user may do where the final backup cannot be taken.
 const WithoutFinalBackup = "without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
 
@@ -221,32 +183,25 @@ func FinalBackup(
 	switch {
 	case live != nil && live.Status.Phase == cnpgv1.BackupPhaseCompleted:
 		return p
-	case live != nil && Failed(live):
+	case live != nil && cnpg.BackupFailed(live):
 		taking = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"The Backup %s has failed, so no data is deleted: %s. Retry it with `kubectl delete backup %s`; "+WithoutFinalBackup,
 			name, strings.TrimSuffix(live.Status.Error, "."), name)
-	case Hibernates(cluster):
+	case cnpg.Hibernates(cluster):
 		taking = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
 			"so that no final backup can be taken. Resume it with `kubectl annotate cluster %s %s-`; "+WithoutFinalBackup,
-			d.Namespace, cluster.Name, cluster.Name, HibernationAnnotation)
+			d.Namespace, cluster.Name, cluster.Name, cnpg.HibernationAnnotation)
 	case live == nil:
-		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, BackupSpecNow(d, cluster))
+		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(d, cluster))
 		p.Add(apply.Write(ownership.FieldOwner, live, desired))
 	default:
 		since := live.CreationTimestamp.Time
 		if started := live.Status.StartedAt; started != nil {
-			deadline, since = MaxBackupTime, started.Time
+			deadline, since = cnpg.MaxBackupTime, started.Time
 		}
-		taking = conditions.WaitUntil(now, since, deadline, taking, DeletionStalled("the Backup "+name+" to complete",
+		taking = conditions.WaitUntil(now, since, deadline, taking, cnpg.DeletionStalled("the Backup "+name+" to complete",
 			"See `kubectl describe backup "+name+"`; "+WithoutFinalBackup))
 	}
 	p.Report(taking)
 	return p
-}
-
-// DeletionStalled is the issue with a Dojo that is being deleted with its data, and has waited for too
-// long.
-func DeletionStalled(what, remedy string) *conditions.Issue {
-	return conditions.Degraded(corev1api.ReasonDeletionStalled,
-		"The Dojo is being deleted with its data, and has waited for too long for %s. %s", what, remedy)
 }

@@ -5,20 +5,14 @@
 package cluster
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -28,18 +22,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Images say where Postgres comes from.
-type Images struct {
-	// Image has no tag, which is the version that a Dojo asks for.
-	Image string
-	// Catalog is a ClusterImageCatalog that has the image of a version, instead; empty for none.
-	Catalog string
-}
-
 // For is the Cluster of a Dojo that has one of its own. Nothing empty may be sent:
 // CloudNativePG compares some fields with what the API server made of them, and would restart the
 // primary for ever.
-func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) *unstructured.Unstructured {
+func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstructured.Unstructured {
 	want := d.Spec.Postgres.Cluster
 	spec := map[string]any{
 		"description": fmt.Sprintf("database of Dojo %s/%s", d.Namespace, d.Name),
@@ -54,7 +40,7 @@ func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) *unstructured.U
 		spec["imageCatalogRef"] = map[string]any{
 			"apiGroup": cnpgv1.SchemeGroupVersion.Group, "kind": "ClusterImageCatalog", "name": images.Catalog, "major": major,
 		}
-	} else if image := imageFor(want, live, images); image != "" {
+	} else if image := cnpg.ImageFor(want, live, images); image != "" {
 		spec["imageName"] = image
 	}
 	if resources := apply.As[map[string]any](want.Resources); len(resources) > 0 {
@@ -67,49 +53,20 @@ func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) *unstructured.U
 	return desired
 }
 
-// imageFor is the image of Postgres, empty where CloudNativePG chooses it, which it does once: it
-// writes its default into the spec. Where we have named one before, it stays: not to name it any more
-// would let CloudNativePG write the default of today, and upgrade.
-func imageFor(want *corev1api.PostgresCluster, live *cnpgv1.Cluster, images Images) string {
-	switch {
-	case want.ImageName != "":
-		return want.ImageName
-	case want.Version != "":
-		return images.Image + ":" + want.Version
-	case live != nil && apply.OwnedFields(ownership.FieldOwner, live).Has(fieldpath.MakePathOrDie("spec", "imageName")):
-		return live.Spec.ImageName
-	}
-	return ""
-}
-
 // VersionTooLow is the issue with a version that does not open the data of the Cluster; nil where it
 // does, or where an image does not say its version.
-func VersionTooLow(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) *conditions.Issue {
+func VersionTooLow(d *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *conditions.Issue {
 	if live == nil {
 		return nil
 	}
-	wants, _, has := Majors(d, live, images)
+	wants, _, has := cnpg.Majors(d, live, images)
 	if wants == 0 || wants >= has {
 		return nil
 	}
-	image := imageFor(d.Spec.Postgres.Cluster, live, images)
+	image := cnpg.ImageFor(d.Spec.Postgres.Cluster, live, images)
 	return conditions.Degraded(corev1api.ReasonVersionTooLow,
 		"The data of the Cluster %s/%s is of Postgres %d, which the image %s does not open, so the Cluster is not changed. "+
 			"Name %d or a higher version in spec.postgres.cluster.", d.Namespace, live.Name, has, image, has)
-}
-
-// Majors are the major versions that the spec asks for, that a Cluster names, and of its data; 0 where an
-// image does not say it.
-func Majors(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) (wants, names, has int) {
-	wants, names = majorOf(imageFor(d.Spec.Postgres.Cluster, live, images)), majorOf(live.Spec.ImageName)
-	if ref := live.Spec.ImageCatalogRef; ref != nil {
-		names = ref.Major
-	}
-	has = majorOf(cmp.Or(live.Status.Image, live.Spec.ImageName))
-	if info := live.Status.PGDataImageInfo; info != nil {
-		has = info.MajorVersion
-	}
-	return wants, names, has
 }
 
 // Hold keeps the image of a Cluster, and where it archives to: what the log of a new version overwrites is
@@ -131,32 +88,9 @@ func Hold(desired *unstructured.Unstructured, live *cnpgv1.Cluster) {
 	}
 }
 
-// majorOf is the major version in the tag of an image of Postgres, 0 where it has none.
-func majorOf(image string) int {
-	digits, _, _ := strings.Cut(VersionOf(image), ".")
-	major, _ := strconv.Atoi(digits)
-	return major
-}
-
-// maxTag is the length of the longest tag of an image (opencontainers/distribution-spec, spec.md).
-// Whatever another client writes to a Cluster, the status of the Dojo has room for it.
-const maxTag = 128
-
-// VersionOf is the version in the tag of an image of Postgres, such as "17.6" or "17"; empty where it
-// has none.
-func VersionOf(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	end := strings.IndexFunc(tag, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end < 0 {
-		end = len(tag)
-	}
-	return strings.Trim(tag[:min(end, maxTag)], ".")
-}
-
 // Describe adds to the status of a Dojo what its Cluster says of itself.
 func Describe(c *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
-	status.Version = VersionOf(c.Status.Image)
+	status.Version = cnpg.VersionOf(c.Status.Image)
 	if data := c.Status.PGDataImageInfo; status.Version == "" && data != nil && data.MajorVersion > 0 {
 		status.Version = strconv.Itoa(data.MajorVersion)
 	}
@@ -166,35 +100,15 @@ func Describe(c *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
 	}
 }
 
-// Up reports whether Postgres can be reached: the pod of the primary is ready, and no other instance
-// is to take over. Nothing else says so: readyInstances counts standbys too, and the Ready condition
-// stays True in hibernation. A pod that is being deleted is in none of the lists of instancesStatus
-// (api/v1/base_funcs.go).
-func Up(c *cnpgv1.Cluster) bool {
-	return c != nil && !Hibernates(c) && c.Status.CurrentPrimary != "" &&
-		c.Status.CurrentPrimary == c.Status.TargetPrimary &&
-		slices.Contains(c.Status.InstancesStatus[cnpgv1.PodHealthy], c.Status.CurrentPrimary)
-}
-
-// ReadySince is when the Ready condition of a Cluster last flipped.
-func ReadySince(c *cnpgv1.Cluster) time.Time {
-	created := c.CreationTimestamp.Time
-	ready := meta.FindStatusCondition(c.Status.Conditions, string(cnpgv1.ConditionClusterReady))
-	if ready != nil && ready.LastTransitionTime.After(created) {
-		return ready.LastTransitionTime.Time
-	}
-	return created
-}
-
 // Strip leaves of a foreign Cluster its identity, and what a Dojo in it has to know.
 func Strip(c *cnpgv1.Cluster) {
 	was := *c
 	ownership.Strip(c)
 	c.Spec.Instances = was.Spec.Instances
-	if value, ok := was.Annotations[HibernationAnnotation]; ok && !apply.Long(value) {
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, HibernationAnnotation, value)
+	if value, ok := was.Annotations[cnpg.HibernationAnnotation]; ok && !apply.Long(value) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, cnpg.HibernationAnnotation, value)
 	}
-	if value, ok := was.Annotations[corev1api.OriginAnnotation]; ok && value == bootstrap.Bounded(value) {
+	if value, ok := was.Annotations[corev1api.OriginAnnotation]; ok && value == cnpg.Bounded(value) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, corev1api.OriginAnnotation, value) // of one that a user has restored
 	}
 	c.Status = cnpgv1.ClusterStatus{
@@ -224,7 +138,7 @@ func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster) string {
 	switch {
 	case c == nil:
 		return message + "the " + name + " does not exist."
-	case Hibernates(c):
+	case cnpg.Hibernates(c):
 		return message + "the " + name + " is hibernated."
 	case c.Status.CurrentPrimary == "":
 		return message + "the " + name + " has no primary."
@@ -239,25 +153,4 @@ func StripDatabase(db *cnpgv1.Database) {
 	if !apply.Long(cluster.Name) {
 		db.Spec.ClusterRef = cluster
 	}
-}
-
-// LastWritten is when an object was last changed, its status included.
-func LastWritten(o metav1.Object) time.Time {
-	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
-}
-
-// LastAsked is when an object was last changed, its status not included: CloudNativePG writes each
-// refusal there, and its message may be another one each time.
-func LastAsked(o metav1.Object) time.Time {
-	return lastEntry(o, func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource != "status" })
-}
-
-func lastEntry(o metav1.Object, counts func(metav1.ManagedFieldsEntry) bool) time.Time {
-	at := o.GetCreationTimestamp().Time
-	for _, entry := range o.GetManagedFields() {
-		if entry.Time != nil && counts(entry) {
-			at = slices.MaxFunc([]time.Time{at, entry.Time.Time}, time.Time.Compare)
-		}
-	}
-	return at
 }

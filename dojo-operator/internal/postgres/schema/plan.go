@@ -332,7 +332,7 @@ func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
 
 // StopIdle plans the end of the Jobs whose SQL has not begun, such as where a pod finds no node, or its image
 // cannot be pulled: it could begin at any time. They are created again when SQL may run.
-func StopIdle(s State) []apply.Deletion {
+func (s *State) StopIdle() []apply.Deletion {
 	var idle []apply.Deletion
 	for _, job := range s.Jobs {
 		began := slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool {
@@ -349,7 +349,7 @@ func StopIdle(s State) []apply.Deletion {
 }
 
 // Stop plans the end of all Jobs, which may have a session in the database.
-func Stop(s State) (p apply.Plan) {
+func (s *State) Stop() (p apply.Plan) {
 	for _, job := range s.Jobs {
 		if job.DeletionTimestamp == nil {
 			p.Delete = append(p.Delete, apply.Delete("Job", job))

@@ -255,7 +255,7 @@ func TestStop(t *testing.T) {
 	ending := jobOf(t, tokyo(), "ending")
 	leaving(0)(ending)
 	s := State{Jobs: []*batchv1.Job{jobOf(t, tokyo(), "now"), jobOf(t, tokyo(), "then"), ending}}
-	if plan := Stop(s); len(plan.Delete) != 2 || plan.Apply != nil || plan.Issues != nil {
+	if plan := s.Stop(); len(plan.Delete) != 2 || plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("plans %+v", plan)
 	}
 }
@@ -299,11 +299,11 @@ func TestStopIdle(t *testing.T) {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: ownership.Schema, State: state}}
 			s.Pods = append(s.Pods, pod)
 		}
-		if got := len(StopIdle(s)) > 0; got != c.want {
+		if got := len(s.StopIdle()) > 0; got != c.want {
 			t.Errorf("%s: stopped is %v", name, got)
 		}
 		job.DeletionTimestamp = new(metav1.Now())
-		if len(StopIdle(s)) > 0 {
+		if len(s.StopIdle()) > 0 {
 			t.Errorf("%s: a Job is deleted twice", name)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -49,22 +50,13 @@ func (s *State) observeJob(ctx context.Context, r apply.Reader, c *cnpgv1.Cluste
 	return nil
 }
 
-// OfCluster is the name of the Cluster whose Job this is, empty for none.
-func OfCluster(job *batchv1.Job) string {
-	owner := metav1.GetControllerOfNoCopy(job)
-	if owner == nil || owner.Kind != cnpgv1.ClusterKind || owner.APIVersion != cnpgv1.SchemeGroupVersion.String() {
-		return ""
-	}
-	return owner.Name
-}
-
 // Strip leaves of a Job that CloudNativePG has made for a Cluster when it started and how it has ended, beside what
 // strip leaves.
 func Strip(job *batchv1.Job, strip func(*batchv1.Job)) {
 	was := job.Status
 	hasFailed := failed(job)
 	strip(job)
-	if OfCluster(job) == "" {
+	if cnpg.OfCluster(job) == "" {
 		return
 	}
 	job.Status.StartTime, job.Status.Succeeded = was.StartTime, was.Succeeded

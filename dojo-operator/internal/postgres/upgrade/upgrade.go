@@ -46,7 +46,7 @@ const backupAnnotation = "core.jutsu.com/upgrade-backup"
 // State is what there is of an upgrade. What does not exist is nil.
 type State struct {
 	// Images say where Postgres comes from.
-	Images cluster.Images
+	Images cnpg.Images
 	// Backup is the one before the upgrade, After the first one of the new version.
 	Backup, After *cnpgv1.Backup
 	// Job is CloudNativePG's, which runs pg_upgrade, in Pods.
@@ -56,7 +56,7 @@ type State struct {
 
 // Observe reads what there is of an upgrade of a Dojo's own Cluster; nothing where none is due.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, images cluster.Images,
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, images cnpg.Images,
 ) (s State, err error) {
 	s.Images = images
 	v := versionsOf(d, c, s)
@@ -92,9 +92,9 @@ func versionsOf(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (v versions) {
 	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil || !ownership.Holds(d, c) {
 		return v
 	}
-	v.wants, v.names, v.has = cluster.Majors(d, c, s.Images)
+	v.wants, v.names, v.has = cnpg.Majors(d, c, s.Images)
 	v.from, _ = strconv.Atoi(c.Annotations[fromAnnotation])
-	v.up, v.committed = cluster.Up(c), committed(s.Job, s.Pods)
+	v.up, v.committed = cnpg.Up(c), committed(s.Job, s.Pods)
 	return v
 }
 
@@ -274,10 +274,10 @@ func Backup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (p apply.Pl
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
 			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.has, v.wants).After(apply.StaleRetry)
 	case s.Backup == nil:
-		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cluster.BackupSpecNow(d, c))
+		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(d, c))
 		p.Add(apply.Write(ownership.FieldOwner, s.Backup, desired))
 		issue = backingUp(v, name)
-	case cluster.Failed(s.Backup):
+	case cnpg.BackupFailed(s.Backup):
 		issue = conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 			"The Backup %s before the upgrade from Postgres %d to %d has failed, so that nothing is upgraded: %s. "+
 				"Retry it with `kubectl delete backup %s`, or set the version to %d again.",
@@ -285,7 +285,7 @@ func Backup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (p apply.Pl
 	default:
 		since, deadline := s.Backup.CreationTimestamp.Time, in.Deadline
 		if started := s.Backup.Status.StartedAt; started != nil {
-			since, deadline = started.Time, cluster.MaxBackupTime
+			since, deadline = started.Time, cnpg.MaxBackupTime
 		}
 		issue = conditions.WaitUntil(in.Now, since, deadline, backingUp(v, name),
 			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
@@ -311,7 +311,7 @@ func AfterBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
 		return nil
 	}
 	return apply.Write(ownership.FieldOwner, s.After, ownership.Data(
-		d, cnpg.BackupKind.GroupVersionKind, name, cluster.BackupSpec(d, d.BackupPolicy())))
+		d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpec(d, d.BackupPolicy())))
 }
 
 // Wait is what an upgrade waits for in the steps Stopping and Upgrading.

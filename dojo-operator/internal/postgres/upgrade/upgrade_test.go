@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -141,7 +142,7 @@ func TestCommitted(t *testing.T) {
 func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	t.Parallel()
 	d, live := dojotest.Dojo(wants("17")), pg("17", "16", 17)
-	s := State{Images: cluster.Images{Image: "registry.example/postgres"}} // the object of the Backup is gone
+	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}} // the object of the Backup is gone
 	want := cluster.For(d, live, s.Images)
 	ownership.Annotate(want, corev1api.OriginAnnotation, "the Backup kyoto")
 	want = Desired(d, live, s, corev1api.UpgradeVerifying, want)
@@ -238,13 +239,13 @@ func TestSteps(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.state.Images = cluster.Images{Image: "registry.example/postgres"}
+			c.state.Images = cnpg.Images{Image: "registry.example/postgres"}
 			in := Input{Now: dojotest.Noon, Deadline: 10 * time.Minute, Running: "1, such as tokyo-1 on the node n"}
 			step := Next(c.dojo, c.cluster, c.state, c.stopped)
 			got := result{Step: step, Stops: Stops(step)}
 			want := Desired(c.dojo, c.cluster, c.state, step, cluster.For(c.dojo, c.cluster, c.state.Images))
 			image, _, _ := unstructured.NestedString(want.Object, "spec", "imageName")
-			got.Names = cluster.VersionOf(image) + " <- " + want.GetAnnotations()[fromAnnotation]
+			got.Names = cnpg.VersionOf(image) + " <- " + want.GetAnnotations()[fromAnnotation]
 			var issue *conditions.Issue
 			switch step {
 			case corev1api.UpgradeBackingUp:
@@ -270,7 +271,7 @@ func TestSteps(t *testing.T) {
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(wants("17")), pg("16", "", 16)
-	s := State{Images: cluster.Images{Image: "registry.example/postgres"}}
+	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}}
 	plan := Backup(d, c, s, Input{})
 	if len(plan.Apply) != 1 || plan.Apply[0].Kind != "Backup" {
 		t.Fatal(dojotest.Kinds(plan))
@@ -331,7 +332,7 @@ func podOf(j *batchv1.Job, name string, controlled bool) *corev1.Pod {
 
 func TestObserve(t *testing.T) {
 	t.Parallel()
-	images := cluster.Images{Image: "registry.example/postgres"}
+	images := cnpg.Images{Image: "registry.example/postgres"}
 	own := pg("17", "16", 16)
 	theirs := job(true)
 	theirs.Namespace, theirs.OwnerReferences[0].UID = "school", own.UID
@@ -353,7 +354,7 @@ func TestObserve(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(wants("17"))
-	s := State{Backup: backup("completed"), Images: cluster.Images{Image: "registry.example/postgres"}}
+	s := State{Backup: backup("completed"), Images: cnpg.Images{Image: "registry.example/postgres"}}
 	for _, c := range []*cnpgv1.Cluster{pg("16", "", 16), pg("17", "16", 16), pg("17", "16", 17)} {
 		want := &corev1api.UpgradeStatus{
 			From: "16", To: "17", Step: "Stopping", Backup: "tokyo-before-1", RequestedAt: new(metav1.NewTime(dojotest.Noon)),
