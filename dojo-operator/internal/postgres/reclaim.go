@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
-	"jutsu.com/operators/dojo-operator/internal/postgres/guests"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -39,10 +39,7 @@ func Unreadable(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 // InUse is the issue with a Cluster that is to be deleted and in which others have databases; nil
 // where there are none.
 func InUse(d *corev1api.Dojo, s State) *conditions.Issue {
-	if len(s.ClusterUsers) == 0 || !ownership.Holds(d, s.Cluster) {
-		return nil
-	}
-	return guests.KeepFromDeletion(s.Cluster.Name, s.ClusterUsers)
+	return cluster.InUse(d, s.Cluster, s.ClusterUsers)
 }
 
 // Keep plans that the data outlives the Dojo, where it should not have before: the policies and the

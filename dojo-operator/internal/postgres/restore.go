@@ -19,7 +19,7 @@ import (
 // not: never with less.
 func (w *way) createCluster() *conditions.Issue {
 	d := w.dojo
-	if lost := cluster.Lost(d, w.state.Database, w.state.Application.Connected); lost != nil {
+	if lost := bootstrap.Lost(d, w.state.Database, w.state.Application.Connected); lost != nil {
 		return lost
 	}
 	if former := w.formerDatabase(); former != nil {

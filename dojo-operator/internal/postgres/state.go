@@ -19,8 +19,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
-	"jutsu.com/operators/dojo-operator/internal/postgres/guests"
 	"jutsu.com/operators/dojo-operator/internal/postgres/password"
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
@@ -171,13 +171,7 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api
 }
 
 func (s *State) observeUsers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (err error) {
-	leaves := d.Spec.Suspend
-	if d.DeletionTimestamp != nil {
-		leaves = cnpg.Reclaims(d)
-	}
-	if leaves && d.Spec.Postgres.Cluster != nil {
-		s.ClusterUsers, err = guests.Observe(ctx, r, d, s.has(cnpg.DatabaseKind))
-	}
+	s.ClusterUsers, err = cluster.ObserveOthers(ctx, r, d, s.has(cnpg.DatabaseKind))
 	return err
 }
 

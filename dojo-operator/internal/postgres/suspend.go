@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
-	"jutsu.com/operators/dojo-operator/internal/postgres/guests"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -31,7 +30,7 @@ func Away(d *corev1api.Dojo, s State) bool {
 func (w *way) suspended() *conditions.Issue {
 	d, live := w.dojo, w.state.Cluster
 	if live == nil {
-		return cluster.Lost(d, w.state.Database, w.state.Application.Connected)
+		return bootstrap.Lost(d, w.state.Database, w.state.Application.Connected)
 	}
 	if other := bootstrap.Mismatch(d, live); other != nil {
 		return other
@@ -56,7 +55,7 @@ func (w *way) suspended() *conditions.Issue {
 	case hibernates:
 		return cmp.Or(cluster.Hibernation(d, live, w.state.Now, w.config.Deadline), pooler)
 	case len(w.state.ClusterUsers) > 0:
-		return guests.KeepAwake(live.Name, w.state.ClusterUsers)
+		return cluster.KeepAwake(live.Name, w.state.ClusterUsers)
 	}
 	object := fmt.Sprintf("pods to end, before the Cluster %s/%s is hibernated", d.Namespace, live.Name)
 	message := fmt.Sprintf("Waiting for the %s: %s", object, w.running())

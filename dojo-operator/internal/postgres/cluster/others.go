@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package guests knows who else has a database in a Dojo's own Cluster, which must not be deleted or
-// hibernated under them.
-package guests
+package cluster
 
 import (
 	"context"
@@ -21,12 +19,19 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Observe finds out who they are, such as "Dojo kyoto" and "Database scores", in order, and then the Dojos that use
-// a login of the Cluster. Of a Dojo that
-// was deleted with the policy Retain the Database is left. databases is whether Databases can be read.
-// A guest that uses its database at no time counts where the Cluster is deleted, and not where it is
-// hibernated: a Dojo that is suspended itself, and what a Dojo has left.
-func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, databases bool) (all []string, err error) {
+// ObserveOthers lists the Dojos and Databases with other databases in a Dojo's own Cluster, such as "Dojo
+// kyoto" and "Database scores", and then the Dojos that use a login of the Cluster, while the Cluster is to
+// be deleted or hibernated. readable reports whether Databases can be read. A Dojo that was deleted with the
+// policy Retain leaves its Database. Idle databases count before a deletion and not before a hibernation:
+// those of suspended Dojos, and those that a Dojo has left.
+func ObserveOthers(ctx context.Context, r apply.Reader, d *corev1api.Dojo, readable bool) (all []string, err error) {
+	leaves := d.Spec.Suspend
+	if d.DeletionTimestamp != nil {
+		leaves = cnpg.Reclaims(d)
+	}
+	if !leaves || d.Spec.Postgres.Cluster == nil {
+		return nil, nil
+	}
 	deleting := d.DeletionTimestamp != nil
 	var dojos corev1api.DojoList
 	if err := r.Cache.List(ctx, &dojos, client.InNamespace(d.Namespace)); err != nil {
@@ -43,7 +48,7 @@ func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, databases b
 			all = append(all, "Dojo "+other.Name)
 		}
 	}
-	if databases {
+	if readable {
 		var list cnpgv1.DatabaseList
 		if err := r.Cache.List(ctx, &list, client.InNamespace(d.Namespace)); err != nil {
 			return nil, fmt.Errorf("list Databases: %w", err)
@@ -61,7 +66,7 @@ func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, databases b
 	return append(all, borrowing...), err
 }
 
-// borrowers are the Dojos without a database of their own that use a login of the Cluster, in order. One of another
+// borrowers lists the Dojos without a database of their own that use a login of the Cluster. One of another
 // namespace counts where the Secret is shared with it: otherwise any tenant could keep a Cluster by naming its Secret.
 func borrowers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []string, err error) {
 	for _, name := range []string{
@@ -95,17 +100,20 @@ func borrowers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []st
 	return all, nil
 }
 
-// KeepFromDeletion is the issue with a Cluster that is to be deleted.
-func KeepFromDeletion(cluster string, guests []string) *conditions.Issue {
+// InUse is the issue with a Cluster that is to be deleted and has other databases; nil without them.
+func InUse(d *corev1api.Dojo, live *cnpgv1.Cluster, others []string) *conditions.Issue {
+	if len(others) == 0 || !ownership.Holds(d, live) {
+		return nil
+	}
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
 		"The Dojo is being deleted with its Cluster %s, in which others have databases: %s. "+
 			"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays.",
-		cluster, strings.Join(guests, ", "))
+		live.Name, strings.Join(others, ", "))
 }
 
-// KeepAwake is the issue with a Cluster that is to be hibernated.
-func KeepAwake(cluster string, guests []string) *conditions.Issue {
+// keepAwake is the issue with a Cluster that is to be hibernated and has other databases.
+func KeepAwake(cluster string, others []string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
 		"The Dojo is suspended, and its Cluster %s is not hibernated, because others have databases in it: %s. "+
-			"Suspend them too, or move them to another Cluster.", cluster, strings.Join(guests, ", "))
+			"Suspend them too, or move them to another Cluster.", cluster, strings.Join(others, ", "))
 }

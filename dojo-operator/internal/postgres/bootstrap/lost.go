@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package bootstrap
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
-	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -22,7 +21,7 @@ import (
 func Lost(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
 	token := lossOf(d)
-	origin := bootstrap.Origin(d)
+	origin := Origin(d)
 	if !had && !connected || d.Annotations[corev1api.RecreateDatabaseAnnotation] == token ||
 		origin != "" && token == string(d.UID) { // it is asked for what a former Dojo has lost
 		return nil
