@@ -5,7 +5,6 @@ package dojo
 import (
 	"strings"
 
-	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -23,10 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
-	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
-	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
-	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
-	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
+	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 )
@@ -108,19 +104,9 @@ func stripForeign(o client.Object) {
 	switch o := o.(type) {
 	case *metav1.PartialObjectMetadata:
 		credentials.Strip(o)
-	case *cnpgv1.Cluster:
-		cluster.Strip(o)
-	case *cnpgv1.Database:
-		cluster.StripDatabase(o)
-	case *cnpgv1.Backup:
-		cluster.StripBackup(o)
-	case *appsv1.Deployment:
-		pooler.Strip(o)
-	case *batchv1.Job:
-		upgrade.Strip(o, bootstrap.StripJob)
 	case *discordv1alpha1.DiscordChannel:
 		monitoring.Strip(o)
 	default:
-		ownership.Strip(o)
+		postgres.Strip(o)
 	}
 }

@@ -234,7 +234,7 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 	if err != nil {
 		return s, err
 	}
-	s.Workload.Held, s.Workload.Stopped = postgres.Away(d, s.Postgres), postgres.Stops(d, s.Postgres)
+	s.Workload.Held, s.Workload.Stopped = postgres.Unreachable(d, s.Postgres), postgres.RequiresStop(d, s.Postgres)
 	s.Credentials, err = credentials.Observe(ctx, reader, d, generated, r.Config.Credentials, now)
 	return s, err
 }

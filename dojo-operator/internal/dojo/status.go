@@ -22,7 +22,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
-	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
@@ -61,7 +60,7 @@ func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditio
 		results.Wrote(expectations.KeyOf("Service", d.Namespace, d.Name)) {
 		now.Endpoint = workload.Endpoint(d)
 	}
-	available := availability(d, &now, postgres.Unreachable(d, s.Postgres))
+	available := availability(d, &now, postgres.WhyUnreachable(d, s.Postgres))
 	conditions.Set(&now.Conditions, d.Generation, available, conditions.Worst(issues))
 	setParts(d, s, issues, &now.Conditions)
 	if d.Spec.Suspend {
@@ -112,7 +111,7 @@ func setParts(d *corev1api.Dojo, s State, issues []conditions.Issue, all *[]meta
 	if d.DeletionTimestamp != nil {
 		return // what becomes of the data is all that counts
 	}
-	if backup := cluster.BackupCondition(d, s.Postgres.Cluster); backup != nil {
+	if backup := postgres.BackupCondition(d, s.Postgres); backup != nil {
 		meta.SetStatusCondition(all, *backup)
 	} else {
 		meta.RemoveStatusCondition(all, corev1api.ConditionBackupSucceeded)

@@ -133,25 +133,25 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 		want, says string
 	}{
 		"all well": {serves, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
-		"the primary fails": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Status.InstancesStatus = nil },
+		"the primary fails": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
-		"and pods with it": {unreachable, 0, 3, func(s *postgres.State) { s.Cluster.Status.InstancesStatus = nil },
+		"and pods with it": {unreachable, 0, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
-		"another takes over": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Status.TargetPrimary = "pending" },
+		"another takes over": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live.Status.TargetPrimary = "pending" },
 			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
 		"it is back, pods are not": {unreachable, 0, 3, func(*postgres.State) {},
 			"False/NoReadyReplicas", "No replica is ready any more."},
 		"all is back": {unreachable, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
 		"hibernated": {serves, 3, 3, func(s *postgres.State) {
-			s.Cluster.Annotations = map[string]string{"cnpg.io/hibernation": "on"}
+			s.Cluster.Live.Annotations = map[string]string{"cnpg.io/hibernation": "on"}
 		}, "False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg is hibernated."},
-		"deleted": {serves, 3, 3, func(s *postgres.State) { s.Cluster = nil },
+		"deleted": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg does not exist."},
-		"not known": {serves, 3, 3, func(s *postgres.State) { s.Cluster, s.Missing = nil, []string{"Cluster"} },
+		"not known": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live, s.Missing = nil, []string{"Cluster"} },
 			"True/ReplicasReady", "Ready replicas: 3/3."},
-		"the first start": {starts, 0, 3, func(s *postgres.State) { s.Cluster = nil },
+		"the first start": {starts, 0, 3, func(s *postgres.State) { s.Cluster.Live = nil },
 			"False/Starting", "No replica has been ready yet."},
-		"scaled to zero": {isOff, 0, 0, func(s *postgres.State) { s.Cluster = nil },
+		"scaled to zero": {isOff, 0, 0, func(s *postgres.State) { s.Cluster.Live = nil },
 			"False/ScaledToZero", "No replicas are desired, so nothing runs."},
 	}
 	for name, c := range cases {
@@ -159,8 +159,8 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 			t.Parallel()
 			d := dojotest.Dojo(c.before, inCluster, dojotest.Replicas(c.replicas))
 			s := serving(d, c.ready)
-			s.Postgres.Cluster = &cnpgv1.Cluster{}
-			up(s.Postgres.Cluster)
+			s.Postgres.Cluster.Live = &cnpgv1.Cluster{}
+			up(s.Postgres.Cluster.Live)
 			c.change(&s.Postgres)
 			got := status(d, s, apply.Results{}, nil)
 			available := meta.FindStatusCondition(got.Conditions, conditions.TypeAvailable)

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -24,7 +24,7 @@ func TestBackupCondition(t *testing.T) {
 	t.Parallel()
 	says := func(status metav1.ConditionStatus, reason string) func(*world) {
 		return func(w *world) {
-			w.Cluster.Status.Conditions = []metav1.Condition{
+			w.Cluster.Live.Status.Conditions = []metav1.Condition{
 				{Type: "Ready", Status: metav1.ConditionTrue},
 				{Type: "LastBackupSucceeded", Status: status, Reason: reason, Message: "no space left."},
 			}
@@ -35,7 +35,7 @@ func TestBackupCondition(t *testing.T) {
 	unarchived := func(last func(*world)) func(*world) {
 		return func(w *world) {
 			last(w)
-			w.Cluster.Status.Conditions = append(w.Cluster.Status.Conditions, metav1.Condition{
+			w.Cluster.Live.Status.Conditions = append(w.Cluster.Live.Status.Conditions, metav1.Condition{
 				Type: "ContinuousArchiving", Status: metav1.ConditionFalse, Reason: "ContinuousArchivingFailing", Message: "no answer."})
 		}
 	}
@@ -75,7 +75,7 @@ func TestBackupCondition(t *testing.T) {
 		"the log is not archived, and one runs after a failure": {tokyo(ownPG, backedUp, knowing(failed)), unarchived(runs), failed},
 		"the log is archived again while one runs":              {tokyo(ownPG, backedUp, knowing(archiving)), runs, nil},
 		"not wanted":         {tokyo(ownPG), fails, nil},
-		"no Cluster":         {tokyo(ownPG, backedUp), func(w *world) { w.Cluster = nil }, nil},
+		"no Cluster":         {tokyo(ownPG, backedUp), func(w *world) { w.Cluster.Live = nil }, nil},
 		"no database wanted": {tokyo(), func(*world) {}, nil},
 	}
 	for name, c := range cases {
@@ -86,7 +86,7 @@ func TestBackupCondition(t *testing.T) {
 				w = inSync(t, c.dojo)
 			}
 			c.change(w)
-			if diff := cmp.Diff(c.want, cluster.BackupCondition(c.dojo, w.observe(c.dojo).Cluster)); diff != "" {
+			if diff := cmp.Diff(c.want, backup.Condition(c.dojo, w.observe(c.dojo).Cluster.Live)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -98,10 +98,10 @@ func TestBackupConditionIsShort(t *testing.T) {
 	t.Parallel()
 	d := tokyo(ownPG, backedUp)
 	w := inSync(t, d)
-	w.Cluster.Status.Conditions = []metav1.Condition{{
+	w.Cluster.Live.Status.Conditions = []metav1.Condition{{
 		Type: "LastBackupSucceeded", Status: metav1.ConditionFalse, Reason: "LastBackupFailed", Message: strings.Repeat("no ", 10_900),
 	}}
-	if got := cluster.BackupCondition(d, w.observe(d).Cluster); len(got.Message) > 4096 {
+	if got := backup.Condition(d, w.observe(d).Cluster.Live); len(got.Message) > 4096 {
 		t.Errorf("a message of %d bytes", len(got.Message))
 	}
 }
@@ -121,18 +121,18 @@ func TestSchedule(t *testing.T) {
 			[]string{"Cluster", "ScheduledBackup"}, nil},
 		"removed": {tokyo(ownPG, backedUp), tokyo(ownPG, plain), func(*world) {},
 			[]string{"Cluster"}, []string{"ScheduledBackup"}},
-		"deleted": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) { w.Schedule = nil },
+		"deleted": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule = nil },
 			[]string{"ScheduledBackup"}, nil},
 		"deleted, and is down": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
-			func(w *world) { w.Schedule = nil; setReady(w.Cluster, 0) }, nil, nil},
-		"not of others": {tokyo(inPG), tokyo(inPG), func(w *world) { w.Schedule = &cnpgv1.ScheduledBackup{} },
+			func(w *world) { w.Backup.Schedule = nil; setReady(w.Cluster.Live, 0) }, nil, nil},
+		"not of others": {tokyo(inPG), tokyo(inPG), func(w *world) { w.Backup.Schedule = &cnpgv1.ScheduledBackup{} },
 			nil, nil},
 		"has taken one at once": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), scheduled(time.Second), nil, nil},
 		"regards one of a former Cluster as its own": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
 			scheduled(-time.Second), []string{"Backup"}, nil},
 		"and there is one": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) {
 			scheduled(-time.Second)(w)
-			w.FirstBackup = &cnpgv1.Backup{}
+			w.Backup.First = &cnpgv1.Backup{}
 		}, nil, nil},
 	}
 	for name, c := range cases {
@@ -162,8 +162,9 @@ func TestBackupsRecordThePlaceOfTheCluster(t *testing.T) {
 	w := inSync(t, tokyo(ownPG, in("of 16")))
 	scheduled(-time.Second)(w)
 	d := tokyo(ownPG, dropping, in("of 17"))
+	taken := backup.Plan(d, w.Backup, backup.Input{Cluster: w.Cluster.Live}).Apply
 	for name, o := range map[string]*apply.Object{
-		"the first": cluster.FirstBackup(d, w.Cluster, nil),
+		"the first": taken[len(taken)-1],
 		"the final": FinalBackup(d, w.observe(d), testConfig).Apply[0],
 	} {
 		got, _, _ := unstructured.NestedString(o.Desired.Object, "spec", "pluginConfiguration", "parameters", "serverName")
@@ -176,8 +177,8 @@ func TestBackupsRecordThePlaceOfTheCluster(t *testing.T) {
 // scheduled lets the schedule have taken its last backup so long after the Cluster was created.
 func scheduled(after time.Duration) func(*world) {
 	return func(w *world) {
-		w.Cluster.CreationTimestamp = metav1.NewTime(noon)
-		w.Schedule.Status.LastScheduleTime = new(metav1.NewTime(noon.Add(after)))
+		w.Cluster.Live.CreationTimestamp = metav1.NewTime(noon)
+		w.Backup.Schedule.Status.LastScheduleTime = new(metav1.NewTime(noon.Add(after)))
 	}
 }
 
@@ -228,11 +229,15 @@ func TestObservedBackups(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := State{Missing: c.missing, Schedule: &cnpgv1.ScheduledBackup{}, Cluster: &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
+			s := State{Missing: c.missing}
+			s.Backup.Schedule = &cnpgv1.ScheduledBackup{}
+			s.Cluster.Live = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 				Namespace: "school", Name: "tokyo-db", CreationTimestamp: metav1.NewTime(noon),
-			}}}
-			s.Schedule.Status.NextScheduleTime = &next
-			must(t, s.observeBackups(t.Context(), readerOf(c.backups, nil), c.dojo))
+			}}
+			s.Backup.Schedule.Status.NextScheduleTime = &next
+			if s.readable() {
+				must(t, s.Backup.ObserveTaken(t.Context(), readerOf(c.backups, nil), c.dojo, s.Cluster.Live))
+			}
 			status := Status(c.dojo, s)
 			got := result{Next: status.NextBackup != nil}
 			if status.LastBackup != nil {

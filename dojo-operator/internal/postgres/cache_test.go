@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
@@ -100,14 +101,14 @@ func TestStripBackup(t *testing.T) {
 	want.Spec = *b.Spec.DeepCopy()
 	want.Status = cnpgv1.BackupStatus{Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at, BackupID: "id"}
 	hostile := b.DeepCopy()
-	cluster.StripBackup(b)
+	backup.Strip(b)
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Error(diff)
 	}
 	// What no Backup of CloudNativePG's is like is not kept.
 	hostile.Spec.PluginConfiguration.Parameters["b"], hostile.Status.BackupID = strings.Repeat("c", 1<<10), strings.Repeat("d", 1000)
 	want.Spec.PluginConfiguration, want.Spec.Method, want.Status.BackupID = nil, "", ""
-	cluster.StripBackup(hostile)
+	backup.Strip(hostile)
 	if diff := cmp.Diff(want, hostile); diff != "" {
 		t.Error(diff)
 	}
@@ -169,7 +170,7 @@ func TestStripKeepsWhatPlanReads(t *testing.T) {
 // described is all that a plan says and writes, with a Cluster.
 func described(w *world, d *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	w.t.Helper()
-	w.Cluster = cluster
+	w.Cluster.Live = cluster
 	plan := w.plan(d).Plan
 	var text strings.Builder
 	for _, issue := range plan.Issues {

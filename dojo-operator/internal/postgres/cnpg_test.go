@@ -18,7 +18,10 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/database"
+	"jutsu.com/operators/dojo-operator/internal/postgres/login"
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 )
@@ -100,10 +103,10 @@ func variants() map[string]*corev1api.Dojo {
 func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
 	t.Helper()
 	retried := &cnpgv1.DatabaseRole{}
-	retried.Annotations = map[string]string{retryAnnotation: "2026-01-02T12:00:00Z", actsAnnotation: "uid"}
+	retried.Annotations = map[string]string{login.RetryAnnotation: "2026-01-02T12:00:00Z", login.ActsAnnotation: "uid"}
 	all := []*unstructured.Unstructured{
-		roleFor(d, owner, true, nil), roleFor(d, owner, true, retried), roleFor(d, owner, false, nil),
-		roleFor(d, second, false, nil), roleFor(d, second, true, retried), databaseFor(d, schema.Recorded(nil)),
+		login.For(d, owner, true, nil), login.For(d, owner, true, retried), login.For(d, owner, false, nil),
+		login.For(d, second, false, nil), login.For(d, second, true, retried), database.For(d, schema.Recorded(nil)),
 	}
 	if d.Spec.Postgres.Cluster == nil {
 		return all
@@ -114,11 +117,11 @@ func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
 	}
 	if b := d.BackupPolicy(); b != nil {
 		own := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(d, ownership.Application)}}
-		last := FinalBackup(d, State{Cluster: own}, testConfig)
+		last := FinalBackup(d, State{Cluster: cluster.State{Live: own}}, testConfig)
 		if len(last.Apply) != 1 {
 			t.Fatalf("writes %v", kinds(last))
 		}
-		all = append(all, cluster.ScheduleFor(d, b), last.Apply[0].Desired)
+		all = append(all, backup.For(d, b), last.Apply[0].Desired)
 	}
 	return all
 }
@@ -273,21 +276,21 @@ func TestWhatIsApplied(t *testing.T) {
 				"parameters": fields{"barmanObjectName": "store"},
 			}},
 		}},
-		"schedule, snapshots": {"snapshots", schedule, fields{
+		"schedule, snapshots": {"snapshots", scheduleOf, fields{
 			"cluster": fields{"name": "tokyo-db"}, "method": "volumeSnapshot",
 			"schedule": "0 0 2 * * *", "immediate": true, "backupOwnerReference": "none",
 		}},
-		"schedule, plugin": {"plugin", schedule, fields{
+		"schedule, plugin": {"plugin", scheduleOf, fields{
 			"cluster": fields{"name": "tokyo-db"}, "method": "plugin",
 			"pluginConfiguration": fields{"name": "barman-cloud.cloudnative-pg.io"},
 			"schedule":            "0 0 2 * * *", "immediate": true, "backupOwnerReference": "none",
 		}},
-		"role": {"in a Cluster of another owner", role, fields{
+		"role": {"in a Cluster of another owner", roleOf, fields{
 			"cluster": fields{"name": "pg"}, "name": "dojo_school_tokyo", "login": true,
 			"comment":        "owner of the database of Dojo school/tokyo",
 			"passwordSecret": fields{"name": "tokyo-db"}, "databaseRoleReclaimPolicy": "retain",
 		}},
-		"database": {"deleted with the Dojo", database, fields{
+		"database": {"deleted with the Dojo", databaseOf, fields{
 			"cluster": fields{"name": "pg"}, "name": "dojo_school_tokyo", "owner": "dojo_school_tokyo",
 			"databaseReclaimPolicy": "delete",
 		}},
@@ -311,12 +314,12 @@ func ownCluster(d *corev1api.Dojo) *unstructured.Unstructured {
 	return cluster.For(d, nil, testConfig.images())
 }
 
-func schedule(d *corev1api.Dojo) *unstructured.Unstructured {
-	return cluster.ScheduleFor(d, d.BackupPolicy())
+func scheduleOf(d *corev1api.Dojo) *unstructured.Unstructured {
+	return backup.For(d, d.BackupPolicy())
 }
 
-func role(d *corev1api.Dojo) *unstructured.Unstructured { return roleFor(d, owner, true, nil) }
+func roleOf(d *corev1api.Dojo) *unstructured.Unstructured { return login.For(d, owner, true, nil) }
 
-func database(d *corev1api.Dojo) *unstructured.Unstructured {
-	return databaseFor(d, schema.Recorded(nil))
+func databaseOf(d *corev1api.Dojo) *unstructured.Unstructured {
+	return database.For(d, schema.Recorded(nil))
 }

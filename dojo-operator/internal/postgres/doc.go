@@ -3,7 +3,7 @@
 // Package postgres gives a Dojo with spec.postgres its database on CloudNativePG, 1.30 or newer
 // (https://github.com/cloudnative-pg/cloudnative-pg/tree/v1.30.0/api/v1).
 //
-// There is one way, step by step: Cluster, password and role, database, schema. A Cluster of the
+// The steps are those of plan.go: Cluster, password and role, database, schema. A Cluster of the
 // Dojo's own only adds one object in front. Each step waits for the one before, since CloudNativePG
 // looks again only every 30 seconds at what it cannot do yet. The generated Secret looks like any
 // that CloudNativePG writes for the owner of a database, so that from there on it is copied to the

@@ -146,9 +146,9 @@ func TestObserve(t *testing.T) {
 			}
 			w := inSync(t, before)
 			backup := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: cnpg.FinalBackupName(c.dojo)}}
-			cache := append(objects(w.Cluster), objects(w.Logins[owner].Role)...)
-			cache = append(cache, objects(w.Database)...)
-			cache = append(cache, objects(w.Schedule)...)
+			cache := append(objects(w.Cluster.Live), objects(w.Login.Logins[owner].Role)...)
+			cache = append(cache, objects(w.Database.Live)...)
+			cache = append(cache, objects(w.Backup.Schedule)...)
 			cache = append(cache, objects(w.secrets[owner])...)
 			cache = append(cache, objects(w.jobs...)...)
 			cache = append(cache, backup, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "schema"}})
@@ -156,19 +156,19 @@ func TestObserve(t *testing.T) {
 			must(t, err)
 			got := result{
 				Missing: strings.Join(s.Missing, ", "),
-				Cluster: s.Cluster != nil, Role: s.Logins[owner].Role != nil, Database: s.Database != nil,
-				Schedule: s.Schedule != nil, Backup: s.FinalBackup != nil, Secret: s.Logins[owner].Secret != nil,
+				Cluster: s.Cluster.Live != nil, Role: s.Login.Logins[owner].Role != nil, Database: s.Database.Live != nil,
+				Schedule: s.Backup.Schedule != nil, Backup: s.Backup.Final != nil, Secret: s.Login.Logins[owner].Secret != nil,
 			}
 			if s.Unreadable != nil {
 				got.Unreadable = s.Unreadable.Kind
 			}
-			if (s.Schema.Digest != "") != (s.Database != nil) || !s.Schema.Now.Equal(noon) && c.dojo.Spec.Postgres != nil {
+			if (s.Schema.Digest != "") != (s.Database.Live != nil) || !s.Schema.Now.Equal(noon) && c.dojo.Spec.Postgres != nil {
 				t.Errorf("the schema is %+v", s.Schema)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			fresh, other := s.Logins[owner].NewPassword, s.Logins[second].NewPassword
+			fresh, other := s.Login.Logins[owner].NewPassword, s.Login.Logins[second].NewPassword
 			if c.dojo.Spec.Postgres != nil && (fresh == "" || other == "" || fresh == other) || !s.Now.Equal(noon) {
 				t.Errorf("passwords %q and %q at %s", fresh, other, s.Now)
 			}

@@ -17,7 +17,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
-	"jutsu.com/operators/dojo-operator/internal/postgres/password"
+	"jutsu.com/operators/dojo-operator/internal/postgres/login"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -43,10 +43,10 @@ func TestPassword(t *testing.T) {
 		"rotated":                    {dojo: tokyo(inPG, rotating), change: rotated},
 		"rotated, request withdrawn": {dojo: tokyo(inPG), change: rotated},
 		"rotated, withdrawn, label lost": {dojo: tokyo(inPG),
-			change: func(w *world) { rotated(w); unlabelled(password.ReloadLabel)(w) }, want: kept, rotation: "today"},
+			change: func(w *world) { rotated(w); unlabelled(login.ReloadLabel)(w) }, want: kept, rotation: "today"},
 		"a note of another client": {dojo: tokyo(inPG),
 			change: func(w *world) { w.secrets[owner].Annotations["example.org/note"] = "x" }},
-		"label of CloudNativePG lost": {dojo: tokyo(inPG), change: unlabelled(password.ReloadLabel), want: kept},
+		"label of CloudNativePG lost": {dojo: tokyo(inPG), change: unlabelled(login.ReloadLabel), want: kept},
 		"another label lost, owned": {dojo: tokyo(inPG, dropping), change: unlabelled(ownership.NameLabel),
 			want: kept, owned: true},
 		"written by another client":      {dojo: tokyo(inPG), change: taken("password"), want: fresh},
@@ -70,7 +70,7 @@ func TestPassword(t *testing.T) {
 			w := inSync(t, before)
 			known := string(w.secrets[owner].Data["password"])
 			c.change(w)
-			o := planPassword(c.dojo, w.observe(c.dojo), owner)
+			o := planPassword(w, c.dojo)
 			if o == nil {
 				if c.want != "" {
 					t.Error("nothing is written")
@@ -80,7 +80,7 @@ func TestPassword(t *testing.T) {
 			var secret corev1.Secret
 			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Desired.Object, &secret))
 			got := map[bool]string{true: kept, false: fresh}[string(secret.Data["password"]) == known]
-			if got != c.want || secret.Annotations[password.RotationAnnotation] != c.rotation ||
+			if got != c.want || secret.Annotations[login.RotationAnnotation] != c.rotation ||
 				metav1.IsControlledBy(&secret, c.dojo) != c.owned {
 				t.Errorf("want a %s password for %q, owned %v: %+v", c.want, c.rotation, c.owned, secret.ObjectMeta)
 			}
@@ -88,14 +88,14 @@ func TestPassword(t *testing.T) {
 				t.Errorf("it is of %s at %s", secret.Data["user"], secret.Data["host"])
 			}
 			w.secrets[owner] = stored(w, w.secrets[owner], o)
-			if again := planPassword(c.dojo, w.observe(c.dojo), owner); again != nil {
+			if again := planPassword(w, c.dojo); again != nil {
 				t.Error("it is written again")
 			}
 		})
 	}
 }
 
-func rotated(w *world) { w.secrets[owner].Annotations[password.RotationAnnotation] = "today" }
+func rotated(w *world) { w.secrets[owner].Annotations[login.RotationAnnotation] = "today" }
 
 func owned(w *world) {
 	w.secrets[owner].OwnerReferences = controlledBy(tokyo())
@@ -127,7 +127,7 @@ func TestPasswordReadsLikeOneOfCloudNativePG(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got["password"] == "" || secret.Type != corev1.SecretTypeBasicAuth || secret.Labels[password.ReloadLabel] != "true" {
+	if got["password"] == "" || secret.Type != corev1.SecretTypeBasicAuth || secret.Labels[login.ReloadLabel] != "true" {
 		t.Errorf("%s: %+v", secret.Type, secret.ObjectMeta)
 	}
 	if secret.Name != "tokyo-db" || secret.OwnerReferences != nil || !ownership.LabelledFor("tokyo", secret) {
@@ -158,9 +158,10 @@ func TestACacheThatLagsMakesNoOtherPassword(t *testing.T) {
 			t.Parallel()
 			w := inSync(t, c.dojo)
 			s := w.observe(c.dojo)
-			login := &s.Logins[owner]
-			login.Secret, login.Password = nil, nil
-			must(t, login.observePassword(t.Context(), readerOf(nil, objects(c.change(w.secrets[owner]))), c.dojo, owner))
+			reader := readerOf(objects(w.Login.Logins[owner].Role), objects(c.change(w.secrets[owner])))
+			var err error
+			s.Login, err = login.Observe(t.Context(), reader, c.dojo, "", true)
+			must(t, err)
 			db := Plan(c.dojo, s, testConfig)
 			if worst(db.Plan) != c.want || !slices.Equal(kinds(db.Plan), c.writes) {
 				t.Errorf("writes %v, ends as %s; want %v, %s", kinds(db.Plan), worst(db.Plan), c.writes, c.want)
@@ -179,7 +180,7 @@ func TestWhenThePasswordIsRead(t *testing.T) {
 		want   bool
 	}{
 		"in sync":    {tokyo(inPG), func(*world) {}, false},
-		"label lost": {tokyo(inPG), func(w *world) { delete(w.secrets[owner].Labels, password.ReloadLabel) }, true},
+		"label lost": {tokyo(inPG), func(w *world) { delete(w.secrets[owner].Labels, login.ReloadLabel) }, true},
 		"foreign":    {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil }, false},
 	}
 	for name, c := range cases {
@@ -188,18 +189,22 @@ func TestWhenThePasswordIsRead(t *testing.T) {
 			w := inSync(t, c.dojo)
 			c.change(w)
 			reader := readerOf(objects(w.secrets[owner]), objects(w.secrets[owner]))
-			var s State
-			must(t, s.observeLogins(t.Context(), reader, c.dojo, ""))
+			s, err := login.Observe(t.Context(), reader, c.dojo, "", true)
+			must(t, err)
 			if (s.Logins[owner].Password != nil) != c.want {
 				t.Errorf("read: %q", s.Logins[owner].Password)
 			}
 		})
 	}
 	gone := inSync(t, tokyo(inPG))
-	delete(gone.secrets[owner].Labels, password.ReloadLabel)
-	var s State
-	err := s.observeLogins(t.Context(), readerOf(objects(gone.secrets[owner]), nil), tokyo(inPG), "")
+	delete(gone.secrets[owner].Labels, login.ReloadLabel)
+	_, err := login.Observe(t.Context(), readerOf(objects(gone.secrets[owner]), nil), tokyo(inPG), "", true)
 	if !errors.Is(err, apply.ErrStale) {
 		t.Errorf("gone behind the cache: %v", err)
 	}
+}
+
+// planPassword returns the Secret of the owner where it has to be written.
+func planPassword(w *world, d *corev1api.Dojo) *apply.Object {
+	return login.PlanPassword(d, w.observe(d).Login, login.Input{Login: owner})
 }

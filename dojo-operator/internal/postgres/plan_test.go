@@ -18,6 +18,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
@@ -95,17 +96,17 @@ func TestPlan(t *testing.T) {
 		return func(w *world) { w.unwrittenFor(passed) }
 	}
 	ready := func(instances int) func(*world) {
-		return func(w *world) { setReady(w.Cluster, instances) }
+		return func(w *world) { setReady(w.Cluster.Live, instances) }
 	}
 	failover := func(w *world) {
-		setReady(w.Cluster, 1)
-		w.Cluster.Status.InstancesStatus[cnpgv1.PodHealthy] = []string{"pg-2"}
+		setReady(w.Cluster.Live, 1)
+		w.Cluster.Live.Status.InstancesStatus[cnpgv1.PodHealthy] = []string{"pg-2"}
 	}
-	switchover := func(w *world) { w.Cluster.Status.TargetPrimary = "pg-2" }
-	refused := func(w *world) { w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no" }
-	behind := func(w *world) { w.Logins[owner].Role.Status.ObservedGeneration = 0 }
-	noCluster := func(w *world) { w.Cluster = nil }
-	noDatabase := func(w *world) { w.Database = nil }
+	switchover := func(w *world) { w.Cluster.Live.Status.TargetPrimary = "pg-2" }
+	refused := func(w *world) { w.Database.Live.Status.Applied, w.Database.Live.Status.Message = ptr.To(false), "no" }
+	behind := func(w *world) { w.Login.Logins[owner].Role.Status.ObservedGeneration = 0 }
+	noCluster := func(w *world) { w.Cluster.Live = nil }
+	noDatabase := func(w *world) { w.Database.Live = nil }
 	connected := func(w *world) { w.source = "tokyo-db" }
 	const lost = "Degraded/DatabaseLost"
 	lostOnce := func(uid string) func(*corev1api.Dojo) {
@@ -117,7 +118,7 @@ func TestPlan(t *testing.T) {
 		}
 	}
 	noPassword := func(w *world) { w.secrets[owner] = nil }
-	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
+	hibernated := func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
 	missing := func(w *world) { w.Missing = []string{"Database"} }
 	ofKyoto := ownership.Labels(tokyo(named("kyoto")), ownership.Application)
 	// Each case begins where nothing is left to do.
@@ -145,11 +146,11 @@ func TestPlan(t *testing.T) {
 		"own Cluster deleted before it had a database": {tokyo(ownPG), do(noCluster, noDatabase),
 			result{[]string{"Cluster"}, waitingForCluster, no}},
 		"no own Cluster yet, a former database is elsewhere": {tokyo(ownPG), func(w *world) {
-			w.Cluster, w.Database.Spec.ClusterRef.Name = nil, "pg"
+			w.Cluster.Live, w.Database.Live.Spec.ClusterRef.Name = nil, "pg"
 		}, result{[]string{"Cluster"}, waitingForCluster, no}},
 		"own Cluster accepted and there": {tokyo(ownPG, lostOnce("uid"), accepting("uid")), do(), result{nil, "", yes}},
 		"primary lost":                   {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
-		"primary not known": {tokyo(inPG), func(w *world) { w.Cluster.Status.CurrentPrimary = "" },
+		"primary not known": {tokyo(inPG), func(w *world) { w.Cluster.Live.Status.CurrentPrimary = "" },
 			result{nil, waitingForCluster, no}},
 		"primary lost, a standby is ready": {tokyo(inPG), failover, result{nil, waitingForCluster, no}},
 		"another instance takes over":      {tokyo(inPG), switchover, result{nil, waitingForCluster, no}},
@@ -164,7 +165,7 @@ func TestPlan(t *testing.T) {
 			result{nil, waitingForCluster, no}},
 		"hibernated":      {tokyo(inPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
 		"own, hibernated": {tokyo(ownPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
-		"lacks instances": {tokyo(inPG), func(w *world) { w.Cluster.Spec.Instances = 3 },
+		"lacks instances": {tokyo(inPG), func(w *world) { w.Cluster.Live.Spec.Instances = 3 },
 			result{nil, "", yes}},
 		"own, lacks instances": {tokyo(ownPG), ready(2), result{nil, waitingForCluster, yes}},
 		"own, lacks them for long": {tokyo(ownPG, waitingFor(standbys, time.Hour)), do(ready(2), unwrittenFor(time.Hour)),
@@ -178,13 +179,13 @@ func TestPlan(t *testing.T) {
 		"own, version not known":   {tokyo(ownPG, pgVersion("17")), data(0), result{nil, "", yes}},
 		"own, too low and lacking": {tokyo(ownPG, pgVersion("17")), do(data(18), ready(2)),
 			result{nil, "Degraded/VersionTooLow", yes}},
-		"own, changed": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.StorageConfiguration.Size = "2Gi" },
+		"own, changed": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.StorageConfiguration.Size = "2Gi" },
 			result{[]string{"Cluster"}, waitingForCluster, yes}},
-		"own, changed, role deleted": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.Instances, w.Logins[owner].Role = 1, nil },
+		"own, changed, role deleted": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.Instances, w.Login.Logins[owner].Role = 1, nil },
 			result{[]string{"Cluster", "DatabaseRole"}, creatingRole, no}},
-		"role deleted": {tokyo(inPG), func(w *world) { w.Logins[owner].Role = nil },
+		"role deleted": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role = nil },
 			result{[]string{"DatabaseRole"}, creatingRole, no}},
-		"database deleted": {tokyo(inPG), func(w *world) { w.Database = nil },
+		"database deleted": {tokyo(inPG), func(w *world) { w.Database.Live = nil },
 			result{[]string{"Database"}, creatingDatabase, inUse}},
 		"role not yet applied": {tokyo(inPG), behind, result{nil, creatingRole, no}},
 		"role not for long": {tokyo(inPG), do(behind, unwrittenFor(11*time.Minute)),
@@ -200,45 +201,45 @@ func TestPlan(t *testing.T) {
 			result{nil, databaseFailed, inUse}},
 		"database refused, past it, with other words a moment ago": {
 			tokyo(inPG), do(refused, unwrittenFor(91*time.Second), func(w *world) {
-				w.Database.ManagedFields = append(w.Database.ManagedFields, metav1.ManagedFieldsEntry{
+				w.Database.Live.ManagedFields = append(w.Database.Live.ManagedFields, metav1.ManagedFieldsEntry{
 					Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: noon},
 				})
 			}), result{nil, databaseFailed, inUse}},
 		"extension refused": {tokyo(ownPG), func(w *world) {
 			refused(w)
-			w.Database.Status.Extensions = []cnpgv1.DatabaseObjectStatus{{Name: "x"}}
+			w.Database.Live.Status.Extensions = []cnpgv1.DatabaseObjectStatus{{Name: "x"}}
 		}, result{nil, creatingDatabase, inUse}},
 		"refused, Cluster just up": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, creatingDatabase, inUse}},
 		"password deleted": {tokyo(inPG), noPassword, result{[]string{"Secret"}, creatingRole, no}},
-		"password not in Postgres": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Status.SecretResourceVersion = "0" },
+		"password not in Postgres": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.SecretResourceVersion = "0" },
 			result{nil, creatingRole, no}},
 		"password to be rotated": {tokyo(inPG, rotating), do(), result{[]string{"Secret"}, creatingRole, no}},
 		"foreign password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil },
 			result{nil, nameConflict, no}},
-		"foreign role": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Labels = nil },
+		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
 			result{nil, nameConflict, no}},
-		"foreign database": {tokyo(inPG), func(w *world) { w.Database.Labels = nil },
+		"foreign database": {tokyo(inPG), func(w *world) { w.Database.Live.Labels = nil },
 			result{nil, nameConflict, no}},
-		"foreign Cluster, own wanted": {tokyo(ownPG), func(w *world) { w.Cluster.Labels = nil },
+		"foreign Cluster, own wanted": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Labels = nil },
 			result{nil, nameConflict, no}},
-		"foreign schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Schedule.Labels = nil },
+		"foreign schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule.Labels = nil },
 			result{nil, nameConflict, no}},
 		"foreign Job": {tokyo(inPG), func(w *world) { w.jobs[0].OwnerReferences = nil },
 			result{nil, nameConflict, no}},
 		"budget of another Dojo": {tokyo(ownPG), func(w *world) {
-			w.Cluster, w.Budgets[0] = nil, budgetOf(tokyo(named("tokyo-db")))
+			w.Cluster.Live, w.Cluster.Budgets[0] = nil, budgetOf(tokyo(named("tokyo-db")))
 		}, result{nil, nameConflict, no}},
 		"budget of another Dojo, that of the primary": {tokyo(ownPG), func(w *world) {
-			w.Cluster, w.Budgets[1] = nil, budgetOf(tokyo(named("tokyo-db-primary")))
+			w.Cluster.Live, w.Cluster.Budgets[1] = nil, budgetOf(tokyo(named("tokyo-db-primary")))
 		}, result{nil, nameConflict, no}},
 		"budget of a former Cluster": {tokyo(ownPG), func(w *world) {
-			w.Cluster, w.Database, w.Budgets[0] = nil, nil, &policyv1.PodDisruptionBudget{}
+			w.Cluster.Live, w.Database.Live, w.Cluster.Budgets[0] = nil, nil, &policyv1.PodDisruptionBudget{}
 		}, result{[]string{"Cluster"}, waitingForCluster, no}},
-		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Labels = ofKyoto },
+		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = ofKyoto },
 			result{nil, nameConflict, no}},
 		"foreign, on its way out": {tokyo(inPG), func(w *world) {
-			w.Database.Labels, w.Database.DeletionTimestamp = nil, &metav1.Time{Time: noon}
+			w.Database.Live.Labels, w.Database.Live.DeletionTimestamp = nil, &metav1.Time{Time: noon}
 		}, result{nil, "Progressing/WaitingForDeletion", no}},
 		"SQL changed": {tokyo(inPG), func(w *world) { w.SQL = "other" },
 			result{nil, applyingSchema, inUse}},
@@ -291,7 +292,7 @@ func budgetOf(d *corev1api.Dojo) *policyv1.PodDisruptionBudget {
 // flipped makes the Ready condition of the Cluster flip that long ago.
 func flipped(passed time.Duration) func(*world) {
 	return func(w *world) {
-		w.Cluster.Status.Conditions = []metav1.Condition{{
+		w.Cluster.Live.Status.Conditions = []metav1.Condition{{
 			Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-passed)),
 		}}
 	}
@@ -304,8 +305,8 @@ func pgVersion(version string) func(*corev1api.Dojo) {
 // data makes the data of the Cluster of a major version; 0 is unknown.
 func data(major int) func(*world) {
 	return func(w *world) {
-		w.Cluster.Status.Image = "registry.example/postgres"
-		w.Cluster.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: major}
+		w.Cluster.Live.Status.Image = "registry.example/postgres"
+		w.Cluster.Live.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: major}
 	}
 }
 
@@ -314,8 +315,8 @@ func TestImages(t *testing.T) {
 	pg := func(version, image string) *corev1api.PostgresCluster {
 		return &corev1api.PostgresCluster{Version: version, ImageName: image}
 	}
-	versioned := inSync(t, tokyo(ownPG, pgVersion("17"))).Cluster
-	byDefault := inSync(t, tokyo(ownPG)).Cluster
+	versioned := inSync(t, tokyo(ownPG, pgVersion("17"))).Cluster.Live
+	byDefault := inSync(t, tokyo(ownPG)).Cluster.Live
 	byDefault.Spec.ImageName = "cnpg/postgresql:18" // which CloudNativePG has written
 	for name, c := range map[string]struct {
 		want *corev1api.PostgresCluster
@@ -361,11 +362,11 @@ func TestImages(t *testing.T) {
 	}
 }
 
-func clusterWritten(w *world) { w.Cluster.ManagedFields[0].Time = &metav1.Time{Time: noon} }
+func clusterWritten(w *world) { w.Cluster.Live.ManagedFields[0].Time = &metav1.Time{Time: noon} }
 
 // clusterStatusWritten has CloudNativePG write the status of the Cluster.
 func clusterStatusWritten(w *world) {
-	w.Cluster.ManagedFields = append(w.Cluster.ManagedFields,
+	w.Cluster.Live.ManagedFields = append(w.Cluster.Live.ManagedFields,
 		metav1.ManagedFieldsEntry{Manager: "manager", Subresource: "status", Time: &metav1.Time{Time: noon}})
 }
 
@@ -393,8 +394,8 @@ const standbys = "standbys of the Cluster school/tokyo-db"
 // An issue names when to reconcile again, and the object that another party has to provide.
 func TestHowLongAnIssueWaits(t *testing.T) {
 	t.Parallel()
-	noCluster := func(w *world) { w.Cluster = nil }
-	lacking := func(w *world) { setReady(w.Cluster, 2) }
+	noCluster := func(w *world) { w.Cluster.Live = nil }
+	lacking := func(w *world) { setReady(w.Cluster.Live, 2) }
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
 		change func(*world)
@@ -414,8 +415,8 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 		"for an own Cluster": {tokyo(ownPG), noCluster, 0, ""}, // its events show how it comes up
 		"for instances": {tokyo(ownPG, waitingFor(standbys, time.Minute)),
 			func(w *world) { w.unwrittenFor(time.Hour); lacking(w) }, 9 * time.Minute, standbys},
-		"for the role": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Status.Applied = nil }, 10 * time.Minute, ""},
-		"for a database, refused": {tokyo(inPG), func(w *world) { w.Database.Status.Applied = ptr.To(false) },
+		"for the role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil }, 10 * time.Minute, ""},
+		"for a database, refused": {tokyo(inPG), func(w *world) { w.Database.Live.Status.Applied = ptr.To(false) },
 			90 * time.Second, ""},
 		"for the schema to start": {tokyo(inPG), otherSQL, 90 * time.Second, ""},
 	}
@@ -444,36 +445,36 @@ func TestMessages(t *testing.T) {
 			"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind Database. " +
 				"Install it (https://cloudnative-pg.io); the Dojo then continues automatically."},
 		"Cluster comes up": {tokyo(ownPG), func(w *world) {
-			setReady(w.Cluster, 1)
-			w.Cluster.Status.Phase = "Setting up primary"
+			setReady(w.Cluster.Live, 1)
+			w.Cluster.Live.Status.Phase = "Setting up primary"
 		},
 			"1 of 3 instances of the Cluster school/tokyo-db are ready: Setting up primary."},
 		"primary lost": {tokyo(ownPG), func(w *world) {
-			setReady(w.Cluster, 0)
-			w.Cluster.Status.ReadyInstances, w.Cluster.Status.Phase = 2, "Failing over"
+			setReady(w.Cluster.Live, 0)
+			w.Cluster.Live.Status.ReadyInstances, w.Cluster.Live.Status.Phase = 2, "Failing over"
 		}, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/tokyo-db is not ready. " +
 			"2 of 3 instances of the Cluster school/tokyo-db are ready: Failing over."},
-		"Cluster is lost": {tokyo(ownPG), func(w *world) { w.Cluster = nil },
+		"Cluster is lost": {tokyo(ownPG), func(w *world) { w.Cluster.Live = nil },
 			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore it " +
 				"under this name, as docs/operations.md says, or accept the loss with `kubectl annotate dojo tokyo --overwrite " +
 				"core.jutsu.com/recreate-database=uid of tokyo`."},
-		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster, w.Database = nil, nil },
+		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil },
 			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
-		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} },
+		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} },
 			"The Cluster school/pg is hibernated. Resume it with `kubectl annotate cluster pg cnpg.io/hibernation-`."},
 		"database refused": {tokyo(inPG), func(w *world) {
-			w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no"
+			w.Database.Live.Status.Applied, w.Database.Live.Status.Message = ptr.To(false), "no"
 		},
 			"Waiting until Postgres has the database dojo_school_tokyo. CloudNativePG reports: no"},
 		"refused for long": {tokyo(inPG), func(w *world) {
-			w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no"
+			w.Database.Live.Status.Applied, w.Database.Live.Status.Message = ptr.To(false), "no"
 			w.unwrittenFor(time.Hour)
 		}, "Postgres has not got the database dojo_school_tokyo for more than 1m30s. CloudNativePG reports: no. " +
 			"See `kubectl describe Database tokyo-db`."},
-		"role not looked at": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
+		"role not looked at": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
 			"Postgres has not got the role dojo_school_tokyo for more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe DatabaseRole tokyo-db`."},
-		"foreign role": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Labels = nil },
+		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
 			"The DatabaseRole school/tokyo-db exists and is not this Dojo's. If it is to be, as after a restore, hand it over with " +
 				"`kubectl label -n school databaserole tokyo-db --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
@@ -498,7 +499,7 @@ func TestWhatWaitsForWhat(t *testing.T) {
 	w := newWorld(t, d)
 	w.reconcile(d)
 	w.play()
-	w.Cluster.Spec.Instances = 1
+	w.Cluster.Live.Spec.Instances = 1
 	got := map[string][]string{}
 	for _, o := range w.plan(d).Plan.Apply {
 		got[o.Kind] = []string{}
@@ -567,7 +568,7 @@ func TestNamesOfBackupsAreLabels(t *testing.T) {
 		"tokyo", strings.Repeat("a", 45), strings.Repeat("a", 46), strings.Repeat("a", 46) + "b", strings.Repeat("a", 46) + "c",
 	} {
 		d := tokyo(ownPG, backedUp, named(dojo))
-		scheduled := cluster.ScheduleFor(d, d.BackupPolicy()).GetName()
+		scheduled := backup.For(d, d.BackupPolicy()).GetName()
 		for _, name := range []string{scheduled + "-20060102150405", cnpg.FinalBackupName(d)} {
 			if len(name) > 63 || names[name] {
 				t.Errorf("the name of a Backup of %s is %s, of %d characters, known: %t", dojo, name, len(name), names[name])
@@ -606,14 +607,14 @@ func TestStatus(t *testing.T) {
 		status.ClusterUID = "uid"
 	}
 	ours := func(instances int, own State) State {
-		own.Cluster.Spec.Instances, own.Cluster.UID = instances, "uid"
-		own.Cluster.Labels = ownership.Labels(tokyo(), ownership.Application)
+		own.Cluster.Live.Spec.Instances, own.Cluster.Live.UID = instances, "uid"
+		own.Cluster.Live.Labels = ownership.Labels(tokyo(), ownership.Application)
 		return own
 	}
 	live := func(instances int) State {
 		c := &cnpgv1.Cluster{Spec: cnpgv1.ClusterSpec{Instances: instances}}
 		c.Status.Image, c.Status.ReadyInstances, c.Status.CurrentPrimary = "postgres:17.6-bookworm", 2, "pg-1"
-		return State{Cluster: c}
+		return State{Cluster: cluster.State{Live: c}}
 	}
 	alone := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Instances = nil }
 	single := func(status *corev1api.DatabaseStatus) {

@@ -118,7 +118,7 @@ func TestNewWithPooler(t *testing.T) {
 		t.Errorf("a new application connects to %q", host)
 	}
 	w.source, w.Application.Pooled = "tokyo-db", true
-	if s := w.observe(d); Away(d, s) || Unreachable(d, s) != "" || Status(d, s).Pooler.Instances != "2/2" {
+	if s := w.observe(d); Unreachable(d, s) || WhyUnreachable(d, s) != "" || Status(d, s).Pooler.Instances != "2/2" {
 		t.Error("it is away", Status(d, s).Pooler)
 	}
 	w.Pooler.Deployment.Status.AvailableReplicas = 1
@@ -128,8 +128,8 @@ func TestNewWithPooler(t *testing.T) {
 	w.Pooler.Deployment.Status.AvailableReplicas = 0
 	s := w.observe(d)
 	want := "Requests cannot reach Postgres: no instance of the Pooler school/tokyo-db-pooler-rw is available."
-	if !Away(d, s) || Unreachable(d, s) != want {
-		t.Errorf("%q", Unreachable(d, s))
+	if !Unreachable(d, s) || WhyUnreachable(d, s) != want {
+		t.Errorf("%q", WhyUnreachable(d, s))
 	}
 	if db := w.plan(d); worst(db.Plan) != "Progressing/WaitingForPooler" || usable(db) != "usable where they are in use" {
 		t.Error("without instances:", worst(db.Plan), usable(db))
@@ -162,7 +162,7 @@ func TestPoolerAsleep(t *testing.T) {
 		t.Errorf("deletes %q", got)
 	}
 	w.reconcile(awake)
-	w.Cluster.Status.Conditions = nil
+	w.Cluster.Live.Status.Conditions = nil
 	w.play()
 	if got := strings.Join(kinds(w.reconcile(awake).Plan), " "); got != "Pooler" || *w.Pooler.Pooler.Spec.Instances != 2 {
 		t.Errorf("awake, writes %s, with %d instances", got, *w.Pooler.Pooler.Spec.Instances)

@@ -117,9 +117,9 @@ func TestWhatAFormerDojoHasLeftIsOfOtherNames(t *testing.T) {
 			t.Parallel()
 			d := tokyo(ownPG, restoring)
 			w := inSync(t, tokyo(ownPG))
-			w.Database, w.jobs, w.source = nil, nil, ""
-			w.Cluster.Annotations = map[string]string{corev1api.OriginAnnotation: bootstrap.Origin(d)}
-			c.change(w.Logins[owner].Role)
+			w.Database.Live, w.jobs, w.source = nil, nil, ""
+			w.Cluster.Live.Annotations = map[string]string{corev1api.OriginAnnotation: bootstrap.Origin(d)}
+			c.change(w.Login.Logins[owner].Role)
 			plan := w.reconcile(d).Plan
 			if diff := cmp.Diff(c.deletes, deleted(plan)); diff != "" || worst(plan) != c.issue {
 				t.Errorf("%s, deletes %s", worst(plan), diff)
@@ -127,14 +127,14 @@ func TestWhatAFormerDojoHasLeftIsOfOtherNames(t *testing.T) {
 			if c.deletes == nil {
 				return
 			}
-			w.Logins[owner].Role = nil
+			w.Login.Logins[owner].Role = nil
 			w.play()
 			if got := w.reconcile(d).Plan; strings.Join(kinds(got), " ") != "Secret DatabaseRole" {
 				t.Errorf("writes %v", kinds(got))
 			}
 			if user := string(w.secrets[owner].Data["user"]); user != "dojo_school_kyoto" ||
-				w.Logins[owner].Role.Spec.Name != user {
-				t.Errorf("the password is of %s, and the role %s", user, w.Logins[owner].Role.Spec.Name)
+				w.Login.Logins[owner].Role.Spec.Name != user {
+				t.Errorf("the password is of %s, and the role %s", user, w.Login.Logins[owner].Role.Spec.Name)
 			}
 		})
 	}
@@ -143,13 +143,13 @@ func TestWhatAFormerDojoHasLeftIsOfOtherNames(t *testing.T) {
 func TestDataFromElsewhere(t *testing.T) {
 	t.Parallel()
 	filling := func(w *world) {
-		w.Database, w.Cluster.Status = nil, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseFirstPrimary}
+		w.Database.Live, w.Cluster.Live.Status = nil, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseFirstPrimary}
 	}
 	failing := func(w *world) {
 		filling(w)
 		w.Bootstrap.Job = &batchv1.Job{Status: batchv1.JobStatus{Failed: 1}}
 	}
-	lost := func(w *world) { w.Cluster = nil }
+	lost := func(w *world) { w.Cluster.Live = nil }
 	hadCluster := func(d *corev1api.Dojo) { d.Status.Database = &corev1api.DatabaseStatus{ClusterUID: "uid"} }
 	accepted := func(d *corev1api.Dojo) {
 		d.Annotations = map[string]string{corev1api.RecreateDatabaseAnnotation: "uid"}
@@ -164,15 +164,15 @@ func TestDataFromElsewhere(t *testing.T) {
 		"being imported": {tokyo(ownPG, importing), filling, ": Progressing/Importing"},
 		"not restored":   {tokyo(ownPG, restoring), failing, ": Degraded/RestoreFailed"},
 		"not imported":   {tokyo(ownPG, importing), failing, ": Degraded/ImportFailed"},
-		"its primary lost later": {tokyo(ownPG, restoring), func(w *world) { setReady(w.Cluster, 0) },
+		"its primary lost later": {tokyo(ownPG, restoring), func(w *world) { setReady(w.Cluster.Live, 0) },
 			": Progressing/WaitingForCluster"},
 		"other data": {tokyo(ownPG, restoring), func(w *world) {
-			w.Cluster.Annotations[corev1api.OriginAnnotation] = "Backup of yesterday"
-			w.Cluster.Spec.Instances = 1
+			w.Cluster.Live.Annotations[corev1api.OriginAnnotation] = "Backup of yesterday"
+			w.Cluster.Live.Spec.Instances = 1
 		}, ": Degraded/OriginMismatch"},
 		"lost": {tokyo(ownPG, restoring, hadCluster), lost, ": Degraded/DatabaseLost"},
 		"lost, in use": {tokyo(ownPG, restoring, hadCluster), func(w *world) {
-			w.Cluster, w.Database, w.source = nil, nil, "tokyo-db"
+			w.Cluster.Live, w.Database.Live, w.source = nil, nil, "tokyo-db"
 		}, ": Degraded/DatabaseLost"},
 		"lost, accepted": {tokyo(ownPG, restoring, hadCluster, accepted), lost, "deletes a Database: Progressing/Restoring"},
 		"lost and imported, accepted": {tokyo(ownPG, importing, hadCluster, accepted), lost,
@@ -180,13 +180,13 @@ func TestDataFromElsewhere(t *testing.T) {
 		"what a former Dojo has left": {tokyo(ownPG, restoring), lost, "deletes a Database: Progressing/Restoring"},
 		"what it has left goes": {tokyo(ownPG, restoring), func(w *world) {
 			lost(w)
-			w.Database.DeletionTimestamp = &metav1.Time{Time: noon}
+			w.Database.Live.DeletionTimestamp = &metav1.Time{Time: noon}
 		}, ": Progressing/Restoring"},
 		"no Backup": {tokyo(ownPG, fromBackup, waitingFor("Backup school/nightly", time.Hour)), func(w *world) {
-			w.Cluster, w.Database, w.Bootstrap.Backup = nil, nil, nil
+			w.Cluster.Live, w.Database.Live, w.Bootstrap.Backup = nil, nil, nil
 		}, ": Degraded/BackupNotUsable"},
 		"no Secret": {tokyo(ownPG, importing), func(w *world) {
-			w.Cluster, w.Database, w.Bootstrap.Secret = nil, nil, nil
+			w.Cluster.Live, w.Database.Live, w.Bootstrap.Secret = nil, nil, nil
 		}, ": Progressing/WaitingForCredentials"},
 		"suspended while it is restored": {tokyo(ownPG, restoring, suspended), filling, "Cluster: Progressing/Suspending"},
 	} {
@@ -236,7 +236,7 @@ func TestDeletionOfDataFromElsewhere(t *testing.T) {
 		w := newWorld(t, d)
 		w.reconcile(d)
 		w.play()
-		w.Cluster.Annotations[corev1api.OriginAnnotation], w.Cluster.Status.CurrentPrimary = c.origin, c.primary
+		w.Cluster.Live.Annotations[corev1api.OriginAnnotation], w.Cluster.Live.Status.CurrentPrimary = c.origin, c.primary
 		var got []string
 		if FinalBackup(d, w.State, testConfig).Apply != nil {
 			got = append(got, "a backup")
@@ -250,8 +250,8 @@ func TestDeletionOfDataFromElsewhere(t *testing.T) {
 	}
 	d.Spec.Suspend = true
 	w := newWorld(t, d)
-	w.Cluster = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
-	w.Cluster.Labels = ownership.Labels(d, ownership.Application)
+	w.Cluster.Live = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
+	w.Cluster.Live.Labels = ownership.Labels(d, ownership.Application)
 	if db := w.plan(d); db.Plan.Apply != nil || worst(db.Plan) != "Degraded/OriginMismatch" {
 		t.Errorf("suspended: %v %s", kinds(db.Plan), worst(db.Plan))
 	}

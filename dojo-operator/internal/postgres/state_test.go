@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
-	"jutsu.com/operators/dojo-operator/internal/postgres/password"
+	"jutsu.com/operators/dojo-operator/internal/postgres/login"
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
@@ -119,10 +119,10 @@ type world struct {
 func newWorld(t *testing.T, d *corev1api.Dojo) *world {
 	w := &world{t: t, dojo: d, State: State{Now: noon}}
 	if d.Spec.Postgres.ClusterRef != nil {
-		w.Cluster = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
+		w.Cluster.Live = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 			Namespace: d.Namespace, Name: "pg", UID: "uid of pg", CreationTimestamp: metav1.NewTime(noon),
 		}}
-		w.Cluster.Spec.Instances = 1
+		w.Cluster.Live.Spec.Instances = 1
 	}
 	return w
 }
@@ -146,23 +146,22 @@ func (w *world) observe(d *corev1api.Dojo) State {
 	w.version++
 	s := w.State
 	for l, secret := range w.secrets {
-		login := &s.Logins[l]
-		login.NewPassword = fmt.Sprint("password-", w.version, "-", l)
+		own := &s.Login.Logins[l]
+		own.NewPassword = fmt.Sprint("password-", w.version, "-", l)
 		if secret != nil {
-			login.Secret = apply.Metadata("v1", "Secret")
-			login.Secret.ObjectMeta = *secret.ObjectMeta.DeepCopy()
-			if ownership.Holds(d, login.Secret) && !password.InSync(d, cnpg.Login(l), login.Secret) {
-				login.Password = secret.Data["password"]
+			own.Secret = apply.Metadata("v1", "Secret")
+			own.Secret.ObjectMeta = *secret.ObjectMeta.DeepCopy()
+			if ownership.Holds(d, own.Secret) && !login.InSync(d, cnpg.Login(l), own.Secret) {
+				own.Password = secret.Data["password"]
 			}
 		}
 	}
 	s.forget()
-	s.Application = applicationOf(d, &s, w.source)
-	s.Application.Stopped, s.Application.Pooled = w.Application.Stopped, w.Application.Pooled
+	s.Login.Connect(d, w.source)
 	s.Application.Behind = w.behind
 	s.Schema = schema.State{Now: noon, Missing: w.MissingSQL, Pods: w.Schema.Pods}
-	if s.Cluster != nil && s.Database != nil && w.MissingSQL == "" {
-		s.Schema.Digest = fmt.Sprint(w.SQL, " for ", s.Cluster.UID, s.Database.UID)
+	if s.Cluster.Live != nil && s.Database.Live != nil && w.MissingSQL == "" {
+		s.Schema.Digest = fmt.Sprint(w.SQL, " for ", s.Cluster.Live.UID, s.Database.Live.UID)
 		s.Schema.Versions = "versions of " + s.Schema.Digest
 	}
 	for _, job := range w.jobs {
@@ -179,11 +178,11 @@ func (w *world) observe(d *corev1api.Dojo) State {
 // forget takes away what cannot be read.
 func (s *State) forget() {
 	for kind, forget := range map[*optional.Kind]func(){
-		&cnpg.ClusterKind:  func() { s.Cluster = nil },
-		&cnpg.RoleKind:     func() { s.Logins[owner].Role, s.Logins[second].Role = nil, nil },
-		&cnpg.DatabaseKind: func() { s.Database = nil },
-		&cnpg.ScheduleKind: func() { s.Schedule = nil },
-		&cnpg.BackupKind:   func() { s.FinalBackup = nil },
+		&cnpg.ClusterKind:  func() { s.Cluster.Live = nil },
+		&cnpg.RoleKind:     func() { s.Login.Logins[owner].Role, s.Login.Logins[second].Role = nil, nil },
+		&cnpg.DatabaseKind: func() { s.Database.Live = nil },
+		&cnpg.ScheduleKind: func() { s.Backup.Schedule = nil },
+		&cnpg.BackupKind:   func() { s.Backup.Final = nil },
 		&cnpg.PoolerKind:   func() { s.Pooler = pooler.State{} },
 	} {
 		if !s.has(*kind) {
@@ -219,17 +218,17 @@ func (w *world) reconcile(d *corev1api.Dojo) Database {
 			job.UID = types.UID(job.Name)
 			w.jobs = append(w.jobs, job)
 		case "Cluster":
-			w.Cluster = stored(w, w.Cluster, o)
+			w.Cluster.Live = stored(w, w.Cluster.Live, o)
 		case "DatabaseRole":
-			login := &w.Logins[loginOf(d, o)]
+			login := &w.Login.Logins[loginOf(d, o)]
 			before := login.Role
 			if login.Role = stored(w, before, o); before != nil {
 				login.Role.Status = before.Status
 			}
 		case "Database":
-			w.Database = stored(w, w.Database, o)
+			w.Database.Live = stored(w, w.Database.Live, o)
 		case "ScheduledBackup":
-			w.Schedule = stored(w, w.Schedule, o)
+			w.Backup.Schedule = stored(w, w.Backup.Schedule, o)
 		case "Pooler":
 			w.Pooler.Pooler = stored(w, w.Pooler.Pooler, o)
 		default:
@@ -299,13 +298,13 @@ func (w *world) play() {
 }
 
 func (w *world) playPostgres() {
-	if c := w.Cluster; c != nil {
+	if c := w.Cluster.Live; c != nil {
 		c.Status = cnpgv1.ClusterStatus{
 			CurrentPrimary: "pg-1", TargetPrimary: "pg-1", Image: "postgres:17", Conditions: c.Status.Conditions,
 		}
 		setReady(c, c.Spec.Instances)
 	}
-	for l, login := range w.Logins {
+	for l, login := range w.Login.Logins {
 		if login.Role == nil {
 			continue
 		}
@@ -315,8 +314,8 @@ func (w *world) playPostgres() {
 		}
 	}
 	w.playPooler()
-	if w.Database != nil {
-		w.Database.Status = cnpgv1.DatabaseStatus{Applied: ptr.To(true), ObservedGeneration: w.Database.Generation}
+	if w.Database.Live != nil {
+		w.Database.Live.Status = cnpgv1.DatabaseStatus{Applied: ptr.To(true), ObservedGeneration: w.Database.Live.Generation}
 	}
 }
 
@@ -333,7 +332,7 @@ func setReady(c *cnpgv1.Cluster, instances int) {
 // unwrittenFor makes the last change of all objects that long ago.
 func (w *world) unwrittenFor(passed time.Duration) {
 	at := metav1.NewTime(noon.Add(-passed))
-	for _, o := range []metav1.Object{w.Cluster, w.Logins[owner].Role, w.Database, w.secrets[owner]} {
+	for _, o := range []metav1.Object{w.Cluster.Live, w.Login.Logins[owner].Role, w.Database.Live, w.secrets[owner]} {
 		o.SetCreationTimestamp(at)
 		fields := o.GetManagedFields()
 		for i := range fields {

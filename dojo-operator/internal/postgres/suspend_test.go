@@ -23,8 +23,8 @@ func suspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
 
 // hibernated is what CloudNativePG makes of a Cluster that is to be hibernated.
 func (w *world) hibernated() {
-	setReady(w.Cluster, 0)
-	w.Cluster.Status.Conditions = []metav1.Condition{{
+	setReady(w.Cluster.Live, 0)
+	w.Cluster.Live.Status.Conditions = []metav1.Condition{{
 		Type: cnpg.HibernationAnnotation, Status: metav1.ConditionTrue, Reason: "Hibernated", Message: "x",
 	}}
 }
@@ -44,8 +44,8 @@ func TestTheWayToSleepAndBack(t *testing.T) {
 	check := func(what string, d *corev1api.Dojo, want step) {
 		t.Helper()
 		db := w.reconcile(d)
-		got := step{kinds(db.Plan), worst(db.Plan), cnpg.Hibernates(w.Cluster),
-			w.Schedule.Spec.Suspend != nil && *w.Schedule.Spec.Suspend}
+		got := step{kinds(db.Plan), worst(db.Plan), cnpg.Hibernates(w.Cluster.Live),
+			w.Backup.Schedule.Spec.Suspend != nil && *w.Backup.Schedule.Spec.Suspend}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(what, diff)
 		}
@@ -59,11 +59,11 @@ func TestTheWayToSleepAndBack(t *testing.T) {
 	w.Schema.Pods = []corev1.Pod{{}}
 	check("SQL runs", d, step{nil, suspending, false, true})
 	w.Schema.Pods = nil
-	w.ClusterUsers = []string{"Dojo kyoto"}
+	w.Cluster.Others = []string{"Dojo kyoto"}
 	check("another Dojo is in it", d, step{nil, "Degraded/ClusterInUse", false, true})
-	w.ClusterUsers = nil
+	w.Cluster.Others = nil
 	check("nothing runs", d, step{[]string{"Cluster"}, suspending, true, true})
-	w.ClusterUsers, w.Application.Stopped = []string{"Dojo kyoto"}, false
+	w.Cluster.Others, w.Application.Stopped = []string{"Dojo kyoto"}, false
 	w.hibernated()
 	check("asleep, and others come", d, step{nil, "", true, true})
 	if db := w.plan(d); db.Usable(true) || db.Usable(false) {
@@ -71,11 +71,11 @@ func TestTheWayToSleepAndBack(t *testing.T) {
 	}
 	d.Spec.Postgres.Cluster.Storage.Size.Add(d.Spec.Postgres.Cluster.Storage.Size)
 	check("changed", d, step{[]string{"Cluster"}, "", true, true})
-	setReady(w.Cluster, 0)
+	setReady(w.Cluster.Live, 0)
 	back := d.DeepCopy()
 	back.Spec.Suspend = false
 	check("woken", back, step{[]string{"Cluster"}, "Progressing/WaitingForCluster", false, true})
-	w.Cluster.Status.Conditions = nil
+	w.Cluster.Live.Status.Conditions = nil
 	w.play()
 	check("up again", back, step{[]string{"ScheduledBackup"}, "", false, false})
 }
@@ -94,18 +94,18 @@ func TestSuspended(t *testing.T) {
 		want   string
 		writes []string
 	}{
-		"no Cluster yet": {tokyo(ownPG, suspended), func(w *world) { w.Cluster, w.Database = nil, nil }, "", nil},
-		"lost":           {tokyo(ownPG, suspended), func(w *world) { w.Cluster = nil }, "Degraded/DatabaseLost", nil},
+		"no Cluster yet": {tokyo(ownPG, suspended), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil }, "", nil},
+		"lost":           {tokyo(ownPG, suspended), func(w *world) { w.Cluster.Live = nil }, "Degraded/DatabaseLost", nil},
 		"of a lower version": {tokyo(ownPG, suspended, pgVersion("17")), func(w *world) {
 			stopped(w)
 			data(18)(w)
 		}, "Degraded/VersionTooLow", nil},
-		"foreign Cluster": {tokyo(ownPG, suspended), func(w *world) { stopped(w); w.Cluster.Labels = nil },
+		"foreign Cluster": {tokyo(ownPG, suspended), func(w *world) { stopped(w); w.Cluster.Live.Labels = nil },
 			"Degraded/NameConflict", nil},
 		"not yet hibernated": {tokyo(ownPG, suspended), asleep, "Progressing/Suspending", nil},
 		"not for long":       {tokyo(ownPG, suspended, waitingFor(object, time.Hour)), asleep, "Degraded/ClusterNotReady", nil},
 		"hibernated by a user, and not suspended": {tokyo(ownPG), func(w *world) {
-			w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
+			w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
 		}, "Degraded/ClusterHibernated", nil},
 		"in a Cluster of another owner": {tokyo(inPG, suspended), stopped, "", nil},
 	}
@@ -138,18 +138,18 @@ func TestFinalBackupWhileSuspended(t *testing.T) {
 	if diff := cmp.Diff([]string{"Cluster"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {
 		t.Fatalf("writes %v, ends as %s", kinds(plan), worst(plan))
 	}
-	w.Cluster = stored(w, w.Cluster, plan.Apply[0])
+	w.Cluster.Live = stored(w, w.Cluster.Live, plan.Apply[0])
 	plan = FinalBackup(d, w.observe(d), testConfig)
 	if diff := cmp.Diff([]string{"Backup"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {
 		t.Errorf("then writes %v, ends as %s", kinds(plan), worst(plan))
 	}
-	w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
+	w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
 	if plan = FinalBackup(d, w.observe(d), testConfig); plan.Apply != nil || worst(plan) != "Degraded/ClusterHibernated" {
 		t.Errorf("hibernated by a user, writes %v, ends as %s", kinds(plan), worst(plan))
 	}
 }
 
-func TestAway(t *testing.T) {
+func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	up := &cnpgv1.Cluster{Status: cnpgv1.ClusterStatus{CurrentPrimary: "pg-1", TargetPrimary: "pg-1"}}
 	setReady(up, 1)
@@ -160,32 +160,14 @@ func TestAway(t *testing.T) {
 	}{
 		"no database":                   {tokyo(), State{}, false},
 		"in a Cluster of another owner": {tokyo(inPG), State{}, false},
-		"up":                            {tokyo(ownPG), State{Cluster: up}, false},
+		"up":                            {tokyo(ownPG), State{Cluster: cluster.State{Live: up}}, false},
 		"not there":                     {tokyo(ownPG), State{}, true},
 		"not known":                     {tokyo(ownPG), State{Missing: []string{"Cluster"}}, false},
-		"down":                          {tokyo(ownPG), State{Cluster: &cnpgv1.Cluster{}}, true},
+		"down":                          {tokyo(ownPG), State{Cluster: cluster.State{Live: &cnpgv1.Cluster{}}}, true},
 	} {
-		if got := Away(c.dojo, c.state); got != c.want {
-			t.Errorf("%s: away is %t", name, got)
+		if got := Unreachable(c.dojo, c.state); got != c.want {
+			t.Errorf("%s: unreachable is %t", name, got)
 		}
-	}
-}
-
-func TestHibernationMessages(t *testing.T) {
-	t.Parallel()
-	d := tokyo(ownPG, suspended)
-	c := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
-	says := func() string { return cluster.Hibernation(d, c, noon, time.Minute).Message }
-	c.Status.ReadyInstances = 2
-	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: 2 instances are ready." {
-		t.Error(got)
-	}
-	c.Status.Conditions = []metav1.Condition{{Type: cnpg.HibernationAnnotation, Message: "Waiting for pg-1 to be deleted"}}
-	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: Waiting for pg-1 to be deleted." {
-		t.Error(got)
-	}
-	if issue := cluster.Hibernation(d, c, noon, time.Minute); issue.Type != conditions.TypeProgressing || issue.WaitingFor == "" {
-		t.Errorf("%+v", issue)
 	}
 }
 

@@ -24,8 +24,8 @@ func TestVerifying(t *testing.T) {
 	t.Parallel()
 	d := tokyo(ownPG)
 	w := inSync(t, d)
-	metav1.SetMetaDataAnnotation(&w.Cluster.ObjectMeta, "core.jutsu.com/upgrading-from", "16")
-	w.Cluster.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: 17}
+	metav1.SetMetaDataAnnotation(&w.Cluster.Live.ObjectMeta, "core.jutsu.com/upgrading-from", "16")
+	w.Cluster.Live.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: 17}
 	s := w.observe(d)
 	s.Schema.Jobs = nil // those of former SQL end first
 	isJob := func(o *apply.Object) bool { return o.Kind == "Job" }

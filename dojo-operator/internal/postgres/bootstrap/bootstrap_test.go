@@ -174,7 +174,7 @@ func TestFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := tokyo(t, c.bootstrap)
-			fields, issue := Fields(d, c.state, noon, deadline)
+			fields, issue := fieldsFor(d, c.state, noon, deadline)
 			if issue != nil {
 				t.Fatal(issue)
 			}
@@ -188,12 +188,12 @@ func TestFields(t *testing.T) {
 			if got := Origin(d); got != c.origin {
 				t.Errorf("the origin is %q", got)
 			}
-			created := empty()
-			Add(d, created, fields)
-			live := admitted(t, created)
+			desired := empty()
+			created(d, fields).Make(desired)
+			live := admitted(t, desired)
 			kept := empty()
-			Keep(kept, live)
-			if diff := cmp.Diff(created, kept); diff != "" {
+			Kept(live).Make(kept)
+			if diff := cmp.Diff(desired, kept); diff != "" {
 				t.Error("not kept:", diff)
 			}
 			if issue := Mismatch(d, live); issue != nil {
@@ -236,10 +236,10 @@ func TestForeignBootstrapIsNotKept(t *testing.T) {
 	live := &cnpgv1.Cluster{}
 	live.Spec.Bootstrap = &cnpgv1.BootstrapConfiguration{Recovery: &cnpgv1.BootstrapRecovery{Source: "mine"}}
 	kept := empty()
-	if Keep(kept, live); len(kept.Object["spec"].(map[string]any)) > 0 || kept.GetAnnotations() != nil {
+	if Kept(live).Make(kept); len(kept.Object["spec"].(map[string]any)) > 0 || kept.GetAnnotations() != nil {
 		t.Error(kept)
 	}
-	Keep(kept, nil)
+	Kept(nil).Make(kept)
 }
 
 func TestWhatKeepsAClusterFromBeingCreated(t *testing.T) {
@@ -304,7 +304,7 @@ func TestWhatKeepsAClusterFromBeingCreated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fields, issue := Fields(c.dojo, c.state, noon, deadline)
+			fields, issue := fieldsFor(c.dojo, c.state, noon, deadline)
 			if fields != nil || kind(issue) != c.want || issue.WaitingFor != c.waits {
 				t.Fatalf("%v, %s %+v", fields, kind(issue), issue)
 			}

@@ -10,10 +10,8 @@ import (
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 )
@@ -21,31 +19,31 @@ import (
 // externalCluster is the name of the source in the Cluster.
 const externalCluster = "origin"
 
-// Add adds to a Cluster that is to be created where its data comes from.
-func Add(d *corev1api.Dojo, desired *unstructured.Unstructured, fields map[string]any) {
-	if fields == nil {
-		return
+// created are the changes of a Cluster that is to be created, nil fields for none.
+func created(d *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
+	if fields != nil {
+		c = cnpg.Change{Spec: fields, Annotations: map[string]string{corev1api.OriginAnnotation: Origin(d)}}
 	}
-	maps.Copy(desired.Object["spec"].(map[string]any), fields)
-	ownership.Annotate(desired, corev1api.OriginAnnotation, Origin(d))
+	return c
 }
 
-// Keep adds to the desired state of a Cluster that exists what was added when it was created: without
-// it, CloudNativePG would write that of an empty database there.
-func Keep(desired *unstructured.Unstructured, live *cnpgv1.Cluster) {
+// Kept are the changes with which a Cluster was created: without them, CloudNativePG would write those
+// of an empty database there.
+func Kept(live *cnpgv1.Cluster) (c cnpg.Change) {
 	if live == nil || live.Annotations[corev1api.OriginAnnotation] == "" {
-		return
+		return c
 	}
-	spec := desired.Object["spec"].(map[string]any)
+	c.Spec = map[string]any{}
 	if kept := keptBootstrap(live.Spec.Bootstrap); kept != nil {
-		spec["bootstrap"] = kept
+		c.Spec["bootstrap"] = kept
 	}
 	for i := range live.Spec.ExternalClusters {
-		if c := &live.Spec.ExternalClusters[i]; c.Name == externalCluster {
-			spec["externalClusters"] = []any{keptExternal(c)}
+		if source := &live.Spec.ExternalClusters[i]; source.Name == externalCluster {
+			c.Spec["externalClusters"] = []any{keptExternal(source)}
 		}
 	}
-	ownership.Annotate(desired, corev1api.OriginAnnotation, live.Annotations[corev1api.OriginAnnotation])
+	c.Annotations = map[string]string{corev1api.OriginAnnotation: live.Annotations[corev1api.OriginAnnotation]}
+	return c
 }
 
 // keptBootstrap are the fields that [Fields] makes, and none that CloudNativePG's webhook adds.

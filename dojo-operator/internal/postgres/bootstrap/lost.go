@@ -13,12 +13,12 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Lost is the issue with a Dojo whose own Cluster does not exist and did once, with a database in it: an
+// lost is the issue with a Dojo whose own Cluster does not exist and did once, with a database in it: an
 // empty one in its place would look like a recovery. It is nil where there was none, and where a user
 // has accepted this very loss. A Database of that Cluster outlives it, and so do the application's
 // credentials for it (connected). A Dojo that has had no Cluster yet and says where its data comes from
 // is a restore, whatever a former one has left.
-func Lost(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
+func lost(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
 	token := lossOf(d)
 	origin := Origin(d)

@@ -25,11 +25,7 @@ import (
 // policy Retain leaves its Database. Idle databases count before a deletion and not before a hibernation:
 // those of suspended Dojos, and those that a Dojo has left.
 func ObserveOthers(ctx context.Context, r apply.Reader, d *corev1api.Dojo, readable bool) (all []string, err error) {
-	leaves := d.Spec.Suspend
-	if d.DeletionTimestamp != nil {
-		leaves = cnpg.Reclaims(d)
-	}
-	if !leaves || d.Spec.Postgres.Cluster == nil {
+	if !stops(d) {
 		return nil, nil
 	}
 	deleting := d.DeletionTimestamp != nil
@@ -64,6 +60,14 @@ func ObserveOthers(ctx context.Context, r apply.Reader, d *corev1api.Dojo, reada
 	borrowing, err := borrowers(ctx, r, d)
 	slices.Sort(all)
 	return append(all, borrowing...), err
+}
+
+// stops reports whether the Dojo's own Cluster is to be deleted or hibernated.
+func stops(d *corev1api.Dojo) bool {
+	if d.DeletionTimestamp != nil && !cnpg.Reclaims(d) || d.DeletionTimestamp == nil && !d.Spec.Suspend {
+		return false
+	}
+	return d.Spec.Postgres.Cluster != nil
 }
 
 // borrowers lists the Dojos without a database of their own that use a login of the Cluster. One of another
@@ -101,18 +105,18 @@ func borrowers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []st
 }
 
 // InUse is the issue with a Cluster that is to be deleted and has other databases; nil without them.
-func InUse(d *corev1api.Dojo, live *cnpgv1.Cluster, others []string) *conditions.Issue {
-	if len(others) == 0 || !ownership.Holds(d, live) {
+func InUse(d *corev1api.Dojo, s State) *conditions.Issue {
+	if len(s.Others) == 0 || !ownership.Holds(d, s.Live) {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
 		"The Dojo is being deleted with its Cluster %s, in which others have databases: %s. "+
 			"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays.",
-		live.Name, strings.Join(others, ", "))
+		s.Live.Name, strings.Join(s.Others, ", "))
 }
 
 // keepAwake is the issue with a Cluster that is to be hibernated and has other databases.
-func KeepAwake(cluster string, others []string) *conditions.Issue {
+func keepAwake(cluster string, others []string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
 		"The Dojo is suspended, and its Cluster %s is not hibernated, because others have databases in it: %s. "+
 			"Suspend them too, or move them to another Cluster.", cluster, strings.Join(others, ", "))

@@ -3,19 +3,19 @@
 package cluster
 
 import (
-	"fmt"
 	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/apply"
 )
 
-// Refused is what it means where CloudNativePG's webhook calls a Cluster invalid, such as for a
+// refused is what it means where CloudNativePG's webhook calls a Cluster invalid, such as for a
 // parameter that it sets itself.
-func Refused() apply.Refusal {
+func refused() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,
 		Advice: "The Cluster stays as it is. Correct what the error names in spec.postgres.cluster, " +
@@ -80,25 +80,22 @@ func affinityFor(want *corev1api.PostgresAffinity) map[string]any {
 	return fields
 }
 
-// Extensions are those that the database of a Dojo should have, in the words of a Database; nil for
-// none.
-func Extensions(d *corev1api.Dojo) (all []any) {
-	if own := d.Spec.Postgres.Cluster; own != nil {
-		for _, name := range own.Extensions {
-			all = append(all, map[string]any{"name": string(name), "ensure": string(cnpgv1.EnsurePresent)})
+// addBackup adds to a Cluster's spec what its backups need.
+func addBackup(spec map[string]any, b *corev1api.Backup) {
+	switch {
+	case b == nil:
+	case b.Method == corev1api.BackupPlugin:
+		archiver := ptr.Deref(b.Plugin.WALArchiver, true)
+		plugin := map[string]any{"name": b.Plugin.Name, "enabled": true, "isWALArchiver": archiver}
+		if len(b.Plugin.Parameters) > 0 {
+			plugin["parameters"] = apply.As[map[string]any](b.Plugin.Parameters)
 		}
-	}
-	return all
-}
-
-// Failure is why CloudNativePG cannot bring a Database into Postgres: its own message does not say it
-// of an extension.
-func Failure(db *cnpgv1.Database) string {
-	for _, extension := range db.Status.Extensions {
-		if !extension.Applied {
-			return fmt.Sprintf("the extension %s of spec.postgres.cluster.extensions: %s", extension.Name,
-				strings.TrimSuffix(extension.Message, "."))
+		spec["plugins"] = []any{plugin}
+	case b.Method == corev1api.BackupVolumeSnapshot:
+		snapshot := map[string]any{"snapshotOwnerReference": "none"} // snapshots outlive the Cluster
+		if b.VolumeSnapshot != nil && b.VolumeSnapshot.ClassName != "" {
+			snapshot["className"] = b.VolumeSnapshot.ClassName
 		}
+		spec["backup"] = map[string]any{"volumeSnapshot": snapshot}
 	}
-	return db.Status.Message
 }

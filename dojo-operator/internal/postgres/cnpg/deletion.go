@@ -3,22 +3,66 @@
 package cnpg
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DeletionStalled is the issue with a Dojo that is being deleted with its data, and has waited for too
-// long.
+// Removal is an object that is deleted with the Dojo.
+type Removal struct {
+	Kind string
+	Live client.Object
+	// Message is what CloudNativePG reports of it.
+	Message string
+	// Desired has the reclaim policy, which is written before the object is deleted; nil where it has none.
+	Desired *unstructured.Unstructured
+}
+
+// Drop deletes an object, and blocks until it is gone.
+func (r Removal) Drop(in Input) (step Step) {
+	since, deleted := in.Now, r.Live.GetDeletionTimestamp()
+	if deleted != nil {
+		since = deleted.Time
+	} else if r.Desired != nil {
+		step = Write(Sync(in, r.Live, r.Desired))
+	}
+	if deleted == nil && len(step.Apply) == 0 {
+		step.Delete = []apply.Deletion{apply.Delete(r.Kind, r.Live)}
+	}
+	what := fmt.Sprintf("the %s %s to be deleted", r.Kind, r.Live.GetName())
+	if r.Message != "" {
+		what += "; CloudNativePG reports: " + r.Message
+	}
+	step.Blocks = Deleting(in.Now, since, in.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s`, "+
+		"and whether CloudNativePG runs and Postgres can be reached; with the reclaimPolicy Retain the data stays.",
+		strings.ToLower(r.Kind), r.Live.GetName()))
+	return step
+}
+
+// Deleting is the issue with a Dojo that is being deleted with its data and has waited for something
+// since a time. Past the deadline it names the remedy.
+func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
+	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
+		"The Dojo is being deleted with its data. Waiting for %s.", what), DeletionStalled(what, remedy))
+}
+
+// DeletionStalled is the issue with a Dojo that is being deleted with its data, and has waited too long.
 func DeletionStalled(what, remedy string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonDeletionStalled,
 		"The Dojo is being deleted with its data, and has waited for too long for %s. %s", what, remedy)
 }
 
-// Deleting is the issue with a Dojo that is being deleted with its data, and what it has waited for
-// since a time. Past the deadline it says what to do.
-func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
-	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
-		"The Dojo is being deleted with its data. Waiting for %s.", what), DeletionStalled(what, remedy))
+// Lacks is the issue with a missing kind without which the data cannot be deleted as the spec says.
+func Lacks(kind optional.Kind, what, otherwise string) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
+		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install it again "+
+			"(https://cloudnative-pg.io), %s.", kind.Kind, what, otherwise)
 }

@@ -12,7 +12,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -155,49 +154,44 @@ func refused() apply.Refusal {
 
 // Input is what a plan for a Pooler rests on beside its State.
 type Input struct {
-	Now time.Time
-	// Deadline is how long nothing may change before the Dojo is Degraded.
-	Deadline time.Duration
+	cnpg.Input
 	// InUse is whether the application's credentials name the Pooler; Behind is why pods may still do
 	// where they no longer do, empty where none does.
 	InUse  bool
 	Behind string
 	// Stopped is whether the Pooler should have no pods: the Cluster is to be hibernated.
 	Stopped bool
-	// Unchanged are the objects whose last apply changed nothing.
-	Unchanged apply.Unchanged
 }
 
-// Step is what has to be done for the Pooler.
-type Step struct {
-	// Write is nil where it is in sync.
-	Write *apply.Object
-	// Delete is nil where it stays.
-	Delete *apply.Deletion
-	// Issue is what keeps it from being as the spec says; nil where nothing does.
-	Issue *conditions.Issue
-}
-
-// Plan decides about the Pooler.
-func Plan(d *corev1api.Dojo, s State, in Input) (step Step) {
+// Plan writes the Pooler, or deletes it where none is wanted. It is incomplete until the Pooler is as the
+// spec says.
+func Plan(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if Wanted(d) == nil {
 		return leave(d, s, in)
 	}
-	if step.Issue = conflict(d, s); step.Issue != nil {
+	if step.Incomplete = conflict(d, s); step.Incomplete != nil {
 		return step
 	}
-	step.Write = apply.Sync(ownership.FieldOwner, s.Pooler, For(d, in.Stopped), in.Unchanged)
-	if step.Write != nil {
-		step.Write.Invalid = refused()
-	}
+	desired := cnpg.Sync(in.Input, s.Pooler, For(d, in.Stopped))
 	wants, has := instances(d, in.Stopped), available(s)
-	if step.Write == nil {
+	if desired != nil {
+		desired.Invalid = refused()
+		step = cnpg.Write(cnpg.After(d, cnpg.Owner, desired))
+	} else {
 		wants = ptr.Deref(s.Pooler.Spec.Instances, wants) // a mutating admission policy may want others
 	}
-	if step.Write != nil || has != wants {
-		step.Issue = wait(d, s, in, has, wants)
+	if desired != nil || has != wants {
+		step.Incomplete = wait(d, s, in, has, wants)
 	}
 	return step
+}
+
+// Drop deletes the Pooler with the Dojo's data.
+func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if !ownership.Holds(d, s.Pooler) {
+		return step
+	}
+	return cnpg.Removal{Kind: cnpg.PoolerKind.Kind, Live: s.Pooler}.Drop(in.Input)
 }
 
 // conflict is the issue with an object that has a name which the Pooler needs.
@@ -234,7 +228,7 @@ func wait(d *corev1api.Dojo, s State, in Input, has, wants int32) *conditions.Is
 }
 
 // leave deletes a Pooler that is not wanted any more, once no pod names it.
-func leave(d *corev1api.Dojo, s State, in Input) (step Step) {
+func leave(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !exists(d, s) {
 		return step
 	}
@@ -244,13 +238,12 @@ func leave(d *corev1api.Dojo, s State, in Input) (step Step) {
 		what = "the application's credentials name it"
 	}
 	if what == "" {
-		old := apply.Delete(cnpg.PoolerKind.Kind, s.Pooler)
-		step.Delete = &old
+		step.Delete = []apply.Deletion{apply.Delete(cnpg.PoolerKind.Kind, s.Pooler)}
 		return step
 	}
 	message := fmt.Sprintf("The %s stays while pods may use it: %s.", object, what)
 	object = "end of the " + object
-	step.Issue = conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
+	step.Incomplete = conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonRemovingPooler, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonRemovingPooler,
 			"%s It has been like this for more than %s. See the pods.", message, in.Deadline).For(object))

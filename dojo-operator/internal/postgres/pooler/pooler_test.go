@@ -17,8 +17,8 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
-	"jutsu.com/operators/libs/conditions"
 )
 
 func ownPG(d *corev1api.Dojo) {
@@ -45,9 +45,8 @@ func byCNPG[O client.Object](o O) O {
 func started(t *testing.T, d *corev1api.Dojo, pods int32) State {
 	t.Helper()
 	c := dojotest.NewCluster(t)
-	var plan apply.Plan
-	plan.Add(Plan(d, State{}, Input{Now: dojotest.Noon}).Write)
-	c.Do(d, plan)
+	step := Plan(d, State{}, Input{Input: cnpg.Input{Now: dojotest.Noon}})
+	c.Do(d, apply.Plan{Apply: step.Apply})
 	s, err := Observe(t.Context(), c.Reader(d), d)
 	if err != nil || s.Pooler == nil {
 		t.Fatal(s, err)
@@ -115,14 +114,12 @@ func TestPlan(t *testing.T) {
 			c.change(&s)
 			c.in.Now, c.in.Deadline = dojotest.Noon, time.Minute
 			step := Plan(c.dojo, s, c.in)
-			got := result{Writes: step.Write != nil, Deletes: step.Delete != nil, Host: [3]string{
+			got := result{Writes: step.Apply != nil, Deletes: step.Delete != nil, Host: [3]string{
 				Host(c.dojo, s, false, false), Host(c.dojo, s, true, false), Host(c.dojo, s, true, true),
 			}}
-			if step.Issue != nil {
-				got.Issue = dojotest.Worst([]conditions.Issue{*step.Issue})
-			}
+			got.Issue = dojotest.Worst(step.Plan().Issues)
 			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff, step.Issue)
+				t.Error(diff, step.Incomplete)
 			}
 		})
 	}
@@ -133,7 +130,7 @@ func TestMessages(t *testing.T) {
 	d := dojotest.Dojo(pooled)
 	s := started(t, d, 1)
 	s.Pooler.Status.PhaseReason = `ClientCASecret "tokyo-db-ca" not found`
-	got := Plan(d, s, Input{Now: dojotest.Noon, Deadline: time.Minute}).Issue.Message
+	got := Plan(d, s, Input{Input: cnpg.Input{Now: dojotest.Noon, Deadline: time.Minute}}).Incomplete.Message
 	want := "1 of 2 instances of the Pooler school/tokyo-db-pooler-rw are available; " +
 		`CloudNativePG reports: ClientCASecret "tokyo-db-ca" not found.`
 	if got != want {

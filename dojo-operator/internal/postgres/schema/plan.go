@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -76,6 +77,17 @@ type Step struct {
 	Delete []apply.Deletion
 	// Issue is what keeps the SQL from having run, nil where it has.
 	Issue *conditions.Issue
+}
+
+// Run returns what has to be done beside the record. It blocks until the SQL has run.
+func (s Step) Run(d *corev1api.Dojo) cnpg.Step {
+	step := cnpg.Step{Delete: s.Delete, Blocks: s.Issue}
+	if s.Job != nil {
+		database := expectations.KeyOf(cnpg.DatabaseKind.Kind, d.Namespace, cnpg.ObjectName(d))
+		s.Job.After = append(s.Job.After, database)
+		step.Apply = cnpg.Write(cnpg.After(d, cnpg.Owner, s.Job)).Apply
+	}
+	return step
 }
 
 // Begins reports whether SQL is about to begin, be it by ending what is left of other SQL.

@@ -5,7 +5,7 @@
 //
 // CloudNativePG upgrades in place, while no instance runs (pg_upgrade --link in a Job, docs/src/postgres_upgrades.md),
 // as soon as a Cluster names an image of a higher major version. So the Cluster keeps its image until the
-// steps before are done ([Holds]). Which step is next follows from the objects alone ([Next]): from the
+// steps before are done ([change]). Which step is next follows from the objects alone ([Next]): from the
 // spec, which version is wanted; from the Cluster, which version its data has, and by an annotation that is
 // written with the new image and taken away after the query, from which version it comes.
 //
@@ -25,12 +25,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
-	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -154,12 +153,9 @@ func beforeName(d *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
 	return nameOf(d, c, before, v)
 }
 
-// Step is a step of an upgrade, in the words of the status.
-type Step = corev1api.UpgradeStep
-
 // Next is which step an upgrade of a Dojo's own Cluster has come to, empty for none. stopped is whether
 // no pod of the application and no SQL runs.
-func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) Step {
+func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
 	switch v := versionsOf(d, c, s); {
 	case v.due() && !v.up:
 		return corev1api.UpgradeWaiting
@@ -177,8 +173,8 @@ func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) Step {
 	return corev1api.UpgradeVerifying
 }
 
-// Stops reports whether the application must not run in a step.
-func Stops(step Step) bool {
+// RequiresStop reports whether the application must not run in a step.
+func RequiresStop(step corev1api.UpgradeStep) bool {
 	switch step {
 	case corev1api.UpgradeStopping, corev1api.UpgradeUpgrading, corev1api.UpgradeVerifying:
 		return true
@@ -195,29 +191,44 @@ func saved(d *corev1api.Dojo, s State, v versions) bool {
 	return d.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
 }
 
-// Desired is the Cluster as it should be in a step, made of what the spec asks for: with its own image until
-// the upgrade may begin, and with the version from which it comes until the new one is verified.
-func Desired(
-	d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step, want *unstructured.Unstructured,
-) *unstructured.Unstructured {
+// change returns what a step changes of the Cluster that the spec asks for: it keeps its own image until
+// the upgrade may begin, and is annotated with the version from which it comes until the new one is verified.
+func change(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
 	v := versionsOf(d, c, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
 	// CloudNativePG takes what its Job has made for the version that the Cluster names when the Job ends.
 	running := v.begun() && v.has == v.from && v.names > v.from && !v.back()
 	if v.due() && !starts || running || v.begun() && v.wants > v.has && !v.forward() {
-		cluster.Hold(want, c)
+		all.Spec = held(c)
 	}
 	from := v.from
 	if starts {
 		from = v.has
 	}
 	if from > 0 {
-		ownership.Annotate(want, fromAnnotation, strconv.Itoa(from))
+		all.Annotations = map[string]string{fromAnnotation: strconv.Itoa(from)}
 		if name := takenBefore(c, s); name != "" {
-			ownership.Annotate(want, backupAnnotation, name)
+			all.Annotations[backupAnnotation] = name
 		}
 	}
-	return want
+	return all
+}
+
+// held is the image of a Cluster, and where it archives to: what the log of a new version overwrites is
+// not for one of the former.
+func held(live *cnpgv1.Cluster) map[string]any {
+	spec := map[string]any{"imageName": nil, "imageCatalogRef": nil, "plugins": nil}
+	if ref := live.Spec.ImageCatalogRef; ref != nil {
+		spec["imageCatalogRef"] = map[string]any{
+			"apiGroup": ptr.Deref(ref.APIGroup, ""), "kind": ref.Kind, "name": ref.Name, "major": int64(ref.Major),
+		}
+	} else if live.Spec.ImageName != "" {
+		spec["imageName"] = live.Spec.ImageName
+	}
+	if len(live.Spec.Plugins) > 0 {
+		spec["plugins"] = apply.As[[]any](live.Spec.Plugins)
+	}
+	return spec
 }
 
 // takenBefore is the name of the Backup before an upgrade that has completed, empty where there is none. Its object
@@ -234,32 +245,14 @@ func takenBefore(c *cnpgv1.Cluster, s State) string {
 	return ""
 }
 
-// Verified takes away what says that a version has to be verified.
-func Verified(want *unstructured.Unstructured) *unstructured.Unstructured {
-	for _, key := range []string{fromAnnotation, backupAnnotation} {
-		unstructured.RemoveNestedField(want.Object, "metadata", "annotations", key)
-	}
-	return want
-}
-
 // Verification identifies the query after an upgrade, and is the version that it has to find.
 func Verification(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (of string, major int) {
 	v := versionsOf(d, c, s)
 	return fmt.Sprint(c.UID, " from ", v.from, " to ", v.has), v.has
 }
 
-// Input is what a plan rests on beside the State.
-type Input struct {
-	Now time.Time
-	// Deadline is how long a step may take before the Dojo is Degraded.
-	Deadline time.Duration
-	// Running describes the pods that have yet to end in the step Stopping.
-	Running string
-}
-
-// Backup plans the backup before an upgrade: it is written where it does not exist, and there is an issue
-// until it has completed.
-func Backup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (p apply.Plan) {
+// takeBefore takes the backup before an upgrade, and is incomplete until it has completed.
+func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step cnpg.Step) {
 	v := versionsOf(d, c, s)
 	name, policy := nameOf(d, c, before, v), d.BackupPolicy()
 	var issue *conditions.Issue
@@ -275,7 +268,7 @@ func Backup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (p apply.Pl
 			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.has, v.wants).After(apply.StaleRetry)
 	case s.Backup == nil:
 		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(d, c))
-		p.Add(apply.Write(ownership.FieldOwner, s.Backup, desired))
+		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Backup, desired))
 		issue = backingUp(v, name)
 	case cnpg.BackupFailed(s.Backup):
 		issue = conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
@@ -293,8 +286,8 @@ func Backup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (p apply.Pl
 					"upgraded. See `kubectl describe backup %s`; or set the version to %d again.",
 				name, v.has, v.wants, deadline, name, v.has))
 	}
-	p.Report(issue)
-	return p
+	step.Incomplete = issue
+	return step
 }
 
 func backingUp(v versions, backup string) *conditions.Issue {
@@ -302,9 +295,9 @@ func backingUp(v versions, backup string) *conditions.Issue {
 		"Waiting until the Backup %s has completed, before Postgres %d is upgraded to %d.", backup, v.has, v.wants)
 }
 
-// AfterBackup plans the first backup of the new version, from which it can be restored: backups of the
+// takeAfter takes the first backup of the new version, from which it can be restored: backups of the
 // former version do not reach beyond the upgrade. It is not waited for.
-func AfterBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
+func takeAfter(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
 	v := versionsOf(d, c, s)
 	name := nameOf(d, c, after, v)
 	if d.BackupPolicy() == nil || s.After != nil || v.has == v.from || name == "" {
@@ -314,8 +307,8 @@ func AfterBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
 		d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpec(d, d.BackupPolicy())))
 }
 
-// Wait is what an upgrade waits for in the steps Stopping and Upgrading.
-func Wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step, in Input) *conditions.Issue {
+// wait is the issue in the steps Stopping and Upgrading.
+func wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) *conditions.Issue {
 	v := versionsOf(d, c, s)
 	from := v.from
 	if !v.begun() {
@@ -327,7 +320,7 @@ func Wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step, in Input) *c
 	}
 	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase), unbegun(s, from)
 	switch {
-	case step == corev1api.UpgradeStopping:
+	case in.Step == corev1api.UpgradeStopping:
 		object = "pods to end, before the " + object
 		message = fmt.Sprintf("Waiting for the %s: %s.", object, in.Running)
 		advice = "See `kubectl describe pod` of it, and whether its node answers. " + advice
@@ -382,8 +375,8 @@ func unreturned(c *cnpgv1.Cluster, s State, v versions) string {
 		c.Name, v.from, restore(c, s, v.from))
 }
 
-// Unverified is the issue with a query that fails after an upgrade.
-func Unverified(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, why string) *conditions.Issue {
+// unverified is the issue with a query that fails after an upgrade.
+func unverified(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, why string) *conditions.Issue {
 	v := versionsOf(d, c, s)
 	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
 		"Postgres %d runs, and no pod of the application, because the query that verifies it fails: %s. %s",
@@ -419,7 +412,9 @@ func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) string {
 }
 
 // Status is what the status of a Dojo says of an upgrade; nil where there is none.
-func Status(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step, now time.Time) *corev1api.UpgradeStatus {
+func Status(
+	d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep, now time.Time,
+) *corev1api.UpgradeStatus {
 	if step == "" {
 		return nil
 	}

@@ -20,7 +20,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
-	"jutsu.com/operators/libs/conditions"
 )
 
 // wants gives the Dojo a Cluster of its own of this version, with backups.
@@ -145,7 +144,8 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}} // the object of the Backup is gone
 	want := cluster.For(d, live, s.Images)
 	ownership.Annotate(want, corev1api.OriginAnnotation, "the Backup kyoto")
-	want = Desired(d, live, s, corev1api.UpgradeVerifying, want)
+	verified := want.DeepCopy()
+	change(d, live, s, corev1api.UpgradeVerifying).Make(want)
 	during := map[string]string{
 		corev1api.OriginAnnotation: "the Backup kyoto", fromAnnotation: "16", backupAnnotation: "tokyo-before-1",
 	}
@@ -153,7 +153,9 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 		t.Error(diff)
 	}
 	after := map[string]string{corev1api.OriginAnnotation: "the Backup kyoto"}
-	if diff := cmp.Diff(after, Verified(want).GetAnnotations()); diff != "" {
+	in := Input{Cluster: live, Step: corev1api.UpgradeVerifying}
+	Plan(d, s, in).Change.Make(verified)
+	if diff := cmp.Diff(after, verified.GetAnnotations()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -165,7 +167,7 @@ func TestSteps(t *testing.T) {
 	const object = "upgrade of the Cluster school/tokyo-db from Postgres 16 to 17"
 	const back = "Set the version to 16 again to go back: the data is as it was, and the Cluster starts with it."
 	type result struct {
-		Step    Step
+		Step    corev1api.UpgradeStep
 		Stops   bool
 		Names   string // the version that the Cluster is to name, and from which it comes
 		Issue   string
@@ -240,23 +242,21 @@ func TestSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.state.Images = cnpg.Images{Image: "registry.example/postgres"}
-			in := Input{Now: dojotest.Noon, Deadline: 10 * time.Minute, Running: "1, such as tokyo-1 on the node n"}
 			step := Next(c.dojo, c.cluster, c.state, c.stopped)
-			got := result{Step: step, Stops: Stops(step)}
-			want := Desired(c.dojo, c.cluster, c.state, step, cluster.For(c.dojo, c.cluster, c.state.Images))
+			got := result{Step: step, Stops: RequiresStop(step)}
+			in := Input{
+				Input:   cnpg.Input{Now: dojotest.Noon, Deadline: 10 * time.Minute},
+				Cluster: c.cluster, Step: step, Running: "1, such as tokyo-1 on the node n",
+			}
+			want := cluster.For(c.dojo, c.cluster, c.state.Images)
+			out := Plan(c.dojo, c.state, in)
+			change(c.dojo, c.cluster, c.state, step).Make(want)
 			image, _, _ := unstructured.NestedString(want.Object, "spec", "imageName")
 			got.Names = cnpg.VersionOf(image) + " <- " + want.GetAnnotations()[fromAnnotation]
-			var issue *conditions.Issue
-			switch step {
-			case corev1api.UpgradeBackingUp:
-				issue = conditions.Worst(Backup(c.dojo, c.cluster, c.state, in).Issues)
-			case corev1api.UpgradeStopping, corev1api.UpgradeUpgrading:
-				issue = Wait(c.dojo, c.cluster, c.state, step, in)
-			case corev1api.UpgradeWaiting, corev1api.UpgradeVerifying:
-			}
+			issue := out.Plan().Issues
 			if issue != nil {
-				got.Issue = dojotest.Worst([]conditions.Issue{*issue})
-				if got.Message = issue.Message; strings.Contains(issue.Message, c.want.Message) {
+				got.Issue = dojotest.Worst(issue)
+				if got.Message = issue[0].Message; strings.Contains(got.Message, c.want.Message) {
 					got.Message = c.want.Message
 				}
 			}
@@ -272,7 +272,7 @@ func TestBackups(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(wants("17")), pg("16", "", 16)
 	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}}
-	plan := Backup(d, c, s, Input{})
+	plan := takeBefore(d, c, s, Input{}).Plan()
 	if len(plan.Apply) != 1 || plan.Apply[0].Kind != "Backup" {
 		t.Fatal(dojotest.Kinds(plan))
 	}
@@ -282,23 +282,23 @@ func TestBackups(t *testing.T) {
 	}
 	recorded := d.Status.Database.Upgrade
 	recorded.RequestedAt = new(metav1.NewTime(dojotest.Noon.Add(30 * 24 * time.Hour)))
-	if again := Backup(d, c, s, Input{}); again.Apply[0].Name == plan.Apply[0].Name {
+	if again := takeBefore(d, c, s, Input{}).Plan(); again.Apply[0].Name == plan.Apply[0].Name {
 		t.Error("the same backup serves another upgrade")
 	}
 	recorded.Step = corev1api.UpgradeVerifying
-	if next := Backup(d, c, s, Input{}); len(next.Apply) > 0 || dojotest.Worst(next.Issues) != "Progressing/Upgrading" {
+	if next := takeBefore(d, c, s, Input{}).Plan(); len(next.Apply) > 0 || dojotest.Worst(next.Issues) != "Progressing/Upgrading" {
 		t.Error("what is recorded of the former upgrade counts for the next:", next)
 	}
 	d.Status.Database = nil
-	if early := Backup(d, c, s, Input{}); len(early.Apply) > 0 || dojotest.Worst(early.Issues) != "Progressing/Upgrading" {
+	if early := takeBefore(d, c, s, Input{}).Plan(); len(early.Apply) > 0 || dojotest.Worst(early.Issues) != "Progressing/Upgrading" {
 		t.Error("a backup begins before the status records when the upgrade was asked for:", early)
 	}
 	d = dojotest.Dojo(wants("17"))
-	if AfterBackup(d, pg("17", "16", 17), s) == nil || AfterBackup(d, pg("16", "16", 16), s) != nil {
+	if takeAfter(d, pg("17", "16", 17), s) == nil || takeAfter(d, pg("16", "16", 16), s) != nil {
 		t.Error("the first backup of the new version is not taken, or one of the former is")
 	}
 	s.After = backup("started")
-	if AfterBackup(d, pg("17", "16", 17), s) != nil {
+	if takeAfter(d, pg("17", "16", 17), s) != nil {
 		t.Error("it is taken twice")
 	}
 }
@@ -373,7 +373,7 @@ func TestStatus(t *testing.T) {
 	if Status(d, pg("16", "", 16), s, "", dojotest.Noon) != nil {
 		t.Error("without an upgrade there is one")
 	}
-	issue := Unverified(d, pg("17", "16", 17), s, "no.\n")
+	issue := unverified(d, pg("17", "16", 17), s, "no.\n")
 	want := "Postgres 17 runs, and no pod of the application, because the query that verifies it fails: no. " +
 		"The way back is the Backup tokyo-before-1 of Postgres 16, which docs/operations.md restores."
 	if issue.Message != want {

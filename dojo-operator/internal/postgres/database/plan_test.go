@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package database
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestFailure(t *testing.T) {
 		},
 	} {
 		db := &cnpgv1.Database{Status: cnpgv1.DatabaseStatus{Message: message, Extensions: extensions}}
-		if got := Failure(db); got != want {
+		if got := failure(db); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package password is the Secret with the password of a login of Postgres: what CloudNativePG reads, and
-// what the application's credentials are copied from. All of it is pure.
-package password
+package login
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -33,9 +31,9 @@ const (
 // owner of a database, so that it reads like any other source of credentials.
 var keys = []string{"host", "port", "dbname", "user", "username", "password"}
 
-// For is the Secret with the password of a login, with these annotations beside. It stays with
+// secretFor is the Secret with the password of a login, with these annotations beside. It stays with
 // the data: the Dojo owns it only where the data goes with the Dojo.
-func For(
+func secretFor(
 	d *corev1api.Dojo, l cnpg.Login, password []byte, annotations map[string]string,
 ) *corev1ac.SecretApplyConfiguration {
 	user := []byte(l.SQLName(d))
@@ -68,26 +66,71 @@ func labels(d *corev1api.Dojo) map[string]string {
 // InSync reports, from metadata alone, whether the Secret of a login that is in use is as it
 // should be, whatever its password was made for.
 func InSync(d *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
-	return secret != nil && !IsRetired(secret) && KeptInSync(d, l, secret)
+	return secret != nil && !isRetired(secret) && keptInSync(d, l, secret)
 }
 
-// KeptInSync is InSync of a login that is not in use, whose password is only kept.
-func KeptInSync(d *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
+// keptInSync is InSync for a login that is not in use, whose password is only kept.
+func keptInSync(d *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
 	return secret.GetAnnotations()[placeAnnotation] == place(d, l) &&
 		metav1.IsControlledBy(secret, d) == cnpg.Reclaims(d) &&
 		apply.SecretInSync(ownership.FieldOwner, secret, labels(d), keys)
 }
 
-// IsRetired reports whether the password is one that was never handed out, instead of that of the
+// isRetired reports whether the password is one that was never handed out, instead of that of the
 // former login.
-func IsRetired(secret *metav1.PartialObjectMetadata) bool {
+func isRetired(secret *metav1.PartialObjectMetadata) bool {
 	return secret.GetAnnotations()[RetiredAnnotation] != ""
 }
 
-// RotationRequested reports whether the Dojo asks for a password that is newer than this one. One that
+// rotationRequested reports whether the Dojo asks for a password that is newer than this one. One that
 // is being deleted needs none.
-func RotationRequested(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
+func rotationRequested(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
 	requested := d.Annotations[corev1api.RotatePasswordAnnotation]
 	return secret != nil && d.DeletionTimestamp == nil && requested != "" &&
 		requested != secret.GetAnnotations()[RotationAnnotation]
+}
+
+// PlanPassword rerotates the Secret of a login that is in use, where it has to be written: with a new
+// password where there is none, where it is this login's turn, or where another client has put its own
+// into our Secret.
+func PlanPassword(d *corev1api.Dojo, s State, in Input) *apply.Object {
+	l, login := in.Login, s.Logins[in.Login]
+	rotates := rotationRequested(d, login.Secret) && (l != s.Current || !s.Connected)
+	if !rotates && InSync(d, l, login.Secret) {
+		return nil
+	}
+	value, rotation := []byte(login.NewPassword), d.Annotations[corev1api.RotatePasswordAnnotation]
+	if login.Secret != nil {
+		before := login.Secret.GetAnnotations()[RotationAnnotation]
+		kept := !rotates && !isRetired(login.Secret) && len(login.Password) > 0 &&
+			apply.SecretInSync(ownership.FieldOwner, login.Secret, nil, []string{"password"})
+		if kept {
+			value = login.Password
+		}
+		if kept || rotation == "" {
+			// A request that was met and removed is not new when it rerotates.
+			rotation = before
+		}
+	}
+	desired := secretFor(d, l, value, map[string]string{RotationAnnotation: rotation})
+	return cnpg.Sync(in.Input, login.Secret, apply.Typed(desired))
+}
+
+// planRetired rerotates the Secret of a login that is not in use, where it has to be written: with a
+// password that is not handed out.
+func planRetired(d *corev1api.Dojo, s State, in Input) *apply.Object {
+	l, login := in.Login, s.Logins[in.Login]
+	if login.Secret != nil && isRetired(login.Secret) && keptInSync(d, l, login.Secret) {
+		return nil
+	}
+	desired := secretFor(d, l, []byte(login.NewPassword), map[string]string{RetiredAnnotation: "true"})
+	return cnpg.Sync(in.Input, login.Secret, apply.Typed(desired))
+}
+
+// planKept rerotates the Secret of a login where it has to be written so that it stays.
+func planKept(d *corev1api.Dojo, s State, in Input) *apply.Object {
+	if isRetired(s.Logins[in.Login].Secret) {
+		return planRetired(d, s, in)
+	}
+	return PlanPassword(d, s, in)
 }

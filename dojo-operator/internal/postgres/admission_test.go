@@ -16,7 +16,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
-	"jutsu.com/operators/dojo-operator/internal/postgres/password"
+	"jutsu.com/operators/dojo-operator/internal/postgres/login"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -43,9 +43,9 @@ func TestARetryThatChangedNothing(t *testing.T) {
 	t.Parallel()
 	d := tokyo(inPG)
 	w := inSync(t, d)
-	w.Logins[owner].Role.Status.Applied, w.Logins[owner].Role.Status.Message = ptr.To(false), forbidden
+	w.Login.Logins[owner].Role.Status.Applied, w.Login.Logins[owner].Role.Status.Message = ptr.To(false), forbidden
 	w.unwrittenFor(time.Second)
-	r := rewriting{live: map[string]client.Object{"DatabaseRole": w.Logins[owner].Role}}
+	r := rewriting{live: map[string]client.Object{"DatabaseRole": w.Login.Logins[owner].Role}}
 	applier := apply.New(r, ownership.FieldOwner, apply.Reasons{}, clock.RealClock{})
 	for range 2 {
 		w.Unchanged = applier.Unchanged(d.UID)
@@ -64,16 +64,16 @@ func TestAnApplyThatChangedNothing(t *testing.T) {
 		rewrite func(*world)
 		writes  []string // at first
 	}{
-		"of the password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels[password.ReloadLabel] = "false" }, []string{"Secret"}},
-		"of the role":     {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Spec.Comment = "other" }, []string{"DatabaseRole"}},
-		"of the database": {tokyo(inPG), func(w *world) { w.Database.Spec.ReclaimPolicy = "delete" }, []string{"Database"}},
-		"of the Cluster": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.StorageConfiguration.Size = "2Gi" },
+		"of the password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels[login.ReloadLabel] = "false" }, []string{"Secret"}},
+		"of the role":     {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Spec.Comment = "other" }, []string{"DatabaseRole"}},
+		"of the database": {tokyo(inPG), func(w *world) { w.Database.Live.Spec.ReclaimPolicy = "delete" }, []string{"Database"}},
+		"of the Cluster": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.StorageConfiguration.Size = "2Gi" },
 			[]string{"Cluster"}},
-		"of the schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Schedule.Spec.Schedule = "0 0 3 * * *" },
+		"of the schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule.Spec.Schedule = "0 0 3 * * *" },
 			[]string{"ScheduledBackup"}},
 		"of all of them": {tokyo(ownPG, backedUp), func(w *world) {
-			w.secrets[owner].Labels[password.ReloadLabel], w.Logins[owner].Role.Spec.Comment, w.Database.Spec.ReclaimPolicy = "false", "other", "delete"
-			w.Cluster.Spec.StorageConfiguration.Size, w.Schedule.Spec.Schedule = "2Gi", "0 0 3 * * *"
+			w.secrets[owner].Labels[login.ReloadLabel], w.Login.Logins[owner].Role.Spec.Comment, w.Database.Live.Spec.ReclaimPolicy = "false", "other", "delete"
+			w.Cluster.Live.Spec.StorageConfiguration.Size, w.Backup.Schedule.Spec.Schedule = "2Gi", "0 0 3 * * *"
 		}, []string{"Cluster", "ScheduledBackup", "Secret", "DatabaseRole", "Database"}},
 	}
 	for name, c := range cases {
@@ -82,8 +82,8 @@ func TestAnApplyThatChangedNothing(t *testing.T) {
 			w := inSync(t, c.dojo)
 			c.rewrite(w)
 			r := rewriting{live: map[string]client.Object{
-				"Cluster": w.Cluster, "ScheduledBackup": w.Schedule,
-				"Secret": w.secrets[owner], "DatabaseRole": w.Logins[owner].Role, "Database": w.Database,
+				"Cluster": w.Cluster.Live, "ScheduledBackup": w.Backup.Schedule,
+				"Secret": w.secrets[owner], "DatabaseRole": w.Login.Logins[owner].Role, "Database": w.Database.Live,
 			}}
 			applier := apply.New(r, ownership.FieldOwner, apply.Reasons{}, clock.RealClock{})
 			var writes []string

@@ -18,6 +18,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/login"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -37,7 +38,7 @@ func running(t *testing.T, d *corev1api.Dojo) *world {
 // valid are the logins that Postgres accepts: those that may log in, with the password that it has.
 func (w *world) valid() map[string]bool {
 	all := map[string]bool{}
-	for l, login := range w.Logins {
+	for l, login := range w.Login.Logins {
 		if login.Role != nil && login.Role.Spec.Login && login.Role.Status.SecretResourceVersion == w.secrets[l].ResourceVersion {
 			all[cnpg.Login(l).ObjectName(w.dojo)] = true
 		}
@@ -147,11 +148,15 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+func rotation(current, next cnpg.Login, postponed bool) login.Rotation {
+	return login.Rotation{Current: current, Next: next, Postponed: postponed}
+}
+
 // While a rotation is under way or the former login is not retired, further requests wait.
 func TestRequestsOfRotation(t *testing.T) {
 	t.Parallel()
 	type result struct {
-		Turn                turn
+		Turn                login.Rotation
 		Login, Former, Says string
 	}
 	// turned is a world that has turned to the second login, and whose pods have not been replaced yet.
@@ -179,46 +184,46 @@ func TestRequestsOfRotation(t *testing.T) {
 		want  result
 	}{
 		"none": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG),
-			result{turn{owner, owner, false}, ownerName, "", ""}},
+			result{rotation(owner, owner, false), ownerName, "", ""}},
 		"the first": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG, rotating),
-			result{turn{owner, second, false}, ownerName, "", "Waiting until Postgres has the role " + secondName + "."}},
+			result{rotation(owner, second, false), ownerName, "", "Waiting until Postgres has the role " + secondName + "."}},
 		"another one before the application has turned": {func(t *testing.T) *world {
 			w := running(t, tokyo(inPG))
 			w.reconcile(tokyo(inPG, requested("monday")))
 			return w
-		}, tokyo(inPG, requested("tuesday")), result{turn{owner, owner, true}, ownerName, secondName,
+		}, tokyo(inPG, requested("tuesday")), result{rotation(owner, owner, true), ownerName, secondName,
 			"The application has turned from the login " + secondName + " to " + ownerName +
 				". Waiting until Postgres refuses it. The password is rotated again after that."}},
-		"turned": {turned, tokyo(inPG, requested("monday")), result{turn{second, second, false}, secondName, ownerName, stays}},
+		"turned": {turned, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"turned, for long": {turned, tokyo(inPG, requested("monday"), waitingFor("end of the login "+ownerName, time.Hour)),
-			result{turn{second, second, false}, secondName, ownerName, stays + " It has been like this for more than 10m0s. " +
+			result{rotation(second, second, false), secondName, ownerName, stays + " It has been like this for more than 10m0s. " +
 				"See the pods, and `kubectl describe databaserole tokyo-db`."}},
 		"turned, another one": {turned, tokyo(inPG, requested("tuesday")),
-			result{turn{second, second, true}, secondName, ownerName, stays + " The password is rotated again after that."}},
-		"turned, the annotation removed": {turned, tokyo(inPG), result{turn{second, second, false}, secondName, ownerName, stays}},
+			result{rotation(second, second, true), secondName, ownerName, stays + " The password is rotated again after that."}},
+		"turned, the annotation removed": {turned, tokyo(inPG), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"turned, Postgres still accepts the former": {func(t *testing.T) *world {
 			w := turned(t)
 			w.behind = ""
 			w.reconcile(tokyo(inPG, requested("monday")))
 			return w
-		}, tokyo(inPG, requested("tuesday")), result{turn{second, second, true}, secondName, ownerName,
+		}, tokyo(inPG, requested("tuesday")), result{rotation(second, second, true), secondName, ownerName,
 			"The application has turned from the login dojo_school_tokyo to dojo2_school_tokyo. " +
 				"Waiting until Postgres refuses it. The password is rotated again after that."}},
 		"being deleted": {func(t *testing.T) *world { return running(t, tokyo(inPG)) },
 			tokyo(inPG, rotating, func(d *corev1api.Dojo) { d.DeletionTimestamp = &metav1.Time{Time: noon} }),
-			result{turn{owner, owner, false}, ownerName, "", ""}},
+			result{rotation(owner, owner, false), ownerName, "", ""}},
 		"without credentials of the application": {func(t *testing.T) *world {
 			w := running(t, tokyo(inPG))
 			w.source = ""
 			return w
-		}, tokyo(inPG, rotating), result{turn{owner, owner, false}, "", "",
+		}, tokyo(inPG, rotating), result{rotation(owner, owner, false), "", "",
 			"Waiting until Postgres has the role " + ownerName + "."}},
 		"a foreign Secret has the name": {func(t *testing.T) *world {
 			w := running(t, tokyo(inPG))
 			w.secrets[second] = w.secrets[owner].DeepCopy()
 			w.secrets[second].Name, w.secrets[second].Labels = "tokyo-db-2", nil
 			return w
-		}, tokyo(inPG, rotating), result{turn{owner, second, false}, ownerName, "",
+		}, tokyo(inPG, rotating), result{rotation(owner, second, false), ownerName, "",
 			"The Secret school/tokyo-db-2 exists and is not this Dojo's. If it is to be, as after a restore, hand it over with " +
 				"`kubectl label -n school secret tokyo-db-2 --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
@@ -229,13 +234,13 @@ func TestRequestsOfRotation(t *testing.T) {
 			t.Parallel()
 			w := c.world(t)
 			s := w.observe(c.dojo)
-			got := result{Turn: turnOf(c.dojo, &s)}
+			got := result{Turn: login.RotationOf(c.dojo, s.Login)}
 			status := Status(c.dojo, s)
 			got.Login, got.Former = status.Login, status.FormerLogin
 			if db := w.plan(c.dojo); len(db.Plan.Issues) > 0 {
 				got.Says = db.Plan.Issues[0].Message
 			}
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(turn{})); diff != "" {
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -252,7 +257,7 @@ func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 			d := tokyo(in, requested("monday"))
 			w := running(t, tokyo(in))
 			w.rotate(d)
-			w.Cluster.UID = "uid of another"
+			w.Cluster.Live.UID = "uid of another"
 			var got []string
 			for range 8 {
 				db := w.reconcile(d)
@@ -291,7 +296,7 @@ func TestARetiredLoginStaysOne(t *testing.T) {
 	d := tokyo(inPG, requested("monday"))
 	w := running(t, tokyo(inPG))
 	w.rotate(d)
-	w.Logins[owner].Role.Spec.Login = true
+	w.Login.Logins[owner].Role.Spec.Login = true
 	if issue := worst(w.plan(d).Plan); issue != "Progressing/RotatingPassword" {
 		t.Error(issue)
 	}
@@ -354,12 +359,12 @@ func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 			got = append(got, old.Kind+" "+old.Name)
 			switch old.Name {
 			case "tokyo-db-2":
-				w.Logins[second].Role = nil
+				w.Login.Logins[second].Role = nil
 			default:
-				if w.Database == nil {
-					w.Logins[owner].Role = nil
+				if w.Database.Live == nil {
+					w.Login.Logins[owner].Role = nil
 				}
-				w.Database = nil
+				w.Database.Live = nil
 			}
 		}
 	}
@@ -375,12 +380,12 @@ func TestSecondLoginIsRefused(t *testing.T) {
 	d := tokyo(inPG, rotating)
 	w := running(t, tokyo(inPG))
 	w.reconcile(d)
-	role := w.Logins[second].Role
+	role := w.Login.Logins[second].Role
 	role.Status.Applied, role.Status.Message = ptr.To(false), strings.ReplaceAll(forbidden, "tokyo-db", "tokyo-db-2")
 	role.CreationTimestamp = metav1.NewTime(noon.Add(-time.Second))
 	db := w.plan(d)
 	if fmt.Sprint(kinds(db.Plan)) != "[DatabaseRole]" || db.Plan.Apply[0].Name != "tokyo-db-2" ||
-		db.Plan.Apply[0].Desired.GetAnnotations()[retryAnnotation] == "" || !db.Usable(true) {
+		db.Plan.Apply[0].Desired.GetAnnotations()[login.RetryAnnotation] == "" || !db.Usable(true) {
 		t.Errorf("writes %v, %s", kinds(db.Plan), usable(db))
 	}
 	if !ownership.Holds(d, role) || !strings.Contains(db.Plan.Issues[0].Message, "dojo2_school_tokyo. CloudNativePG reports: ") {

@@ -14,6 +14,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
@@ -28,17 +29,17 @@ const notInstalled = "Degraded/CloudNativePGNotInstalled"
 
 func TestDrop(t *testing.T) {
 	t.Parallel()
-	noDatabase := func(w *world) { w.Database = nil }
-	noRole := func(w *world) { w.Database, w.Logins[owner].Role = nil, nil }
-	noCluster := func(w *world) { w.Cluster = nil }
-	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
+	noDatabase := func(w *world) { w.Database.Live = nil }
+	noRole := func(w *world) { w.Database.Live, w.Login.Logins[owner].Role = nil, nil }
+	noCluster := func(w *world) { w.Cluster.Live = nil }
+	hibernated := func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
 	overdue := func(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon.Add(-11 * time.Minute)}) }
 	leaving := func(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon}) }
-	nothing := func(w *world) { noRole(w); w.Cluster = nil }
+	nothing := func(w *world) { noRole(w); w.Cluster.Live = nil }
 	elsewhere := func(w *world) {
-		w.Database.Spec.ClusterRef.Name = "another"
-		for l := range w.Logins {
-			if role := w.Logins[l].Role; role != nil {
+		w.Database.Live.Spec.ClusterRef.Name = "another"
+		for l := range w.Login.Logins {
+			if role := w.Login.Logins[l].Role; role != nil {
 				role.Spec.ClusterRef.Name = "another"
 			}
 		}
@@ -59,7 +60,7 @@ func TestDrop(t *testing.T) {
 		"then the database in it": {tokyo(ownPG, dropping), noCluster, removal{nil, []string{"Database"}, deletingDatabase}},
 		"own, hibernated":         {tokyo(ownPG, dropping), hibernated, removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"hibernated":              {tokyo(inPG, dropping), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
-		"hibernated, too late": {tokyo(inPG, dropping), func(w *world) { hibernated(w); leaving(w.Database) },
+		"hibernated, too late": {tokyo(inPG, dropping), func(w *world) { hibernated(w); leaving(w.Database.Live) },
 			removal{nil, nil, "Degraded/ClusterHibernated"}},
 		"all are gone":                     {tokyo(ownPG, dropping), nothing, removal{}},
 		"CloudNativePG removed":            {tokyo(ownPG, dropping), removed(), removal{}},
@@ -74,33 +75,33 @@ func TestDrop(t *testing.T) {
 		"no Databases, the Cluster is gone": {tokyo(inPG, dropping),
 			func(w *world) { noRole(w); noCluster(w); without("Database")(w) }, removal{}},
 		"no Clusters": {tokyo(ownPG, dropping), without("Cluster"), removal{nil, []string{"Database"}, deletingDatabase}},
-		"database being deleted": {tokyo(inPG, dropping), func(w *world) { leaving(w.Database) },
+		"database being deleted": {tokyo(inPG, dropping), func(w *world) { leaving(w.Database.Live) },
 			removal{nil, nil, deletingDatabase}},
-		"role being deleted": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); leaving(w.Logins[owner].Role) },
+		"role being deleted": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); leaving(w.Login.Logins[owner].Role) },
 			removal{nil, nil, deletingDatabase}},
-		"schedule being deleted": {tokyo(ownPG, dropping, backedUp), func(w *world) { leaving(w.Schedule) },
+		"schedule being deleted": {tokyo(ownPG, dropping, backedUp), func(w *world) { leaving(w.Backup.Schedule) },
 			removal{nil, nil, deletingDatabase}},
-		"Cluster being deleted": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster) },
+		"Cluster being deleted": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster.Live) },
 			removal{nil, nil, deletingDatabase}},
-		"for too long": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster); overdue(w.Cluster) },
+		"for too long": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster.Live); overdue(w.Cluster.Live) },
 			removal{nil, nil, deletionStalled}},
-		"database for too long": {tokyo(inPG, dropping), func(w *world) { overdue(w.Database) },
+		"database for too long": {tokyo(inPG, dropping), func(w *world) { overdue(w.Database.Live) },
 			removal{nil, nil, deletionStalled}},
-		"foreign database": {tokyo(inPG, dropping), func(w *world) { w.Database.Labels = nil },
+		"foreign database": {tokyo(inPG, dropping), func(w *world) { w.Database.Live.Labels = nil },
 			removal{nil, []string{"DatabaseRole"}, deletingDatabase}},
-		"foreign role": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); w.Logins[owner].Role.Labels = nil },
+		"foreign role": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); w.Login.Logins[owner].Role.Labels = nil },
 			removal{}},
-		"foreign schedule": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Schedule.Labels = nil },
+		"foreign schedule": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Backup.Schedule.Labels = nil },
 			removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"foreign Cluster": {tokyo(ownPG, dropping), func(w *world) { noRole(w); w.Cluster.Labels = nil },
+		"foreign Cluster": {tokyo(ownPG, dropping), func(w *world) { noRole(w); w.Cluster.Live.Labels = nil },
 			removal{}},
 		"left in another Cluster by a former Dojo": {tokyo(ownPG, dropping), func(w *world) { noCluster(w); elsewhere(w) },
 			removal{}},
 		"and its own Cluster goes": {tokyo(ownPG, dropping), elsewhere, removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"database with a former policy": {tokyo(inPG, dropping), func(w *world) { w.Database.Spec.ReclaimPolicy = "retain" },
+		"database with a former policy": {tokyo(inPG, dropping), func(w *world) { w.Database.Live.Spec.ReclaimPolicy = "retain" },
 			removal{[]string{"Database"}, nil, deletingDatabase}},
 		"role with a former policy": {tokyo(inPG, dropping),
-			func(w *world) { noDatabase(w); w.Logins[owner].Role.Spec.ReclaimPolicy = "retain" },
+			func(w *world) { noDatabase(w); w.Login.Logins[owner].Role.Spec.ReclaimPolicy = "retain" },
 			removal{[]string{"DatabaseRole"}, nil, deletingDatabase}},
 	}
 	for name, c := range cases {
@@ -127,10 +128,10 @@ func TestDropReportsWhatCloudNativePGSays(t *testing.T) {
 	}{
 		"nothing": {func(*world) {},
 			"The Dojo is being deleted with its data. Waiting for the Database tokyo-db to be deleted."},
-		"about the database": {func(w *world) { w.Database.Status.Message = "it is being accessed by other users" },
+		"about the database": {func(w *world) { w.Database.Live.Status.Message = "it is being accessed by other users" },
 			"The Dojo is being deleted with its data. Waiting for the Database tokyo-db to be deleted; " +
 				"CloudNativePG reports: it is being accessed by other users."},
-		"about the role": {func(w *world) { w.Database = nil; w.Logins[owner].Role.Status.Message = "it owns objects" },
+		"about the role": {func(w *world) { w.Database.Live = nil; w.Login.Logins[owner].Role.Status.Message = "it owns objects" },
 			"The Dojo is being deleted with its data. Waiting for the DatabaseRole tokyo-db to be deleted; " +
 				"CloudNativePG reports: it owns objects."},
 	}
@@ -152,21 +153,21 @@ func TestFinalBackup(t *testing.T) {
 	const taking = "Progressing/TakingFinalBackup"
 	phase := func(phase cnpgv1.BackupPhase) func(*world) {
 		return func(w *world) {
-			w.FinalBackup = &cnpgv1.Backup{Status: cnpgv1.BackupStatus{Phase: phase, Error: "no space left"}}
-			w.FinalBackup.CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
+			w.Backup.Final = &cnpgv1.Backup{Status: cnpgv1.BackupStatus{Phase: phase, Error: "no space left"}}
+			w.Backup.Final.CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
 		}
 	}
 	since := func(passed time.Duration, started bool) func(*world) {
 		return func(w *world) {
 			phase(cnpgv1.BackupPhasePending)(w)
 			at := metav1.NewTime(noon.Add(-passed))
-			w.FinalBackup.CreationTimestamp = at
+			w.Backup.Final.CreationTimestamp = at
 			if started {
-				w.FinalBackup.Status.Phase, w.FinalBackup.Status.StartedAt = cnpgv1.BackupPhaseRunning, &at
+				w.Backup.Final.Status.Phase, w.Backup.Final.Status.StartedAt = cnpgv1.BackupPhaseRunning, &at
 			}
 		}
 	}
-	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
+	hibernated := func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
 	unwanted := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.FinalBackup = false }
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
@@ -191,17 +192,17 @@ func TestFinalBackup(t *testing.T) {
 		"not wanted":             {tokyo(ownPG, dropping, backedUp, unwanted), func(*world) {}, removal{}},
 		"no backups":             {tokyo(ownPG, dropping), func(*world) {}, removal{}},
 		"in a Cluster of others": {tokyo(inPG, dropping), func(*world) {}, removal{}},
-		"no Cluster":             {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster = nil }, removal{}},
-		"foreign Cluster": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster.Labels = nil },
+		"no Cluster":             {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster.Live = nil }, removal{}},
+		"foreign Cluster": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster.Live.Labels = nil },
 			removal{nil, nil, "Degraded/FinalBackupFailed"}},
 		"foreign Cluster, without a database of ours": {tokyo(ownPG, dropping, backedUp),
-			func(w *world) { w.Cluster.Labels, w.Database.Labels = nil, nil }, removal{}},
+			func(w *world) { w.Cluster.Live.Labels, w.Database.Live.Labels = nil, nil }, removal{}},
 		"foreign Cluster, backed up before": {tokyo(ownPG, dropping, backedUp),
-			func(w *world) { phase(cnpgv1.BackupPhaseCompleted)(w); w.Cluster.Labels = nil }, removal{}},
+			func(w *world) { phase(cnpgv1.BackupPhaseCompleted)(w); w.Cluster.Live.Labels = nil }, removal{}},
 		"foreign Cluster, not wanted": {tokyo(ownPG, dropping, backedUp, unwanted),
-			func(w *world) { w.Cluster.Labels = nil }, removal{}},
+			func(w *world) { w.Cluster.Live.Labels = nil }, removal{}},
 		"Cluster being deleted": {tokyo(ownPG, dropping, backedUp),
-			func(w *world) { w.Cluster.DeletionTimestamp = &metav1.Time{Time: noon} },
+			func(w *world) { w.Cluster.Live.DeletionTimestamp = &metav1.Time{Time: noon} },
 			removal{}},
 		"CloudNativePG removed": {tokyo(ownPG, dropping, backedUp), removed(), removal{}},
 		"no Poolers, no DatabaseRoles": {tokyo(ownPG, dropping, backedUp), without("Pooler", "DatabaseRole"),
@@ -295,8 +296,10 @@ func TestInUse(t *testing.T) {
 		"in a Cluster of another owner": {tokyo(inPG, dropping, leaving), nil},
 	} {
 		var s State
-		must(t, s.observeUsers(t.Context(), readerOf(all, nil), c.dojo))
-		if diff := cmp.Diff(c.want, s.ClusterUsers); diff != "" {
+		var err error
+		s.Cluster.Others, err = cluster.ObserveOthers(t.Context(), readerOf(all, nil), c.dojo, true)
+		must(t, err)
+		if diff := cmp.Diff(c.want, s.Cluster.Others); diff != "" {
 			t.Error(name, diff)
 		}
 	}
@@ -305,13 +308,13 @@ func TestInUse(t *testing.T) {
 	if issue := InUse(d, w.observe(d)); issue != nil {
 		t.Errorf("without others: %s", issue.Message)
 	}
-	w.ClusterUsers = users
+	w.Cluster.Others = users
 	want := "The Dojo is being deleted with its Cluster tokyo-db, in which others have databases: Database reports, Dojo kyoto. " +
 		"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays."
 	if issue := InUse(d, w.observe(d)); issue == nil || issue.Message != want || !issue.IsDegraded() {
 		t.Errorf("%+v", issue)
 	}
-	w.Cluster.Labels = nil
+	w.Cluster.Live.Labels = nil
 	if issue := InUse(d, w.observe(d)); issue != nil {
 		t.Errorf("a foreign Cluster stays anyway: %s", issue.Message)
 	}
@@ -327,11 +330,11 @@ func TestKeep(t *testing.T) {
 	}{
 		"all of it": {tokyo(inPG), func(*world) {},
 			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
-		"while the Cluster is down": {tokyo(inPG), func(w *world) { w.Cluster = nil },
+		"while the Cluster is down": {tokyo(inPG), func(w *world) { w.Cluster.Live = nil },
 			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
 		"no password any more": {tokyo(inPG), func(w *world) { w.secrets[owner] = nil },
 			removal{[]string{"Database", "DatabaseRole"}, nil, deletingDatabase}},
-		"a foreign database": {tokyo(inPG), func(w *world) { w.Database.Labels = nil },
+		"a foreign database": {tokyo(inPG), func(w *world) { w.Database.Live.Labels = nil },
 			removal{[]string{"DatabaseRole", "Secret"}, nil, deletingDatabase}},
 		"it is to be deleted": {tokyo(inPG, dropping), func(*world) {}, removal{}},
 		"no database":         {tokyo(), func(*world) {}, removal{}},

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package backup
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Condition is how the last backup ended, or that the log is not archived, without which none
+// completes; nil where there is nothing to report.
+func Condition(d *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
+	if d.BackupPolicy() == nil || cluster == nil {
+		return nil
+	}
+	last := lastBackup(d, cluster)
+	archiving := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionContinuousArchiving))
+	lastFailed := last != nil && last.Status == metav1.ConditionFalse
+	if lastFailed || archiving == nil || archiving.Status != metav1.ConditionFalse {
+		return last
+	}
+	return condition(d, metav1.ConditionFalse, corev1api.ReasonArchivingFailed, conditions.Truncated(fmt.Sprintf(
+		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: %s. "+
+			"See `kubectl logs %s --all-containers`.",
+		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary)))
+}
+
+// lastBackup is how the last backup ended. While one runs, CloudNativePG's own condition is False with
+// the reason BackupStarted: what was known stands.
+func lastBackup(d *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
+	switch last := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionBackup)); {
+	case last == nil:
+		return nil
+	case last.Status == metav1.ConditionTrue:
+		return condition(d, metav1.ConditionTrue, corev1api.ReasonBackupSucceeded, "The last backup succeeded.")
+	case last.Reason == string(cnpgv1.ConditionReasonLastBackupFailed):
+		return condition(d, metav1.ConditionFalse, corev1api.ReasonBackupFailed, conditions.Truncated(
+			"The last backup failed: "+strings.TrimSuffix(last.Message, ".")+". See `kubectl get backups`."))
+	}
+	known := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionBackupSucceeded)
+	if known == nil || known.Reason == corev1api.ReasonArchivingFailed {
+		return nil
+	}
+	return condition(d, known.Status, known.Reason, known.Message)
+}
+
+func condition(
+	d *corev1api.Dojo, status metav1.ConditionStatus, reason, message string,
+) *metav1.Condition {
+	return &metav1.Condition{
+		Type: corev1api.ConditionBackupSucceeded, ObservedGeneration: d.Generation,
+		Status: status, Reason: reason, Message: message,
+	}
+}
+
+// completed returns when a backup completed.
+func completed(b *cnpgv1.Backup) time.Time {
+	for _, at := range []*metav1.Time{b.Status.StoppedAt, b.Status.ReconciliationTerminatedAt} {
+		if at != nil {
+			return at.Time
+		}
+	}
+	return b.CreationTimestamp.Time
+}
+
+// Describe adds to the status of a Dojo what is known of its backups. While CloudNativePG's kinds cannot
+// be read, what was known stands.
+func Describe(d *corev1api.Dojo, s State, readable bool, status *corev1api.DatabaseStatus) {
+	if d.BackupPolicy() == nil {
+		return
+	}
+	if !readable {
+		if known := d.Status.Database; known != nil {
+			status.LastBackup, status.NextBackup = known.LastBackup, known.NextBackup
+		}
+		return
+	}
+	if s.Last != nil {
+		status.LastBackup = &corev1api.CompletedBackup{Name: s.Last.Name, Time: metav1.NewTime(completed(s.Last))}
+	}
+	if s.Schedule != nil && !ptr.Deref(s.Schedule.Spec.Suspend, false) {
+		status.NextBackup = s.Schedule.Status.NextScheduleTime
+	}
+}

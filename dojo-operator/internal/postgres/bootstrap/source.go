@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// fieldsFor returns those that the spec of a new Cluster needs for its data, nil for an empty database; or
+// what keeps them from being known, so that no Cluster may be created. A source that does not exist is
+// waited for until the deadline has passed.
+func fieldsFor(d *corev1api.Dojo, s State, now time.Time, deadline time.Duration) (map[string]any, *conditions.Issue) {
+	b := d.BootstrapSource()
+	switch {
+	case b == nil:
+		return nil, nil
+	case b.Import != nil:
+		return importFields(d, s.Secret, now, deadline)
+	case b.Recovery.Backup != nil:
+		return backupFields(d, s.Backup, now, deadline)
+	case b.Recovery.VolumeSnapshot != nil:
+		return fromSnapshots(b.Recovery.VolumeSnapshot), nil
+	}
+	store, target := b.Recovery.ObjectStore, map[string]any{}
+	if at := b.Recovery.TargetTime; at != "" {
+		target["targetTime"] = at
+	}
+	return fromPlugin(store.Plugin.Name, store.Plugin.Parameters, store.ServerName, target), nil
+}
+
+func backupFields(
+	d *corev1api.Dojo, backup *cnpgv1.Backup, now time.Time, deadline time.Duration,
+) (map[string]any, *conditions.Issue) {
+	r := d.BootstrapSource().Recovery
+	object := fmt.Sprintf("Backup %s/%s", d.Namespace, r.Backup.Name)
+	if backup == nil {
+		return nil, conditions.WaitUntil(now, d.WaitingSince(object, now), deadline,
+			conditions.Progressing(corev1api.ReasonWaitingForBackup, "Waiting for the %s.", object).For(object),
+			notUsable(object, "does not exist", "See `kubectl get backups`.").For(object))
+	}
+	place := backup.Spec.PluginConfiguration
+	switch backup.Status.Phase {
+	case cnpgv1.BackupPhaseCompleted:
+	case cnpgv1.BackupPhaseFailed, cnpgv1.BackupPhaseDefinitionInvalid:
+		return nil, notUsable(object, "has failed", "See `kubectl get backups`.")
+	default:
+		return nil, conditions.Progressing(corev1api.ReasonWaitingForBackup, "Waiting for the %s to complete.", object)
+	}
+	switch {
+	case backup.Spec.Method == cnpgv1.BackupMethodVolumeSnapshot && r.TargetTime != "":
+		return nil, notUsable(object, "is a volume snapshot, without the log that targetTime needs", "Leave targetTime out.")
+	case backup.Spec.Method == cnpgv1.BackupMethodVolumeSnapshot:
+		backup := map[string]any{"name": backup.Name}
+		return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"backup": backup}}}, nil
+	case backup.Spec.Method != cnpgv1.BackupMethodPlugin || place == nil || len(place.Parameters) == 0,
+		backup.Status.BackupID == "":
+		return nil, notUsable(object, "does not say where it is, in spec.pluginConfiguration.parameters",
+			"Restore with recovery.objectStore, which names the place, and a targetTime if need be.")
+	}
+	target := map[string]any{"backupID": backup.Status.BackupID}
+	if r.TargetTime == "" {
+		target["targetImmediate"] = true
+	} else {
+		target["targetTime"] = r.TargetTime
+	}
+	return fromPlugin(place.Name, place.Parameters, backup.Spec.Cluster.Name, target), nil
+}
+
+func notUsable(object, why, remedy string) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonBackupNotUsable,
+		"The %s %s, so that no Cluster is created. %s A Dojo with another bootstrap is a new one: delete this one, "+
+			"which has no data, and create it again.", object, why, remedy)
+}
+
+func importFields(
+	d *corev1api.Dojo, secret *corev1.Secret, now time.Time, deadline time.Duration,
+) (map[string]any, *conditions.Issue) {
+	object := fmt.Sprintf("Secret %s/%s", d.Namespace, d.BootstrapSource().Import.SourceSecretRef.Name)
+	if secret == nil {
+		return nil, conditions.WaitUntil(now, d.WaitingSince(object, now), deadline,
+			conditions.Progressing(corev1api.ReasonWaitingForCredentials,
+				"Waiting for the %s of bootstrap.import.", object).For(object),
+			conditions.Degraded(corev1api.ReasonCredentialsNotFound,
+				"The %s of bootstrap.import does not exist, so that no Cluster is created. Create it.", object).For(object))
+	}
+	if wrong := invalid(secret); wrong != "" {
+		return nil, conditions.Degraded(corev1api.ReasonCredentialsIncomplete,
+			"The %s of bootstrap.import %s, so that no Cluster is created. It needs host, port, dbname, user (or username) "+
+				"and password, and may have sslmode and ca.crt. Correct it.", object, wrong)
+	}
+	of := func(key string) *corev1.SecretKeySelector {
+		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret.Name}, Key: key}
+	}
+	parameters := map[string]string{}
+	for _, key := range []string{"host", "port", "dbname", "sslmode"} {
+		if value := string(secret.Data[key]); value != "" {
+			parameters[key] = value
+		}
+	}
+	parameters["user"] = string(secret.Data[userKey(secret)])
+	var authority *corev1.SecretKeySelector
+	if len(secret.Data[authorityKey]) > 0 {
+		authority = of(authorityKey)
+	}
+	return fromConnection(d, parameters["dbname"], connection(parameters, of("password"), authority)), nil
+}
+
+// authorityKey has the certificate of the authority that has signed the server's.
+const authorityKey = "ca.crt"
+
+func userKey(secret *corev1.Secret) string {
+	if len(secret.Data["user"]) == 0 && len(secret.Data["username"]) > 0 {
+		return "username"
+	}
+	return "user"
+}
+
+// maxValue is the length in bytes of the longest name of a host (RFC 1035), and more than that of any
+// name in Postgres.
+const maxValue = 253
+
+// invalid is what is wrong with the Secret of an import, empty for nothing. It never quotes a value.
+func invalid(secret *corev1.Secret) string {
+	for _, key := range []string{"host", "port", "dbname", userKey(secret), "password"} {
+		if len(secret.Data[key]) == 0 {
+			return fmt.Sprintf("has no value under the key %q", key)
+		}
+	}
+	for _, key := range []string{"host", "dbname", userKey(secret)} {
+		value := string(secret.Data[key])
+		if len(value) > maxValue || strings.ContainsFunc(value, unicode.IsControl) {
+			return fmt.Sprintf("has a value under the key %q that is too long, or has a control character", key)
+		}
+	}
+	if port, err := strconv.ParseUint(string(secret.Data["port"]), 10, 16); err != nil || port == 0 {
+		return `has no port number (1 to 65535) under the key "port"`
+	}
+	if host := string(secret.Data["host"]); strings.ContainsFunc(host, unicode.IsSpace) || strings.HasPrefix(host, "/") {
+		return `has no name of a host under the key "host"`
+	}
+	if strings.Contains(string(secret.Data["dbname"]), "*") {
+		return `has a wildcard under the key "dbname", and not the name of one database`
+	}
+	switch string(secret.Data["sslmode"]) {
+	case "", "disable", "allow", "prefer", "require", "verify-ca", "verify-full":
+		return ""
+	}
+	return `has under the key "sslmode" none of disable, allow, prefer, require, verify-ca and verify-full`
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/apply"
+)
+
+// State is what there is of the Cluster that holds a Dojo's database. What does not exist is nil.
+type State struct {
+	Live *cnpgv1.Cluster
+	// Budgets have the names of those that CloudNativePG makes for the Dojo's own Cluster, whoever their
+	// owner is; read only before the Cluster is created.
+	Budgets [2]*policyv1.PodDisruptionBudget
+	// Others have other databases in the Dojo's own Cluster, such as "Dojo kyoto"; read only while that is
+	// to be deleted or hibernated.
+	Others []string
+}
+
+// Observe reads the Cluster of a Dojo.
+func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, err error) {
+	name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ClusterName(d)}
+	s.Live, err = apply.Get(ctx, r, cnpg.ClusterKind.Kind, name, &cnpgv1.Cluster{})
+	if err != nil || s.Live != nil || d.Spec.Postgres.Cluster == nil {
+		return s, err
+	}
+	for i, suffix := range cnpg.BudgetSuffixes() {
+		name.Name = d.Name + suffix
+		s.Budgets[i], err = apply.Get(ctx, r, "PodDisruptionBudget", name, &policyv1.PodDisruptionBudget{})
+		if err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Strip leaves of a foreign Cluster its identity, and what a Dojo in it has to know.
+func Strip(c *cnpgv1.Cluster) {
+	was := *c
+	ownership.Strip(c)
+	c.Spec.Instances = was.Spec.Instances
+	if value, ok := was.Annotations[cnpg.HibernationAnnotation]; ok && !apply.Long(value) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, cnpg.HibernationAnnotation, value)
+	}
+	if value, ok := was.Annotations[corev1api.OriginAnnotation]; ok && value == cnpg.Bounded(value) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, corev1api.OriginAnnotation, value) // of one that a user has restored
+	}
+	c.Status = cnpgv1.ClusterStatus{
+		Phase: was.Status.Phase, Image: was.Status.Image,
+		CurrentPrimary: was.Status.CurrentPrimary, TargetPrimary: was.Status.TargetPrimary,
+		ReadyInstances: was.Status.ReadyInstances, InstancesStatus: was.Status.InstancesStatus,
+		PGDataImageInfo: was.Status.PGDataImageInfo,
+		Conditions:      was.Status.Conditions,
+	}
+}

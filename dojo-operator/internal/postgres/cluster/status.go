@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+// Describe adds to the status of a Dojo what its Cluster says of itself.
+func Describe(c *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
+	status.Version = cnpg.VersionOf(c.Status.Image)
+	if data := c.Status.PGDataImageInfo; status.Version == "" && data != nil && data.MajorVersion > 0 {
+		status.Version = strconv.Itoa(data.MajorVersion)
+	}
+	status.Instances = fmt.Sprintf("%d/%d", c.Status.ReadyInstances, c.Spec.Instances)
+	if primary := c.Status.CurrentPrimary; len(primary) <= validation.DNS1123SubdomainMaxLength {
+		status.Primary = primary
+	}
+}
+
+// Unreachable says why requests cannot reach Postgres; nil is a Cluster that does not exist.
+func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster) string {
+	const message = "Requests cannot reach Postgres: "
+	name := fmt.Sprintf("Cluster %s/%s", d.Namespace, cnpg.ClusterName(d))
+	switch {
+	case c == nil:
+		return message + "the " + name + " does not exist."
+	case cnpg.Hibernates(c):
+		return message + "the " + name + " is hibernated."
+	case c.Status.CurrentPrimary == "":
+		return message + "the " + name + " has no primary."
+	}
+	return fmt.Sprintf("%sthe primary %s of the %s is not ready.", message, c.Status.CurrentPrimary, name)
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/conditions"
+)
+
+func TestHibernationMessages(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.Suspend = true })
+	in := cnpg.Input{Now: dojotest.Noon, Deadline: time.Minute}
+	c := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
+	says := func() string { return hibernation(d, c, in).Message }
+	c.Status.ReadyInstances = 2
+	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: 2 instances are ready." {
+		t.Error(got)
+	}
+	c.Status.Conditions = []metav1.Condition{{Type: cnpg.HibernationAnnotation, Message: "Waiting for pg-1 to be deleted"}}
+	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: Waiting for pg-1 to be deleted." {
+		t.Error(got)
+	}
+	if issue := hibernation(d, c, in); issue.Type != conditions.TypeProgressing || issue.WaitingFor == "" {
+		t.Errorf("%+v", issue)
+	}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package database makes a Dojo's database, which its owner login owns, with its extensions.
+package database
+
+import (
+	"fmt"
+	"strings"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Input is what a plan for the database rests on beside its State.
+type Input struct {
+	cnpg.Input
+	// Cluster and Password are the Cluster that has the database, and the metadata of the owner's Secret.
+	Cluster  *cnpgv1.Cluster
+	Password *metav1.PartialObjectMetadata
+	// Record is what the Database records of the SQL that has run in it, as annotations.
+	Record map[string]string
+}
+
+// Plan writes the database and waits until Postgres has it.
+func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
+	what := "the database " + cnpg.SQLName(d)
+	step := cnpg.Write(cnpg.After(d, cnpg.Owner, cnpg.Sync(in.Input, s.Live, For(d, in.Record))))
+	if len(step.Apply) > 0 {
+		step.Blocks = cnpg.Waiting(corev1api.ReasonCreatingDatabase, what)
+		return step
+	}
+	reported := cnpg.Report{
+		Applied: s.Live.Status.Applied, Current: s.Live.Status.ObservedGeneration == s.Live.Generation,
+		Message: failure(s.Live),
+	}
+	return cnpg.Blocked(cnpg.Pending{
+		Object: s.Live, Kind: cnpg.DatabaseKind.Kind, Report: reported, Reason: corev1api.ReasonCreatingDatabase, What: what,
+		Cluster: in.Cluster, Password: in.Password,
+	}.Wait(in.Input))
+}
+
+// Record writes what has run in the database.
+func Record(d *corev1api.Dojo, s State, record map[string]string) cnpg.Step {
+	o := apply.Write(ownership.FieldOwner, s.Live, For(d, record))
+	o.Drift = false // the record is new, not changed
+	o.Pinned = true // a client that takes the record away, to run the SQL again, wins
+	return cnpg.Write(cnpg.After(d, cnpg.Owner, o))
+}
+
+// Keep marks the database to outlive the Dojo, where it is not.
+func Keep(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if !holds(d, s.Live) {
+		return step
+	}
+	return cnpg.Write(cnpg.Sync(in.Input, s.Live, For(d, in.Record)))
+}
+
+// Drop deletes the database. readable reports whether Databases can be read.
+func Drop(d *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Step) {
+	switch hibernates := in.Cluster != nil && cnpg.Hibernates(in.Cluster); {
+	case !holds(d, s.Live) && in.Cluster != nil && !readable:
+		return cnpg.Blocked(cnpg.Lacks(cnpg.DatabaseKind, fmt.Sprintf(
+			"the database %s in the Cluster %s/%s cannot be deleted", cnpg.SQLName(d), d.Namespace, in.Cluster.Name),
+			"or set the reclaimPolicy to Retain"))
+	case !holds(d, s.Live):
+		return step
+	case hibernates:
+		return cnpg.Blocked(conditions.Degraded(corev1api.ReasonClusterHibernated,
+			"The Cluster %s/%s is hibernated, so that no database in it can be deleted. "+
+				"Resume it with `kubectl annotate cluster %s %s-`, or set the reclaimPolicy to Retain.",
+			d.Namespace, in.Cluster.Name, in.Cluster.Name, cnpg.HibernationAnnotation))
+	}
+	return cnpg.Removal{
+		Kind: cnpg.DatabaseKind.Kind, Live: s.Live, Message: s.Live.Status.Message, Desired: For(d, in.Record),
+	}.Drop(in.Input)
+}
+
+// holds reports whether a Database is the Dojo's, and in the Cluster that the Dojo asks for. CloudNativePG
+// moves none: a former Dojo of the name has retained one that is in another Cluster.
+func holds(d *corev1api.Dojo, db *cnpgv1.Database) bool {
+	return ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
+}
+
+// For is the Database, with the record of the SQL that has run in it.
+func For(d *corev1api.Dojo, record map[string]string) *unstructured.Unstructured {
+	spec := map[string]any{
+		"cluster":               map[string]any{"name": cnpg.ClusterName(d)},
+		"name":                  cnpg.SQLName(d),
+		"owner":                 cnpg.SQLName(d),
+		"databaseReclaimPolicy": cnpg.ReclaimPolicy(d),
+	}
+	if all := extensions(d); all != nil {
+		spec["extensions"] = all
+	}
+	db := ownership.Data(d, cnpg.DatabaseKind.GroupVersionKind, cnpg.ObjectName(d), spec)
+	db.SetAnnotations(record)
+	return db
+}
+
+// extensions lists those that the spec asks for; nil for none.
+func extensions(d *corev1api.Dojo) (all []any) {
+	if own := d.Spec.Postgres.Cluster; own != nil {
+		for _, name := range own.Extensions {
+			all = append(all, map[string]any{"name": string(name), "ensure": string(cnpgv1.EnsurePresent)})
+		}
+	}
+	return all
+}
+
+// failure returns why CloudNativePG cannot bring a Database into Postgres: its own message does not
+// explain a failing extension.
+func failure(db *cnpgv1.Database) string {
+	for _, extension := range db.Status.Extensions {
+		if !extension.Applied {
+			return fmt.Sprintf("the extension %s of spec.postgres.cluster.extensions: %s", extension.Name,
+				strings.TrimSuffix(extension.Message, "."))
+		}
+	}
+	return db.Status.Message
+}

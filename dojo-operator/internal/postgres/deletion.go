@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/database"
+	"jutsu.com/operators/dojo-operator/internal/postgres/login"
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// InUse is the issue with a Cluster that is to be deleted and in which others have databases; nil
+// where there are none.
+func InUse(d *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(d, s.Cluster) }
+
+// Keep plans that the data outlives the Dojo, where it should not have before: the policies and the
+// owner of the password are put back. The plan has an issue until they are.
+func Keep(d *corev1api.Dojo, s State) apply.Plan {
+	if d.Spec.Postgres == nil || cnpg.Reclaims(d) {
+		return apply.Plan{}
+	}
+	in := newInput(d, s, Config{})
+	step := database.Keep(d, s.Database, in.database()).Then(login.Keep(d, s.Login, in.login(cnpg.Owner)))
+	if step.Apply != nil {
+		step.Blocks = conditions.Progressing(corev1api.ReasonDeletingDatabase,
+			"The Dojo is being deleted, and its data is kept. Waiting until all of it is marked to be.")
+	}
+	return step.Plan()
+}
+
+// Kept reports whether the data outlives the Dojo without anything left to do.
+func Kept(d *corev1api.Dojo, s State) bool {
+	return !cnpg.Reclaims(d) && s.Unreadable == nil && Keep(d, s).Apply == nil
+}
+
+// FinalBackup plans the backup before any data is deleted, when nothing writes any more. The plan has
+// an issue until it has completed. A Cluster that was never filled has nothing to back up.
+func FinalBackup(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
+	if !bootstrap.Filled(d, s.Cluster.Live) {
+		return apply.Plan{}
+	}
+	in := newInput(d, s, cfg)
+	step := backup.PlanFinal(d, s.Backup, in.backup(), ownership.Holds(d, s.Database.Live), s.has(cnpg.BackupKind))
+	if issue := step.Blocks; issue != nil && issue.Reason == corev1api.ReasonClusterHibernated {
+		if wakes := cluster.Wake(d, s.Cluster, in.asleep()); wakes.Blocks != nil {
+			step = wakes
+		}
+	}
+	return step.Plan()
+}
+
+func dropBackup(in input) cnpg.Step {
+	if in.dojo.Spec.Postgres.Cluster == nil {
+		return cnpg.Step{}
+	}
+	return backup.Drop(in.dojo, in.state.Backup, in.backup())
+}
+
+func dropPooler(in input) cnpg.Step {
+	if in.dojo.Spec.Postgres.Cluster == nil {
+		return cnpg.Step{}
+	}
+	return pooler.Drop(in.dojo, in.state.Pooler, in.pooler())
+}
+
+func dropCluster(in input) cnpg.Step {
+	if in.dojo.Spec.Postgres.Cluster == nil {
+		return cnpg.Step{}
+	}
+	return cluster.Drop(in.dojo, in.state.Cluster, in.cluster())
+}
+
+func dropDatabase(in input) cnpg.Step {
+	return database.Drop(in.dojo, in.state.Database, in.database(), in.state.has(cnpg.DatabaseKind))
+}
+
+func dropSecond(in input) cnpg.Step {
+	return login.Drop(in.dojo, in.state.Login, in.login(cnpg.Second))
+}
+
+func dropOwner(in input) cnpg.Step {
+	return login.Drop(in.dojo, in.state.Login, in.login(cnpg.Owner))
+}

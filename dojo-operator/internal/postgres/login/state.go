@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package login
+
+import (
+	"context"
+	"crypto/rand"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/apply"
+)
+
+// State is what there is of the logins. What does not exist is nil.
+type State struct {
+	// Logins are the two between which the password is rotated, by [cnpg.Login].
+	Logins [2]Login
+	// Connected reports whether the application has credentials, and Current whose they are. Without
+	// credentials no pod can be disturbed, and Current is the login that may log in: that of a Dojo that was
+	// deleted and is created again.
+	Connected bool
+	Current   cnpg.Login
+}
+
+// Login is what there is of a login.
+type Login struct {
+	// Secret is the metadata of the Secret with the password; Password is the one in it, read only
+	// where it has to be written anew, and NewPassword a random word.
+	Secret      *metav1.PartialObjectMetadata
+	Password    []byte
+	NewPassword string
+	Role        *cnpgv1.DatabaseRole
+}
+
+// Observe reads the logins, and the passwords that have to be written anew. source is the name of the
+// Secret that the application's credentials were copied from, empty for none; readable reports whether
+// DatabaseRoles can be read.
+func Observe(
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string, readable bool,
+) (s State, err error) {
+	for l := range s.Logins {
+		name, login := secretName(d, cnpg.Login(l)), &s.Logins[l]
+		if readable {
+			if login.Role, err = apply.Get(ctx, r, cnpg.RoleKind.Kind, name, &cnpgv1.DatabaseRole{}); err != nil {
+				return s, err
+			}
+		}
+		if login.Secret, err = apply.Get(ctx, r, "Secret", name, apply.Metadata("v1", "Secret")); err != nil {
+			return s, err
+		}
+		login.NewPassword = rand.Text()
+	}
+	s.Connect(d, source)
+	rotation := RotationOf(d, s)
+	for l := range s.Logins {
+		if rotation.Involves(cnpg.Login(l)) {
+			if err := s.Logins[l].observePassword(ctx, r, d, cnpg.Login(l)); err != nil {
+				return s, err
+			}
+		}
+	}
+	return s, nil
+}
+
+// Connect records the Secret that the application's credentials were copied from.
+func (s *State) Connect(d *corev1api.Dojo, source string) {
+	for _, l := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
+		if source == l.ObjectName(d) {
+			s.Connected, s.Current = true, l
+			return
+		}
+	}
+	if mayLogIn(d, s.Logins[cnpg.Second]) && !mayLogIn(d, s.Logins[cnpg.Owner]) {
+		s.Current = cnpg.Second
+	}
+}
+
+func secretName(d *corev1api.Dojo, l cnpg.Login) types.NamespacedName {
+	return types.NamespacedName{Namespace: d.Namespace, Name: l.ObjectName(d)}
+}
+
+func (login *Login) observePassword(ctx context.Context, r apply.Reader, d *corev1api.Dojo, l cnpg.Login) (err error) {
+	name := secretName(d, l)
+	if login.Secret == nil {
+		login.Secret, err = r.ConfirmAbsent(ctx, name)
+	}
+	if err != nil || !ownership.Holds(d, login.Secret) || InSync(d, l, login.Secret) {
+		return err
+	}
+	secret, err := r.ReadSecret(ctx, name)
+	if err == nil {
+		login.Password = secret.Data["password"]
+	}
+	return err
+}

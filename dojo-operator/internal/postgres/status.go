@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/database"
+	"jutsu.com/operators/dojo-operator/internal/postgres/login"
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
+	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
+)
+
+// ReadOnlyHost is where the application reads data that may lag behind, empty where the Cluster has no
+// standbys. While the Cluster of another owner cannot be read, the last known host stands.
+func ReadOnlyHost(d *corev1api.Dojo, s State) string {
+	switch own, live, known := d.Spec.Postgres.Cluster, s.Cluster.Live, d.Status.Database; {
+	case own != nil && ptr.Deref(own.Instances, 1) > 1, own == nil && live != nil && live.Spec.Instances > 1:
+		return cnpg.ReadOnlyHost(d)
+	case own == nil && live == nil && known != nil:
+		return known.ReadOnlyHost
+	}
+	return ""
+}
+
+// Host is where the application should connect, empty for the primary's own Service.
+func Host(d *corev1api.Dojo, s State) string {
+	return pooler.Host(d, s.Pooler, s.Login.Connected, s.Application.Pooled)
+}
+
+// Source is the login whose credentials the application should have, and its Secret.
+func Source(d *corev1api.Dojo, s State) (name string, secret *metav1.PartialObjectMetadata) {
+	l := login.Source(d, s.Login, placeOf(s))
+	return l.ObjectName(d), s.Login.Logins[l].Secret
+}
+
+// WaitsForPods reports whether a login or the Pooler is to go as soon as no pod has it any more.
+func WaitsForPods(d *corev1api.Dojo, s State) bool {
+	return login.Retires(d, s.Login) || !s.Application.Pooled && pooler.Leaves(d, s.Pooler)
+}
+
+// RequiresStop reports whether an upgrade keeps the application from running.
+func RequiresStop(d *corev1api.Dojo, s State) bool {
+	return d.Spec.Postgres != nil && upgrade.RequiresStop(UpgradeStep(d, s))
+}
+
+// Unreachable reports whether the Dojo's own Cluster has no primary, or the application cannot reach it,
+// so that a pod that is started would fail.
+func Unreachable(d *corev1api.Dojo, s State) bool {
+	return d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil && s.readable() &&
+		(!cnpg.Up(s.Cluster.Live) || cutOff(d, s))
+}
+
+// WhyUnreachable says why requests cannot reach Postgres; empty where they can, and where that is not
+// known.
+func WhyUnreachable(d *corev1api.Dojo, s State) string {
+	switch live := s.Cluster.Live; {
+	case d.Spec.Postgres == nil || !s.readable():
+		return ""
+	case RequiresStop(d, s):
+		return upgrade.Unreachable(d, live, s.Upgrade)
+	case cnpg.Up(live) && cutOff(d, s):
+		return pooler.Unreachable(d)
+	case cnpg.Up(live):
+		return ""
+	default:
+		return cluster.Unreachable(d, live)
+	}
+}
+
+// cutOff reports whether the application's credentials name a Pooler that does not answer.
+func cutOff(d *corev1api.Dojo, s State) bool {
+	return s.readable() && s.Application.Pooled && !pooler.Answers(d, s.Pooler)
+}
+
+// BackupCondition is how the last backup ended; nil where there is nothing to report.
+func BackupCondition(d *corev1api.Dojo, s State) *metav1.Condition {
+	return backup.Condition(d, s.Cluster.Live)
+}
+
+// Status is what the Dojo's status says of its database; nil without spec.postgres.
+func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
+	if d.Spec.Postgres == nil {
+		return nil
+	}
+	live, known := s.Cluster.Live, d.Status.Database
+	status := &corev1api.DatabaseStatus{ClusterName: cnpg.ClusterName(d), Name: cnpg.SQLName(d), Host: cnpg.Host(d)}
+	status.ReadOnlyHost = ReadOnlyHost(d, s)
+	status.Pooler = pooler.Status(d, s.Pooler, s.Application.Pooled)
+	if known != nil {
+		status.ClusterUID, status.Origin = known.ClusterUID, known.Origin
+	}
+	if d.Spec.Postgres.Cluster != nil && ownership.Holds(d, live) && bootstrap.Mismatch(d, live) == nil {
+		status.ClusterUID = string(live.UID)
+		status.Origin = cnpg.Bounded(live.Annotations[corev1api.OriginAnnotation])
+	}
+	if live != nil {
+		cluster.Describe(live, status)
+	} else if known != nil && !s.readable() {
+		status.Version, status.Instances, status.Primary = known.Version, known.Instances, known.Primary
+		status.Pooler = known.Pooler
+	}
+	if s.Login.Connected {
+		status.Login = s.Login.Current.SQLName(d)
+		if login.Retires(d, s.Login) {
+			status.FormerLogin = s.Login.Current.Other().SQLName(d)
+		}
+	}
+	backup.Describe(d, s.Backup, s.readable(), status)
+	if !s.readable() && known != nil {
+		status.Upgrade = known.Upgrade
+	} else {
+		status.Upgrade = upgrade.Status(d, live, s.Upgrade, UpgradeStep(d, s), s.Now)
+	}
+	return status
+}
+
+// Strip leaves of a foreign object what a plan can rest on.
+func Strip(o client.Object) {
+	switch o := o.(type) {
+	case *cnpgv1.Cluster:
+		cluster.Strip(o)
+	case *cnpgv1.Database:
+		database.Strip(o)
+	case *cnpgv1.Backup:
+		backup.Strip(o)
+	case *appsv1.Deployment:
+		pooler.Strip(o)
+	case *batchv1.Job:
+		upgrade.Strip(o, bootstrap.StripJob)
+	default:
+		ownership.Strip(o)
+	}
+}

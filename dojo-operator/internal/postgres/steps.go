@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/database"
+	"jutsu.com/operators/dojo-operator/internal/postgres/login"
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
+	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// input is what each step of a chain is planned from. Steps get a copy.
+type input struct {
+	cnpg.Input
+	dojo   *corev1api.Dojo
+	state  State
+	config Config
+	// place identifies the database in its Cluster, source is the login that the application should have.
+	place  string
+	source cnpg.Login
+	// before is what the steps before have planned.
+	before cnpg.Step
+}
+
+func newInput(d *corev1api.Dojo, s State, cfg Config) input {
+	place := placeOf(s)
+	return input{
+		Input: cnpg.Input{
+			Now: s.Now, Deadline: cfg.Deadline, ProgressDeadline: cfg.ProgressDeadline, Unchanged: s.Unchanged,
+		},
+		dojo: d, state: s, config: cfg, place: place, source: login.Source(d, s.Login, place),
+	}
+}
+
+// placeOf identifies the database in the Cluster as it is; empty where there is none.
+func placeOf(s State) string {
+	if s.Cluster.Live == nil || s.Database.Live == nil {
+		return ""
+	}
+	return string(s.Cluster.Live.UID + "/" + s.Database.Live.UID)
+}
+
+func checkInstalled(in input) cnpg.Step {
+	if len(in.state.Missing) == 0 {
+		return cnpg.Blocked(Unreadable(in.dojo, in.state, in.config))
+	}
+	return cnpg.Blocked(conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
+		"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind %s. "+
+			"Install it (https://cloudnative-pg.io); the Dojo then continues automatically.", in.state.Missing[0]))
+}
+
+func checkNames(in input) cnpg.Step {
+	d, s := in.dojo, in.state
+	issue := cmp.Or(login.Conflict(d, s.Login), ownership.DataConflict(d, cnpg.DatabaseKind.Kind, s.Database.Live))
+	if d.Spec.Postgres.Cluster != nil {
+		issue = cmp.Or(issue, cluster.Conflict(d, s.Cluster),
+			ownership.DataConflict(d, cnpg.ScheduleKind.Kind, s.Backup.Schedule))
+	}
+	return cnpg.Blocked(cmp.Or(issue, ownership.NameConflict(d, "Job", s.Schema.Named)))
+}
+
+func (in input) bootstrap() bootstrap.Input {
+	return bootstrap.Input{
+		Input: in.Input, Cluster: in.state.Cluster.Live, Database: in.state.Database.Live,
+		Connected: in.state.Login.Connected,
+	}
+}
+
+func planBootstrap(in input) cnpg.Step {
+	return bootstrap.Plan(in.dojo, in.state.Bootstrap, in.bootstrap()).Step
+}
+
+func checkData(in input) cnpg.Step {
+	return cnpg.Blocked(cmp.Or(bootstrap.Check(in.dojo, in.bootstrap()),
+		cluster.VersionTooLow(in.dojo, in.state.Cluster.Live, in.config.images())))
+}
+
+func (in input) cluster(changes ...cnpg.Change) cluster.Input {
+	s := in.state
+	return cluster.Input{
+		Input: in.Input, Images: in.config.images(), Changes: changes, Incomplete: in.before.Incomplete,
+		Stopped: stopped(s), Running: describeRunning(s), Idle: s.Schema.StopIdle(),
+	}
+}
+
+func planCluster(in input) cnpg.Step {
+	d, s := in.dojo, in.state
+	if d.Spec.Postgres.Cluster == nil {
+		return cnpg.Step{}
+	}
+	// A version that is too low keeps back other fields too: CloudNativePG would refuse them with it.
+	if tooLow := cluster.VersionTooLow(d, s.Cluster.Live, in.config.images()); tooLow != nil {
+		return cnpg.Step{Incomplete: tooLow}
+	}
+	data := bootstrap.Plan(d, s.Bootstrap, in.bootstrap()).Change
+	step := planUpgrade(in)
+	return step.With(cluster.Plan(d, s.Cluster, in.cluster(data, step.Change)))
+}
+
+func planUpgrade(in input) upgrade.Step {
+	d, s := in.dojo, in.state
+	own := upgrade.Input{
+		Input: in.Input, Cluster: s.Cluster.Live, Step: UpgradeStep(d, s),
+		Running: describeRunning(s), Idle: s.Schema.StopIdle(),
+	}
+	if own.Step == corev1api.UpgradeVerifying && s.Database.Live != nil { // else there is nothing to query
+		of, major := upgrade.Verification(d, s.Cluster.Live, s.Upgrade)
+		query, failed := schema.PlanVerification(d, s.Schema, of, major, in.as(in.source), in.config.schema())
+		own.Verification, own.Failed = query.Run(d), failed
+		if upgrade.Upgraded(d, s.Cluster.Live, s.Upgrade) {
+			own.Statistics = schema.Statistics(d, s.Schema, of, in.as(in.source), in.config.Users)
+		}
+	}
+	return upgrade.Plan(d, s.Upgrade, own)
+}
+
+func (in input) backup() backup.Input {
+	return backup.Input{Input: in.Input, Cluster: in.state.Cluster.Live}
+}
+
+// planBackup leaves the backups alone before an upgrade: until then they are where they were.
+func planBackup(in input) cnpg.Step {
+	if in.dojo.Spec.Postgres.Cluster == nil || UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp {
+		return cnpg.Step{}
+	}
+	return backup.Plan(in.dojo, in.state.Backup, in.backup())
+}
+
+func waitForCluster(in input) cnpg.Step {
+	own := in.cluster()
+	own.Filling = bootstrap.Progress(in.dojo, in.state.Cluster.Live, in.state.Bootstrap, in.Now, in.Deadline)
+	return cluster.Wait(in.dojo, in.state.Cluster, own)
+}
+
+func (in input) pooler() pooler.Input {
+	app := in.state.Application
+	return pooler.Input{Input: in.Input, InUse: app.Pooled, Behind: app.Behind}
+}
+
+// planPooler waits for nothing: the Pooler starts while login and database are made.
+func planPooler(in input) cnpg.Step {
+	step := pooler.Plan(in.dojo, in.state.Pooler, in.pooler())
+	step.Incomplete = nil
+	return step
+}
+
+func waitForPooler(in input) (step cnpg.Step) {
+	issue := pooler.Plan(in.dojo, in.state.Pooler, in.pooler()).Incomplete
+	if pooler.Wanted(in.dojo) != nil && !pooler.Answers(in.dojo, in.state.Pooler) {
+		return cnpg.Blocked(issue)
+	}
+	step.Incomplete = cmp.Or(in.before.Incomplete, issue)
+	return step
+}
+
+func (in input) login(l cnpg.Login) login.Input {
+	return login.Input{
+		Input: in.Input, Login: l, Cluster: in.state.Cluster.Live, Place: in.place, Behind: in.state.Application.Behind,
+	}
+}
+
+func dropRenamed(in input) cnpg.Step { return login.DropRenamed(in.dojo, in.state.Login) }
+
+func planOwner(in input) cnpg.Step {
+	return login.Plan(in.dojo, in.state.Login, in.login(cnpg.Owner))
+}
+
+func planSecond(in input) cnpg.Step {
+	return login.Plan(in.dojo, in.state.Login, in.login(cnpg.Second))
+}
+
+func planStatement(in input) cnpg.Step {
+	d, s := in.dojo, in.state
+	of := login.NeedsStatement(d, s.Login, in.place)
+	if of == "" {
+		return cnpg.Step{}
+	}
+	statement := schema.PlanLogin(d, s.Schema, of, in.as(cnpg.Second), in.config.schema())
+	return statement.Run(d).Then(login.RecordStatement(d, s.Login, in.place))
+}
+
+func planRetirement(in input) cnpg.Step {
+	return login.PlanRetirement(in.dojo, in.state.Login, in.login(in.source))
+}
+
+// checkRestored looks for the database in restored data before the Database of CloudNativePG is written,
+// which makes one where there is none.
+func checkRestored(in input) cnpg.Step {
+	d, s := in.dojo, in.state
+	if b := d.BootstrapSource(); b == nil || b.Recovery == nil || s.Database.Live != nil {
+		return cnpg.Step{}
+	}
+	of := string(s.Cluster.Live.UID)
+	return schema.PlanCheck(d, s.Schema, of, in.as(in.source), in.config.schema()).Run(d)
+}
+
+func (in input) database() database.Input {
+	return database.Input{
+		Input: in.Input, Cluster: in.state.Cluster.Live, Password: in.state.Login.Logins[cnpg.Owner].Secret,
+		Record: schema.Recorded(in.state.Database.Live),
+	}
+}
+
+func planDatabase(in input) cnpg.Step {
+	return database.Plan(in.dojo, in.state.Database, in.database())
+}
+
+// planSchema begins no SQL before an upgrade that is due: it may be written for the new version.
+func planSchema(in input) (step cnpg.Step) {
+	d, s := in.dojo, in.state
+	sql := schema.Plan(d, s.Schema, s.Database.Live, in.as(in.source), in.config.schema())
+	if sql.Begins() && UpgradeStep(d, s) == corev1api.UpgradeBackingUp {
+		return cnpg.Blocked(in.before.Incomplete)
+	}
+	if !maps.Equal(sql.Record, schema.Recorded(s.Database.Live)) {
+		step = database.Record(d, s.Database, sql.Record)
+	}
+	return step.Then(sql.Run(d))
+}
+
+// as says that SQL runs as a login, with the Cluster's own image.
+func (in input) as(l cnpg.Login) schema.As {
+	return schema.As{Login: l, Image: in.state.Cluster.Live.Status.Image}
+}
+
+// asleep is for a Cluster that sleeps or goes, for which no upgrade begins.
+func (in input) asleep() cluster.Input {
+	live := in.state.Cluster.Live
+	held := upgrade.Plan(in.dojo, in.state.Upgrade, upgrade.Input{Cluster: live, Step: corev1api.UpgradeWaiting})
+	return in.cluster(bootstrap.Kept(live), held.Change)
+}
+
+func pauseBackup(in input) cnpg.Step {
+	return backup.Pause(in.dojo, in.state.Backup, in.backup())
+}
+
+func hibernate(in input) cnpg.Step {
+	return cluster.PlanHibernation(in.dojo, in.state.Cluster, in.asleep())
+}
+
+// stopPooler takes the pods of the Pooler away, once those of the application have ended.
+func stopPooler(in input) cnpg.Step {
+	s := in.state
+	ended := s.Application.Stopped || cluster.Sleeps(s.Cluster, stopped(s))
+	if s.Cluster.Live == nil || s.Pooler.Pooler == nil || !ended {
+		return cnpg.Step{}
+	}
+	own := in.pooler()
+	own.InUse, own.Stopped = false, true
+	return pooler.Plan(in.dojo, s.Pooler, own)
+}
+
+func waitForHibernation(in input) cnpg.Step {
+	return cluster.WaitForHibernation(in.dojo, in.state.Cluster, in.cluster())
+}
+
+// sleeps reports whether the Dojo's own Cluster is to be hibernated: not during an upgrade.
+func sleeps(d *corev1api.Dojo, s State) bool {
+	return d.Spec.Suspend && d.Spec.Postgres.Cluster != nil && !upgrade.Begun(d, s.Cluster.Live, s.Upgrade)
+}
+
+// describeRunning describes the pods of the application and of SQL that have yet to end.
+func describeRunning(s State) string {
+	all := slices.Concat(s.Application.Pods, s.Schema.Alive())
+	return cmp.Or(pods.Describe(all), "Jobs are being deleted")
+}
+
+// Unreadable is the issue with kinds of CloudNativePG that are installed and cannot be read; nil where
+// there are none.
+func Unreadable(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	if s.Unreadable == nil {
+		return nil
+	}
+	object := "CustomResourceDefinition " + s.Unreadable.Definition()
+	message := fmt.Sprintf("The kind %s of CloudNativePG is installed and cannot be read: "+
+		"the API server does not serve it, or does not permit it", s.Unreadable.Kind)
+	return conditions.WaitUntil(s.Now, d.WaitingSince(object, s.Now), cfg.ProgressDeadline,
+		conditions.Progressing(corev1api.ReasonCloudNativePGNotReadable, "%s.", message).For(object),
+		conditions.Degraded(corev1api.ReasonCloudNativePGNotReadable,
+			"%s. See `kubectl describe crd %s` and docs/rbac.md.", message, s.Unreadable.Definition()).For(object))
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"fmt"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Input is what a plan for an upgrade rests on beside its State.
+type Input struct {
+	cnpg.Input
+	// Cluster is the Dojo's own, and Step the one that [Next] returns.
+	Cluster *cnpgv1.Cluster
+	Step    corev1api.UpgradeStep
+	// Running describes the pods that have yet to end in the step Stopping; Idle deletes the Jobs whose SQL
+	// has not begun.
+	Running string
+	Idle    []apply.Deletion
+	// Verification runs the query in the new version, and Failed is why it fails, empty where it does not.
+	Verification cnpg.Step
+	Failed       string
+	// Statistics gathers those that pg_upgrade leaves behind.
+	Statistics *apply.Object
+}
+
+// Step is a step with what it changes of the Cluster.
+type Step struct {
+	cnpg.Step
+	Change cnpg.Change
+}
+
+// Plan goes on with an upgrade, if one is due. It blocks while the application must not run.
+func Plan(d *corev1api.Dojo, s State, in Input) Step {
+	c := in.Cluster
+	step := Step{Change: change(d, c, s, in.Step)}
+	switch in.Step {
+	case corev1api.UpgradeBackingUp:
+		step.Step = takeBefore(d, c, s, in)
+	case corev1api.UpgradeStopping:
+		step.Delete = in.Idle
+		step.Blocks = wait(d, c, s, in)
+	case corev1api.UpgradeUpgrading:
+		step.Blocks = wait(d, c, s, in)
+	case corev1api.UpgradeVerifying:
+		step.Step = in.Verification
+		step.Blocks = verify(d, s, in)
+		if step.Blocks == nil {
+			step.Step = step.Then(cnpg.Write(takeAfter(d, c, s), in.Statistics))
+			step.Change.Annotations = nil
+		}
+	case corev1api.UpgradeWaiting:
+	}
+	return step
+}
+
+// verify waits until the query has succeeded in the new version of Postgres.
+func verify(d *corev1api.Dojo, s State, in Input) *conditions.Issue {
+	issue := in.Verification.Blocks
+	switch {
+	case issue == nil:
+		return nil
+	case in.Failed != "":
+		return unverified(d, in.Cluster, s, in.Failed)
+	case issue.IsDegraded(): // it has not ended, and may yet succeed
+		_, major := Verification(d, in.Cluster, s)
+		issue.Message = fmt.Sprintf("Postgres %d runs, and no pod of the application, before the query that verifies it has "+
+			"ended. %s", major, issue.Message)
+		return issue
+	}
+	issue.Reason = corev1api.ReasonUpgrading
+	return issue
+}
