@@ -44,8 +44,11 @@ func (r *run) revealed(ctx context.Context) (wrong violations) {
 	return wrong
 }
 
-// scrape reads the metrics of a process, as a Prometheus would.
+// scrape reads the metrics of a process, as a Prometheus would, once it is ready: it may have ended by itself.
 func (r *run) scrape(ctx context.Context, k *replica) (string, error) {
+	if err := k.ready(ctx); err != nil {
+		return "", err
+	}
 	p := k.running()
 	if p == nil {
 		return "", errors.New("it is down")

@@ -39,6 +39,7 @@ const (
 
 // pgData is what a Job has made of the data of a Cluster.
 type pgData struct {
+	of       types.UID // the Cluster
 	linkedBy types.UID // the Job that has begun to link the files; empty for none
 	major    int64     // the version of the data that a Job has put in its place; 0 for none
 }
@@ -72,6 +73,9 @@ func majorOf(image string) int64 {
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
 	data map[string]any, phase string, err error,
 ) {
+	if s.instancesOf(o).data.of != o.GetUID() { // a Cluster that was made again has data of its own
+		s.change(o.GetNamespace(), o.GetName(), func(i *instances) { i.data = pgData{of: o.GetUID()} })
+	}
 	job := &batchv1.Job{ObjectMeta: metaOf(o, "-1-major-upgrade")}
 	exists := s.client.Get(ctx, client.ObjectKeyFromObject(job), job) == nil
 	data, found, _ := unstructured.NestedMap(o.Object, "status", "pgDataImageInfo")
@@ -108,7 +112,7 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 	case outcome == UpgradesRun && !other:
 		data.linkedBy = job.UID
 	case outcome == UpgradesSucceed && !other:
-		data, phase = pgData{major: to}, corev1.PodSucceeded
+		data.linkedBy, data.major, phase = "", to, corev1.PodSucceeded
 	default:
 		phase = corev1.PodFailed
 		switch {
@@ -116,7 +120,7 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 		case outcome == UpgradesFailLinked:
 			data.linkedBy = job.UID
 		case outcome == UpgradesFailMoved:
-			data = pgData{major: to}
+			data.linkedBy, data.major = "", to
 		}
 	}
 	if phase != corev1.PodPending { // a pod in the phase Running would be completed by the fake node
