@@ -60,7 +60,7 @@ spec:
 		setVersion(ctx, "15")
 		w.awaitReady(ctx, "maki")
 		Expect(version(ctx)).To(Equal("15|1"))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(20*time.Minute)) // with the image of Postgres 17, which is made once
 
 	It("is taken back amid the upgrade, where that cannot be had", func(ctx SpecContext) {
 		w.kubectl(ctx, "annotate", "dojo", "maki", corev1api.UpgradeWithoutBackupAnnotation+"=16")
