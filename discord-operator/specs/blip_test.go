@@ -23,7 +23,7 @@ func (w *world) unknown(route string, times int) {
 
 // Discord has been seen to answer so for a moment.
 var _ = Describe("A channel that Discord does not know for a moment", func() {
-	Describe("while it is read every three seconds", Ordered, ContinueOnFailure, func() {
+	Describe("while it is read every three seconds", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 		BeforeAll(func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
 		})
@@ -61,7 +61,7 @@ var _ = Describe("A channel that Discord does not know for a moment", func() {
 		})
 	})
 
-	Describe("in lists that are late", Ordered, ContinueOnFailure, func() {
+	Describe("in lists that are late", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 		BeforeAll(func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{
 				Limits: discordtest.NoRateLimits(), Weakness: discordtest.Weakness{Stale: 1},

@@ -19,7 +19,7 @@ import (
 
 // A server of other people's making: other error codes, no audit log, no roles in the guild, events
 // of few channels, and those twice.
-var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, func() {
+var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, "--resync-period=3s")
 	})

@@ -19,7 +19,7 @@ import (
 const roomRetryPeriod = 90 * time.Second
 
 var _ = Describe("A limit of Discord", func() {
-	It("is reported before Discord refuses a call, until there is room", func(ctx context.Context) {
+	It("is reported before Discord refuses a call, until there is room", SpecPriority(1), func(ctx context.Context) {
 		w := newWorld(ctx)
 		category := w.categoryByHand("full")
 		hookedID := w.channelByHand(discordtest.Channel{Name: "hooked"})

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-var _ = Describe("In the steady state, over several resyncs,", Ordered, ContinueOnFailure, func() {
+var _ = Describe("In the steady state, over several resyncs,", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 	const resyncs = 6
 	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=1s")
