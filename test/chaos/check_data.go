@@ -99,7 +99,7 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	case w.databaseElsewhere(d) && cluster != nil && own != nil: // its Cluster may have a fault of its own, which comes first
+	case w.databaseElsewhere(d) && cluster != nil && own != nil: // a fault of its Cluster comes first
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
 		return expectation{[]string{corev1api.ReasonChildRefused}}
