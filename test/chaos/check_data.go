@@ -19,7 +19,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// rowKeeper is what the stand-in of CloudNativePG knows of rows.
+// rowKeeper has the rows that the stand-in of CloudNativePG keeps.
 type rowKeeper interface {
 	Rows(cluster types.UID, database string) []string
 	Restorable(backup types.UID, database string) []string

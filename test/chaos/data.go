@@ -45,7 +45,7 @@ type acknowledged struct {
 	database, text string
 }
 
-// ledger is what applications know of their rows, and users of the Clusters that they have deleted.
+// ledger records the rows of applications, and the Clusters that users have deleted.
 type ledger struct {
 	mu    sync.Mutex
 	rows  []acknowledged
@@ -55,7 +55,7 @@ type ledger struct {
 	refused map[string]string
 }
 
-// dataHas is what there is in the namespace from the beginning.
+// dataHas returns the objects of the namespace at the start.
 func dataHas() []client.Object {
 	shared := postgresObject("Cluster", sharedCluster)
 	shared.Object["spec"] = map[string]any{"instances": int64(1), "storage": map[string]any{"size": "1Gi"}}
@@ -118,7 +118,7 @@ func (r *run) editDataOf(ctx context.Context, slot int, change func(*corev1api.D
 	return what, r.Admin.Patch(ctx, d, client.MergeFrom(before))
 }
 
-// upgradeData asks for another version of Postgres; amid an upgrade, for the former one as often as not.
+// upgradeData asks for another version of Postgres; during an upgrade, for the former one as often as not.
 func (r *run) upgradeData(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -167,10 +167,15 @@ func (r *run) loseCluster(ctx context.Context, a action) (string, error) {
 	if err := r.Admin.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
 		return "", err
 	}
+	return "Cluster " + c.GetName(), r.takeCluster(ctx, c)
+}
+
+// takeCluster deletes a Cluster, and notes that a user has.
+func (r *run) takeCluster(ctx context.Context, c *unstructured.Unstructured) error {
 	r.ledger.mu.Lock()
 	r.ledger.taken[c.GetUID()] = true
 	r.ledger.mu.Unlock()
-	return "Cluster " + c.GetName(), r.Admin.Delete(ctx, c)
+	return r.Admin.Delete(ctx, c)
 }
 
 // failUpgrades lets upgrades of a Cluster end otherwise for a while.
@@ -209,7 +214,7 @@ func (r *run) pausePostgres(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%s for %s", name, while), nil
 }
 
-// commands are those of a message that a user copies.
+// commands matches the commands of a message that a user copies.
 var commands = regexp.MustCompile("`kubectl ((?:annotate|delete) [^`]*)`")
 
 // obeyMessage does what the message of a Dojo advises: it runs one of its commands, as kubectl does.
@@ -251,9 +256,7 @@ func (r *run) kubectl(ctx context.Context, words []string) error {
 			if err := r.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 				return err
 			}
-			r.ledger.mu.Lock()
-			r.ledger.taken[o.GetUID()] = true
-			r.ledger.mu.Unlock()
+			return r.takeCluster(ctx, o)
 		}
 		return r.Admin.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}

@@ -99,9 +99,7 @@ func (s *stage) start(ctx context.Context, out io.Writer) (err error) {
 	for _, k := range s.replicas {
 		s.working.Go(func() { k.run(working) })
 	}
-	if err := s.Postgres.PlayLogins(working, archive); err != nil {
-		return err
-	}
+	s.Postgres.PlayLogins(working, archive)
 	return s.ready(ctx)
 }
 

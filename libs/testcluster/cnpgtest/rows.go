@@ -154,7 +154,7 @@ func (s *StandIn) copyRows(backup, cluster *unstructured.Unstructured) {
 	s.copies[backup.GetUID()] = c
 }
 
-// groupsOf are the roles of which a role is a member.
+// groupsOf returns the roles that have a role as a member.
 func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string {
 	for _, o := range s.list(ctx, "DatabaseRole", namespace) {
 		if name, _, _ := unstructured.NestedString(o.Object, "spec", "name"); name == role {
@@ -167,31 +167,29 @@ func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string
 
 // PlayLogins plays, until the context ends, the Jobs in a namespace that make the sessions of a login act as the role
 // in the variable OWNER, once they have completed. The Secret that PGUSER comes from names the login and the host.
-func (s *StandIn) PlayLogins(ctx context.Context, namespace string) error {
-	jobs, err := s.client.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace))
-	if err != nil {
-		return fmt.Errorf("cnpgtest: %w", err)
-	}
+func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	go func() {
 		played := map[types.UID]bool{}
 		for wait(ctx, 0, nil) {
-			for e := range jobs.ResultChan() {
-				job, ok := e.Object.(*batchv1.Job)
-				if !ok || e.Type == watch.Deleted || job.Status.CompletionTime == nil || played[job.UID] {
-					continue
-				}
-				played[job.UID] = true
-				for s.playLogin(ctx, job) != nil && wait(ctx, idle, nil) {
+			if jobs, err := s.client.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace)); err == nil {
+				for e := range jobs.ResultChan() {
+					s.playOnce(ctx, e, played)
 				}
 			}
-			next, err := s.client.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace))
-			for err != nil && wait(ctx, idle, nil) {
-				next, err = s.client.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace))
-			}
-			jobs = next
+			wait(ctx, idle, nil)
 		}
 	}()
-	return nil
+}
+
+// playOnce plays the Job of an event that has completed, unless it was played.
+func (s *StandIn) playOnce(ctx context.Context, e watch.Event, played map[types.UID]bool) {
+	job, ok := e.Object.(*batchv1.Job)
+	if !ok || e.Type == watch.Deleted || job.Status.CompletionTime == nil || played[job.UID] {
+		return
+	}
+	played[job.UID] = true
+	for s.playLogin(ctx, job) != nil && wait(ctx, idle, nil) {
+	}
 }
 
 func (s *StandIn) playLogin(ctx context.Context, job *batchv1.Job) error {
