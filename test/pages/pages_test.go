@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package deploy
+// Package pages holds the pages that are written by hand to their form: short lines, links that lead somewhere.
+package pages
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -94,4 +96,18 @@ func anchors(page string) map[string]bool {
 		all[strings.ReplaceAll(anchor, " ", "-")] = true
 	}
 	return all
+}
+
+// text is the content of a file of the project.
+func text(t *testing.T, file string) string {
+	t.Helper()
+	path, err := project.Path(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
 }
