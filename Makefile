@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 OPERATORS := dojo-operator discord-operator
-MODULES := apis libs/conditions libs/manager libs/apply libs/testcluster libs/discordclient $(OPERATORS) test/environment test
+MODULES := apis libs/conditions libs/manager libs/apply libs/discordclient test/discordtest test/testcluster $(OPERATORS) test/environment test
 
 # All that is built without -race is built with the same flags, and all that is built with it too, so that nothing is
 # compiled twice, in no checkout on this machine. Tests run without vet, which make vet and make lint have.
@@ -138,7 +138,7 @@ ci-all: ## All that CI runs, with the suites that .ci/run would leave out since 
 
 .PHONY: testcluster
 testcluster: ## Download or build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
-	@cd libs/testcluster && $(export_flags) && export GOWORK=off && \
+	@cd test/testcluster && $(export_flags) && export GOWORK=off && \
 		../../tools/compile bin/testcluster -o=../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
 
 ##@ Change
@@ -148,11 +148,11 @@ generate: bin/controller-gen bin/crd-ref-docs bin/charts ## Generate deep copies
 	@cd apis && ../bin/controller-gen object paths=./... && \
 		../bin/controller-gen crd paths=./core/... output:crd:dir=../deploy/dojo-operator/crds && \
 		../bin/controller-gen crd paths=./discord/... output:crd:dir=../deploy/discord-operator/crds
-	@cp deploy/discord-operator/crds/discord.jutsu.com_*.yaml discord-operator/internal/schema/crds/
+	@cp deploy/discord-operator/crds/discord.jutsu.com_*.yaml discord-operator/internal/cli/schema/crds/
 	@cd apis && ../bin/crd-ref-docs --config=../docs/.crd-ref-docs.yaml --source-path=. --renderer=markdown --output-path=../docs/api-reference.md --log-level=ERROR
 	@for operator in $(OPERATORS); do \
 		(cd $$operator && ../bin/controller-gen rbac:roleName=$$operator,fileName=role.yaml paths=./internal/... output:rbac:dir=../deploy/$$operator/base && \
-			../bin/controller-gen rbac:roleName=$$operator-process,fileName=process_role.yaml paths=. output:rbac:dir=../deploy/$$operator/base && \
+			../bin/controller-gen rbac:roleName=$$operator-process,fileName=process_role.yaml paths=./cmd/$$operator output:rbac:dir=../deploy/$$operator/base && \
 			cd ../deploy/$$operator && sed 's/^kind: ClusterRole$$/kind: Role/' base/role.yaml > components/namespaced/access/role.yaml) || exit 1; \
 	done
 	@bin/charts
@@ -197,7 +197,7 @@ tools/docs/node_modules/.package-lock.json: tools/docs/package-lock.json
 
 .PHONY: screenshots
 screenshots: ## Renew docs/images; needs Chromium and the fonts Noto Sans and Noto Color Emoji
-	@cd libs/discordclient && $(export_flags) && REQUIRE_BROWSER=1 go test ./discordtest/page -run '^TestPicture$$' -count=1
+	@cd test/discordtest && $(export_flags) && REQUIRE_BROWSER=1 go test ./page -run '^TestPicture$$' -count=1
 	@cp out/discordtest/playground.png docs/images/
 
 ##@ Build and release
@@ -207,7 +207,7 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default from the ope
 	@$(export_flags) && for operator in $(OPERATORS); do \
 		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
 		echo "building $$operator $${version:=dev}"; \
-		(cd $$operator && GOWORK=off ../tools/compile $$operator -ldflags="-s -w -X main.version=$$version" -o=../bin/$$operator .) || exit 1; \
+		(cd $$operator && GOWORK=off ../tools/compile $$operator -ldflags="-s -w -X main.version=$$version" -o=../bin/$$operator ./cmd/$$operator) || exit 1; \
 	done
 
 .PHONY: images

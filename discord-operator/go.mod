@@ -8,8 +8,9 @@ replace (
 	jutsu.com/operators/libs/conditions => ../libs/conditions
 	jutsu.com/operators/libs/discordclient => ../libs/discordclient
 	jutsu.com/operators/libs/manager => ../libs/manager
-	jutsu.com/operators/libs/testcluster => ../libs/testcluster
+	jutsu.com/operators/test/discordtest => ../test/discordtest
 	jutsu.com/operators/test/environment => ../test/environment
+	jutsu.com/operators/test/testcluster => ../test/testcluster
 )
 
 require (
@@ -27,8 +28,9 @@ require (
 	jutsu.com/operators/libs/conditions v0.0.0
 	jutsu.com/operators/libs/discordclient v0.0.0
 	jutsu.com/operators/libs/manager v0.0.0
-	jutsu.com/operators/libs/testcluster v0.0.0
+	jutsu.com/operators/test/discordtest v0.0.0
 	jutsu.com/operators/test/environment v0.0.0
+	jutsu.com/operators/test/testcluster v0.0.0
 	k8s.io/api v0.37.2
 	k8s.io/apiextensions-apiserver v0.37.2
 	k8s.io/apimachinery v0.37.2

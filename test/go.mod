@@ -4,15 +4,16 @@ go 1.26.0
 
 tool (
 	github.com/onsi/ginkgo/v2/ginkgo
-	jutsu.com/operators/libs/discordclient/discordtest/cmd/discordtest
+	jutsu.com/operators/test/discordtest/cmd/discordtest
 )
 
 replace (
 	jutsu.com/operators/apis => ../apis
 	jutsu.com/operators/libs/conditions => ../libs/conditions
 	jutsu.com/operators/libs/discordclient => ../libs/discordclient
-	jutsu.com/operators/libs/testcluster => ../libs/testcluster
+	jutsu.com/operators/test/discordtest => ./discordtest
 	jutsu.com/operators/test/environment => ./environment
+	jutsu.com/operators/test/testcluster => ./testcluster
 )
 
 require (
@@ -38,8 +39,9 @@ require (
 	jutsu.com/operators/apis v0.0.0
 	jutsu.com/operators/libs/conditions v0.0.0
 	jutsu.com/operators/libs/discordclient v0.0.0
-	jutsu.com/operators/libs/testcluster v0.0.0
+	jutsu.com/operators/test/discordtest v0.0.0
 	jutsu.com/operators/test/environment v0.0.0
+	jutsu.com/operators/test/testcluster v0.0.0
 	k8s.io/api v0.37.2
 	k8s.io/apiextensions-apiserver v0.37.2
 	k8s.io/apimachinery v0.37.2

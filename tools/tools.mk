@@ -5,7 +5,7 @@
 #	To update NAME:  cd tools/NAME && GOWORK=off go get -tool PACKAGE@VERSION && GOWORK=off go mod tidy
 #
 # What runs in test clusters (kubernetes, etcd, kwok, prometheus, and for test/e2e coredns, cloudnative-pg, plugin-barman-cloud, versitygw,
-# prometheus-operator, alertmanager) is not built here: libs/testcluster/binaries downloads or builds it, into the user's cache. It also takes CustomResourceDefinitions and
+# prometheus-operator, alertmanager) is not built here: test/testcluster/binaries downloads or builds it, into the user's cache. It also takes CustomResourceDefinitions and
 # manifests out of these modules.
 
 # `go install` would stamp these with their version; a build from tools/NAME has to.
@@ -21,7 +21,7 @@ bin/%: tools/%/go.mod tools/%/go.sum
 	../compile $* -ldflags="-s -w $(stamp)" -o=../../$@ tool && \
 	touch ../../$@
 
-# Without the service discoveries of the clouds, which would be most of it. The module's other program, prometheus, libs/testcluster/binaries builds.
+# Without the service discoveries of the clouds, which would be most of it. The module's other program, prometheus, test/testcluster/binaries builds.
 bin/promtool: tools/prometheus/go.mod tools/prometheus/go.sum
 	@cd tools/prometheus && $(export_flags) && export GOWORK=off && \
 	version=$$(go list -m -f '{{.Version}}' github.com/prometheus/prometheus) && \

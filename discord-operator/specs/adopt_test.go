@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 func adopting(id string) func(*v1alpha1.DiscordChannel) {

@@ -11,8 +11,8 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/discord-operator/internal/guildtest"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/discord-operator/internal/discord/guildtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 var _ = Describe("discord-operator export --copy-to", func() {

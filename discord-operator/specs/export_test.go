@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/guildtest"
+	"jutsu.com/operators/discord-operator/internal/discord/guildtest"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // readyTimeout is how long the objects of a whole server may take to become Ready.

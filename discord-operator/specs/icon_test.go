@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // iconMap is a ConfigMap with an image.

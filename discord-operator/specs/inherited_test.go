@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 var _ = Describe("A channel without permissionOverwrites in a private group", func() {

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/discordclient/discordtest"
-	"jutsu.com/operators/libs/testcluster/rbacusage"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/testcluster/rbacusage"
 )
 
 var _ = Describe("What Discord does not permit", func() {

@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // retriedBy matches the part of a message that reports when a rate limit ends.

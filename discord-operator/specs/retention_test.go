@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 func allowsRetention(s *v1alpha1.DiscordServer) { s.Spec.AllowRetention = true }

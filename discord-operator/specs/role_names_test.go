@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 var _ = Describe("The name of a role in an overwrite", func() {

@@ -11,8 +11,8 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/discordclient/discordtest"
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/environment/spec"
 )

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/discordclient/discordtest"
-	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // tenant is a namespace without a bot of its own, which uses a world's server, if that allows it.

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/libs/testcluster/cnpgtest"
+	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
 // withCluster gives a Dojo a Cluster of its own.

@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/libs/testcluster/rbacusage"
+	"jutsu.com/operators/test/testcluster/rbacusage"
 )
 
 var _ = Describe("The operator's permissions", func() {

@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/environment/spec"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // guard answers what a test says, and counts how often it is asked.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // usual are the permissions that the bot asks for.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"jutsu.com/operators/libs/testcluster/auditlog"
+	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
 // request is what the audit log says of one request: the fields of an audit.k8s.io/v1 Event that we

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"context"
 
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // foreign is how many creates of others the audit log has, half of them after the lost ones.

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 )
 

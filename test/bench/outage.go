@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // away takes Discord away when half of the channels are there, for a while, and measures how the

@@ -17,8 +17,8 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/testcluster"
-	program "jutsu.com/operators/libs/testcluster/process"
+	"jutsu.com/operators/test/testcluster"
+	program "jutsu.com/operators/test/testcluster/process"
 	"jutsu.com/operators/test/environment"
 )
 

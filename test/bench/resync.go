@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // unheard takes the Gateway away, so that no change is announced, and measures what reading costs

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
 )
 

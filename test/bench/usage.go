@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/testcluster"
 )
 
 const kib, mib = 1 << 10, 1 << 20

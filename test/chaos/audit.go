@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"jutsu.com/operators/libs/testcluster/auditlog"
+	"jutsu.com/operators/test/testcluster/auditlog"
 	"jutsu.com/operators/test/environment"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // moreThanGranted is the invariant about the guest. That nothing of the first tenant has changed is what

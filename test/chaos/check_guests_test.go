@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 const (

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/libs/testcluster/cnpgtest"
+	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
 const (

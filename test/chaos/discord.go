@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // What follows is done by one user after another: the operators may delete a channel between a

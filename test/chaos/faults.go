@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"jutsu.com/operators/libs/discordclient/discordtest"
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
 )
 

@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"time"
 
-	"jutsu.com/operators/libs/discordclient/discordtest"
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/auditlog"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/auditlog"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 )
 

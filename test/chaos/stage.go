@@ -19,8 +19,8 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 var (

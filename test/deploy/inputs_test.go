@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // TestInputsOfSuites compares .ci/inputs with files that a suite of .ci/run depends on, and with
@@ -21,21 +21,21 @@ func TestInputsOfSuites(t *testing.T) {
 		"specs-dojo-operator": {
 			with: []string{
 				"apis/core/v1/dojo_types.go", "dojo-operator/internal/workload/plan.go", "dojo-operator/specs/suite_test.go",
-				"libs/testcluster/cnpgtest/play.go", "deploy/dojo-operator/base/role.yaml", "tools/kubernetes/go.mod", ".ci/run",
+				"test/testcluster/cnpgtest/play.go", "deploy/dojo-operator/base/role.yaml", "tools/kubernetes/go.mod", ".ci/run",
 			},
-			without: []string{"discord-operator/internal/channel/plan.go", "test/e2e/suite_test.go", "README.md", "docs/operations.md"},
+			without: []string{"discord-operator/internal/controller/channel/plan.go", "test/e2e/suite_test.go", "README.md", "docs/operations.md"},
 		},
 		"specs-discord-operator": {
 			with: []string{
-				"apis/discord/v1alpha1/channel_types.go", "discord-operator/internal/channel/plan.go",
-				"discord-operator/specs/suite_test.go", "libs/discordclient/discordtest/server.go",
+				"apis/discord/v1alpha1/channel_types.go", "discord-operator/internal/controller/channel/plan.go",
+				"discord-operator/specs/suite_test.go", "test/discordtest/server.go",
 			},
 			without: []string{"dojo-operator/internal/workload/plan.go", "docs/operations.md"},
 		},
 		"integration": {with: []string{"test/deploy/inputs_test.go", "README.md", "docs/operations.md", ".github/workflows/ci.yaml"}},
 		"artifacts":   {with: []string{"tools/release/main.go", "tools/charts/main.go", "dojo-operator/CHANGELOG.md"}},
 		"playground": {
-			with:    []string{"test/playground/run.go", "discord-operator/internal/channel/plan.go", "dojo-operator/main.go"},
+			with:    []string{"test/playground/run.go", "discord-operator/internal/controller/channel/plan.go", "dojo-operator/main.go"},
 			without: []string{"test/e2e/suite_test.go", "docs/operations.md"},
 		},
 		"e2e": {

@@ -20,11 +20,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/cnpgtest"
-	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/libs/testcluster/project"
-	"jutsu.com/operators/libs/testcluster/rbacusage"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/cnpgtest"
+	"jutsu.com/operators/test/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster/project"
+	"jutsu.com/operators/test/testcluster/rbacusage"
 	"jutsu.com/operators/test/environment"
 )
 

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
 )
 

@@ -14,8 +14,8 @@ import (
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"jutsu.com/operators/libs/testcluster/project"
-	"jutsu.com/operators/libs/testcluster/rbacusage"
+	"jutsu.com/operators/test/testcluster/project"
+	"jutsu.com/operators/test/testcluster/rbacusage"
 	"jutsu.com/operators/test/environment"
 )
 

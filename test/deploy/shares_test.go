@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster/manifests"
 )
 
 // TestTenantsSharesNameEveryKind fails when a kind is added and forgotten in what bounds tenants: the quota of

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
 )
 

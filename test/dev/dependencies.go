@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/manifests"
 )
 
 // dependency is an operator of others.

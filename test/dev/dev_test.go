@@ -27,8 +27,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/testcluster/auditlog"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/auditlog"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/internal/kubectl"
 	"jutsu.com/operators/test/internal/quickstart"

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/testcluster/process"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/process"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 )
 

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster/manifests"
 )
 
 //go:embed testdata/backup.yaml

@@ -14,8 +14,8 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"jutsu.com/operators/libs/testcluster/binaries"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/binaries"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 var (

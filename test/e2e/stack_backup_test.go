@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/util/keyutil"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/binaries"
-	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/binaries"
+	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 )
 

@@ -6,7 +6,7 @@ import (
 	"context"
 	"path"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/e2e/internal/images"
 	"jutsu.com/operators/test/environment"
 )
@@ -17,7 +17,7 @@ const (
 	DojoApp     = "test/e2e/programs/dojo"
 	NextDojoApp = DojoApp + ", next version" // the same in another image
 	Visitor     = "test/e2e/programs/visitor"
-	discordtest = "libs/discordclient/discordtest/cmd/discordtest"
+	discordtest = "test/discordtest/cmd/discordtest"
 )
 
 // pushPrograms builds images of all programs and pushes them.

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/e2e/internal/images"
 	"jutsu.com/operators/test/environment"
 )

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster/manifests"
 )
 
 // step is what the report of a failed spec has of its progress.

@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"jutsu.com/operators/libs/testcluster/process"
+	"jutsu.com/operators/test/testcluster/process"
 )
 
 // discordtest is the command of a simulated Discord, which the module of the program that starts
 // one names as a tool in its go.mod.
-const discordtest = "jutsu.com/operators/libs/discordclient/discordtest/cmd/discordtest"
+const discordtest = "jutsu.com/operators/test/discordtest/cmd/discordtest"
 
 // DiscordAPI is what the discord-operator works on: discordtest in this process
 // (discordtest.Server) or in one of its own (DiscordProcess).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package environment puts up what the playground, the benchmark, chaos, observability and the
-// specs of both operators run on: a Kubernetes API (libs/testcluster), CloudNativePG's stand-in,
+// specs of both operators run on: a Kubernetes API (test/testcluster), CloudNativePG's stand-in,
 // a simulated Discord, and the operators as processes of their own, each as its ServiceAccount.
 //
 //	env, err := environment.Start(ctx, environment.Options{Operators: environment.All})

@@ -24,9 +24,9 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/cnpgtest"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/cnpgtest"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // Options say what is put up.

@@ -4,7 +4,7 @@ go 1.26.0
 
 replace (
 	jutsu.com/operators/apis => ../../apis
-	jutsu.com/operators/libs/testcluster => ../../libs/testcluster
+	jutsu.com/operators/test/testcluster => ../testcluster
 )
 
 require (
@@ -12,7 +12,7 @@ require (
 	github.com/onsi/gomega v1.44.0
 	golang.org/x/sync v0.24.0
 	jutsu.com/operators/apis v0.0.0
-	jutsu.com/operators/libs/testcluster v0.0.0
+	jutsu.com/operators/test/testcluster v0.0.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/apiserver v0.37.2

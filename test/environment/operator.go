@@ -18,10 +18,10 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/libs/testcluster/process"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster/process"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // Operator is one of the operators of this project: deploy/NAME is how it is deployed, bin/NAME

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"jutsu.com/operators/libs/testcluster/process"
+	"jutsu.com/operators/test/testcluster/process"
 )
 
 // Grace is a little more than an operator allows itself to stop (--shutdown-timeout).

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 var (

@@ -22,10 +22,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/cnpgtest"
-	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/cnpgtest"
+	"jutsu.com/operators/test/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 )
 
@@ -33,7 +33,7 @@ import (
 const postgresSample = "deploy/samples/dojo-postgres.yaml"
 
 // standInNote is printed, so that the stand-in is not taken for the real CloudNativePG.
-const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (libs/testcluster/cnpgtest). " +
+const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (test/testcluster/cnpgtest). " +
 	"Its kinds are real, Postgres is not."
 
 // namespacesSample is what a platform gives the teams of tenantsSample.

@@ -11,7 +11,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // takeTour runs the commands of the README's tour, compares what they print with what the README

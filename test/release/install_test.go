@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/internal/kubectl"
 )

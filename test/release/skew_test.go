@@ -17,7 +17,7 @@ import (
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 )
 
@@ -77,12 +77,15 @@ func built(t *testing.T, o environment.Operator, revision string) string {
 	}
 	folder := t.TempDir()
 	archive := exec.CommandContext(t.Context(), "git", "archive", "--format=tar", revision, "apis", "libs", "deploy",
-		o.Name)
+		"test", o.Name)
 	archive.Dir = root
 	run(t, archive, exec.CommandContext(t.Context(), "tar", "--extract", "--directory="+folder))
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+revision,
-		"-o", filepath.Join(folder, "bin", o.Name), ".")
+		"-o", filepath.Join(folder, "bin", o.Name), "./cmd/"+o.Name)
 	build.Dir = filepath.Join(folder, o.Name)
+	if _, err := os.Stat(filepath.Join(build.Dir, "main.go")); err == nil {
+		build.Args[len(build.Args)-1] = "." // the layout before cmd/
+	}
 	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	run(t, build)
 	return folder

@@ -22,8 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/manifests"
 )
 
 // waitLimit is for what controllers do, on a machine that is busy with other things.

@@ -55,12 +55,12 @@ var (
 		{folder: "discord-operator", packages: []string{"."}, alone: true},
 	}
 	cluster = []build{
-		{folder: "libs/testcluster", packages: []string{"./cmd/testcluster"}},
+		{folder: "test/testcluster", packages: []string{"./cmd/testcluster"}},
 		tool("etcd"), kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler"), tool("kwok"),
 	}
 	playground = build{folder: "test", packages: []string{"./playground"}}
 	// modules hold the tests of one package each, which need no operator.
-	modules = []string{"apis", "libs/conditions", "libs/manager", "libs/apply", "libs/testcluster", "libs/discordclient"}
+	modules = []string{"apis", "libs/conditions", "libs/manager", "libs/apply", "test/testcluster", "libs/discordclient"}
 	specs   = []build{
 		{folder: "dojo-operator", packages: []string{"./..."}, race: true, tests: true},
 		{folder: "discord-operator", packages: []string{"./..."}, race: true, tests: true},

@@ -20,6 +20,9 @@ import (
 // modules is where the project's Go modules are: operator NAME is modules/NAME.
 const modules = "jutsu.com/operators/"
 
+// importPath returns the import path of an operator's main package.
+func importPath(operator string) string { return modules + operator + "/cmd/" + operator }
+
 // imageOptions are what an image is built from.
 type imageOptions struct {
 	// Root is the checkout.
@@ -79,7 +82,7 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the image of %s: %w", o.Operator, err)
 	}
-	result, err := builder.Build(ctx, build.StrictScheme+modules+o.Operator)
+	result, err := builder.Build(ctx, build.StrictScheme+importPath(o.Operator))
 	if err != nil {
 		return nil, fmt.Errorf("build the image of %s: %w", o.Operator, err)
 	}
@@ -159,7 +162,7 @@ func push(ctx context.Context, image build.Result, o imageOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := publisher.Publish(ctx, image, modules+o.Operator); err != nil {
+	if _, err := publisher.Publish(ctx, image, importPath(o.Operator)); err != nil {
 		return err
 	}
 	return publisher.Close()

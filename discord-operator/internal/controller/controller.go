@@ -18,11 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/grant"
-	"jutsu.com/operators/discord-operator/internal/issues"
-	"jutsu.com/operators/discord-operator/internal/lifecycle"
-	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )

@@ -19,7 +19,7 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
@@ -50,7 +50,7 @@ func Watched() []client.Object {
 	return []client.Object{
 		&corev1api.Dojo{}, apply.Metadata("v1", "Secret"), apply.Metadata("v1", "ConfigMap"), &corev1.Service{},
 		&corev1.Pod{}, &appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}, &autoscalingv2.HorizontalPodAutoscaler{},
-		&networkingv1.Ingress{}, &batchv1.Job{}, optional.Definition(),
+		&networkingv1.Ingress{}, &batchv1.Job{}, optionalkinds.Definition(),
 	}
 }
 

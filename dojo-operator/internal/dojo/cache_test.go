@@ -24,7 +24,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/libs/apply"
@@ -82,7 +82,7 @@ func TestStripForeign(t *testing.T) {
 		return o
 	}
 	definition := func(m metav1.ObjectMeta) *metav1.PartialObjectMetadata {
-		o := optional.Definition()
+		o := optionalkinds.Definition()
 		o.ObjectMeta = m
 		return o
 	}

@@ -32,7 +32,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/metrics"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
@@ -107,7 +107,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		return fmt.Errorf("index: %w", err)
 	}
 	all := slices.Concat(cnpg.Kinds(), exposure.Kinds(), monitoring.Kinds())
-	kinds := optional.New(mgr, r.Clock, r.Config.Credentials.Namespaces, all...)
+	kinds := optionalkinds.New(mgr, r.Clock, r.Config.Credentials.Namespaces, all...)
 	r.Kinds = kinds
 	objects := handler.EnqueueRequestsFromMapFunc(r.dojosOf)
 	children := ownCreates{objects}

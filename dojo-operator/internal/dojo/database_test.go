@@ -30,7 +30,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
@@ -97,12 +97,12 @@ type databaseWorld struct {
 }
 
 // Has implements Kinds: there is CloudNativePG and nothing else that is optional.
-func (w *databaseWorld) Has(kind optional.Kind) bool {
+func (w *databaseWorld) Has(kind optionalkinds.Kind) bool {
 	return kind.Group == cnpgv1.SchemeGroupVersion.Group && !slices.Contains(w.without, kind.Kind)
 }
 
 // Defined implements Kinds.
-func (w *databaseWorld) Defined(_ context.Context, kind optional.Kind) (bool, error) {
+func (w *databaseWorld) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error) {
 	return w.Has(kind) || w.unreadable && slices.Contains(w.without, kind.Kind), nil
 }
 

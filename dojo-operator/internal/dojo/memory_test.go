@@ -18,7 +18,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
-	"jutsu.com/operators/libs/testcluster/largest"
+	"jutsu.com/operators/test/testcluster/largest"
 )
 
 // hostile is metadata with our labels and forged owners, of as many bytes as etcd takes.

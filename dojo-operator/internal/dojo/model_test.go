@@ -30,7 +30,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
@@ -59,9 +59,9 @@ var modelConfig = Config{
 // allKinds are those of a cluster that has everything.
 type allKinds struct{}
 
-func (allKinds) Has(optional.Kind) bool { return true }
+func (allKinds) Has(optionalkinds.Kind) bool { return true }
 
-func (allKinds) Defined(context.Context, optional.Kind) (bool, error) { return true, nil }
+func (allKinds) Defined(context.Context, optionalkinds.Kind) (bool, error) { return true, nil }
 
 var modelScheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()

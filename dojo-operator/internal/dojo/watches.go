@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
@@ -139,7 +139,7 @@ var leaves = predicate.Funcs{
 }
 
 // dojosWithKind returns the Dojos that an optional kind concerns, when it appears or vanishes.
-func (r *Reconciler) dojosWithKind(ctx context.Context, kind optional.Kind) []reconcile.Request {
+func (r *Reconciler) dojosWithKind(ctx context.Context, kind optionalkinds.Kind) []reconcile.Request {
 	return r.dojosThat(ctx, func(d *corev1api.Dojo) bool {
 		switch kind.Group {
 		case cnpgv1.SchemeGroupVersion.Group:

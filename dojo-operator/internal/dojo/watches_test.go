@@ -28,7 +28,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
@@ -113,10 +113,10 @@ func TestIndexes(t *testing.T) {
 }
 
 // kindNamed is an optional kind by its name.
-func kindNamed(t *testing.T, name string) optional.Kind {
+func kindNamed(t *testing.T, name string) optionalkinds.Kind {
 	t.Helper()
 	kinds := slices.Concat(cnpg.Kinds(), exposure.Kinds(), monitoring.Kinds())
-	i := slices.IndexFunc(kinds, func(kind optional.Kind) bool { return kind.Kind == name })
+	i := slices.IndexFunc(kinds, func(kind optionalkinds.Kind) bool { return kind.Kind == name })
 	if i < 0 {
 		t.Fatalf("no kind %s", name)
 	}

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/metrics"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
@@ -56,10 +56,10 @@ type world struct {
 }
 
 // Has implements [Kinds].
-func (w *world) Has(kind optional.Kind) bool { return kind.Kind != w.without }
+func (w *world) Has(kind optionalkinds.Kind) bool { return kind.Kind != w.without }
 
 // Defined implements [Kinds].
-func (w *world) Defined(_ context.Context, kind optional.Kind) (bool, error) { return w.Has(kind), nil }
+func (w *world) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error) { return w.Has(kind), nil }
 
 func newWorld(t dojotest.TB, objects ...client.Object) *world {
 	t.Helper()

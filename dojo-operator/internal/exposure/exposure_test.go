@@ -15,7 +15,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/applytest"
@@ -45,7 +45,7 @@ func byGateway(d *corev1api.Dojo) {
 
 func planFor(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) (State, apply.Plan) {
 	t.Helper()
-	all := func(optional.Kind) bool { return true }
+	all := func(optionalkinds.Kind) bool { return true }
 	s, err := Observe(t.Context(), c.Reader(d), d, all, dojotest.Noon)
 	if err != nil {
 		t.Fatal(err)

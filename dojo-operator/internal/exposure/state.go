@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
 )
@@ -20,12 +20,12 @@ import (
 // Group is that of the Gateway API.
 const Group = "gateway.networking.k8s.io"
 
-var routeKind = optional.Kind{
+var routeKind = optionalkinds.Kind{
 	GroupVersionKind: schema.GroupVersionKind{Group: Group, Version: "v1", Kind: "HTTPRoute"}, Plural: "httproutes",
 }
 
 // Kinds are those that are watched while the cluster has them.
-func Kinds() []optional.Kind { return []optional.Kind{routeKind} }
+func Kinds() []optionalkinds.Kind { return []optionalkinds.Kind{routeKind} }
 
 // Config is what the operator's flags say.
 type Config struct {
@@ -47,7 +47,7 @@ type State struct {
 
 // Observe reads the exposure. has reports which kinds the cluster has.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optional.Kind) bool, now time.Time,
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
 	s = State{Now: now, NoRoutes: !has(routeKind), Unchanged: r.Unchanged}
 	name := client.ObjectKeyFromObject(d)

@@ -17,7 +17,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/applytest"
@@ -53,8 +53,8 @@ func inChannel(d *corev1api.Dojo) {
 }
 
 // without has all kinds but this one.
-func without(name string) func(optional.Kind) bool {
-	return func(kind optional.Kind) bool { return kind.Kind != name }
+func without(name string) func(optionalkinds.Kind) bool {
+	return func(kind optionalkinds.Kind) bool { return kind.Kind != name }
 }
 
 func planWithout(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo, kind string) apply.Plan {
@@ -79,7 +79,7 @@ func channelOf(t *testing.T, c *dojotest.Cluster, name string) *discordv1alpha1.
 	return applytest.Get(t, c.Server, "school", name, &discordv1alpha1.DiscordChannel{})
 }
 
-func objectOf(t *testing.T, c *dojotest.Cluster, kind optional.Kind) *unstructured.Unstructured {
+func objectOf(t *testing.T, c *dojotest.Cluster, kind optionalkinds.Kind) *unstructured.Unstructured {
 	t.Helper()
 	return applytest.Get(t, c.Server, "school", "tokyo", kind.Object())
 }
@@ -151,7 +151,7 @@ func TestMonitoring(t *testing.T) {
 	d := dojotest.Dojo(monitored)
 	c := dojotest.NewCluster(t)
 	c.Do(d, planFor(t, c, d))
-	for _, kind := range []optional.Kind{serviceMonitorKind, ruleKind} {
+	for _, kind := range []optionalkinds.Kind{serviceMonitorKind, ruleKind} {
 		o := objectOf(t, c, kind)
 		if o == nil || !metav1.IsControlledBy(o, d) || o.GetLabels()["release"] != "prometheus" ||
 			o.GetLabels()[ownership.NameLabel] != ownership.Application {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -18,7 +18,7 @@ import (
 func Plan(d *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	var p apply.Plan
 	for _, monitor := range []struct {
-		kind  optional.Kind
+		kind  optionalkinds.Kind
 		live  *unstructured.Unstructured
 		spec  map[string]any
 		asked bool
@@ -68,7 +68,7 @@ func rulesSpec(d *corev1api.Dojo, cfg Config) map[string]any {
 }
 
 // notInstalled is the issue with a kind that the cluster does not have.
-func notInstalled(reason, what, operator string, kind *optional.Kind) *conditions.Issue {
+func notInstalled(reason, what, operator string, kind *optionalkinds.Kind) *conditions.Issue {
 	return conditions.Degraded(reason, "%s needs %s, and this cluster does not have its kind %s. "+
 		"Install it; the Dojo then continues automatically.", what, operator, kind.Kind)
 }

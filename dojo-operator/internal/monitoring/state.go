@@ -17,7 +17,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
 )
@@ -28,19 +28,19 @@ var (
 	serviceMonitorKind = prometheusKind("v1", "ServiceMonitor", "servicemonitors")
 	ruleKind           = prometheusKind("v1", "PrometheusRule", "prometheusrules")
 	routeKind          = prometheusKind("v1alpha1", "AlertmanagerConfig", "alertmanagerconfigs")
-	channelKind        = optional.Kind{
+	channelKind        = optionalkinds.Kind{
 		GroupVersionKind: discordv1alpha1.GroupVersion.WithKind("DiscordChannel"), Plural: "discordchannels",
 	}
 )
 
-func prometheusKind(version, kind, plural string) optional.Kind {
+func prometheusKind(version, kind, plural string) optionalkinds.Kind {
 	group := schema.GroupVersion{Group: "monitoring.coreos.com", Version: version}
-	return optional.Kind{GroupVersionKind: group.WithKind(kind), Plural: plural}
+	return optionalkinds.Kind{GroupVersionKind: group.WithKind(kind), Plural: plural}
 }
 
 // Kinds are those that are watched while the cluster has them.
-func Kinds() []optional.Kind {
-	return []optional.Kind{serviceMonitorKind, ruleKind, routeKind, channelKind}
+func Kinds() []optionalkinds.Kind {
+	return []optionalkinds.Kind{serviceMonitorKind, ruleKind, routeKind, channelKind}
 }
 
 // Config is what the operator's flags say.
@@ -61,7 +61,7 @@ type Config struct {
 type State struct {
 	Now time.Time
 	// Missing are kinds that the cluster does not have.
-	Missing []optional.Kind
+	Missing []optionalkinds.Kind
 
 	ServiceMonitor, Rule, Route *unstructured.Unstructured
 	// Channel is the DiscordChannel that the spec asks for, OwnChannel the Dojo's own one.
@@ -78,11 +78,11 @@ type State struct {
 
 // Observe reads the monitoring. has reports which kinds the cluster has.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optional.Kind) bool, now time.Time,
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
 	s = State{Now: now, Unchanged: r.Unchanged}
 	s.Missing = slices.DeleteFunc(Kinds(), has)
-	child := func(kind optional.Kind, into **unstructured.Unstructured) (err error) {
+	child := func(kind optionalkinds.Kind, into **unstructured.Unstructured) (err error) {
 		if s.has(kind) {
 			*into, err = apply.Get(ctx, r, kind.Kind, client.ObjectKeyFromObject(d), kind.Object())
 		}
@@ -144,11 +144,11 @@ func (s *State) channelSecretName(d *corev1api.Dojo) string {
 }
 
 // has reports whether the cluster has a kind.
-func (s *State) has(kind optional.Kind) bool { return !slices.Contains(s.Missing, kind) }
+func (s *State) has(kind optionalkinds.Kind) bool { return !slices.Contains(s.Missing, kind) }
 
 // missing is a kind of a group that the cluster does not have, nil where it has all.
-func (s *State) missing(group string) *optional.Kind {
-	i := slices.IndexFunc(s.Missing, func(kind optional.Kind) bool { return kind.Group == group })
+func (s *State) missing(group string) *optionalkinds.Kind {
+	i := slices.IndexFunc(s.Missing, func(kind optionalkinds.Kind) bool { return kind.Group == group })
 	if i < 0 {
 		return nil
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
@@ -103,11 +103,11 @@ type installed struct {
 	unreadable bool
 }
 
-func (k installed) Has(kind optional.Kind) bool {
+func (k installed) Has(kind optionalkinds.Kind) bool {
 	return kind.Group == cnpgv1.SchemeGroupVersion.Group && kind.Kind != k.without
 }
 
-func (k installed) Defined(_ context.Context, kind optional.Kind) (bool, error) {
+func (k installed) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error) {
 	return k.Has(kind) || k.unreadable, nil
 }
 

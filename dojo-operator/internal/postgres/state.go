@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
@@ -58,7 +58,7 @@ type State struct {
 	// them; those of the others are read. Unreadable is one that it has and that cannot be read now: then no
 	// object of CloudNativePG is read, and any may exist.
 	Missing    []string
-	Unreadable *optional.Kind
+	Unreadable *optionalkinds.Kind
 
 	Cluster   cluster.State
 	Bootstrap bootstrap.State
@@ -86,9 +86,9 @@ type Application struct {
 // Kinds knows which optional kinds the cluster has.
 type Kinds interface {
 	// Has reports whether objects of a kind can be read.
-	Has(kind optional.Kind) bool
+	Has(kind optionalkinds.Kind) bool
 	// Defined reports whether the cluster has a kind at all.
-	Defined(ctx context.Context, kind optional.Kind) (bool, error)
+	Defined(ctx context.Context, kind optionalkinds.Kind) (bool, error)
 }
 
 // Observe reads the database; nothing without spec.postgres. Source is the name of the Secret that
@@ -160,7 +160,7 @@ func (s *State) observeKinds(ctx context.Context, kinds Kinds) error {
 func (s *State) readable() bool { return len(s.Missing) == 0 && s.Unreadable == nil }
 
 // has reports whether objects of a kind have been read.
-func (s *State) has(kind optional.Kind) bool {
+func (s *State) has(kind optionalkinds.Kind) bool {
 	return s.Unreadable == nil && !slices.Contains(s.Missing, kind.Kind)
 }
 

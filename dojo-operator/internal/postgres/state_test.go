@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/login"
@@ -177,7 +177,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 
 // forget takes away what cannot be read.
 func (s *State) forget() {
-	for kind, forget := range map[*optional.Kind]func(){
+	for kind, forget := range map[*optionalkinds.Kind]func(){
 		&cnpg.ClusterKind:  func() { s.Cluster.Live = nil },
 		&cnpg.RoleKind:     func() { s.Login.Logins[owner].Role, s.Login.Logins[second].Role = nil, nil },
 		&cnpg.DatabaseKind: func() { s.Database.Live = nil },

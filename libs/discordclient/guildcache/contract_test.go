@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
-	"jutsu.com/operators/libs/discordclient/discordtest/contract"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/discordtest/contract"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )

@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )

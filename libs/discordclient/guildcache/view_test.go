@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/permissions"

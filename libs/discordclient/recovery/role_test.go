@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/recovery"

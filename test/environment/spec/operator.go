@@ -24,9 +24,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/project"
-	"jutsu.com/operators/libs/testcluster/rbacusage"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/project"
+	"jutsu.com/operators/test/testcluster/rbacusage"
 	"jutsu.com/operators/test/environment"
 )
 
@@ -88,7 +88,7 @@ func (o *Operator) RunSpecs(t *testing.T) {
 
 // Build builds the operator, once for all processes of the test runner, and returns its path.
 func (o *Operator) Build() []byte {
-	path, err := gexec.Build("jutsu.com/operators/"+o.Name, "-race")
+	path, err := gexec.Build("jutsu.com/operators/"+o.Name+"/cmd/"+o.Name, "-race")
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	ginkgo.DeferCleanup(gexec.CleanupBuildArtifacts)
 	return []byte(path)

@@ -11,7 +11,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 
-	"jutsu.com/operators/libs/testcluster/rbacusage"
+	"jutsu.com/operators/test/testcluster/rbacusage"
 )
 
 // UsesItsPermissions makes a complete run of the specs fail with a list of what the operator may do

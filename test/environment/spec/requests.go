@@ -14,7 +14,7 @@ import (
 	"github.com/onsi/gomega"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
-	"jutsu.com/operators/libs/testcluster/auditlog"
+	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
 // rest is for how long there must be no write.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"jutsu.com/operators/libs/testcluster/binaries"
+	"jutsu.com/operators/test/testcluster/binaries"
 )
 
 // Path is where it is. It is downloaded or built where it is not there yet, as all binaries of the test

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 var blocks = regexp.MustCompile("(?s)```sh\n(.*?)```")

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
@@ -29,7 +29,7 @@ type State struct {
 
 // Observe reads the schedule and the final backup; has reports whether a kind can be read.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optional.Kind) bool,
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optionalkinds.Kind) bool,
 ) (s State, err error) {
 	if has(cnpg.ScheduleKind) {
 		name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ScheduleName(d)}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -61,7 +61,7 @@ func DeletionStalled(what, remedy string) *conditions.Issue {
 }
 
 // Lacks is the issue with a missing kind without which the data cannot be deleted as the spec says.
-func Lacks(kind optional.Kind, what, otherwise string) *conditions.Issue {
+func Lacks(kind optionalkinds.Kind, what, otherwise string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
 		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install it again "+
 			"(https://cloudnative-pg.io), %s.", kind.Kind, what, otherwise)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 )
 
 // The kinds of CloudNativePG.
@@ -27,13 +27,13 @@ var (
 	PoolerKind   = kind("Pooler", "poolers")
 )
 
-func kind(name, plural string) optional.Kind {
-	return optional.Kind{GroupVersionKind: cnpgv1.SchemeGroupVersion.WithKind(name), Plural: plural}
+func kind(name, plural string) optionalkinds.Kind {
+	return optionalkinds.Kind{GroupVersionKind: cnpgv1.SchemeGroupVersion.WithKind(name), Plural: plural}
 }
 
 // Kinds are those that the cluster has to have for spec.postgres.
-func Kinds() []optional.Kind {
-	return []optional.Kind{ClusterKind, RoleKind, DatabaseKind, ScheduleKind, BackupKind, PoolerKind}
+func Kinds() []optionalkinds.Kind {
+	return []optionalkinds.Kind{ClusterKind, RoleKind, DatabaseKind, ScheduleKind, BackupKind, PoolerKind}
 }
 
 // ObjectName is the name of every object of the database: the Secret with its password, the role,

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/gateway"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )

@@ -7,7 +7,7 @@ import (
 	"io"
 	"runtime"
 
-	"jutsu.com/operators/libs/testcluster/binaries"
+	"jutsu.com/operators/test/testcluster/binaries"
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 

@@ -60,7 +60,7 @@ func PgBouncerArchive(ctx context.Context, progress io.Writer) (string, error) {
 }
 
 // debian returns a tar file that a script makes out of Debian's packages, once per user: it lies in
-// the user's cache folder beside the binaries of libs/testcluster, because there every checkout finds
+// the user's cache folder beside the binaries of test/testcluster, because there every checkout finds
 // it.
 func debian(ctx context.Context, name, script string, progress io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // PushOperator builds the image of an operator of the checkout at root as a release does

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // Compile builds programs of this project, given as package folders relative to the project's root,

@@ -23,8 +23,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/binaries"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/binaries"
 )
 
 const (

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command discord-operator reconciles DiscordServer, DiscordGroup and DiscordChannel objects with
+// Discord.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities: the image contains only this program
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/cli/export"
+	"jutsu.com/operators/discord-operator/internal/cli/plan"
+	"jutsu.com/operators/libs/manager"
+)
+
+// version is stamped by the build with -ldflags "-X main.version=...".
+var version = "dev"
+
+// What the process needs independent of the namespaces that it watches: leader election needs the
+// Lease and records an event, the metrics endpoint authenticates and authorizes its clients. What
+// the operator needs in the watched namespaces has its markers in internal/.
+//
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,resourceNames=discord-operator.discord.jutsu.com,verbs=get;update
+// +kubebuilder:rbac:groups="",namespace=discord-system,resources=events,verbs=create
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+func main() {
+	err := run(ctrl.SetupSignalHandler(), os.Args[1:])
+	if errors.Is(err, plan.ErrDiffers) {
+		os.Exit(2)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "discord-operator:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "export":
+			return export.Run(ctx, args[1:], os.Stdout, os.Stderr)
+		case "plan":
+			return plan.Run(ctx, args[1:], os.Stdout, os.Stderr)
+		}
+	}
+	o, err := parse(args, os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.manager.Version {
+		fmt.Println("discord-operator", version)
+		return nil
+	}
+	mgr, err := manager.New(&o.manager, manager.Options{
+		Name: "discord-operator", Version: version, Lease: "discord-operator.discord.jutsu.com",
+		Kinds: []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme},
+		Cache: cacheOptions(o.manager.Namespaces), Watched: watched(o),
+	})
+	if err != nil {
+		return err
+	}
+	if err := addControllers(ctx, mgr, o); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Objects find their resources on Discord in this order: an object cannot adopt the resource of another one, nor find
+// it by its name.
+const (
+	byStatus = iota
+	byAdoption
+	byName
+	orders
+)
+
+// order returns when an object finds its resource.
+func (s *step) order() int {
+	switch {
+	case *idOf(s.object) != "":
+		return byStatus
+	case s.kind.Identity(s.object).Adopt != nil:
+		return byAdoption
+	}
+	return byName
+}
+
+// bindAll finds what objects of a kind have on Discord. A resource is one object's alone.
+func (w *world) bindAll(steps []*step) {
+	of := make([][]*step, orders)
+	for _, s := range steps {
+		if s.guild != nil && len(s.issues) == 0 {
+			of[s.order()] = append(of[s.order()], s)
+		}
+	}
+	for _, s := range slices.Concat(of...) {
+		w.bind(s)
+	}
+}
+
+// bind finds what an object has on Discord: what its status or its spec names, or else what has its name. Where it
+// is known what was applied before, a name says nothing of a new object.
+func (w *world) bind(s *step) {
+	known := *idOf(s.object)
+	if s.order() == byName && (w.before == nil || s.from == w.before) {
+		known = s.kind.Named(w.snap, s.binding.Lookup, s.kind.Identity(s.object).Name, w.taken)
+		if known != "" && w.before == nil {
+			w.byName = append(w.byName, title(s.object))
+		}
+	}
+	binding, err := s.kind.Locate(w.snap, s.binding.Lookup, known)
+	id := ""
+	if binding.Live != nil {
+		id = binding.Live.GetID()
+	}
+	if holder := w.taken[id]; err == nil && holder != nil && !s.removed && !status.Observed(s.object) {
+		err = conflict(s, id, holder)
+	}
+	if err != nil {
+		s.issues = conditions.Of(err)
+		return
+	}
+	s.binding = binding
+	w.assign(s, id)
+	s.binding.Identity = s.kind.Identity(s.object)
+}
+
+// conflict is the issue that another object has what an object names. None is to be deleted for it: what has the
+// resource could go with it.
+func conflict(s *step, id string, holder status.Object) *conditions.Issue {
+	what, noun := "id in its status", s.kind.Noun
+	remedy := "Remove the status from its manifest"
+	if s.kind.Identity(s.object).Adopt != nil {
+		what = "id in its spec.adopt"
+		remedy = "Name another " + noun + " in spec.adopt, or leave that out, and a new one is created"
+	}
+	observe := ""
+	if holder.GetNamespace() == s.object.GetNamespace() {
+		observe = " To compare it alone, set spec.managementPolicy to Observe."
+	}
+	return conditions.Degraded(v1alpha1.ReasonConflict,
+		"The %s %s on Discord, the %s, is managed by %s, which keeps it. %s.%s",
+		noun, id, what, title(holder), remedy, observe)
+}
+
+// assign records what an object has on Discord, in its status too, where others look for it.
+func (w *world) assign(s *step, id string) {
+	*idOf(s.object) = id
+	switch o := s.object.(type) {
+	case *v1alpha1.DiscordRole:
+		o.Status.ServerID = w.serverID
+	case *v1alpha1.DiscordGroup:
+		o.Status.ServerID = w.serverID
+	case *v1alpha1.DiscordChannel:
+		o.Status.ServerID, o.Status.GroupID = w.serverID, s.binding.ParentID
+	}
+	if id != "" && !status.Observed(s.object) {
+		w.taken[id] = s.object
+	}
+}
+
+// simulate adds to the state what a plan would create, so that what refers to it can be planned. It has an id
+// that is newer than all of Discord's.
+func (w *world) simulate(s *step) {
+	w.made++
+	id := strconv.FormatUint(math.MaxUint64-1_000_000+w.made, 10)
+	switch in := s.plan.Create.(type) {
+	case *resource.ChannelCreate:
+		made := &discordclient.Channel{
+			ID: id, GuildID: w.serverID, Name: in.Name, Type: in.Type, ParentID: in.ParentID, Overwrites: in.Overwrites,
+			Position: w.lastPlace(),
+		}
+		if in.Position != nil {
+			made.Position = *in.Position
+		}
+		w.add([]*discordclient.Channel{made}, nil)
+	case *resource.RoleCreate:
+		w.add(nil, []discordclient.Role{{ID: id, Name: in.Name, Position: 1}})
+	default:
+		if edit, ok := s.plan.Edit.(resource.RoleEdit); ok {
+			if name, ok := edit.Name.Get(); ok {
+				renamed := *resource.Role(s.binding.Live)
+				renamed.Name = name
+				w.add(nil, []discordclient.Role{renamed})
+			}
+		}
+		return
+	}
+	w.assign(s, id)
+}
+
+// add adds to the state, or replaces in it.
+func (w *world) add(channels []*discordclient.Channel, roles []discordclient.Role) {
+	w.snap, w.shown = w.snap.With(channels, roles), w.shown.With(channels, roles)
+}
+
+// lastPlace is where Discord puts a channel that asks for no place.
+func (w *world) lastPlace() (last int) {
+	for _, c := range w.snap.All() {
+		last = max(last, c.Position+1)
+	}
+	return last
+}
+
+// title names an object for users.
+func title(o status.Object) string {
+	if o.GetNamespace() == "" {
+		return kindOf(o) + " " + o.GetName()
+	}
+	return kindOf(o) + " " + o.GetNamespace() + "/" + o.GetName()
+}
+
+// differences are what a step would change on Discord, with all others done.
+func (w *world) differences(s *step) []resource.Difference {
+	switch {
+	case s.removed:
+		return deletion(s.plan.Delete)
+	case s.kind == nil:
+		return resource.Changes(s.plan.Changes, w.shown)
+	case s.guild == nil || s.binding.Live == nil && !s.binding.Absent,
+		status.Paused(s.object):
+		return nil
+	}
+	if s.plan.Position != nil {
+		s.plan.Position = w.position(s)
+	}
+	if s.plan.Bounds != nil {
+		s.plan.Bounds = w.low(s)
+	}
+	return append(s.plan.Differences(*s.kind, s.binding, w.snap, w.shown), s.further...)
+}

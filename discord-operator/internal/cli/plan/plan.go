@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/cli"
+	"jutsu.com/operators/discord-operator/internal/cli/schema"
+	"jutsu.com/operators/libs/manager"
+)
+
+// ErrDiffers says that an apply would change something. It is no failure, and the process ends with status 2.
+var ErrDiffers = errors.New("an apply would change something on Discord")
+
+// options are the values of the command line.
+type options struct {
+	cli.Connection
+
+	path, before string
+	namespace    string
+	output       string
+}
+
+// Run is the command `discord-operator plan`: it reads manifests and a server, and prints on stdout what an
+// apply would do there. Notes are on stderr. It changes nothing, neither on Discord nor in a cluster.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	err := run(ctx, args, stdout, stderr)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	return fmt.Errorf("plan: %w", err)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parseFlags(args, stdout)
+	if err != nil {
+		return err
+	}
+	after, before, err := o.load(ctx)
+	if err != nil {
+		return err
+	}
+	connection, err := o.Options()
+	if err != nil {
+		return err
+	}
+	l, err := read(ctx, connection, o.ServerID, webhooks(after))
+	if err != nil {
+		return cli.Explained(err)
+	}
+	report := compute(ctx, l, o.ServerID, after, before)
+	text := report.text()
+	if o.output == "json" {
+		if text, err = report.json(); err != nil {
+			return err
+		}
+	}
+	for _, note := range report.notes {
+		if _, err := fmt.Fprintln(stderr, note); err != nil {
+			return err
+		}
+	}
+	if _, err := io.WriteString(stdout, text); err != nil {
+		return fmt.Errorf("write the plan: %w", err)
+	}
+	return report.err()
+}
+
+// webhooks reports whether a manifest has a webhook.
+func webhooks(o *objects) bool {
+	for _, c := range of[*v1alpha1.DiscordChannel](o) {
+		if c.Spec.Webhook != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// load reads the manifests; before is nil without --before.
+func (o *options) load(ctx context.Context) (after, before *objects, err error) {
+	kinds, err := schema.Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	is, err := readAll(o.path, os.Stdin, o.namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	var was []manifest
+	if o.before != "" {
+		if was, err = readAll(o.before, os.Stdin, o.namespace); err != nil {
+			return nil, nil, err
+		}
+		if before, err = admit(ctx, kinds, was, nil); err != nil {
+			return nil, nil, fmt.Errorf("the manifests of --before: %w", err)
+		}
+	}
+	if after, err = admit(ctx, kinds, is, was); err != nil {
+		return nil, nil, fmt.Errorf("the API server would refuse: %w", err)
+	}
+	if len(after.all) == 0 && before == nil {
+		return nil, nil, fmt.Errorf("%s has no manifest of %s", o.path, v1alpha1.GroupVersion.Group)
+	}
+	return after, before, nil
+}
+
+// parseFlags reads the command line; --help is printed on out.
+func parseFlags(args []string, out io.Writer) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("discord-operator plan", flag.ContinueOnError)
+	flags.StringVar(&o.path, "f", "",
+		"`file` with manifests, or a folder with such files (.yaml, .yml, .json), or - for standard input; required")
+	flags.StringVar(&o.before, "before", "",
+		"`file` or folder with what was applied before: the manifests of the branch that a change is for, or the output "+
+			"of kubectl get -o yaml. What is no longer in -f is then deleted, and what is new is created. Without it an "+
+			"object has what has its name on Discord, and nothing is deleted")
+	o.Bind(flags)
+	flags.StringVar(&o.namespace, "namespace", "default", "`namespace` of manifests that name none")
+	flags.StringVar(&o.output, "o", "text", "`format` of the output, text or json")
+	const introduction = "discord-operator plan prints what an apply of manifests would do on a Discord server. It " +
+		"changes nothing,\nneither on Discord nor in a cluster, and needs no cluster.\n\n" +
+		"Exit status: 0 nothing would change, 2 something would,\n" +
+		"1 an error, or an object that would not match its spec.\n\n" +
+		"Usage: discord-operator plan -f DIR --server-id=ID --token-file=FILE [flags]\n\n"
+	if err := manager.Parse(flags, introduction, args, out); err != nil {
+		return nil, err
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *options) validate() error {
+	if o.path == "" {
+		return errors.New("-f is missing: a file or folder with manifests; see --help")
+	}
+	if o.path == "-" && o.before == "-" {
+		return errors.New("-f and --before cannot both be standard input")
+	}
+	if problems := validation.IsDNS1123Label(o.namespace); problems != nil {
+		return fmt.Errorf("--namespace is %q: %s", o.namespace, problems[0])
+	}
+	if o.output != "text" && o.output != "json" {
+		return fmt.Errorf("-o is %q, it must be text or json", o.output)
+	}
+	return o.Validate()
+}

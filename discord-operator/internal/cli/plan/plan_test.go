@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/discord-operator/internal/cli/export"
+	"jutsu.com/operators/discord-operator/internal/discord/guildtest"
+	"jutsu.com/operators/test/discordtest"
+)
+
+// rig is a simulated Discord with a bot in one server, in which there are a category "incidents" with a channel
+// "alerts", a channel "general" and a role "On call".
+type rig struct {
+	srv                                   *discordtest.Server
+	bot                                   discordtest.Bot
+	guild, category, alerts, chat, onCall string
+	tokenFile                             string
+}
+
+const all = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
+	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles | discordtest.PermManageWebhooks
+
+func newRig(t *testing.T, granted discordtest.Permissions) *rig {
+	t.Helper()
+	r := &rig{
+		srv:       discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits()}),
+		tokenFile: filepath.Join(t.TempDir(), "token"),
+	}
+	r.bot = r.srv.AddBot(discordtest.Bot{Name: "operator"})
+	r.guild = r.srv.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High"}).ID
+	r.srv.AddMember(r.guild, r.bot.UserID, granted)
+	r.category = r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "incidents", Type: discordtest.TypeCategory})
+	r.alerts = r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "alerts", ParentID: r.category, Topic: "old"})
+	r.chat = r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "general", Position: 1})
+	r.onCall = r.srv.CreateRoleByHand(r.guild, discordtest.Role{Name: "On call"})
+	if err := os.WriteFile(r.tokenFile, []byte(r.bot.Token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// file writes manifests, in which $NAMES stand for ids, into a file of its own.
+func (r *rig) file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "manifests.yaml")
+	text = os.Expand(text, func(name string) string {
+		return map[string]string{
+			"GUILD": r.guild, "CATEGORY": r.category, "ALERTS": r.alerts, "CHAT": r.chat, "ROLE": r.onCall,
+		}[name]
+	})
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// plan runs the command, and checks that it writes nothing and that no output has the token.
+func (r *rig) plan(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	r.srv.ResetRequests()
+	var out, errOut bytes.Buffer
+	err = Run(t.Context(), append([]string{
+		"--discord-api-url=" + r.srv.APIURL(), "--server-id=" + r.guild, "--token-file=" + r.tokenFile,
+	}, args...), &out, &errOut)
+	printed := out.String() + errOut.String()
+	if err != nil {
+		printed += err.Error()
+	}
+	if strings.Contains(printed, r.bot.Token) {
+		t.Error("the token is printed")
+	}
+	for _, request := range r.srv.Requests() {
+		if request.Method != http.MethodGet {
+			t.Errorf("%s was sent", request.Route)
+		}
+	}
+	return out.String(), errOut.String(), err
+}
+
+// object is a manifest in one line.
+func object(kind, name, spec string) string {
+	return "---\napiVersion: discord.jutsu.com/v1alpha1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: {" + spec + "}\n"
+}
+
+// The manifests of the rig's server.
+const (
+	inServer = "serverRef: {name: jujutsu}, "
+	inGroup  = "groupRef: {name: incidents}, "
+)
+
+var (
+	theServer  = object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: discord-bot}`)
+	theGroup   = object("DiscordGroup", "incidents", inServer+`name: incidents, adopt: {id: "$CATEGORY"}`)
+	theChannel = object("DiscordChannel", "alerts", inGroup+`name: alerts, adopt: {id: "$ALERTS"}`)
+	theRole    = object("DiscordRole", "on-call", inServer+`name: On call, adopt: {id: "$ROLE"}`)
+)
+
+// withIcon is the rig's server with an icon, which the manifest picture has.
+var withIcon = object("DiscordServer", "jujutsu",
+	`serverId: "$GUILD", tokenSecretRef: {name: discord-bot}, icon: {configMapKeyRef: {name: icon, key: a}}`)
+
+func picture(shade uint8) string {
+	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: icon}\nbinaryData: {a: " +
+		base64.StdEncoding.EncodeToString(discordtest.PNG(2, 2, shade)) + "}\n"
+}
+
+func pictureHash(shade uint8) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(discordtest.PNG(2, 2, shade)))
+}
+
+// created has objects that the operator would create, one in the other.
+var created = object("DiscordGroup", "team", inServer+"name: Team, permissionOverwrites: [{roleRef: {name: dev}, allow: [SendMessages]}]") +
+	object("DiscordChannel", "dev", "groupRef: {name: team}, name: dev, topic: Hello, webhook: {name: ci}") +
+	object("DiscordRole", "dev", inServer+"name: Dev, hoist: true")
+
+// sharing is the rig's server, which allows roles of other namespaces with a permission.
+func sharing(ceiling string) string {
+	return object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, `+
+		"allowedRoles: {namespaces: {from: All}, permissions: ["+ceiling+"]}")
+}
+
+// guest is a DiscordRole of another namespace.
+func guest(name, spec string) string {
+	return strings.Replace(object("DiscordRole", name, "serverRef: {name: jujutsu, namespace: default}, "+spec),
+		"{name: "+name+"}", "{name: "+name+", namespace: other}", 1)
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	r.srv.CreateRoleByHand(r.guild, discordtest.Role{Name: "Low"})
+	r.srv.EditRoleByHand(r.guild, r.onCall, func(role *discordtest.Role) { role.Permissions = discordtest.PermViewChannel })
+	yuji := r.srv.AddUser("Yuji")
+	r.srv.AddMember(r.guild, yuji, 0)
+	r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) { g.Icon = "12345" })
+	for name, c := range map[string]struct {
+		is, was string
+		want    []string // the lines but the last
+		problem bool
+		same    bool // nothing would change
+	}{
+		"as it is": {is: theServer + theGroup + theChannel + theRole},
+		"by name":  {is: theServer + object("DiscordChannel", "chat", inServer+"name: general")},
+		"changes": {is: theServer + theGroup +
+			object("DiscordChannel", "alerts", inServer+`name: alarms, topic: new, slowmode: 30s, adopt: {id: "$ALERTS"}, webhook: {name: ci}`) +
+			object("DiscordRole", "on-call", inServer+`name: On call, color: "#E67E22", members: ["`+yuji+`"], adopt: {id: "$ROLE"}`),
+			want: []string{
+				"~ DiscordRole default/on-call", "    color: #000000 -> #E67E22", "    members: give to user " + yuji,
+				"~ DiscordChannel default/alerts", `    name: "alerts" -> "alarms"`, `    topic: "old" -> "new"`,
+				"    slowmode: 0s -> 30s", `    group: "incidents" -> none`, `    create webhook "ci"`,
+			}},
+		"a whole new team": {is: theServer + created, want: []string{
+			"+ DiscordRole default/dev", `    name: "Dev"`, "    hoist: true",
+			"+ DiscordGroup default/team", `    name: "Team"`,
+			`    permissionOverwrites of role "Dev": allow SendMessages, deny none`,
+			"+ DiscordChannel default/dev", `    name: "dev"`, `    topic: "Hello"`, `    group: "Team"`, `    create webhook "ci"`,
+		}},
+		"numbers": {is: theServer + object("DiscordChannel", "lounge", inServer+"name: Lounge, type: Voice, voice: {userLimit: 5}"),
+			want: []string{"+ DiscordChannel default/lounge", "    type: Voice", `    name: "Lounge"`, "    userLimit: 5"}},
+		"moves": {is: theServer +
+			object("DiscordChannel", "chat", inServer+`name: general, position: 2, adopt: {id: "$CHAT"}`) +
+			object("DiscordChannel", "top", inServer+`name: top, position: 1`) +
+			object("DiscordChannel", "out", inServer+`name: alerts, position: 0, adopt: {id: "$ALERTS"}`),
+			want: []string{
+				"~ DiscordChannel default/out", `    group: "incidents" -> none`, "+ DiscordChannel default/top", `    name: "top"`,
+			}},
+		"what is gone is deleted, what was adopted stays": {is: theServer + theGroup, was: theServer + theGroup + theChannel +
+			object("DiscordChannel", "chat", inServer+"name: general") + object("DiscordRole", "on-call", inServer+"name: On call"),
+			want: []string{"- DiscordRole default/on-call", "- DiscordChannel default/chat"}},
+		"a rename": {is: theServer + object("DiscordChannel", "chat", inServer+"name: talk"),
+			was:  theServer + object("DiscordChannel", "chat", inServer+"name: general"),
+			want: []string{"~ DiscordChannel default/chat", `    name: "general" -> "talk"`}},
+		"what is new is created, whatever its name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general"),
+			was: theServer, want: []string{"+ DiscordChannel default/chat", `    name: "general"`}},
+		"a status says which": {
+			is: theServer + "---\napiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimPrefix(
+				object("DiscordChannel", "chat", inServer+"name: talk")+`status: {channelId: "$CHAT"}`, "---\n"), "\n", "\n  "),
+			want: []string{"~ DiscordChannel default/chat", `    name: "general" -> "talk"`}},
+		"only observed": {is: object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, name: Renamed, managementPolicy: Observe`) +
+			object("DiscordChannel", "chat", inServer+"name: general, topic: x, managementPolicy: Observe"), same: true,
+			want: []string{"o DiscordServer default/jujutsu (observed)", `    name: "Jujutsu High" -> "Renamed"`,
+				"o DiscordChannel default/chat (observed)", `    topic: "" -> "x"`}},
+		"observed, and managed by another object": {is: theServer + object("DiscordChannel", "chat", inServer+`name: talk, adopt: {id: "$CHAT"}`) +
+			object("DiscordChannel", "watch", inServer+`name: general, topic: x, adopt: {id: "$CHAT"}, managementPolicy: Observe`),
+			want: []string{"~ DiscordChannel default/chat", `    name: "general" -> "talk"`,
+				"o DiscordChannel default/watch (observed)", `    topic: "" -> "x"`}},
+		"nothing to observe": {is: theServer + object("DiscordGroup", "g", inServer+"name: g, managementPolicy: Observe"), problem: true,
+			want: []string{"o DiscordGroup default/g (observed)", "    create", "  ! NothingToObserve: ..."}},
+		"a server's settings": {is: object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, `+
+			"name: Renamed, systemChannelRef: {name: chat}") + object("DiscordChannel", "chat", inServer+"name: general"),
+			want: []string{"~ DiscordServer default/jujutsu", `    name: "Jujutsu High" -> "Renamed"`,
+				`    systemChannelRef: none -> "general"`}},
+		"an icon": {is: withIcon + picture(1), want: []string{
+			"~ DiscordServer default/jujutsu", "    icon: 12345 -> " + pictureHash(1)}},
+		"an icon that was applied":      {is: withIcon + picture(1), was: withIcon + picture(1)},
+		"an icon in the cluster":        {is: withIcon},
+		"an icon that a status records": {is: withIcon + `status: {icon: {sourceHash: "` + pictureHash(1) + `", discordHash: "12345"}}` + "\n" + picture(1)},
+		"another icon": {is: withIcon + picture(2), was: withIcon + picture(1), want: []string{
+			"~ DiscordServer default/jujutsu", "    icon: " + pictureHash(1) + " -> " + pictureHash(2)}},
+		"an icon that is none": {is: withIcon + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: icon}\ndata: {a: text}\n",
+			problem: true, want: []string{"! DiscordServer default/jujutsu", "  ! IconUnusable: ..."}},
+		"a community": {is: object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, community: Enabled, `+
+			"rulesChannelRef: {name: chat}, publicUpdatesChannelRef: {name: chat}") + object("DiscordChannel", "chat", inServer+"name: general"),
+			problem: true, want: []string{"~ DiscordServer default/jujutsu", "    verificationLevel: None -> Low",
+				"    explicitContentFilter: Disabled -> AllMembers", `    rulesChannelRef: none -> "general"`,
+				`    publicUpdatesChannelRef: none -> "general"`, "    community: none -> Enabled", "  ! MissingPermissions: ..."}},
+		"one team's folder": {is: object("DiscordChannel", "chat", inServer+"name: general, topic: x"),
+			want: []string{"~ DiscordChannel default/chat", `    topic: "" -> "x"`}},
+		"another server's": {is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`) +
+			object("DiscordChannel", "chat", "serverRef: {name: other}, name: general, topic: x")},
+		"problems": {is: theServer + theChannel + object("DiscordChannel", "again", inServer+`name: a, adopt: {id: "$ALERTS"}`) +
+			object("DiscordChannel", "gone", inServer+`name: a, adopt: {id: "1234567"}`), problem: true, want: []string{
+			"~ DiscordChannel default/again", `    name: "alerts" -> "a"`, `    group: "incidents" -> none`,
+			"! DiscordChannel default/alerts", "  ! WaitingForGroup: ...", "! DiscordChannel default/gone", "  ! AdoptNotFound: ...",
+		}},
+		"not allowed": {is: theServer + "---\napiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordChannel\n" +
+			"metadata: {name: a, namespace: other}\nspec: {name: a, serverRef: {name: jujutsu, namespace: default}}\n",
+			problem: true, want: []string{"! DiscordChannel other/a", "  ! NotAllowed: ..."}},
+		"a role of another namespace": {is: sharing("SendMessages") + guest("a", "name: A, permissions: [SendMessages]"),
+			want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: SendMessages"}},
+		"a role above the ceiling": {is: sharing("Administrator") + guest("a", "name: A, permissions: [SendMessages]"),
+			problem: true, want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: SendMessages", "  ! NotAllowed: ..."}},
+		"a role where channels are shared": {is: object("DiscordServer", "jujutsu",
+			`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}`) + guest("a", "name: A"),
+			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
+		"another namespace's role that adopts": {is: sharing("SendMessages") + guest("a", `name: A, adopt: {id: "$ROLE"}`),
+			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
+		"another namespace's role, too high and with too much": {
+			is:   sharing("SendMessages") + guest("a", "name: On call") + object("DiscordRole", "own", inServer+"name: Low"),
+			want: []string{"~ DiscordRole other/a", "    permissions: ViewChannel -> none", "    move below the roles of the server"}},
+		"another namespace's role that is to stay": {is: sharing("SendMessages") + guest("a", "name: A, deletionPolicy: Retain"),
+			problem: true, want: []string{"+ DiscordRole other/a", `    name: "A"`, "  ! NotAllowed: ..."}},
+		"one that is left behind": {is: sharing("ViewChannel"), was: sharing("ViewChannel") + guest("a", "name: On call, deletionPolicy: Retain"),
+			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
+		"one team's roles": {is: guest("a", "name: A, permissions: [BanMembers]"), problem: true,
+			want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: BanMembers", "  ! MissingPermissions: ..."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"-f", r.file(t, c.is)}
+			if c.was != "" {
+				args = append(args, "--before", r.file(t, c.was))
+			}
+			stdout, stderr, err := r.plan(t, args...)
+			lines := strings.Split(regexp.MustCompile(`(?m)^(  ! \w+: ).*$`).ReplaceAllString(strings.TrimSpace(stdout), "$1..."), "\n")
+			switch {
+			case c.problem && (err == nil || errors.Is(err, ErrDiffers)),
+				!c.problem && !c.same && len(c.want) > 0 && !errors.Is(err, ErrDiffers),
+				(c.same || len(c.want) == 0) && err != nil:
+				t.Errorf("it ends with %v", err)
+			}
+			if len(c.want) == 0 {
+				c.want, lines = []string{"No changes: what is on Discord matches the manifests."}, append(lines, "", "")
+			}
+			if diff := cmp.Diff(c.want, lines[:len(lines)-2]); diff != "" {
+				t.Errorf("%s%s%s", diff, stdout, stderr)
+			}
+		})
+	}
+}
+
+// A plan of an export of the same server is empty, and one of the export of a new server is not.
+func TestPlanOfAnExport(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	r.srv.CreateRoleByHand(r.guild, discordtest.Role{Name: "Sensei", Color: 7, Permissions: discordtest.PermViewChannel})
+	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{
+		{ID: r.guild, Deny: discordtest.PermSendMessages}, {ID: r.onCall, Allow: discordtest.PermSendMessages},
+	}})
+	stdout, stderr, err := r.plan(t, "-f", r.exported(t))
+	if err != nil || !strings.HasPrefix(stdout, "No changes") || stderr != "" {
+		t.Errorf("%v\n%s%s", err, stdout, stderr)
+	}
+}
+
+// The same of random servers; and of a copy, all of it would be created in an empty server, without a problem.
+func TestPlanOfRandomServers(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, guildtest.Needed)
+			if err := guildtest.Populate(t.Context(), r.srv, r.guild, r.bot, seed); err != nil {
+				t.Fatal(err)
+			}
+			before := guildtest.Portrait(r.srv.Guild(r.guild))
+			stdout, stderr, err := r.plan(t, "-f", r.exported(t))
+			if err != nil || !strings.HasPrefix(stdout, "No changes") || stderr != "" {
+				t.Errorf("%v\n%s%s", err, stdout, stderr)
+			}
+			empty := r.srv.AddGuild(discordtest.GuildSpec{}).ID
+			r.srv.AddMember(empty, r.bot.UserID, guildtest.Needed)
+			guildtest.Community(r.srv, empty)
+			stdout, stderr, err = r.plan(t, "-f", r.exported(t, "--copy-to="+empty), "--server-id="+empty)
+			if problems := !strings.Contains(stdout, "To create: "); err != nil && !errors.Is(err, ErrDiffers) || problems {
+				t.Errorf("%v\n%s%s", err, stdout, stderr)
+			}
+			if diff := cmp.Diff(before, guildtest.Portrait(r.srv.Guild(r.guild))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// exported is a file with the export of the rig's server, which has no notes.
+func (r *rig) exported(t *testing.T, args ...string) string {
+	t.Helper()
+	var manifests, notes bytes.Buffer
+	err := export.Run(t.Context(), append([]string{
+		"--discord-api-url=" + r.srv.APIURL(), "--server-id=" + r.guild, "--token-file=" + r.tokenFile,
+	}, args...), &manifests, &notes)
+	if err != nil || strings.Contains(manifests.String(), "NOTE") {
+		t.Fatalf("%v: %s", err, notes.String())
+	}
+	return r.file(t, strings.ReplaceAll(manifests.String(), "$", "$$"))
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	stdout, _, err := r.plan(t, "-f", r.file(t, theServer+object("DiscordChannel", "chat", inServer+"name: general, topic: x")), "-o", "json")
+	if !errors.Is(err, ErrDiffers) {
+		t.Error(err)
+	}
+	var got Report
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Summary != (Summary{Change: 1}) || len(got.Objects) != 1 || got.Objects[0].Differences[0].To != `"x"` {
+		t.Errorf("%s", stdout)
+	}
+}
+
+// What the bot lacks is a problem where something is to be changed.
+func TestPlanWithoutPermissions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.PermViewChannel)
+	stdout, _, err := r.plan(t, "-f", r.file(t, object("DiscordChannel", "chat", inServer+"name: general, topic: x")))
+	if err == nil || errors.Is(err, ErrDiffers) || !strings.Contains(stdout, "MissingPermissions") ||
+		!strings.Contains(stdout, `topic: "" -> "x"`) {
+		t.Errorf("%v\n%s", err, stdout)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	right := r.file(t, theServer)
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"nothing to read":       {nil, "-f is missing"},
+		"a file that is not":    {[]string{"-f", "/nowhere"}, "/nowhere"},
+		"no manifest of ours":   {[]string{"-f", r.file(t, "kind: Secret\napiVersion: v1")}, "has no manifest of discord.jutsu.com"},
+		"not YAML":              {[]string{"-f", r.file(t, "a: [")}, "manifests.yaml"},
+		"what would be refused": {[]string{"-f", r.file(t, object("DiscordGroup", "a", "name: A"))}, "DiscordGroup a: spec.serverRef: Required"},
+		"a twin":                {[]string{"-f", r.file(t, theServer+theServer)}, "another object of this name"},
+		"what cannot be changed": {[]string{"-f", r.file(t, theServer+object("DiscordGroup", "a", inServer+"name: A")), "--before",
+			r.file(t, object("DiscordGroup", "a", "name: A, serverRef: {name: other}"))}, "serverRef cannot be changed"},
+		"another format":   {[]string{"-f", right, "-o", "xml"}, "-o is"},
+		"a wrong server":   {[]string{"-f", right, "--server-id=1234567"}, "is not a member of server 1234567"},
+		"a file of no use": {[]string{"-f", right, "--token-file=/nowhere"}, "read the token"},
+		"a wrong one":      {[]string{"-f", right, "--token-file=" + r.file(t, "not-a-token")}, "developer portal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, _, err := r.plan(t, c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// messages has the objects of a plan with what is wrong with them, and nothing for what is right.
+func messages(t *testing.T, stdout string) map[string]string {
+	t.Helper()
+	var report Report
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	all := map[string]string{}
+	for _, o := range report.Objects {
+		var what strings.Builder
+		for _, d := range o.Differences {
+			if d.Action != "set" {
+				what.WriteString(d.String() + "; ")
+			}
+		}
+		for _, p := range o.Problems {
+			what.WriteString(p.Reason + ": " + p.Message)
+		}
+		all[o.Name] = what.String()
+	}
+	return all
+}
+
+// What is removed is gone when the rest is reconciled, where it is deleted, and nobody is led to delete more.
+func TestPlanOfRemovals(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	full := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "full", Type: discordtest.TypeCategory})
+	for i := range 50 {
+		r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "x" + strconv.Itoa(i), ParentID: full})
+	}
+	const (
+		overwrite = "permissionOverwrites: [{role: On call, allow: [SendMessages]}]"
+		inFull    = "groupRef: {name: full}, "
+	)
+	fullGroup := object("DiscordGroup", "full", inServer+`name: full, adopt: {id: "`+full+`"}`)
+	role := object("DiscordRole", "on-call", inServer+"name: On call")
+	chat := object("DiscordChannel", "chat", inServer+"name: general, "+overwrite)
+	paused := func(o string) string {
+		return strings.Replace(o, "metadata: {", `metadata: {annotations: {discord.jutsu.com/paused: "true"}, `, 1)
+	}
+	settings := func(rules string) string {
+		return object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, rulesChannelRef: {name: `+rules+`}`)
+	}
+	for name, c := range map[string]struct {
+		is, was   string
+		community bool
+		want      map[string]string // expressions
+	}{
+		"a role that an overwrite names": {was: role + chat, is: chat, want: map[string]string{
+			"on-call": "^delete; $", "chat": "^RoleNotFound: "}},
+		"a role that another object makes again": {was: role + chat, is: object("DiscordRole", "again", inServer+"name: On call") + chat,
+			want: map[string]string{"on-call": "^delete; $", "again": "^create; $",
+				"chat": `^permissionOverwrites of role "On call": none -> allow SendMessages, deny none; $`}},
+		"a role that stays": {was: strings.Replace(role, "On call", "On call, deletionPolicy: Retain", 1) + chat, is: chat,
+			want: map[string]string{"chat": "^permissionOverwrites of role"}},
+		"a role that is paused": {was: paused(role) + chat, is: chat,
+			want: map[string]string{"on-call": "^Paused: ", "chat": "^permissionOverwrites of role"}},
+		"a role that was observed": {was: strings.Replace(role, "On call", "On call, managementPolicy: Observe", 1) + chat, is: chat,
+			want: map[string]string{"chat": "^permissionOverwrites of role"}},
+		"none, in a full category": {was: fullGroup, is: fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
+			want: map[string]string{"new": "^create; LimitReached: "}},
+		"one of a full category": {was: fullGroup + object("DiscordChannel", "old", inFull+"name: x0"),
+			is:   fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
+			want: map[string]string{"old": "^delete; $", "new": "^create; $"}},
+		"a category out of which a channel moves": {
+			was:  object("DiscordGroup", "incidents", inServer+"name: incidents") + object("DiscordChannel", "alerts", inGroup+"name: alerts"),
+			is:   object("DiscordChannel", "alerts", inServer+"name: alerts"),
+			want: map[string]string{"incidents": "^delete; $", "alerts": `^group: "incidents" -> none; $`}},
+		"a category that a channel names still": {
+			was:  object("DiscordGroup", "incidents", inServer+"name: incidents") + object("DiscordChannel", "alerts", inGroup+"name: alerts"),
+			is:   object("DiscordChannel", "alerts", inGroup+"name: alerts"),
+			want: map[string]string{"incidents": "^WaitingForDependents: .*: alerts", "alerts": "^WaitingForGroup: "}},
+		"an object whose channel another one adopts": {was: object("DiscordChannel", "chat", inServer+"name: general"),
+			is: object("DiscordChannel", "talk", inServer+`name: general, adopt: {id: "$CHAT"}`), want: map[string]string{}},
+		"the rules channel of a community": {community: true, was: object("DiscordChannel", "rules", inServer+"name: general"), is: theServer,
+			want: map[string]string{"rules": "^DeletionFailed: .*Name another one in spec.rulesChannelRef of DiscordServer jujutsu"}},
+		"the rules channel of a community, and its server": {community: true, was: theServer + object("DiscordChannel", "rules", inServer+"name: general"),
+			is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`), want: map[string]string{
+				"rules": "^DeletionFailed: .*Choose another one, or disable Community"}},
+		"the rules channel, of which there is another one": {community: true,
+			was:  settings("rules") + object("DiscordChannel", "rules", inServer+"name: general"),
+			is:   settings("new") + object("DiscordChannel", "new", inServer+"name: new"),
+			want: map[string]string{"rules": "^delete; $", "new": "^create; $", "jujutsu": `^rulesChannelRef: "general" -> "new"; $`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, text := range []*string{&c.is, &c.was} {
+				if !strings.Contains(*text, "kind: DiscordServer") && !c.community {
+					*text = theServer + *text
+				}
+			}
+			r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) {
+				if g.Features, g.RulesChannelID = nil, ""; c.community {
+					g.Features, g.RulesChannelID, g.PublicUpdatesChannelID = []string{"COMMUNITY"}, r.chat, r.alerts
+				}
+			})
+			stdout, _, _ := r.plan(t, "-f", r.file(t, c.is), "--before", r.file(t, c.was), "-o", "json")
+			got := messages(t, stdout)
+			for object, what := range got {
+				if want, ok := c.want[object]; !ok || !regexp.MustCompile(want).MatchString(what) {
+					t.Errorf("%s: %s", object, what)
+				}
+			}
+			if len(got) != len(c.want) {
+				t.Errorf("got %d objects, want %d", len(got), len(c.want))
+			}
+		})
+	}
+}
+
+// Of two objects for the same channel, the one that has it keeps it, and the message says what the other one can do.
+func TestPlanOfAConflict(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	has := strings.TrimSuffix(object("DiscordChannel", "has", inServer+"name: general"), "\n") + "\nstatus: {channelId: \"$CHAT\"}\n"
+	wants := object("DiscordChannel", "a", inServer+`name: general, adopt: {id: "$CHAT"}`)
+	elsewhere := strings.Replace(strings.Replace(wants, "{name: a}", "{name: a, namespace: other}", 1),
+		"{name: jujutsu}", "{name: jujutsu, namespace: default}", 1)
+	shared := object("DiscordServer", "jujutsu",
+		`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}, allowAdoption: true`)
+	for name, c := range map[string]struct{ is, want, not string }{
+		"one that adopts it": {is: theServer + wants + has,
+			want: "managed by DiscordChannel default/has, which keeps it. Name another channel in spec.adopt, or leave that out.*Observe"},
+		"of another namespace": {is: shared + elsewhere + has, want: "managed by DiscordChannel default/has, which keeps it", not: "Observe"},
+		"a copy of a status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
+			want: "Remove the status from its manifest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, _, _ := r.plan(t, "-f", r.file(t, c.is), "-o", "json")
+			what := strings.Join(slices.Sorted(maps.Values(messages(t, stdout))), "")
+			if !regexp.MustCompile("^Conflict: .*"+c.want).MatchString(what) || strings.Contains(what, "elete") ||
+				c.not != "" && strings.Contains(what, c.not) {
+				t.Errorf("%s", stdout)
+			}
+		})
+	}
+}
+
+// What an object would only observe stays as it is for the others.
+func TestPlanOfWhatIsObserved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	stdout, _, _ := r.plan(t, "-o", "json", "-f", r.file(t, theServer+
+		object("DiscordRole", "on-call", inServer+`name: Renamed, managementPolicy: Observe, adopt: {id: "$ROLE"}`)+
+		object("DiscordRole", "new", inServer+`name: New, managementPolicy: Observe`)+
+		object("DiscordChannel", "chat", inServer+"name: general, permissionOverwrites: [{role: Renamed, allow: [SendMessages]}]")+
+		object("DiscordChannel", "talk", inServer+"name: talk, permissionOverwrites: [{role: New, allow: [SendMessages]}]")))
+	got := messages(t, stdout)
+	for _, name := range []string{"chat", "talk"} {
+		if !strings.Contains(got[name], "RoleNotFound") {
+			t.Errorf("%s: %s", name, got[name])
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/controller/channel"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/discord-operator/internal/controller/group"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/controller/role"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/discord-operator/internal/controller/webhook"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// planRemovals plans what becomes of what objects have that have a manifest no longer, and takes out of the world
+// what is deleted: the others are planned as they come to be once it is gone. What was applied before is bound as it
+// was then, so that each object has its own, whatever it is called now.
+func (w *world) planRemovals(ctx context.Context) {
+	w.removals = map[*lifecycle.Kind][]*step{}
+	for _, kind := range kinds {
+		steps := w.begin(ctx, kind, w.before)
+		var kept, removed []*step
+		for _, s := range steps {
+			if s.removed {
+				removed = append(removed, s)
+			} else {
+				kept = append(kept, s)
+			}
+		}
+		w.bindAll(append(kept, removed...))
+		w.removals[kind] = removed
+	}
+	w.takeOverStatus()
+	var gone []string
+	for _, kind := range kinds {
+		for _, s := range w.removals[kind] {
+			if s.guild == nil || len(s.issues) > 0 {
+				continue
+			}
+			s.plan = w.planRemoved(s)
+			if d := s.plan.Delete; d != nil {
+				gone = append(gone, d.ID)
+			}
+		}
+	}
+	w.snap, w.taken = w.snap.Without(gone...), map[string]status.Object{}
+}
+
+// planRemoved plans what becomes of what a removed object has.
+func (w *world) planRemoved(s *step) lifecycle.Plan {
+	if i := s.kind.Identity(s.object); i.Adopt == nil && !i.Adopted && !i.Matched {
+		s.binding.NoRetention = grant.RetentionRefused(s.guild.Server, s.object.GetNamespace(), s.kind.Noun)
+	}
+	w.claimed(s)
+	s.guild.Snapshot = w.freed()
+	if w.after.all[keyOf(s.guild.Server)] == nil {
+		s.guild.Server = s.guild.Server.DeepCopy()
+		s.guild.Server.DeletionTimestamp = new(metav1.Now())
+	}
+	var known []conditions.Issue
+	if status.Paused(s.object) {
+		known = append(known, status.PausedDeletion())
+	}
+	switch o := s.object.(type) {
+	case *v1alpha1.DiscordRole:
+		return role.PlanDeletion(o, role.State{Guild: s.guild, Binding: s.binding}, known)
+	case *v1alpha1.DiscordGroup:
+		if names := w.dependents(o); len(names) > 0 {
+			known = append(known, *group.WaitingFor(names))
+		}
+		return group.PlanDeletion(o, group.State{Guild: s.guild, Binding: s.binding}, known)
+	case *v1alpha1.DiscordChannel:
+		return channel.PlanDeletion(o, channel.State{Guild: s.guild, Binding: s.binding}, known)
+	}
+	return lifecycle.Plan{}
+}
+
+// claimed notes which object with a manifest claims what a removed one has. Of other namespaces only those do that
+// have it already.
+func (w *world) claimed(s *step) {
+	id := *idOf(s.object)
+	for _, o := range w.after.ofKind(s.kind) {
+		i, here := s.kind.Identity(o), o.GetNamespace() == s.object.GetNamespace()
+		claims := i.StatusID == id || here && i.StatusID == "" && i.Adopt != nil && i.Adopt.ID == id
+		if id != "" && claims && !i.Observed && s.binding.ClaimedBy == "" {
+			s.binding.ClaimedBy, s.binding.ClaimedHere = title(o), here
+		}
+	}
+}
+
+// freed is the server as it is once its settings name the channels of their manifests: a community server needs
+// the others no longer.
+func (w *world) freed() *guildcache.Snapshot {
+	freed := *w.snap
+	named := func(ref *v1alpha1.ChannelReference, in string) bool {
+		c := &v1alpha1.DiscordChannel{}
+		if ref == nil {
+			return false
+		}
+		c.Namespace, c.Name = in, ref.Name
+		return w.after.all[keyOf(c)] != nil
+	}
+	for _, s := range of[*v1alpha1.DiscordServer](w.after) {
+		if s.Status.ServerID != w.serverID || status.Paused(s) || status.Observed(s) {
+			continue
+		}
+		if named(s.Spec.RulesChannelRef, s.Namespace) {
+			freed.Guild.RulesChannelID = ""
+		}
+		if named(s.Spec.PublicUpdatesChannelRef, s.Namespace) {
+			freed.Guild.PublicUpdatesChannelID = ""
+		}
+	}
+	return &freed
+}
+
+// dependents are the channels with a manifest that refer to a group.
+func (w *world) dependents(g *v1alpha1.DiscordGroup) (names []string) {
+	for _, c := range of[*v1alpha1.DiscordChannel](w.after) {
+		if ref := c.Spec.GroupRef; ref != nil && ref.In(c.Namespace).String() == keyOf(g).String() {
+			names = append(names, issues.Name(c, g.Namespace))
+		}
+	}
+	return names
+}
+
+// deletion is what a deletion deletes on Discord, if anything.
+func deletion(d *lifecycle.Deletion) []resource.Difference {
+	switch {
+	case d == nil || d.By == nil:
+		return nil
+	case d.By == webhook.Deleter{}:
+		return []resource.Difference{{Action: resource.ActionDelete, Field: "webhook", To: d.ID}}
+	}
+	return []resource.Difference{{Action: resource.ActionDelete}}
+}

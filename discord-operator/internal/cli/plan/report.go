@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+)
+
+// Report is what an apply would do on a server.
+type Report struct {
+	// ServerID is that of the server on Discord.
+	ServerID string `json:"serverId"`
+	// Objects are those for which something would be done, or that something keeps from matching their spec.
+	Objects []Object `json:"objects"`
+	// Summary counts the objects.
+	Summary Summary `json:"summary"`
+
+	notes []string
+}
+
+// Object is what an apply would do for one object.
+type Object struct {
+	Kind        string                `json:"kind"`
+	Namespace   string                `json:"namespace,omitempty"`
+	Name        string                `json:"name"`
+	Differences []resource.Difference `json:"differences,omitempty"`
+	// Observed are the status.differences that the object would have: nothing is done about them.
+	Observed []string `json:"observed,omitempty"`
+	// Problems keep the object from matching its spec.
+	Problems []Problem `json:"problems,omitempty"`
+}
+
+// Problem is why an object would not match its spec.
+type Problem struct {
+	// Reason is that of the condition that the object would have.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Summary counts objects by what would be done for them. One may be changed and moved.
+type Summary struct {
+	Create   int `json:"create"`
+	Change   int `json:"change"`
+	Move     int `json:"move"`
+	Delete   int `json:"delete"`
+	Problems int `json:"problems"`
+	// Observed counts the objects that are only observed and differ.
+	Observed int `json:"observed"`
+}
+
+// report is made of all steps.
+func (w *world) report() *Report {
+	r := &Report{ServerID: w.serverID, Objects: []Object{}, notes: w.notes()}
+	for _, s := range w.steps {
+		o := Object{
+			Kind: kindOf(s.object), Namespace: s.object.GetNamespace(), Name: s.object.GetName(),
+			Differences: w.differences(s),
+		}
+		if !s.removed && status.Observed(s.object) {
+			o.Observed, o.Differences = lifecycle.Lines(o.Differences), nil
+		}
+		issues := s.issues
+		if s.removed {
+			issues = append(slices.Clone(issues), s.plan.Issues...)
+		}
+		for _, issue := range issues {
+			o.Problems = append(o.Problems, Problem{issue.Reason, issue.Message})
+		}
+		if len(o.Differences)+len(o.Observed)+len(o.Problems) > 0 {
+			r.Objects = append(r.Objects, o)
+			r.Summary.add(o)
+		}
+	}
+	return r
+}
+
+func (s *Summary) add(o Object) {
+	moves := func(d resource.Difference) bool { return d.Action == resource.ActionMove }
+	changes := func(d resource.Difference) bool { return !moves(d) }
+	switch {
+	case o.created():
+		s.Create++
+	case o.deleted():
+		s.Delete++
+	default:
+		if slices.ContainsFunc(o.Differences, changes) {
+			s.Change++
+		}
+		if slices.ContainsFunc(o.Differences, moves) {
+			s.Move++
+		}
+	}
+	if len(o.Problems) > 0 {
+		s.Problems++
+	}
+	if len(o.Observed) > 0 {
+		s.Observed++
+	}
+}
+
+// whole is whether an action is of the resource, and not of its webhook.
+func (o *Object) whole(action resource.Action) bool {
+	return slices.Contains(o.Differences, resource.Difference{Action: action})
+}
+
+func (o *Object) created() bool { return o.whole(resource.ActionCreate) }
+func (o *Object) deleted() bool { return o.whole(resource.ActionDelete) }
+
+// notes are what a user should know about how the plan was made.
+func (w *world) notes() (all []string) {
+	if len(w.presumed) > 0 {
+		all = append(all, fmt.Sprintf("DiscordServer %s has no manifest here; it is taken for server %s.",
+			strings.Join(w.presumed, ", "), w.serverID))
+	}
+	if w.skipped > 0 {
+		all = append(all, fmt.Sprintf("%d objects of other Discord servers are left out.", w.skipped))
+	}
+	if w.before == nil && len(w.byName) > 0 {
+		all = append(all, fmt.Sprintf("%d objects are taken to have what has their names on Discord. Where they were never "+
+			"applied, each would create another one: with --before that is known.", len(w.byName)))
+	}
+	if len(w.iconless) > 0 {
+		all = append(all, fmt.Sprintf("The icon of DiscordServer %s is not compared: its ConfigMap is not here.",
+			strings.Join(w.iconless, ", ")))
+	}
+	if w.hiddenUnread {
+		all = append(all, "Discord's Gateway could not be reached, which alone names the channels that the bot may not view.")
+	}
+	return all
+}
+
+// text is the report for users to read.
+func (r *Report) text() string {
+	var out strings.Builder
+	for i := range r.Objects {
+		o := &r.Objects[i]
+		sign := "~"
+		switch {
+		case o.created():
+			sign = "+"
+		case o.deleted():
+			sign = "-"
+		case len(o.Observed) > 0:
+			sign = "o"
+		case len(o.Differences) == 0:
+			sign = "!"
+		}
+		name := o.Name
+		if o.Namespace != "" {
+			name = o.Namespace + "/" + name
+		}
+		if len(o.Observed) > 0 {
+			name += " (observed)"
+		}
+		fmt.Fprintf(&out, "%s %s %s\n", sign, o.Kind, name)
+		for _, d := range o.Differences {
+			if line := d.String(); line != string(resource.ActionCreate) && line != string(resource.ActionDelete) {
+				fmt.Fprintf(&out, "    %s\n", line)
+			}
+		}
+		for _, line := range o.Observed {
+			fmt.Fprintf(&out, "    %s\n", line)
+		}
+		for _, p := range o.Problems {
+			fmt.Fprintf(&out, "  ! %s: %s\n", p.Reason, p.Message)
+		}
+	}
+	s := r.Summary
+	if s == (Summary{}) {
+		return "No changes: what is on Discord matches the manifests.\n"
+	}
+	fmt.Fprintf(&out, "\nTo create: %d, to change: %d, to move: %d, to delete: %d. Objects with problems: %d.",
+		s.Create, s.Change, s.Move, s.Delete, s.Problems)
+	if s.Observed > 0 {
+		fmt.Fprintf(&out, " Only observed, and different: %d.", s.Observed)
+	}
+	out.WriteString("\n")
+	return out.String()
+}
+
+// json is the report for programs.
+func (r *Report) json() (string, error) {
+	text, err := json.MarshalIndent(r, "", "  ")
+	return string(text) + "\n", err
+}
+
+// err is how the command ends.
+func (r *Report) err() error {
+	switch s := r.Summary; {
+	case s.Problems > 0:
+		return fmt.Errorf("objects that an apply would not bring to match their specs: %d", s.Problems)
+	case s != Summary{Observed: s.Observed}:
+		return ErrDiffers
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bwmarrin/discordgo"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/controller/webhook"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// maxChildren is how many channels Discord allows in a category. Source:
+// https://discord.com/developers/docs/resources/channel
+const maxChildren = 50
+
+// Plan lists the calls for a channel and its webhook.
+type Plan struct {
+	lifecycle.Plan
+	Webhook webhook.Plan
+}
+
+// NewPlan plans the channel and its webhook. It does no I/O.
+func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
+	p.Plan = planChannel(c, s)
+	if s.Binding.Live != nil || p.Create != nil {
+		p.Webhook = webhook.NewPlan(c, s.Webhook)
+	}
+	return p
+}
+
+func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
+	p := lifecycle.Plan{Position: s.Position}
+	var err error
+	if p.Roles, err = s.Names.Resolve(c.Spec.PermissionOverwrites, s.Guild.Snapshot); err != nil {
+		p.Issues = conditions.Of(err)
+		return p
+	}
+	want, err := desiredOverwrites(c, s, p.Roles)
+	if err != nil {
+		p.Issues = conditions.Of(err)
+		return p
+	}
+	if s.Binding.Absent {
+		in, changes := create(c, s, want)
+		p.Changes = changes
+		retains := grant.RetainRefused(s.Guild.Server, c.Namespace, c.Spec.DeletionPolicy)
+		if !p.Report(retains) && !p.Report(refusedCreate(s, &in.ChannelCreate)) {
+			p.Create = in
+		}
+		return p
+	}
+	edit, d := fields.Differ(desiredOf(c, s, want), s.live(), s.Binding.Stored)
+	p.Changes = d.Changes
+	p.Report(d.Issue())
+	p.Edit, p.Fields = resource.ChannelEdit{ChannelEdit: edit}, d.Fields
+	leaveRefused(&p, s)
+	return p
+}
+
+// PlanDeletion plans what becomes of the channel of a deleted object. A webhook goes with its
+// channel, and is deleted on its own only where the channel stays.
+func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
+	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
+		return lifecycle.Plan{Delete: &lifecycle.Deletion{
+			By: webhook.Deleter{}, ID: c.Status.Webhook.ID, How: lifecycle.Retained,
+		}}
+	}
+	return Kind.PlanDeletion(retained(c), s.Binding, known).
+		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
+}
+
+// desiredOverwrites returns the overwrites that the spec asks for; nil where it has none. A new
+// channel without any is to have those of its category.
+func desiredOverwrites(
+	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
+) ([]discordclient.Overwrite, error) {
+	if c.Spec.PermissionOverwrites == nil {
+		if category, ok := s.Guild.Snapshot.Channel(s.Binding.ParentID); ok && s.Binding.Inherits && !s.Binding.Absent {
+			return category.Overwrites, nil
+		}
+		return nil, nil
+	}
+	needed := discordclient.ToManage(channelTypes(c.Spec.Type)[0])
+	if c.Spec.Webhook != nil {
+		needed |= permissions.ManageWebhooks
+	}
+	return overwrites.Resolve(
+		overwrites.Named(c.Spec.PermissionOverwrites, s.Roles, roles), s.live(), s.Guild.Snapshot, needed)
+}
+
+// create describes the channel, and how that differs from nothing.
+func create(
+	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
+) (*resource.ChannelCreate, []resource.Change) {
+	t := channelTypes(c.Spec.Type)[0]
+	s.Binding.Live = &discordclient.Channel{Type: t}
+	in, changes := resource.NewChannelCreate(fields, desiredOf(c, s, want), s.live(), c.Spec.Name, want)
+	if s.Position != nil {
+		in.Position = s.Position.First(resource.Channels{}.Places(s.Guild.Snapshot, in.ParentID, t))
+	}
+	if t == discordgo.ChannelTypeGuildText {
+		return in, changes
+	}
+	return in, slices.Insert(changes, 0, resource.Change{Field: "type", To: t})
+}
+
+// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
+func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
+	if full := cmp.Or(s.Guild.Full(), fullCategory(s)); full != nil {
+		return full
+	}
+	needed := discordclient.ToManage(in.Type) | overwrites.Changed(nil, in.Overwrites)
+	if lacks := s.Guild.Lacks(needed, "which this channel requires"); lacks != nil {
+		return lacks
+	}
+	if lacks := cmp.Or(s.Guild.LacksToOverwrite(nil, in.Overwrites), s.Guild.LacksInCategory(in.ParentID)); lacks != nil {
+		return lacks
+	}
+	return cmp.Or(refusedType(s, in.Type), refusedBitrate(s, in.Bitrate))
+}
+
+func fullCategory(s State) *conditions.Issue {
+	if id := s.Binding.ParentID; id == "" || len(s.Guild.Snapshot.Children(id)) < maxChildren {
+		return nil
+	}
+	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
+}
+
+// leaveRefused leaves out of an edit what Discord would refuse, and reports why: Discord refuses an edit as
+// a whole, and the overwrites that close a channel must get through.
+func leaveRefused(p *lifecycle.Plan, s State) {
+	if len(p.Fields) == 0 {
+		return
+	}
+	Kind.ReportLack(p, func(e resource.Edit) *conditions.Issue {
+		return s.Guild.LacksForEdit(s.live(), resource.EditOfChannel(e), Kind.Noun)
+	})
+	edit := resource.EditOfChannel(p.Edit)
+	if to, ok := edit.Type.Get(); ok && p.Report(refusedType(s, to)) {
+		Kind.Leave(p, "type")
+	}
+	if to, ok := edit.Bitrate.Get(); ok && p.Report(refusedBitrate(s, to)) {
+		Kind.Leave(p, "bitrate")
+	}
+	if to, ok := edit.ParentID.Get(); ok && p.Report(cmp.Or(s.Guild.LacksInCategory(to), fullCategory(s))) {
+		Kind.Leave(p, "group")
+	}
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/discord-operator/internal/kube/index"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/discord-operator/internal/controller/webhook"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// groupRetry is when a category that is missing is looked for again: it may come back under the
+// same id, of which no event reaches the channel.
+const groupRetry = 5 * time.Second
+
+// State of a channel, as observed.
+type State struct {
+	// Guild is nil where the channel could not be observed.
+	Guild *bot.Guild
+	// Binding is where the object stands with its channel on Discord.
+	Binding lifecycle.Binding
+	// Position is its desired place; nil where the spec has none.
+	Position *lifecycle.Position
+	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
+	Roles map[string]string
+	// Names decide which roles its overwrites name by their names.
+	Names   overwrites.Names
+	Webhook webhook.State
+}
+
+// live is the channel as it is now; nil for none.
+func (s *State) live() *discordclient.Channel { return resource.Channel(s.Binding.Live) }
+
+func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
+	guild, parentID, err := r.observeParents(ctx, c)
+	if err != nil {
+		return s, err
+	}
+	by, parent := SiblingsBy(c)
+	if s.Position, err = r.Resources.Position(ctx, c, by, parent); err != nil {
+		return s, err
+	}
+	if s.Roles, err = r.Grants.Roles(ctx, c.Namespace, guild.Snapshot, c.Spec.PermissionOverwrites); err != nil {
+		return s, err
+	}
+	s.Guild = guild
+	if s.Binding, err = r.Resources.Bind(ctx, guild.Bot.Client, Lookup(c, guild, parentID)); err != nil {
+		return s, err
+	}
+	guild.Refresh() // Bind may have read it
+	s.Names, err = r.RoleNames.Observe(
+		ctx, c, c.Spec.PermissionOverwrites, client.ObjectKeyFromObject(guild.Server), guild.Snapshot)
+	if err != nil {
+		return s, err
+	}
+	s.Webhook, err = r.Webhooks.Observe(ctx, c, guild, s.live())
+	return s, err
+}
+
+// SiblingsBy are the index and the parent by which the channels beside a channel are found.
+func SiblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
+	if ref := c.Spec.GroupRef; ref != nil {
+		return index.ChannelByGroup, ref.In(c.Namespace).String()
+	}
+	return index.ChannelByServer, c.Spec.ServerRef.In(c.Namespace).String()
+}
+
+// Parents returns the server, and the group, nil for none, that a channel refers to. Where it may not,
+// or they do not exist, the error is the issue.
+func Parents(
+	ctx context.Context, grants *grant.Reader, c *v1alpha1.DiscordChannel,
+) (server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, err error) {
+	var name types.NamespacedName
+	if c.Spec.GroupRef == nil {
+		name = c.Spec.ServerRef.In(c.Namespace)
+	} else {
+		if group, err = grants.Group(ctx, c.Spec.GroupRef.In(c.Namespace), c.Namespace); err != nil {
+			return nil, nil, err
+		}
+		name = group.Spec.ServerRef.In(group.Namespace)
+	}
+	server, err = grants.Server(ctx, name, group, c.Namespace)
+	return server, group, err
+}
+
+// observeParents returns the guild, and the id of the category; empty for none.
+func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChannel) (*bot.Guild, string, error) {
+	server, group, err := Parents(ctx, r.Grants, c)
+	if err != nil {
+		return nil, "", err
+	}
+	guild, err := r.Bots.Guild(ctx, server, c.Namespace)
+	if err != nil {
+		return nil, "", err
+	}
+	if c.Status.ServerID != "" && c.Status.ServerID != guild.ID {
+		return nil, "", conditions.Degraded(v1alpha1.ReasonServerMismatch,
+			"The channel is in server %s and cannot be moved to %s, that of DiscordServer %s. "+
+				"Name a group of the same server, or create a new DiscordChannel.",
+			c.Status.ServerID, guild.ID, server.Name)
+	}
+	id, err := Category(guild, group, c.Namespace)
+	if err != nil {
+		return nil, "", err
+	}
+	return guild, id, nil
+}
+
+// Category is the id of the category that the channels of a group are in; empty for those in none. Where it cannot
+// be used, the error is the issue, for an object of a namespace.
+func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string, error) {
+	if group == nil {
+		return "", nil
+	}
+	id := group.Status.GroupID
+	if guild.Snapshot.Hidden(id) {
+		hidden := &metav1.Condition{Reason: v1alpha1.ReasonHiddenFromBot, Message: "See its conditions."}
+		return "", issues.Parent{Kind: "DiscordGroup", Object: group}.
+			WaitFor(v1alpha1.ReasonWaitingForGroup, by, "has a category that is hidden from the bot", hidden).After(groupRetry)
+	}
+	if category, ok := guild.Snapshot.Channel(id); !ok || category.Type != discordgo.ChannelTypeGuildCategory {
+		return "", noCategory(group, by)
+	}
+	return id, nil
+}
+
+// noCategory is the issue that a group is not on Discord. One that is being deleted never will be
+// again, and waits for its channels. Of its conditions only Degraded is shown: it stands until a user acts.
+func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
+	if !group.DeletionTimestamp.IsZero() {
+		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
+			"exists on Discord. Name another one, or delete this channel too.", issues.Name(group, by)).After(groupRetry)
+	}
+	var cause *metav1.Condition
+	if meta.IsStatusConditionTrue(group.Status.Conditions, conditions.TypeDegraded) {
+		cause = meta.FindStatusCondition(group.Status.Conditions, conditions.TypeDegraded)
+	}
+	return issues.Parent{Kind: "DiscordGroup", Object: group}.
+		WaitFor(v1alpha1.ReasonWaitingForGroup, by, "does not exist on Discord", cause).After(groupRetry)
+}
+
+// Lookup is where what a channel has on Discord is to be found or created.
+func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifecycle.Lookup {
+	return lifecycle.Lookup{
+		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),
+		NoAdoption: grant.AdoptionRefused(guild.Server, c.Namespace),
+		Foreign:    guild.Server.Namespace != c.Namespace,
+	}
+}
+
+// observeDeletion observes what a deleted object has on Discord. What it has is deleted also where it
+// may not use the server any more.
+func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
+	server, categoryID, unknown := r.parentsOf(ctx, c)
+	if unknown == nil {
+		if s.Binding.NoRetention, err = r.NoRetention(ctx, c, server); err != nil {
+			return s, err
+		}
+	}
+	stays := retained(c) && s.Binding.NoRetention == nil
+	if stays && !ownsWebhook(c) {
+		return s, nil
+	}
+	_, _, err = Parents(ctx, r.Grants, c)
+	if refused := grant.Refused(err); refused != nil && !r.Resources.Owns(c) {
+		s.Binding.Mismatch = refused
+		return s, nil
+	}
+	if unknown != nil {
+		return s, unknown
+	}
+	s.Guild, err = r.Bots.GuildToDelete(ctx, server, c.Status.ServerID, c.Namespace)
+	if err != nil || stays {
+		return s, err
+	}
+	lookup := Lookup(c, s.Guild, categoryID)
+	lookup.NoRetention = s.Binding.NoRetention
+	s.Binding, err = r.Resources.BindDeleted(ctx, s.Guild.Bot.Client, lookup)
+	return s, err
+}
+
+// retained reports whether the channel of a deleted object stays.
+func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
+
+// ownsWebhook reports whether the webhook of a retained channel is deleted.
+func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
+	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && webhook.Created(c)
+}
+
+// parentsOf names the server of a deleted channel, and the category in which it is or would have
+// been created. Both objects may be gone already.
+func (r *Reconciler) parentsOf(
+	ctx context.Context, c *v1alpha1.DiscordChannel,
+) (server types.NamespacedName, categoryID string, err error) {
+	if c.Spec.ServerRef != nil {
+		server = c.Spec.ServerRef.In(c.Namespace)
+	}
+	if c.Spec.GroupRef != nil {
+		var group v1alpha1.DiscordGroup
+		err = r.Grants.Objects.Get(ctx, c.Spec.GroupRef.In(c.Namespace), &group)
+		server, categoryID = group.Spec.ServerRef.In(group.Namespace), group.Status.GroupID
+	}
+	if c.Status.ServerRef != nil {
+		server, err = c.Status.ServerRef.In(c.Namespace), client.IgnoreNotFound(err)
+		categoryID = cmp.Or(c.Status.GroupID, categoryID)
+	}
+	if apierrors.IsNotFound(err) {
+		return server, "", issues.DeletionFailed(fmt.Sprintf("DiscordGroup %s no longer exists.", c.Spec.GroupRef.Name))
+	}
+	return server, categoryID, err
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channel
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/discord-operator/internal/discord/tags"
+	"jutsu.com/operators/discord-operator/internal/controller/webhook"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// statusOf returns the status of a channel. Facts that could not be observed keep their last value.
+func statusOf(
+	c *v1alpha1.DiscordChannel, s State, results Results, worst *conditions.Issue,
+) v1alpha1.DiscordChannelStatus {
+	now := *c.Status.DeepCopy()
+	now.ObservedGeneration = c.Generation
+	if s.Guild != nil || !status.Observed(c) {
+		now.Differences = lifecycle.Lines(results.Differences)
+	}
+	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
+	if s.Guild == nil {
+		can = status.Available(now.Conditions, can)
+	} else {
+		now.ServerRef = referenceTo(s.Guild.Server, c.Namespace)
+	}
+	if s.Names.Observed {
+		now.Roles, _ = s.Names.Resolve(c.Spec.PermissionOverwrites, s.Guild.Snapshot)
+	}
+	if id := s.Binding.HiddenID; id != "" {
+		now.ServerID, now.ChannelID = s.Guild.ID, id
+		now.ChannelURL = s.Guild.URL + "/" + id
+		can = conditions.Unusable(v1alpha1.ReasonNotManageable, "The channel is hidden from the bot.")
+	}
+	if live := resource.Channel(results.Live); live != nil {
+		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
+		now.ChannelURL = s.Guild.URL + "/" + live.ID
+		now.Matched = s.Binding.Guessed && !results.Created
+		now.Adopted = s.Binding.IsAdopted(results.Results)
+		if !status.Observed(c) {
+			now.Webhook = webhook.Status(c, results.Webhook, worst)
+		}
+		now.Tags = recordedTags(c, live)
+		now.OpenTo = openTo(c, s, live)
+		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
+	}
+	conditions.Set(&now.Conditions, c.Generation, can, worst)
+	return now
+}
+
+// recordedTags are the tags of a forum, by whose ids they are known when they are renamed.
+func recordedTags(c *v1alpha1.DiscordChannel, live *discordclient.Channel) []v1alpha1.ForumTagStatus {
+	if c.Spec.Forum == nil {
+		return nil
+	}
+	return tags.Record(c.Spec.Forum.Tags, live.Tags, c.Status.Tags)
+}
+
+// openTo are those who may view a channel and not its category, where the spec does not say who may.
+func openTo(c *v1alpha1.DiscordChannel, s State, live *discordclient.Channel) []string {
+	category, ok := s.Guild.Snapshot.Channel(live.ParentID)
+	if !ok || c.Spec.PermissionOverwrites != nil {
+		return nil
+	}
+	return lifecycle.Shortened(overwrites.OpenTo(live, category, s.Guild.Snapshot))
+}
+
+// referenceTo refers to a server from a namespace.
+func referenceTo(server *v1alpha1.DiscordServer, from string) *v1alpha1.ServerReference {
+	ref := v1alpha1.ServerReference{Name: server.Name}
+	if server.Namespace != from {
+		ref.Namespace = server.Namespace
+	}
+	return &ref
+}
+
+// updateStatus writes the status and says when to reconcile again.
+func (r *Reconciler) updateStatus(
+	ctx context.Context, c *v1alpha1.DiscordChannel, s State, results Results,
+) (reconcile.Result, error) {
+	worst, after := issues.Worst(results.Issues), c.DeepCopy()
+	after.Status = statusOf(c, s, results, worst)
+	return r.UpdateStatus(ctx, "channel #"+c.Spec.Name, c, after, &results.Results, worst)
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+
+	"github.com/bwmarrin/discordgo"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/discord-operator/internal/kube/index"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// State of a group, as observed.
+type State struct {
+	// Guild is nil where the group could not be observed.
+	Guild *bot.Guild
+	// Binding is where it stands with its category.
+	Binding lifecycle.Binding
+	// Position is its desired place; nil where the spec has none.
+	Position *lifecycle.Position
+	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
+	Roles map[string]string
+	// Names decide which roles its overwrites name by their names.
+	Names overwrites.Names
+	// Selector is why the selector of its allowedNamespaces is of no use; nil for nothing.
+	Selector *conditions.Issue
+}
+
+// live is the category as it is now; nil for none.
+func (s *State) live() *discordclient.Channel { return resource.Channel(s.Binding.Live) }
+
+func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
+	name := g.Spec.ServerRef.In(g.Namespace)
+	server, err := r.Grants.Server(ctx, name, nil, g.Namespace)
+	if err != nil {
+		return s, err
+	}
+	guild, err := r.Bots.Referred(ctx, server, g.Namespace, g.Status.ServerID)
+	if err != nil {
+		return s, err
+	}
+	if s.Position, err = r.Resources.Position(ctx, g, index.GroupByServer, name.String()); err != nil {
+		return s, err
+	}
+	if s.Roles, err = r.Grants.Roles(ctx, g.Namespace, guild.Snapshot, g.Spec.PermissionOverwrites); err != nil {
+		return s, err
+	}
+	s.Guild = guild
+	s.Selector = r.Grants.SelectorUnusable(g.Spec.AllowedNamespaces)
+	if s.Binding, err = r.Resources.Bind(ctx, guild.Bot.Client, Lookup(g, guild)); err != nil {
+		return s, err
+	}
+	guild.Refresh() // Bind may have read it
+	s.Names, err = r.RoleNames.Observe(ctx, g, g.Spec.PermissionOverwrites, name, guild.Snapshot)
+	return s, err
+}
+
+// Lookup is where what a group has on Discord is to be found or created.
+func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
+	return lifecycle.Lookup{
+		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
+		NoAdoption: grant.AdoptionRefused(guild.Server, g.Namespace),
+		Foreign:    guild.Server.Namespace != g.Namespace,
+	}
+}
+
+// observeDeletion observes what a deleted group has on Discord, once nothing depends on it. What it
+// has is deleted also where it may not use the server any more.
+func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
+	name := g.Spec.ServerRef.In(g.Namespace)
+	noRetention, err := r.NoRetention(ctx, g, name)
+	if err != nil {
+		return s, err
+	}
+	s.Binding.NoRetention = noRetention
+	if err := r.dependents(ctx, g); err != nil || retained(g) && noRetention == nil {
+		return s, err
+	}
+	_, refused := r.Grants.Server(ctx, name, nil, g.Namespace)
+	s.Guild, s.Binding, err = r.Deletable(ctx, g, name, g.Status.ServerID, refused, noRetention,
+		func(guild *bot.Guild) lifecycle.Lookup { return Lookup(g, guild) })
+	return s, err
+}
+
+func retained(g *v1alpha1.DiscordGroup) bool { return Kind.Identity(g).Retained() }
+
+// dependents returns, as an issue, the channels that still refer to the group. Those that may not, and
+// have nothing in it, do not count.
+func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) error {
+	var channels v1alpha1.DiscordChannelList
+	err := index.List(ctx, r.Client, &channels, "", index.ChannelByGroup, client.ObjectKeyFromObject(g).String())
+	if err != nil {
+		return err
+	}
+	var names []string
+	for i := range channels.Items {
+		c := &channels.Items[i]
+		counts, err := r.Grants.InGroup(ctx, g, c.Namespace)
+		if err != nil {
+			return err
+		}
+		if counts || c.Status.ChannelID != "" && c.Status.GroupID == g.Status.GroupID {
+			names = append(names, issues.Name(c, g.Namespace))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return WaitingFor(names)
+}
+
+// WaitingFor is the issue that a deleted group waits for the channels that refer to it.
+func WaitingFor(names []string) *conditions.Issue {
+	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
+		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted on "+
+			"Discord yet. Move them to another group, or, to keep what is deleted on Discord, set their spec.deletionPolicy "+
+			"to Retain before you delete them.", issues.Some(names))
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"strconv"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// statusOf returns the status of a group. Facts that could not be observed keep their last value.
+func statusOf(
+	g *v1alpha1.DiscordGroup, s State, results lifecycle.Results, worst *conditions.Issue,
+) v1alpha1.DiscordGroupStatus {
+	now := *g.Status.DeepCopy()
+	now.ObservedGeneration = g.Generation
+	if s.Guild != nil || !status.Observed(g) {
+		now.Differences = lifecycle.Lines(results.Differences)
+	}
+	if s.Names.Observed {
+		now.Roles, _ = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot)
+	}
+	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The category does not exist on Discord.")
+	switch {
+	case s.Binding.HiddenID != "":
+		now.GroupID, now.ServerID = s.Binding.HiddenID, s.Guild.ID
+		can = conditions.Unusable(v1alpha1.ReasonNotManageable, "The category is hidden from the bot.")
+	case results.Live != nil:
+		now.GroupID, now.ServerID = results.Live.GetID(), s.Guild.ID
+		now.Matched = s.Binding.Guessed && !results.Created
+		now.Adopted = s.Binding.IsAdopted(results)
+		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")
+	case s.Guild == nil:
+		can = status.Available(g.Status.Conditions, can)
+	}
+	conditions.Set(&now.Conditions, g.Generation, can, worst)
+	return now
+}
+
+// updateStatus writes the status and says when to reconcile again.
+func (r *Reconciler) updateStatus(
+	ctx context.Context, g *v1alpha1.DiscordGroup, s State, results lifecycle.Results,
+) (reconcile.Result, error) {
+	worst, after := issues.Worst(results.Issues), g.DeepCopy()
+	after.Status = statusOf(g, s, results, worst)
+	return r.UpdateStatus(ctx, "group "+strconv.Quote(g.Spec.Name), g, after, &results, worst)
+}

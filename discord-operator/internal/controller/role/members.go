@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// absentRetry is when a user who is not in the server is looked for again.
+const absentRetry = 10 * time.Minute
+
+// MemberChanges are the users to whom a role is to be given, and those from whom it is to be taken. read
+// returns which roles a user has, and whether the user is not in the server.
+func MemberChanges(
+	role *v1alpha1.DiscordRole, live *discordclient.Role,
+	read func(v1alpha1.UserID) (member discordclient.Member, absent bool, err error),
+) (all []resource.Difference, err error) {
+	for _, user := range role.Status.Members {
+		if !slices.Contains(role.Spec.Members, user) {
+			all = append(all, resource.Difference{
+				Action: resource.ActionTake, Field: "members", From: "user " + string(user),
+			})
+		}
+	}
+	for _, user := range role.Spec.Members {
+		lacks := live == nil
+		if !lacks {
+			member, absent, err := read(user)
+			if err != nil {
+				return all, err
+			}
+			lacks = !absent && !slices.Contains(member.Roles, live.ID)
+		}
+		if lacks {
+			all = append(all, resource.Difference{
+				Action: resource.ActionGive, Field: "members", To: "user " + string(user),
+			})
+		}
+	}
+	return all, nil
+}
+
+func (r *Reconciler) memberChanges(
+	ctx context.Context, role *v1alpha1.DiscordRole, s State,
+) ([]resource.Difference, error) {
+	return MemberChanges(role, s.live(), func(user v1alpha1.UserID) (discordclient.Member, bool, error) {
+		return r.member(ctx, s.Guild, user)
+	})
+}
+
+// applyMembers takes the role from users who were removed from the spec, and gives it to those who lack
+// it. Both are for users only whom the status has, where new ones are noted before the first call.
+func (r *Reconciler) applyMembers(
+	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results,
+) error {
+	guild := s.Guild
+	if !guild.Snapshot.BelowBot(results.Live.GetID()) { // which is reported
+		return nil
+	}
+	if len(role.Spec.Members)+len(role.Status.Members) > 0 {
+		if lacks := guild.Lacks(permissions.ManageRoles, "which it needs to give this role to members"); lacks != nil {
+			return lacks
+		}
+	}
+	if err := r.takeBack(ctx, role, guild, results.Live.GetID()); err != nil {
+		return err
+	}
+	if live, ok := guild.Snapshot.Role(results.Live.GetID()); !ok || !mayGive(role, s, &live) { // which is reported
+		return nil
+	}
+	var lacking []v1alpha1.UserID
+	var absent []string
+	noted := role.DeepCopy()
+	for _, user := range role.Spec.Members {
+		switch member, gone, err := r.member(ctx, guild, user); {
+		case err != nil:
+			return err
+		case gone:
+			absent = append(absent, string(user))
+		case !slices.Contains(member.Roles, results.Live.GetID()):
+			lacking = append(lacking, user)
+			if !slices.Contains(noted.Status.Members, user) {
+				noted.Status.Members = append(noted.Status.Members, user)
+			}
+		}
+	}
+	if err := r.give(ctx, role, noted, guild, results, lacking); err != nil || len(absent) == 0 {
+		return err
+	}
+	return conditions.Degraded(v1alpha1.ReasonMemberNotFound, "Users of spec.members are not in the server: %s. "+
+		"Take them off the list, or have them join.", strings.Join(absent, ", ")).After(absentRetry)
+}
+
+// member reads which roles a user has, once in a while.
+func (r *Reconciler) member(
+	ctx context.Context, guild *bot.Guild, user v1alpha1.UserID,
+) (member discordclient.Member, absent bool, err error) {
+	now := r.Resources.Status.Clock.Now()
+	for _, life := range []time.Duration{r.Resync, min(r.Resync, absentRetry)} {
+		member, err = guild.Bot.MemberSince(ctx, guild.By, guild.ID, string(user), now.Add(-life))
+		if absent = discordclient.ClassOf(err) == discordclient.ClassGone; !absent {
+			return member, false, err
+		}
+	}
+	return member, absent, nil
+}
+
+// give notes in the status who is to be given the role, and then gives it.
+func (r *Reconciler) give(
+	ctx context.Context, role, noted *v1alpha1.DiscordRole, guild *bot.Guild, results *lifecycle.Results,
+	users []v1alpha1.UserID,
+) error {
+	drifted := len(noted.Status.Members) == len(role.Status.Members) && len(users) > 0 && status.Reconciled(role)
+	if err := r.Resources.Status.Record(ctx, role, noted); err != nil {
+		return err
+	}
+	*role = *noted
+	for _, user := range users {
+		reason := lifecycle.Reason(Kind.Name, role)
+		if err := guild.Bot.AddMemberRole(ctx, guild.ID, string(user), results.Live.GetID(), reason); err != nil {
+			return err
+		}
+		results.Changed = true
+	}
+	if drifted {
+		r.Resources.Status.DriftCorrected(role, "members")
+	}
+	return nil
+}
+
+// takeBack takes the role from the users of the status who are not in the spec any more. The status
+// keeps the rest when a call fails: a rate limit lets through only some of many users at a time.
+func (r *Reconciler) takeBack(
+	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
+) error {
+	reason, left := lifecycle.Reason(Kind.Name, role), role.DeepCopy()
+	var failed error
+	left.Status.Members, failed = takeEach(role.Status.Members, role.Spec.Members, func(user v1alpha1.UserID) error {
+		return guild.Bot.RemoveMemberRole(ctx, guild.ID, string(user), roleID, reason)
+	})
+	err := r.Resources.Status.Record(ctx, role, left)
+	if err == nil {
+		*role = *left
+	}
+	return errors.Join(failed, err)
+}
+
+// takeEach takes the role from each recorded user who is not wanted, until a call fails. left are the
+// recorded users who are wanted or may still have the role.
+func takeEach(
+	recorded, wanted []v1alpha1.UserID, take func(v1alpha1.UserID) error,
+) (left []v1alpha1.UserID, err error) {
+	for _, user := range recorded {
+		if err != nil || slices.Contains(wanted, user) {
+			left = append(left, user)
+			continue
+		}
+		if err = take(user); discordclient.ClassOf(err) == discordclient.ClassGone {
+			err = nil // the user has left the server
+		}
+		if err != nil {
+			left = append(left, user)
+		}
+	}
+	return left, err
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	"k8s.io/utils/ptr"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// maxRoles is how many roles Discord allows in a server: code 30005.
+const maxRoles = 250
+
+const forWhat = "which this role requires"
+
+// NewPlan plans the role, without its members. It does no I/O.
+func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
+	p, ceiling := lifecycle.Plan{}, s.ceiling(role)
+	exceeded := p.Report(ceiling.Exceeded(role.Spec.Permissions))
+	if s.Binding.Absent {
+		in, d := create(role, ceiling)
+		p.Changes, p.Position, p.Bounds = d.Changes, s.Position, s.bounds()
+		if retains := grant.RetainRefused(s.Guild.Server, role.Namespace, role.Spec.DeletionPolicy); !exceeded &&
+			!p.Report(retains) && !p.Report(refusedCreate(s, &in.RoleCreate)) {
+			p.Create, p.Fields = in, d.Fields
+		}
+		return p
+	}
+	if exceeded {
+		return planEdit(p, asItIs(s.live()), ceiling, s)
+	}
+	p.Position = s.Position
+	return planEdit(p, role.Spec, ceiling, s)
+}
+
+// PlanBounds plans only what a role of another namespace must not be, whatever its object says: no
+// permission above the ceiling, and no place above the roles of the server. It plans nothing for others.
+func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
+	ceiling := s.ceiling(role)
+	if !ceiling.Bounded() || s.Binding.Live == nil {
+		return p
+	}
+	return planEdit(p, asItIs(s.live()), ceiling, s)
+}
+
+// asItIs is a spec that changes nothing of a role, but for what the ceiling requires.
+func asItIs(live *discordclient.Role) v1alpha1.DiscordRoleSpec {
+	return v1alpha1.DiscordRoleSpec{Name: live.Name}
+}
+
+// mayGive reports whether users may be given the role. While a role of another namespace is not
+// within its bounds, nobody gets what it has too much.
+func mayGive(role *v1alpha1.DiscordRole, s State, live *discordclient.Role) bool {
+	ceiling := s.ceiling(role)
+	return ceiling.Exceeded(role.Spec.Permissions) == nil && ceiling.Within(live.Permissions) == live.Permissions &&
+		(s.Low == nil || s.Low.Holds(s.Guild.Snapshot, live.ID))
+}
+
+// ceiling is what permissions the role may have.
+func (s *State) ceiling(role *v1alpha1.DiscordRole) grant.Ceiling {
+	return grant.CeilingOf(s.Guild.Server, role.Namespace)
+}
+
+// planEdit plans a role that exists.
+func planEdit(p lifecycle.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, s State) lifecycle.Plan {
+	edit, d := fields.Differ(desired{spec, ceiling, *s.live()}, s.live(), s.Binding.Stored)
+	p.Changes, p.Bounds = d.Changes, s.bounds()
+	if p.Report(tooHigh(s.Guild, s.live())) {
+		p.Position, p.Bounds = nil, nil
+		return p
+	}
+	p.Report(d.Issue())
+	if s.Guild.Lacks(permissions.ManageRoles, forWhat) != nil {
+		p.Position = nil // Discord would refuse the move; the server reports what the bot lacks
+	}
+	granted, _ := edit.Permissions.Get()
+	granted &^= s.live().Permissions
+	if len(d.Fields) > 0 && !p.Report(s.Guild.Lacks(permissions.ManageRoles|granted, forWhat)) {
+		p.Edit, p.Fields = resource.RoleEdit{RoleEdit: edit}, d.Fields
+	}
+	return p
+}
+
+// PlanDeletion plans what becomes of the role of a deleted object.
+func PlanDeletion(role *v1alpha1.DiscordRole, s State, known []conditions.Issue) lifecycle.Plan {
+	if s.Binding.Live != nil && len(known) == 0 {
+		if high := tooHigh(s.Guild, s.live()); high != nil {
+			known = append(known, *high)
+		}
+	}
+	return Kind.PlanDeletion(Kind.Identity(role).Retained(), s.Binding, known)
+}
+
+// tooHigh is the issue that the bot cannot write a role because of its place; nil where it can.
+func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
+	if guild.Snapshot.BelowBot(live.ID) {
+		return nil
+	}
+	highest, _ := guild.Snapshot.BotRole()
+	return conditions.Degraded(v1alpha1.ReasonRoleTooHigh, "The role %q is not below %q, the highest role of the bot, so "+
+		"the bot cannot manage it. Drag %[2]q above %[1]q in the server's settings on Discord, Roles.",
+		live.Name, highest.Name)
+}
+
+// create describes the role with all that it is to have, and how that differs from nothing.
+func create(
+	role *v1alpha1.DiscordRole, ceiling grant.Ceiling,
+) (*resource.RoleCreate, resource.Differences) {
+	edit, d := fields.Differ(desired{spec: role.Spec, ceiling: ceiling}, &discordclient.Role{}, nil)
+	in := &resource.RoleCreate{RoleCreate: discordclient.RoleCreate{
+		Name: role.Spec.Name, Hoist: ptr.Deref(role.Spec.Hoist, false), Mentionable: ptr.Deref(role.Spec.Mentionable, false),
+	}}
+	if colors, ok := edit.Colors.Get(); ok {
+		in.Colors = &colors
+	}
+	if role.Spec.Permissions != nil || ceiling.Bounded() { // nil are those of @everyone
+		in.Permissions = new(overwrites.Bits(role.Spec.Permissions))
+	}
+	return in, d
+}
+
+// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
+func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
+	if len(s.Guild.Snapshot.Guild.Roles) >= maxRoles {
+		return issues.Full("The server has %d roles, the most that Discord allows. Delete some.", maxRoles)
+	}
+	return s.Guild.Lacks(permissions.ManageRoles|ptr.Deref(in.Permissions, 0), forWhat)
+}
+
+// desired has the values that the fields are read from.
+type desired struct {
+	spec    v1alpha1.DiscordRoleSpec
+	ceiling grant.Ceiling
+	live    discordclient.Role
+}
+
+func row[T any](
+	name, wire string, want func(desired) *T,
+) resource.Field[desired, discordclient.Role, discordclient.RoleEdit] {
+	return resource.Of[desired, discordclient.Role, discordclient.RoleEdit](name, wire, want)
+}
+
+// fields of a role.
+var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]{
+	row("name", "", func(d desired) *string { return &d.spec.Name }),
+	row("color", "colors", desired.colors),
+	row("hoist", "", func(d desired) *bool { return d.spec.Hoist }),
+	row("mentionable", "", func(d desired) *bool { return d.spec.Mentionable }),
+	row("permissions", "", desired.permissions),
+}
+
+// permissions without a documented name stay as they are, unless there is a ceiling.
+func (d desired) permissions() *permissions.Bits {
+	want := d.ceiling.Within(d.live.Permissions)
+	if d.spec.Permissions != nil {
+		want = overwrites.Bits(d.spec.Permissions) | want&^permissions.All
+	}
+	return &want
+}
+
+// colors are those that the spec asks for, with what it leaves out as it is; nil for none.
+func (d desired) colors() *discordclient.RoleColors {
+	spec, live := d.spec, d.live.Colors
+	if spec.Color == nil && spec.SecondaryColor == nil && spec.TertiaryColor == nil {
+		return nil
+	}
+	if primary := discordclient.ParseColor(ptr.Deref(spec.Color, "")); primary != nil {
+		live.Primary = *primary
+	}
+	if spec.SecondaryColor != nil {
+		live.Secondary = discordclient.ParseColor(*spec.SecondaryColor)
+	}
+	if spec.TertiaryColor != nil {
+		live.Tertiary = discordclient.ParseColor(*spec.TertiaryColor)
+	}
+	return &live
+}

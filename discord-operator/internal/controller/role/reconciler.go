@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/controller"
+	"jutsu.com/operators/discord-operator/internal/kube/index"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/manager/fence"
+)
+
+// Kind describes DiscordRoles to package lifecycle.
+var Kind = lifecycle.Kind{
+	Name: "DiscordRole", Noun: "role", ByID: index.RoleByID,
+	Title:  func(name string) string { return "the role " + strconv.Quote(name) },
+	Lost:   "its members but for those of spec.members, and the permission overwrites that name it by its id",
+	Fields: fields.Rows(), Calls: resource.Roles{}, FromBottom: true,
+	List: func() client.ObjectList { return &v1alpha1.DiscordRoleList{} },
+	Identity: func(o client.Object) lifecycle.Identity {
+		role := o.(*v1alpha1.DiscordRole)
+		return lifecycle.Identity{
+			Name: role.Spec.Name, StatusID: role.Status.RoleID, Adopt: role.Spec.Adopt, Position: role.Spec.Position,
+			Policy: role.Spec.DeletionPolicy, Matched: role.Status.Matched, Adopted: role.Status.Adopted,
+			Observed: status.Observed(role),
+		}
+	},
+}
+
+// Reconciler reconciles DiscordRoles.
+type Reconciler struct {
+	controller.Controller
+	// Resync is how long it is before a member is read again.
+	Resync time.Duration
+}
+
+// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordroles,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordroles/status,verbs=patch
+// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the controller and its watches. At most workers roles are reconciled at
+// once.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	return r.Build(mgr, &v1alpha1.DiscordRole{}, r.ofServer, r.ofNamespace, workers).
+		Watches(&v1alpha1.DiscordRole{}, handler.EnqueueRequestsFromMapFunc(r.ofSibling),
+			builder.WithPredicates(lifecycle.RoleBound)).
+		Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
+}
+
+// Reconcile observes, plans, applies and updates the status, in that order.
+func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) (reconcile.Result, error) {
+	ctx, current := r.Begin(ctx, role)
+	if !current {
+		return controller.Stale, nil
+	}
+	if !role.DeletionTimestamp.IsZero() {
+		return r.reconcileDelete(ctx, role)
+	}
+	state, err := r.observe(ctx, role)
+	if err != nil {
+		return r.updateStatus(ctx, role, state, lifecycle.Results{Issues: r.Issues(err)})
+	}
+	plan := NewPlan(role, state)
+	if status.Observed(role) {
+		results := r.Resources.Observe(state.Binding, state.Guild.Snapshot, plan)
+		members, err := r.memberChanges(ctx, role, state)
+		results.Differences = append(results.Differences, members...)
+		results.Fail(err, r.Resources.Status.Clock.Now())
+		r.enforce(ctx, role, state, &results)
+		return r.updateStatus(ctx, role, state, results)
+	}
+	if status.Paused(role) {
+		members, err := r.memberChanges(ctx, role, state)
+		results := r.Resources.Pause(ctx, state.Binding, plan, len(members) > 0 || plan.Pending())
+		results.Fail(err, r.Resources.Status.Clock.Now())
+		r.enforce(ctx, role, state, &results)
+		return r.updateStatus(ctx, role, State{}, results)
+	}
+	results := r.Resources.Apply(ctx, state.Guild.Bot.Client, state.Binding, plan)
+	if results.Live != nil && !results.Stale {
+		state.Guild.Refresh()
+		results.Fail(r.applyMembers(ctx, role, state, &results), r.Resources.Status.Clock.Now())
+	}
+	return r.updateStatus(ctx, role, state, results)
+}
+
+// enforce keeps a role of another namespace within its bounds although its object is paused or only
+// observes: these are the server's, and no tenant suspends them.
+func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
+	plan := PlanBounds(role, s)
+	if plan.Bounds == nil || len(plan.Fields) == 0 && plan.Bounds.Holds(s.Guild.Snapshot, s.Binding.Live.GetID()) {
+		return
+	}
+	done := r.Resources.Apply(ctx, s.Guild.Bot.Client, s.Binding, plan)
+	results.Issues = append(results.Issues, done.Issues...)
+	results.Stale = results.Stale || done.Stale
+}
+
+// reconcileDelete is Reconcile for a deleted role.
+func (r *Reconciler) reconcileDelete(ctx context.Context, role *v1alpha1.DiscordRole) (reconcile.Result, error) {
+	if !status.Finalized(role) {
+		return reconcile.Result{}, nil
+	}
+	state, err := r.observeDeletion(ctx, role)
+	results := r.Delete(ctx, role, state.Guild, PlanDeletion(role, state, r.Issues(err)))
+	if results.Deleted {
+		return reconcile.Result{}, nil
+	}
+	if state.Guild != nil {
+		r.enforce(ctx, role, state, &results)
+	}
+	return r.updateStatus(ctx, role, State{}, results)
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/discord-operator/internal/kube/index"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// State of a role, as observed.
+type State struct {
+	// Guild is nil where the role could not be observed.
+	Guild *bot.Guild
+	// Binding is where the object stands with its role on Discord.
+	Binding lifecycle.Binding
+	// Position is its desired place; nil where the spec has none.
+	Position *lifecycle.Position
+	// Low are the places in which a role of another namespace stays; nil for the server's own.
+	Low *Low
+}
+
+// bounds are the low places; nil for none.
+func (s *State) bounds() lifecycle.Bounds {
+	if s.Low == nil {
+		return nil
+	}
+	return s.Low
+}
+
+// live is the role as it is now; nil for none.
+func (s *State) live() *discordclient.Role { return resource.Role(s.Binding.Live) }
+
+func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
+	name := role.Spec.ServerRef.In(role.Namespace)
+	server, err := r.Grants.ServerOfRoles(ctx, name, role.Namespace)
+	if err != nil {
+		return s, err
+	}
+	if refused := AdoptionRefused(role, server); refused != nil {
+		return s, refused
+	}
+	guild, err := r.Bots.Referred(ctx, server, role.Namespace, role.Status.ServerID)
+	if err != nil {
+		return s, err
+	}
+	if s.Low, err = r.low(ctx, role, server.Namespace, name.String()); err != nil {
+		return s, err
+	}
+	if s.Position, err = r.Resources.Position(ctx, role, index.RoleByServer, name.String()); err != nil {
+		return s, err
+	}
+	s.Guild = guild
+	s.Binding, err = r.Resources.Bind(ctx, guild.Bot.Client, Lookup(role, guild))
+	guild.Refresh() // Bind may have read it
+	return s, err
+}
+
+// AdoptionRefused is why a role may not adopt what it names; nil where it may, or names nothing. It also
+// holds for what it adopted before it was refused.
+func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer) *conditions.Issue {
+	if role.Spec.Adopt == nil {
+		return nil
+	}
+	return grant.RoleAdoptionRefused(client.ObjectKeyFromObject(server), role.Namespace)
+}
+
+// Lookup is where what a role has on Discord is to be found or created.
+func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
+	return lifecycle.Lookup{
+		Object: role, GuildID: guild.ID,
+		NoAdoption: grant.RoleAdoptionRefused(client.ObjectKeyFromObject(guild.Server), role.Namespace),
+		Foreign:    guild.Server.Namespace != role.Namespace,
+	}
+}
+
+// observeDeletion observes what a deleted object has on Discord. What it has is deleted also where it
+// may not use the server any more.
+func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
+	name := role.Spec.ServerRef.In(role.Namespace)
+	noRetention, err := r.NoRetention(ctx, role, name)
+	if err != nil {
+		return s, err
+	}
+	s.Binding.NoRetention = noRetention
+	if r.Retained(role) && noRetention == nil {
+		return s, nil
+	}
+	if role.Status.Adopted && name.Namespace != role.Namespace { // before that was refused
+		s.Binding.Mismatch = grant.RoleAdoptionRefused(name, role.Namespace)
+		return s, nil
+	}
+	_, refused := r.Grants.ServerOfRoles(ctx, name, role.Namespace)
+	s.Guild, s.Binding, err = r.Deletable(ctx, role, name, role.Status.ServerID, refused, noRetention,
+		func(guild *bot.Guild) lifecycle.Lookup { return Lookup(role, guild) })
+	if err != nil || s.Guild == nil {
+		return s, err
+	}
+	s.Low, err = r.low(ctx, role, name.Namespace, name.String())
+	return s, err
+}

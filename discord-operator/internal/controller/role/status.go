@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	"context"
+	"strconv"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// statusOf returns the status of a role. Facts that could not be observed keep their last value.
+func statusOf(
+	role *v1alpha1.DiscordRole, s State, results lifecycle.Results, worst *conditions.Issue,
+) v1alpha1.DiscordRoleStatus {
+	now := *role.Status.DeepCopy()
+	now.ObservedGeneration = role.Generation
+	if s.Guild != nil || !status.Observed(role) {
+		now.Differences = lifecycle.Lines(results.Differences)
+	}
+	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The role does not exist on Discord.")
+	switch {
+	case results.Live != nil:
+		now.RoleID, now.ServerID = results.Live.GetID(), s.Guild.ID
+		now.Matched = s.Binding.Guessed && !results.Created
+		now.Adopted = s.Binding.IsAdopted(results)
+		now.Permissions = permissionsOf(resource.Role(results.Live))
+		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The role exists on Discord.")
+	case s.Guild == nil:
+		can = status.Available(role.Status.Conditions, can)
+	}
+	conditions.Set(&now.Conditions, role.Generation, can, worst)
+	return now
+}
+
+// permissionsOf are the permissions of a role that have a name.
+func permissionsOf(role *discordclient.Role) (names []v1alpha1.Permission) {
+	for _, name := range (role.Permissions & permissions.All).Names() {
+		names = append(names, v1alpha1.Permission(name))
+	}
+	return names
+}
+
+// updateStatus writes the status and says when to reconcile again.
+func (r *Reconciler) updateStatus(
+	ctx context.Context, role *v1alpha1.DiscordRole, s State, results lifecycle.Results,
+) (reconcile.Result, error) {
+	worst, after := issues.Worst(results.Issues), role.DeepCopy()
+	after.Status = statusOf(role, s, results, worst)
+	return r.UpdateStatus(ctx, "role "+strconv.Quote(role.Spec.Name), role, after, &results, worst)
+}

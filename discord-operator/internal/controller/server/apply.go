@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// communityRetry is when to set what Discord takes only of a guild that is a community server already.
+const communityRetry = time.Second
+
+// Results report the effects of a plan.
+type Results struct {
+	lifecycle.Results
+	// GuildID is the guild's, empty while there is none that the server manages.
+	GuildID string
+	// Guild is as it is now; nil where it cannot be managed.
+	Guild *discordclient.Guild
+	// Icon is the one that was set just now; nil for none.
+	Icon *v1alpha1.ServerIconStatus
+}
+
+// apply carries out the plan.
+func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan) (results Results) {
+	results.Issues = slices.Clone(p.Issues)
+	if !p.Manageable {
+		return results
+	}
+	results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
+	err := r.Status.EnsureFinalizer(ctx, server)
+	if err == nil {
+		results.Fail(r.tokenRefused(server, r.edit(ctx, server, s, p, &results)), r.Status.Clock.Now())
+		err = r.editIcon(ctx, server, s, p, &results)
+	}
+	results.Fail(r.tokenRefused(server, err), r.Status.Clock.Now())
+	return results
+}
+
+// observed is what comes of the plan of a server that is only observed. It has the finalizer all the same,
+// so that it outlives the groups, channels and roles that refer to it.
+func (r *Reconciler) observed(
+	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan,
+) (results Results) {
+	results.Issues = slices.Clone(p.Issues)
+	if p.Manageable {
+		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
+		results.Differences = resource.Changes(p.Changes, s.Snapshot)
+		results.Fail(r.Status.EnsureFinalizer(ctx, server), r.Status.Clock.Now())
+	}
+	return results
+}
+
+// edit records a guild that the server has not had before, and changes all fields but the icon by one call.
+func (r *Reconciler) edit(
+	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
+) error {
+	if server.Status.ServerID == "" {
+		results.Changed = true
+		r.Status.Bound("adopted")
+		r.Status.Normal(server, "Adopted", "The bot %q is a member of the server %q (%s).",
+			s.Application.Name, s.Snapshot.Guild.Name, s.GuildID)
+	}
+	edited := slices.DeleteFunc(slices.Clone(p.Fields), func(field string) bool { return field == iconField })
+	if len(edited) == 0 {
+		return nil
+	}
+	guild, err := s.Bot.EditGuild(ctx, s.GuildID, p.Edit, lifecycle.Reason(Kind, server))
+	if err != nil {
+		return err
+	}
+	results.Guild, results.Changed = &guild, true
+	before := &s.Snapshot.Guild
+	changed, ignored := r.Records.Answered(server, fields.Rows(), edited, asked(p.Edit), shown(before), shown(&guild))
+	if len(changed) > 0 && status.Reconciled(server) {
+		r.Status.DriftCorrected(server, changed...)
+	}
+	if len(ignored) > 0 && guild.IsCommunity() && !before.IsCommunity() {
+		return conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
+			"Community is enabled. The settings that Discord has for a community server alone are set next.",
+		).After(communityRetry)
+	}
+	return resource.NotApplied(ignored)
+}
+
+// deleter deletes guilds. Discord takes no reason for it.
+type deleter struct{}
+
+// Delete implements resource.Deleter.
+func (deleter) Delete(ctx context.Context, api *guildcache.Client, _, id, _ string) error {
+	return api.DeleteGuild(ctx, id)
+}

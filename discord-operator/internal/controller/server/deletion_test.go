@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/libs/conditions"
+)
+
+func TestPlanDeletion(t *testing.T) {
+	t.Parallel()
+	retained := &lifecycle.Deletion{How: lifecycle.Retained}
+	waits := []conditions.Issue{*conditions.Progressing("W", "w")}
+	cases := map[string]struct {
+		policy  v1alpha1.DeletionPolicy
+		guild   string
+		manager string // UID of the server that manages the guild
+		claimed bool   // another one claims it
+		known   []conditions.Issue
+		want    *lifecycle.Deletion
+	}{
+		"retained by default":                  {guild: "7", want: retained},
+		"Retain":                               {policy: v1alpha1.DeletionPolicyRetain, guild: "7", want: retained},
+		"Delete":                               {policy: v1alpha1.DeletionPolicyDelete, guild: "7", want: &lifecycle.Deletion{By: deleter{}, ID: "7"}},
+		"Delete, and it manages it":            {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", want: &lifecycle.Deletion{By: deleter{}, ID: "7"}},
+		"Delete, of another object's":          {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "other", want: retained},
+		"Delete, and another one waits for it": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", claimed: true, want: retained},
+		"Delete, without a guild":              {policy: v1alpha1.DeletionPolicyDelete, want: retained},
+		"something keeps it":                   {policy: v1alpha1.DeletionPolicyDelete, guild: "7", known: waits},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{UID: "uid"}}
+			server.Spec.DeletionPolicy, server.Status.ServerID = c.policy, c.guild
+			s := State{Claimed: c.claimed}
+			if c.manager != "" {
+				s.Manager = &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{UID: types.UID(c.manager)}}
+			}
+			got := PlanDeletion(server, s, c.known)
+			if diff := cmp.Diff(c.want, got.Delete); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.known, got.Issues); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// iconField is the setting that has an edit of its own: an icon that Discord refuses must not hold up the
+// others.
+const iconField = "icon"
+
+// animatedIcons is the feature of a guild that may have an animated icon.
+const animatedIcons = "ANIMATED_ICON"
+
+// Icon is the image that the spec of a server names.
+type Icon struct {
+	// Hash is that of the image, empty for none that can be used.
+	Hash string
+	// Animated says that it has several frames.
+	Animated bool
+	// Issue is why it cannot be used; nil for nothing.
+	Issue *conditions.Issue
+
+	version string // of the ConfigMap, and the key
+	dataURI string // empty where only the Hash is remembered
+}
+
+// icons are what this process knows of the images, by server, so that each is read once.
+type icons struct {
+	mu    sync.Mutex
+	known map[types.NamespacedName]Icon
+}
+
+func (i *icons) get(server types.NamespacedName) Icon {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.known[server]
+}
+
+// keep remembers all of an image but its bytes; of none it forgets the one before.
+func (i *icons) keep(server types.NamespacedName, icon Icon) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if icon.dataURI = ""; icon.version == "" {
+		delete(i.known, server)
+		return
+	}
+	if i.known == nil {
+		i.known = map[types.NamespacedName]Icon{}
+	}
+	i.known[server] = icon
+}
+
+// observeIcon returns the image of a server. The ConfigMap is read when its metadata shows another version.
+func (r *Reconciler) observeIcon(ctx context.Context, server *v1alpha1.DiscordServer) (Icon, error) {
+	key := client.ObjectKeyFromObject(server)
+	if server.Spec.Icon == nil {
+		r.icons.keep(key, Icon{})
+		return Icon{}, nil
+	}
+	ref := server.Spec.Icon.ConfigMapKeyRef
+	name, shown := types.NamespacedName{Namespace: server.Namespace, Name: ref.Name}, apply.Metadata("v1", "ConfigMap")
+	if err := r.Client.Get(ctx, name, shown); apierrors.IsNotFound(err) {
+		return Icon{Issue: iconNotFound(server, "does not exist")}, nil
+	} else if err != nil {
+		return Icon{}, fmt.Errorf("get ConfigMap %s: %w", name, err)
+	}
+	if known := r.icons.get(key); known.version == iconVersion(shown, ref.Key) {
+		return known, nil
+	}
+	return r.readIcon(ctx, server)
+}
+
+func (r *Reconciler) readIcon(ctx context.Context, server *v1alpha1.DiscordServer) (Icon, error) {
+	icon, err := ReadIcon(ctx, r.Live, server)
+	if err == nil {
+		r.icons.keep(client.ObjectKeyFromObject(server), icon)
+	}
+	return icon, err
+}
+
+func iconVersion(o metav1.Object, key string) string {
+	return fmt.Sprintf("%s/%s/%s", o.GetUID(), o.GetResourceVersion(), key)
+}
+
+// ReadIcon reads the image of a server that names one.
+func ReadIcon(ctx context.Context, objects client.Reader, server *v1alpha1.DiscordServer) (Icon, error) {
+	ref := server.Spec.Icon.ConfigMapKeyRef
+	var cm corev1.ConfigMap
+	err := objects.Get(ctx, types.NamespacedName{Namespace: server.Namespace, Name: ref.Name}, &cm)
+	if apierrors.IsNotFound(err) {
+		return Icon{Issue: iconNotFound(server, "does not exist")}, nil
+	} else if err != nil {
+		return Icon{}, fmt.Errorf("read ConfigMap %s: %w", ref.Name, err)
+	}
+	icon := Icon{version: iconVersion(&cm, ref.Key)}
+	image, exists := cm.BinaryData[ref.Key]
+	_, text := cm.Data[ref.Key]
+	switch format, animated, why := inspect(image); {
+	case text:
+		icon.Issue = iconUnusable(server, "is text, in data. An image belongs into binaryData, where "+
+			"kubectl create configmap --from-file puts it")
+	case !exists:
+		icon.Issue = iconNotFound(server, fmt.Sprintf("has no key %q in binaryData", ref.Key))
+	case why != "":
+		icon.Issue = iconUnusable(server, why)
+	default:
+		sum := sha256.Sum256(image)
+		icon.Hash, icon.Animated = "sha256:"+hex.EncodeToString(sum[:]), animated
+		icon.dataURI = discordclient.DataURI(format, image)
+	}
+	return icon, nil
+}
+
+func iconNotFound(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
+	ref := server.Spec.Icon.ConfigMapKeyRef
+	return conditions.Degraded(v1alpha1.ReasonIconNotFound,
+		"ConfigMap %s of spec.icon %s. Create it with the image: kubectl -n %s create configmap %[1]s --from-file=%[4]s=FILE",
+		ref.Name, what, server.Namespace, ref.Key)
+}
+
+func iconUnusable(server *v1alpha1.DiscordServer, why string) *conditions.Issue {
+	ref := server.Spec.Icon.ConfigMapKeyRef
+	return conditions.Degraded(v1alpha1.ReasonIconUnusable, "The key %q of ConfigMap %s, which spec.icon names, %s.",
+		ref.Key, ref.Name, why)
+}
+
+// desiredIcon is the hash of the image that the icon is to show, nil for none that can be set, and why it cannot be.
+func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.Issue) {
+	guild := &s.Snapshot.Guild
+	switch {
+	case server.Spec.Icon == nil:
+		return nil, nil
+	case s.Icon.Issue != nil:
+		return nil, s.Icon.Issue
+	case s.Icon.Animated && imageOf(server.Status.Icon, guild.Icon) != s.Icon.Hash &&
+		!slices.Contains(guild.Features, animatedIcons):
+		return nil, iconUnusable(server, "is animated, which Discord allows only in servers with boosts. "+
+			"Use an image of one frame, or boost the server")
+	}
+	return &s.Icon.Hash, nil
+}
+
+// imageOf is the hash of the image that Discord shows as an icon: the one that was set last, as long as
+// Discord's hash is the same, otherwise Discord's hash.
+func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
+	if set != nil && discordHash != "" && set.DiscordHash == truncated(discordHash) {
+		return set.SourceHash
+	}
+	return discordHash
+}
+
+// editIcon sets the icon. Cut off before the status has Discord's hash, it is set once more.
+func (r *Reconciler) editIcon(
+	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
+) error {
+	hash, changes := p.Icon.Get()
+	if !changes {
+		return nil
+	}
+	icon := s.Icon
+	if icon.dataURI == "" {
+		var err error
+		if icon, err = r.readIcon(ctx, server); err != nil || icon.Hash != hash {
+			return err // where it is another one by now, an event says so
+		}
+	}
+	edit := discordclient.GuildEdit{Icon: discordclient.Set(icon.dataURI)}
+	guild, err := s.Bot.EditGuild(ctx, s.GuildID, edit, lifecycle.Reason(Kind, server))
+	if err != nil {
+		return err
+	}
+	set := server.Status.Icon
+	drift := set != nil && set.SourceHash == hash && status.Reconciled(server)
+	live, shows := imageOf(set, s.Snapshot.Guild.Icon), imageOf(set, guild.Icon)
+	if shows == guild.Icon && shows != "" {
+		shows = hash
+	}
+	results.Guild, results.Changed = &guild, true
+	as := func(hash string) map[string]string { return map[string]string{iconField: hash} }
+	_, ignored := r.Records.Answered(server, fields.Rows(), []string{iconField}, as(hash), as(live), as(shows))
+	if shows == hash {
+		results.Icon = &v1alpha1.ServerIconStatus{SourceHash: hash, DiscordHash: truncated(guild.Icon)}
+		if drift {
+			r.Status.DriftCorrected(server, iconField)
+		}
+	}
+	return resource.NotApplied(ignored)
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/kube/index"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// rest is how long a change of a group or a channel may wait until its server is reconciled:
+// hundreds of them come at once, and the server's status would be written for each.
+const rest = 2 * time.Second
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// later enqueues the server of a child after a rest, so that many changes cost one reconcile.
+func later(of func(context.Context, client.Object) types.NamespacedName) handler.EventHandler {
+	put := func(ctx context.Context, o client.Object, q queue) {
+		if name := of(ctx, o); name.Name != "" {
+			q.AddAfter(reconcile.Request{NamespacedName: name}, rest)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { put(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			put(ctx, e.ObjectOld, q) // it may have moved away
+			put(ctx, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { put(ctx, e.Object, q) },
+	}
+}
+
+func (r *Reconciler) ofGroup(_ context.Context, o client.Object) types.NamespacedName {
+	return o.(*v1alpha1.DiscordGroup).Spec.ServerRef.In(o.GetNamespace())
+}
+
+func (r *Reconciler) ofRole(_ context.Context, o client.Object) types.NamespacedName {
+	return o.(*v1alpha1.DiscordRole).Spec.ServerRef.In(o.GetNamespace())
+}
+
+func (r *Reconciler) ofChannel(ctx context.Context, o client.Object) (server types.NamespacedName) {
+	c := o.(*v1alpha1.DiscordChannel)
+	if c.Spec.ServerRef != nil {
+		return c.Spec.ServerRef.In(c.Namespace)
+	}
+	if c.Status.ServerRef != nil {
+		return c.Status.ServerRef.In(c.Namespace)
+	}
+	var group v1alpha1.DiscordGroup
+	if c.Spec.GroupRef == nil || r.Grants.Objects.Get(ctx, c.Spec.GroupRef.In(c.Namespace), &group) != nil {
+		return server
+	}
+	return group.Spec.ServerRef.In(group.Namespace)
+}
+
+// ofNamespace returns the servers that allow namespaces by their labels.
+func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.requests(ctx, "", index.BySelector, string(v1alpha1.FromSelector))
+}
+
+// childChanged lets through a group, channel or role that came or went, on Discord or here, or whose spec
+// changed: the server counts them, needs permissions for them, and may wait for one to exist or to
+// be gone.
+var childChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || idOf(e.ObjectOld) != idOf(e.ObjectNew)
+}}
+
+func idOf(o client.Object) string {
+	switch o := o.(type) {
+	case *v1alpha1.DiscordGroup:
+		return o.Status.GroupID
+	case *v1alpha1.DiscordChannel:
+		return o.Status.ChannelID
+	case *v1alpha1.DiscordRole:
+		return o.Status.RoleID
+	}
+	return ""
+}
+
+// requests returns the servers that an index names.
+func (r *Reconciler) requests(ctx context.Context, namespace, by, value string) []reconcile.Request {
+	return index.Requests(ctx, r.Client, &v1alpha1.DiscordServerList{}, namespace, by, value)
+}
+
+func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	return r.requests(ctx, secret.GetNamespace(), index.ServerBySecret, secret.GetName())
+}
+
+func (r *Reconciler) ofConfigMap(ctx context.Context, cm client.Object) []reconcile.Request {
+	return r.requests(ctx, cm.GetNamespace(), index.ServerByIcon, cm.GetName())
+}
+
+// onEvent enqueues the servers that a change on Discord is about. One of a single channel only
+// changes their number, and one of a single role perhaps the bot's permissions, which may wait.
+func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
+	var requests []reconcile.Request
+	after := time.Duration(0)
+	switch e.Object.Kind {
+	case guildcache.EventGuild:
+		requests = r.requests(ctx, "", index.ServerByGuild, e.Object.GuildID)
+	case guildcache.EventChannel, guildcache.EventRole:
+		requests, after = r.requests(ctx, "", index.ServerByGuild, e.Object.GuildID), rest
+	case bot.EventTokenRefused: // of whose bot, it does not say
+		requests = slices.DeleteFunc(index.Requests(ctx, r.Client, &v1alpha1.DiscordServerList{}, "", "", ""),
+			func(server reconcile.Request) bool { return !r.Bots.HasRefused(server.NamespacedName) })
+	default:
+	}
+	for _, request := range requests {
+		q.AddAfter(request, after)
+	}
+}
+
+// rivals returns the other servers that claim the same guild.
+func (r *Reconciler) rivals(ctx context.Context, o client.Object) (all []reconcile.Request) {
+	server := o.(*v1alpha1.DiscordServer)
+	for _, id := range []string{server.Spec.ServerID, server.Status.ServerID} {
+		if id != "" {
+			all = append(all, r.requests(ctx, "", index.ServerByGuild, id)...)
+		}
+	}
+	return all
+}
+
+// claimChanged lets through a server whose claim on a guild came, went or changed its weight.
+var claimChanged = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
+		now, deleted := time.Now(), before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
+		return deleted || claim(before, now) != claim(after, now)
+	},
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/bwmarrin/discordgo"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// history is what may happen to the webhook of a channel and to its Secret, in any order: the spec
+// changes, users delete things on both sides, answers are lost, the operator is killed.
+type history struct {
+	guild   *bot.Guild
+	channel *v1alpha1.DiscordChannel
+	hooks   []discordclient.Webhook // of the channel on Discord
+	secrets map[string]*metav1.PartialObjectMetadata
+	ids     int
+
+	// logged says that the audit log shows what was created; else it never does.
+	logged bool
+
+	// What the process knows.
+	record   lifecycle.Record
+	complete bool // what a create of unknown outcome could have made would show
+
+	// reported are the ids of all webhooks that a status has ever named, forsaken of those that
+	// none had when the spec ceased to ask for their name.
+	reported, forsaken map[string]bool
+	// twice says that a webhook was created beside one of the same name.
+	twice string
+}
+
+const ownApplication = "app"
+
+// foreign are webhooks that others have made: a person, and another program with the same bot.
+func foreign() []discordclient.Webhook {
+	return []discordclient.Webhook{
+		{ID: "1", Type: discordgo.WebhookTypeIncoming, Name: "alerts"},
+		{ID: "2", Type: discordgo.WebhookTypeIncoming, Name: "another program's", ApplicationID: ownApplication, Token: discordclient.NewSecret("t2")},
+	}
+}
+
+func (h *history) observe() State {
+	s := observed(h.guild, &discordclient.Channel{Name: "alerts"})
+	s.Hooks, s.Record, s.Complete = slices.Clone(h.hooks), h.record, h.record.Known || h.complete
+	if s.Ours = map[string]bool{}; h.logged && h.complete {
+		for _, hook := range h.hooks[2:] {
+			s.Ours[hook.ID] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.secrets)) {
+		s.Secrets = append(s.Secrets, *h.secrets[name])
+		if name == h.channel.WebhookSecretName() {
+			s.Secret = h.secrets[name]
+		}
+	}
+	return s
+}
+
+// reconcile plans and carries the plan out as Apply does, up to a number of steps, and returns
+// whether nothing was to be done. The last step is the status; lost says that the answer to a
+// create does not arrive.
+func (h *history) reconcile(most int, lost bool) (unchanged bool) {
+	todo := NewPlan(h.channel, h.observe())
+	if todo.Err != nil {
+		return false
+	}
+	now, unchanged := Results{}, !todo.Create && !todo.Rename && !todo.Write && todo.Remove == "" && len(todo.Obsolete)+len(todo.Duplicates) == 0
+	var steps []func() (goOn bool)
+	if todo.Remove != "" {
+		steps = append(steps, func() bool { h.drop(todo.Remove); return true })
+	}
+	if h.channel.Spec.Webhook != nil {
+		steps = append(steps, func() bool { return h.provide(todo, &now, lost) })
+		if todo.Write {
+			steps = append(steps, func() bool { h.write(now.Hook.ID); return true })
+		}
+		steps = append(steps, func() bool { now.Secret = h.channel.WebhookSecretName(); return true })
+	}
+	for _, id := range todo.Duplicates {
+		steps = append(steps, func() bool { h.drop(id); return true })
+	}
+	for _, secret := range todo.Obsolete {
+		steps = append(steps, func() bool { delete(h.secrets, secret.Name); return true })
+	}
+	for i, step := range steps {
+		if i >= most || !step() {
+			if i < most {
+				h.report(now, conditions.Progressing("", ""))
+			}
+			return false
+		}
+	}
+	if most >= len(steps) {
+		h.report(now, nil)
+	}
+	return unchanged
+}
+
+// provide makes or renames the webhook.
+func (h *history) provide(todo Plan, now *Results, lost bool) bool {
+	hook := todo.Use
+	switch {
+	case todo.Create:
+		h.record = lifecycle.Record{Known: true}
+		if slices.ContainsFunc(h.hooks[2:], func(w discordclient.Webhook) bool { return w.Name == h.channel.Spec.Webhook.Name }) {
+			h.twice = h.channel.Spec.Webhook.Name
+		}
+		h.ids++
+		id := strconv.Itoa(100 + h.ids)
+		made := discordclient.Webhook{ID: id, Type: discordgo.WebhookTypeIncoming, Name: h.channel.Spec.Webhook.Name, ApplicationID: ownApplication,
+			Token: discordclient.NewSecret("t" + id)}
+		h.hooks = append(h.hooks, made)
+		if lost {
+			h.record, h.complete = lifecycle.Record{}, false
+			return false
+		}
+		hook = &made
+	case todo.Rename:
+		i := slices.IndexFunc(h.hooks, func(w discordclient.Webhook) bool { return w.ID == hook.ID })
+		h.hooks[i].Name = h.channel.Spec.Webhook.Name
+	}
+	h.record, now.Hook = lifecycle.Record{Known: true, ID: hook.ID}, hook
+	return true
+}
+
+func (h *history) write(hookID string) {
+	name := h.channel.WebhookSecretName()
+	h.secrets[name] = secretMeta(name, hookID)
+}
+
+func (h *history) report(now Results, worst *conditions.Issue) {
+	h.channel.Status.Webhook = Status(h.channel, now, worst)
+	h.reported[statusID(h.channel)] = true
+}
+
+func (h *history) drop(id string) {
+	h.hooks = slices.DeleteFunc(h.hooks, func(w discordclient.Webhook) bool { return w.ID == id })
+}
+
+// Spec asks for a webhook, for one of another name or in another Secret, or for none.
+func (h *history) Spec(t *rapid.T) {
+	h.channel.Spec.Webhook = rapid.SampledFrom([]*v1alpha1.ChannelWebhook{
+		nil, {Name: "alerts"}, {Name: "reports"}, {Name: "alerts", SecretName: "elsewhere"},
+	}).Draw(t, "spec")
+	for _, w := range h.hooks[2:] {
+		if asked := h.channel.Spec.Webhook; !h.reported[w.ID] && w.ID != h.record.ID && (asked == nil || asked.Name != w.Name) {
+			h.forsaken[w.ID] = true
+		}
+	}
+}
+
+// Reconcile is one that comes to its end.
+func (h *history) Reconcile(*rapid.T) { h.reconcile(9, false) }
+
+// Lose is one whose create is not answered.
+func (h *history) Lose(*rapid.T) { h.reconcile(9, true) }
+
+// Kill ends the process in a reconcile, or before it.
+func (h *history) Kill(t *rapid.T) {
+	h.reconcile(rapid.IntRange(0, 3).Draw(t, "steps"), rapid.Bool().Draw(t, "lost"))
+	h.record, h.complete = lifecycle.Record{}, false
+}
+
+// Wait is long enough for everything to show.
+func (h *history) Wait(*rapid.T) { h.complete = true }
+
+// HandDelete lets a user delete a webhook of the channel.
+func (h *history) HandDelete(t *rapid.T) {
+	if len(h.hooks) > 2 {
+		h.drop(rapid.SampledFrom(h.hooks[2:]).Draw(t, "webhook").ID)
+	}
+}
+
+// BreakSecret lets a user delete the Secret, or change it.
+func (h *history) BreakSecret(t *rapid.T) {
+	for name, secret := range h.secrets {
+		if delete(h.secrets, name); rapid.Bool().Draw(t, "changed") {
+			h.secrets[name] = changedMeta(secret.DeepCopy(), func(m *metav1.PartialObjectMetadata) { m.ManagedFields[0].Manager = "kubectl" })
+		}
+		return
+	}
+}
+
+// Check is what holds at every moment.
+func (h *history) Check(t *rapid.T) {
+	if h.twice != "" {
+		t.Fatalf("a second webhook %q was created", h.twice)
+	}
+	if len(h.hooks) < 2 || h.hooks[0].Name != foreign()[0].Name || h.hooks[1].Name != foreign()[1].Name {
+		t.Fatalf("the webhooks of others were touched: %v", h.hooks)
+	}
+}
+
+// expectReconciled expects the one webhook and the one Secret that the spec asks for. Beside them
+// there may be what docs/discord.md names: a webhook whose create was cut short, and which the spec
+// did not ask for any more when the operator could look again.
+func (h *history) expectReconciled(t *rapid.T) {
+	for range 4 {
+		h.complete = true
+		h.reconcile(9, false)
+		h.Check(t)
+	}
+	if !h.reconcile(9, false) {
+		t.Fatal("it is never reconciled")
+	}
+	asked, want := h.channel.Spec.Webhook, []string{}
+	if asked != nil {
+		want = []string{h.channel.WebhookSecretName()}
+		if secret := h.secrets[want[0]]; secret == nil || !holds(secret, statusID(h.channel)) {
+			t.Fatalf("the Secret is not that of %s", statusID(h.channel))
+		}
+	}
+	if got := slices.Sorted(maps.Keys(h.secrets)); !slices.Equal(got, want) {
+		t.Fatalf("Secrets %v, asked for are %v", got, want)
+	}
+	found := false
+	for _, w := range h.hooks[2:] {
+		mine := asked != nil && w.ID == statusID(h.channel)
+		found = found || mine && w.Name == asked.Name
+		if !mine && (h.reported[w.ID] || !h.forsaken[w.ID] || asked != nil && h.logged) {
+			t.Fatalf("the webhook %s %q is left over", w.ID, w.Name)
+		}
+	}
+	if asked != nil && !found {
+		t.Fatalf("there is no webhook %q: %v", asked.Name, h.hooks)
+	}
+}
+
+// Whatever happens: never two webhooks of a name, no other is touched, and in the end there
+// are the one webhook and the one Secret that the spec asks for.
+func TestAnyHistoryOfAWebhookEndsWell(t *testing.T) {
+	t.Parallel()
+	guild := newGuild(t, all)
+	rapid.Check(t, func(t *rapid.T) {
+		h := &history{
+			guild: guild, channel: object(spec{Name: "alerts"}), hooks: foreign(), secrets: map[string]*metav1.PartialObjectMetadata{},
+			reported: map[string]bool{}, forsaken: map[string]bool{}, logged: rapid.Bool().Draw(t, "logged"),
+		}
+		t.Repeat(rapid.StateMachineActions(h))
+		h.expectReconciled(t)
+	})
+}

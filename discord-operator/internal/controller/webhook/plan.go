@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// FieldOwner is the field manager of the Secrets.
+const FieldOwner = "discord-operator"
+
+// webhookAnnotation on a Secret names the webhook whose URL it holds, so that metadata alone shows
+// whether it is the right one.
+const webhookAnnotation = "discord.jutsu.com/webhook-id"
+
+// maxWebhooks is how many Discord allows in a channel: code 30007.
+const maxWebhooks = 15
+
+// secretLabels are on every Secret that the operator makes.
+var secretLabels = map[string]string{
+	"app.kubernetes.io/managed-by": "discord-operator", "app.kubernetes.io/component": "webhook",
+}
+
+// Plan is what has to be done about the webhook of a channel; a zero field is nothing to do.
+type Plan struct {
+	Create, Rename bool
+	// Use is the webhook that exists.
+	Use *discordclient.Webhook
+	// Write says that the Secret is to be written, over the Live one; nil where there is none.
+	Write bool
+	Live  *metav1.PartialObjectMetadata
+	// Remove is the id of a webhook that the spec no longer has, Duplicates are those of others that
+	// were created for the object too.
+	Remove     string
+	Duplicates []string
+	// Obsolete are Secrets that are to go. The garbage collector deletes them, so that the operator
+	// needs no permission to.
+	Obsolete []metav1.PartialObjectMetadata
+	// Err is the issue that keeps the webhook from matching the spec, or why it could not be
+	// observed.
+	Err error
+}
+
+// Pending reports whether something is to be changed.
+func (p *Plan) Pending() bool {
+	return p.Create || p.Rename || p.Write || p.Remove != "" || len(p.Obsolete)+len(p.Duplicates) > 0
+}
+
+// Differences are what carrying out the plan would change on Discord.
+func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []resource.Difference) {
+	switch {
+	case p.Remove != "":
+		all = append(all, resource.Difference{Action: resource.ActionDelete, Field: "webhook", To: p.Remove})
+	case p.Create:
+		all = append(all, resource.Difference{
+			Action: resource.ActionCreate, Field: "webhook", To: strconv.Quote(c.Spec.Webhook.Name),
+		})
+	case p.Rename:
+		name := resource.Change{Field: "webhook.name", From: p.Use.Name, To: c.Spec.Webhook.Name}
+		all = resource.Changes([]resource.Change{name}, nil)
+	}
+	for _, id := range p.Duplicates {
+		all = append(all, resource.Difference{Action: resource.ActionDelete, Field: "webhook", To: id})
+	}
+	return all
+}
+
+// NewPlan plans the webhook of a channel and its Secret. It does no I/O.
+func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
+	if s.Err != nil {
+		return Plan{Err: s.Err}
+	}
+	if c.Spec.Webhook == nil {
+		is := func(w discordclient.Webhook) bool { return w.ID == statusID(c) }
+		if Created(c) && slices.ContainsFunc(s.Hooks, is) {
+			p.Remove = statusID(c)
+		}
+		p.Obsolete = s.Secrets
+		return p
+	}
+	name := c.WebhookSecretName()
+	p.Live = s.Secret
+	if p.Live != nil && !metav1.IsControlledBy(p.Live, c) {
+		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "Secret %s exists and is not owned by this "+
+			"DiscordChannel. Name another one in spec.webhook.secretName, or delete it.", name)
+		return p
+	}
+	if p.Live != nil && apply.TooLarge(p.Live) {
+		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "The metadata of Secret %s takes more than "+
+			"%d KiB of memory, the most that the operator keeps of an object, so it is left alone. Delete it: "+
+			"it is created again.", name, apply.MaxKept>>10)
+		return p
+	}
+	p.Use = ownWebhook(c, s)
+	p.Create = p.Use == nil
+	if p.Create {
+		if issue := refusedCreate(s); issue != nil {
+			return Plan{Err: issue}
+		}
+	} else {
+		p.Rename, p.Duplicates = p.Use.Name != c.Spec.Webhook.Name, duplicates(s, p.Use)
+	}
+	p.Write = p.Create || !holds(p.Live, p.Use.ID)
+	desired := func(m metav1.PartialObjectMetadata) bool { return m.Name == name }
+	p.Obsolete = slices.DeleteFunc(slices.Clone(s.Secrets), desired)
+	return p
+}
+
+// Created reports whether the operator has created the webhook in the status for this object. One that
+// is older was adopted with the channel: users may have its URL, and it stays.
+func Created(c *v1alpha1.DiscordChannel) bool {
+	return statusID(c) != "" && younger(c, statusID(c))
+}
+
+// statusID is the id of the webhook in the status, empty for none.
+func statusID(c *v1alpha1.DiscordChannel) string {
+	if c.Status.Webhook == nil {
+		return ""
+	}
+	return c.Status.Webhook.ID
+}
+
+// refusedCreate is why one more webhook cannot be created now.
+func refusedCreate(s State) *conditions.Issue {
+	const forWhat = "which a webhook requires"
+	switch {
+	case s.Channel == nil: // it is created in this reconcile, and so has none
+		return s.Guild.Lacks(permissions.ManageWebhooks, forWhat)
+	case !s.Complete:
+		return conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"An earlier create of the webhook may have succeeded. The operator looks for it before it creates another one.",
+		).After(min(cmp.Or(s.Again, issues.MaxTransient), issues.MaxTransient))
+	case len(s.Hooks) >= maxWebhooks:
+		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)
+	}
+	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.InviteURL)
+}
+
+// holds reports, from metadata alone, whether a Secret is unaltered and for this webhook: a client
+// that changes a value takes its ownership.
+func holds(secret *metav1.PartialObjectMetadata, webhookID string) bool {
+	return secret != nil && webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
+		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})
+}
+
+// secretFor holds the URL of a webhook.
+func secretFor(c *v1alpha1.DiscordChannel, hook *discordclient.Webhook) *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret(c.WebhookSecretName(), c.Namespace).
+		WithLabels(secretLabels).
+		WithAnnotations(map[string]string{webhookAnnotation: hook.ID}).
+		WithOwnerReferences(metav1ac.OwnerReference().
+			WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind("DiscordChannel").WithName(c.Name).WithUID(c.UID).
+			WithController(true).WithBlockOwnerDeletion(true)).
+		WithType(corev1.SecretTypeOpaque).
+		WithData(map[string][]byte{v1alpha1.WebhookSecretKey: []byte(hook.URL.Reveal())})
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package webhook
+
+import (
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+)
+
+// A webhook that is added to a channel of long ago need not wait for the result of a create that
+// another process may have sent.
+func TestRecordsBeginWithTheFirstChannel(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(100, 0)
+	clock := clocktesting.NewFakePassiveClock(start)
+	w := &Webhooks{Records: lifecycle.NewRecords(clock, time.Minute)}
+	if _, err := w.Observe(t.Context(), object(spec{Name: "alerts"}), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	clock.SetTime(start.Add(time.Hour))
+	if got := w.Records.Of("another").LastAttempt; !got.Equal(start) {
+		t.Errorf("a create may have been sent until %s, want %s", got, start)
+	}
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bot
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// Bot is the bot of a token, which servers may share.
+type Bot struct {
+	*guildcache.Client
+	token   string
+	started time.Time
+	stop    context.CancelFunc
+	// refusedAt is when the token was found to be refused, and refusals how often it had been before,
+	// one time after the other. Guarded by Bots.mu.
+	refusedAt time.Time
+	refusals  int
+
+	application atomic.Pointer[discordclient.Application]
+	asking      sync.Mutex // for the application
+	reading     sync.Map   // *sync.Mutex by guild: one reading of its webhooks at a time
+}
+
+// refusedRetries are when a token is tried again that Discord has refused, one refusal after the
+// other: Discord has been seen to refuse valid ones for a moment, and counts every try.
+var refusedRetries = []time.Duration{time.Minute, 10 * time.Minute, time.Hour}
+
+// untilRetry is how long a refused token is not tried again. The lock of Bots is held.
+func (b *Bot) untilRetry(now time.Time) time.Duration {
+	if b.refusedAt.IsZero() {
+		b.refusedAt = now
+		if b.application.Load() != nil { // it was valid in between
+			b.refusals = 0
+		}
+	}
+	return b.refusedAt.Add(refusedRetries[min(b.refusals, len(refusedRetries)-1)]).Sub(now)
+}
+
+// OrNone is what calls Discord; nil without a bot, where nothing is called.
+func (b *Bot) OrNone() *guildcache.Client {
+	if b == nil {
+		return nil
+	}
+	return b.Client
+}
+
+// Application returns the application that the bot belongs to, asked for once.
+func (b *Bot) Application(ctx context.Context) (discordclient.Application, error) {
+	if known := b.application.Load(); known != nil {
+		return *known, nil
+	}
+	if !b.asking.TryLock() {
+		return discordclient.Application{}, issues.Transient(arrivalRetry) // another reconcile asks
+	}
+	defer b.asking.Unlock()
+	app, err := b.CurrentApplication(ctx)
+	if err == nil {
+		b.application.Store(&app)
+	}
+	return app, err
+}
+
+// Webhooks returns the webhooks of a channel as they were at a moment or later, the zero time for
+// any, from memory where they are known. Otherwise one call reads them: those of the channel, or
+// those of the whole guild when other channels lack theirs too.
+func (b *Bot) Webhooks(
+	ctx context.Context, guildID, channelID string, since time.Time,
+) ([]discordclient.Webhook, error) {
+	view := b.Guild(guildID)
+	if hooks, ok := listed(view.Snapshot(), channelID, since); ok {
+		return hooks, nil
+	}
+	entry, _ := b.reading.LoadOrStore(guildID, &sync.Mutex{})
+	lock := entry.(*sync.Mutex)
+	if !lock.TryLock() {
+		return nil, issues.Transient(arrivalRetry) // another reconcile reads them
+	}
+	defer lock.Unlock()
+	snap := view.Snapshot()
+	if hooks, ok := listed(snap, channelID, since); ok {
+		return hooks, nil
+	}
+	ch, _ := snap.Channel(channelID)
+	everywhere, exact := snap.BotPermissions()
+	if ch != nil {
+		have, exact := snap.BotPermissionsIn(ch)
+		if lacks := issues.Lacking(have, exact, permissions.ManageWebhooks, "which a webhook requires", ""); lacks != nil {
+			return nil, lacks
+		}
+	}
+	if unlisted(snap, since) == 1 || exact && !everywhere.Has(permissions.ManageWebhooks) {
+		return b.ListChannelWebhooks(ctx, channelID)
+	}
+	all, err := b.ListGuildWebhooks(ctx, guildID)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(w discordclient.Webhook) bool { return w.ChannelID != channelID }), nil
+}
+
+// listed returns the webhooks of a channel where they were listed at a moment or later.
+func listed(snap *guildcache.Snapshot, channelID string, since time.Time) ([]discordclient.Webhook, bool) {
+	hooks, known := snap.Webhooks(channelID)
+	return hooks, known && !snap.WebhooksListed(channelID).Before(since)
+}
+
+// unlisted counts the channels whose webhooks were not.
+func unlisted(snap *guildcache.Snapshot, since time.Time) int {
+	n := 0
+	for _, c := range snap.Channels() {
+		if _, ok := listed(snap, c.ID, since); !ok && c.Type != discordgo.ChannelTypeGuildCategory {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+const (
+	// arrival is how long the first state of a guild may take before it is reported that it is
+	// waited for: the Gateway sends it within a second, and polling begins after five.
+	arrival = 10 * time.Second
+	// arrivalRetry is how often it is looked for; an event is usually sooner.
+	arrivalRetry = 500 * time.Millisecond
+)
+
+// Guild is what a group or a channel may use of its DiscordServer.
+type Guild struct {
+	Server *v1alpha1.DiscordServer
+	Bot    *Bot
+	ID     string
+	// By is the namespace of the object that uses it.
+	By string
+	// InviteURL is where a user gives the bot what it lacks; empty for objects of other namespaces.
+	InviteURL string
+	// URL is where users see the guild.
+	URL      string
+	Snapshot *guildcache.Snapshot
+}
+
+// Guild returns what an object of a namespace may use of a server that is Available. Until it is, the
+// error is the issue. Of why it is not, other namespaces learn the reason alone.
+func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by string) (*Guild, error) {
+	if !Available(server) || server.Status.ServerID == "" {
+		return nil, unavailable(server, by, meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady))
+	}
+	g := &Guild{Server: server, ID: server.Status.ServerID, By: by}
+	if by == server.Namespace {
+		g.InviteURL = server.Status.InviteURL
+	}
+	var err error
+	if g.Bot, err = b.Of(ctx, server); err == nil {
+		g.URL = g.Bot.WebURL() + "/channels/" + g.ID
+		g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
+	}
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports it
+		return nil, unavailable(server, by, &metav1.Condition{Reason: issue.Reason, Message: issue.Message})
+	}
+	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
+		return nil, unavailable(server, by, &metav1.Condition{Reason: v1alpha1.ReasonBotNotInServer,
+			Message: "The bot is not a member of its Discord server. See its conditions."})
+	}
+	return g, err
+}
+
+// Referred returns what an object of a namespace may use of the server that it refers to, where it is not
+// another one than that of the guild hasIn, in which it has something already; empty for none.
+func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by, hasIn string) (*Guild, error) {
+	guild, err := b.Guild(ctx, server, by)
+	if err == nil && hasIn != "" && hasIn != guild.ID {
+		return nil, conditions.Degraded(v1alpha1.ReasonServerMismatch,
+			"What the object has is in server %s, but DiscordServer %s now manages server %s. Create a new object.",
+			hasIn, server.Name, guild.ID)
+	}
+	return guild, err
+}
+
+// unavailable is the issue that a server cannot be used, with the condition that has the cause.
+func unavailable(server *v1alpha1.DiscordServer, by string, cause *metav1.Condition) *conditions.Issue {
+	return issues.Parent{Kind: "DiscordServer", Object: server}.
+		WaitFor(v1alpha1.ReasonWaitingForServer, by, "is not available", cause)
+}
+
+// GuildToDelete returns the guild in which an object of a namespace has something to delete. Its
+// server need not be Available; where it cannot be reached, the error is a DeletionFailed issue.
+func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, guildID, by string) (*Guild, error) {
+	var server v1alpha1.DiscordServer
+	if err := b.cached.Get(ctx, name, &server); apierrors.IsNotFound(err) {
+		return nil, issues.DeletionFailed(fmt.Sprintf("DiscordServer %s no longer exists.", name.Name))
+	} else if err != nil {
+		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
+	}
+	g := &Guild{Server: &server, By: by, ID: cmp.Or(guildID, server.Status.ServerID, server.Spec.ServerID)}
+	var err error
+	if g.Bot, err = b.toDelete(ctx, &server, g.ID, by); err != nil {
+		return nil, err
+	}
+	g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
+	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
+		return nil, issues.DeletionFailed("The bot is no longer a member of the server, or the server no longer exists.")
+	}
+	return g, err
+}
+
+// ToDelete returns the bot of a server, or else the last that it had: where a namespace is deleted,
+// the Secret may go first.
+func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
+	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
+}
+
+// toDelete is ToDelete for an object of a namespace that has something in a guild.
+func (b *Bots) toDelete(ctx context.Context, server *v1alpha1.DiscordServer, guildID, by string) (*Bot, error) {
+	found, err := b.Of(ctx, server)
+	if err == nil {
+		b.mu.Lock()
+		refused := grant.TokenRefused(server, b.uses[client.ObjectKeyFromObject(server)].allowed, guildID)
+		b.mu.Unlock()
+		if refused != nil {
+			err = refused
+		}
+	}
+	issue, _ := errors.AsType[*conditions.Issue](err)
+	if !issue.IsDegraded() {
+		return found, err
+	}
+	if last := b.last(client.ObjectKeyFromObject(server)); last != nil && issue.Reason != v1alpha1.ReasonNotAllowed {
+		return last, nil
+	}
+	if by != server.Namespace {
+		return nil, issues.DeletionFailed(unavailable(server, by, &metav1.Condition{Reason: issue.Reason}).Message)
+	}
+	return nil, issues.DeletionFailed(issue.Message)
+}
+
+// Snapshot returns the state of a guild as it is known now. While it has never been known, the
+// error is the issue.
+func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapshot, error) {
+	view := b.Guild(guildID)
+	snap := view.Snapshot()
+	switch {
+	case snap.Presence == guildcache.PresenceUnknown,
+		snap.Presence == guildcache.PresenceUnavailable && len(snap.All()) == 0:
+		if time.Since(b.started) < arrival {
+			return nil, issues.Transient(arrivalRetry)
+		}
+		why := cmp.Or(b.Stats().GatewayError, "no response yet")
+		return nil, issues.Unverified(v1alpha1.ReasonWaitingForDiscord,
+			"The state of the server on Discord is not known yet: %s.", why)
+	case snap.SelfID() == "" && snap.Presence == guildcache.PresencePresent:
+		// The Gateway says who the bot is; without it, a call does.
+		if _, err := b.CurrentUser(ctx); err != nil {
+			return nil, err
+		}
+		return view.Snapshot(), nil
+	}
+	return snap, nil
+}
+
+// ServerChanged lets through a server that other objects may use differently: one that came or went,
+// that became available or ceased to be, that has another token, or that allows something else.
+var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
+	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||
+		before.Spec.TokenSecretRef != after.Spec.TokenSecretRef || before.Spec.AllowAdoption != after.Spec.AllowAdoption ||
+		before.Spec.AllowRetention != after.Spec.AllowRetention ||
+		!equality.Semantic.DeepEqual(before.Spec.AllowedRoles, after.Spec.AllowedRoles) ||
+		!equality.Semantic.DeepEqual(before.Spec.AllowedNamespaces, after.Spec.AllowedNamespaces)
+}}
+
+// Available reports whether groups and channels of a server can be managed.
+func Available(server *v1alpha1.DiscordServer) bool {
+	return meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeAvailable)
+}
+
+// Refresh brings the snapshot up to date.
+func (g *Guild) Refresh() { g.Snapshot = g.Bot.Guild(g.ID).Snapshot() }
+
+// OrNone is what calls Discord; nil without a guild, where nothing is called.
+func (g *Guild) OrNone() *guildcache.Client {
+	if g == nil {
+		return nil
+	}
+	return g.Bot.Client
+}
+
+// MaxChannels is how many channels and categories Discord allows in a server: code 30013.
+const MaxChannels = 500
+
+// Full is the issue that the guild has no room for one more channel or category.
+func (g *Guild) Full() *conditions.Issue {
+	if len(g.Snapshot.All()) < MaxChannels {
+		return nil
+	}
+	return issues.Full("The server has %d channels and categories, the most that Discord allows. Delete some.",
+		MaxChannels)
+}
+
+// Categories is how many categories the guild has, hidden ones too.
+func (g *Guild) Categories() int {
+	n := 0
+	for _, c := range g.Snapshot.All() {
+		if c.Type == discordgo.ChannelTypeGuildCategory {
+			n++
+		}
+	}
+	return n
+}
+
+// Lacks is the issue that the bot lacks a permission in the guild; nil while its roles are not
+// known exactly.
+func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
+	have, exact := g.Snapshot.BotPermissions()
+	return issues.Lacking(have, exact, needed, forWhat, g.InviteURL)
+}
+
+// LacksIn is Lacks for a channel or category with overwrites of its own. To invite the bot again
+// helps only where inviteURL is given.
+func (g *Guild) LacksIn(
+	ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string,
+) *conditions.Issue {
+	have, exact := g.Snapshot.BotPermissionsIn(ch)
+	return issues.Lacking(have, exact, needed, forWhat, inviteURL)
+}
+
+// LacksToOverwrite is why the bot may not change permission overwrites from one list to another. Source of
+// the rule about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
+func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions.Issue {
+	changed := overwrites.Changed(from, to)
+	have, exact := g.Snapshot.BotPermissions()
+	if exact && changed.Has(permissions.ManageRoles) && !have.Has(permissions.Administrator) {
+		return issues.Unpermitted("Discord lets only administrators set ManageRoles in permission overwrites, and the bot " +
+			"is none. Take it out of spec.permissionOverwrites, or undo it on Discord if it was set there.")
+	}
+	return g.Lacks(changed, "which the permission overwrites change")
+}
+
+// LacksInCategory is why the bot may not put a channel into a category; nil for none and for one that is not
+// in the view.
+func (g *Guild) LacksInCategory(id string) *conditions.Issue {
+	category, ok := g.Snapshot.Channel(id)
+	if !ok {
+		return nil
+	}
+	const forWhat = "which it needs in the category to put a channel into it"
+	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat, "")
+}
+
+// required is why Discord lets nobody delete a channel: a community server needs it, code 50074. nil where none
+// does. The settings of a deleted DiscordServer are not reconciled, so that only a user can choose another channel.
+func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
+	guild := &g.Snapshot.Guild
+	role, field := "", ""
+	switch live.ID {
+	case guild.RulesChannelID:
+		role, field = "the rules channel of a community server", "rulesChannelRef"
+	case guild.PublicUpdatesChannelID:
+		role, field = "the channel of a community server for Discord's updates", "publicUpdatesChannelRef"
+	}
+	if role == "" || !guild.IsCommunity() {
+		return nil
+	}
+	other := "Choose another one"
+	if g.Server.DeletionTimestamp.IsZero() {
+		other = "Name another one in spec." + field + " of DiscordServer " + issues.Name(g.Server, g.By)
+	}
+	return issues.DeletionFailed(fmt.Sprintf("#%s is %s, and Discord lets nobody delete that. %s, or disable Community "+
+		"in the server's settings on Discord.", live.Name, role, other))
+}
+
+// LacksToDelete is why the bot may not delete a channel or category.
+func (g *Guild) LacksToDelete(live *discordclient.Channel, noun string) *conditions.Issue {
+	if required := g.required(live); required != nil {
+		return required
+	}
+	return g.LacksIn(live, discordclient.ToManage(live.Type), "which it needs in this "+noun+" to delete it", "")
+}
+
+// LacksForEdit is why the bot may not edit a channel or category.
+func (g *Guild) LacksForEdit(
+	live *discordclient.Channel, edit discordclient.ChannelEdit, noun string,
+) *conditions.Issue {
+	needed := discordclient.ToManage(live.Type)
+	if want, ok := edit.Overwrites.Get(); ok {
+		needed |= permissions.ManageRoles
+		if lacks := g.LacksToOverwrite(live.Overwrites, want); lacks != nil {
+			return lacks
+		}
+	}
+	return g.LacksIn(live, needed, "which it needs in this "+noun, "")
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"maps"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+)
+
+// StoredForms returns what Discord has stored otherwise than the object asked for. What it has not applied
+// is asked for again after a while, and for a new spec.
+func (r *Records) StoredForms(o client.Object) resource.StoredForms {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	stored := maps.Clone(r.stored[o.GetUID()])
+	maps.DeleteFunc(stored, func(_ string, v resource.StoredForm) bool {
+		return v.Ignored && (v.Generation != o.GetGeneration() || r.clock.Since(v.At) >= resource.NotAppliedRetry)
+	})
+	return stored
+}
+
+// Answered compares a response with the fields that were asked for, and records how Discord stores them. It returns
+// the fields that have changed, and the fields that Discord has not applied.
+func (r *Records) Answered(
+	o client.Object, rows resource.Rows, fields []string, asked, before, after any,
+) (changed, ignored []string) {
+	answer := rows.Compare(fields, asked, before, after)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	stored := maps.Clone(r.stored[o.GetUID()])
+	if stored == nil {
+		stored = resource.StoredForms{}
+	}
+	for _, field := range answer.Asked {
+		delete(stored, field)
+	}
+	for field, v := range answer.Stored {
+		v.At, v.Generation = r.clock.Now(), o.GetGeneration()
+		stored[field] = v
+	}
+	r.stored[o.GetUID()] = stored
+	return answer.Changed, answer.Ignored
+}

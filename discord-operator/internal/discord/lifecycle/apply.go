@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/order"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// arrangeRetry is when to look again at siblings that another reconcile puts into order.
+const arrangeRetry = 200 * time.Millisecond
+
+// Results report the effects of a plan.
+type Results struct {
+	// Live is the resource as it is now; nil for none.
+	Live resource.Resource
+	// Created says that it was created just now, Changed that something was changed on Discord,
+	// which the status reports in any case.
+	Created, Changed bool
+	// Blocked says that the resource cannot be used yet, so that nothing else may be created for
+	// it.
+	Blocked bool
+	// Deleted says that a deleted object is gone.
+	Deleted bool
+	// Differences are the changes that an observed object would need.
+	Differences []resource.Difference
+	// Issues has the issues of the plan and of failed calls.
+	Issues []conditions.Issue
+	// Stale says that the cache lags behind, so that there is nothing to report: reconcile again
+	// after apply.StaleRetry.
+	Stale bool
+}
+
+// Fail adds the issues of an error and reports whether there was one.
+func (r *Results) Fail(err error, now time.Time) bool {
+	if errors.Is(err, apply.ErrStale) || conditions.Conflict(err) {
+		r.Stale = true
+	} else {
+		r.Issues = append(r.Issues, issues.Of(err, now)...)
+	}
+	return err != nil
+}
+
+// Apply carries out the plan of an object that is not deleted.
+func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) Results {
+	now := r.Status.Clock.Now()
+	results := Results{Live: b.Live, Issues: slices.Clone(plan.Issues)}
+	if plan.Create == nil && b.Live == nil {
+		results.Blocked = true
+		return results
+	}
+	if results.Blocked = results.Fail(r.ensureFinalizer(ctx, api, b, plan), now); results.Blocked {
+		return results
+	}
+	guards := plan.Create != nil || r.Kind.Fields.Guards(plan.Fields)
+	if results.Blocked = guards && results.Fail(r.recordRoles(ctx, b, plan), now); results.Blocked {
+		return results
+	}
+	edit, fields := plan.Edit, plan.Fields
+	if plan.Create != nil {
+		if results.Blocked = results.Fail(r.create(ctx, api, b, plan.Create, &results), now); results.Blocked {
+			return results
+		}
+		r.recordCreate(ctx, b, results.Live)
+		var err error
+		edit, fields, err = r.remaining(api, b, plan, results.Live)
+		results.Fail(err, now)
+	} else if b.Inherits && len(plan.Issues) == 0 && !guards {
+		r.Records.SetInherits(b.Object.GetUID(), false)
+	}
+	r.recordAdoption(b, &results)
+	if len(fields) > 0 {
+		results.Fail(r.edit(ctx, api, b, edit, fields, &results), now)
+	}
+	if plan.Bounds != nil {
+		ranks := plan.Bounds.Ranks(api.Guild(b.GuildID).Snapshot(), results.Live.GetID())
+		results.Fail(r.arrange(ctx, api, b, ranks, results.Live), now)
+	}
+	if plan.Position != nil && !plan.Position.Early {
+		results.Fail(r.order(ctx, api, b, *plan.Position, results.Live), now)
+	}
+	return results
+}
+
+// ensureFinalizer stores the finalizer before anything exists for the object. While Discord would
+// refuse a create now, it is not stored: after a crash, every finalizer without an id costs a
+// search.
+func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
+	if status.Finalized(b.Object) {
+		return nil
+	}
+	if plan.Create != nil {
+		if err := plan.Create.May(ctx, api, b.GuildID); err != nil {
+			return err
+		}
+	}
+	err := r.Status.EnsureFinalizer(ctx, b.Object)
+	if (err == nil || errors.Is(err, apply.ErrStale)) && b.Live == nil {
+		r.Records.Absent(b.Object.GetUID()) // the finalizer is ours: no other process has got as far as a create
+	}
+	return err
+}
+
+// create creates the resource. It must only be called when Bind has found none, and after
+// the finalizer was stored.
+func (r *Resources) create(
+	ctx context.Context, api *guildcache.Client, b Binding, create resource.Create, results *Results,
+) error {
+	uid := b.Object.GetUID()
+	r.Records.Absent(uid)
+	live, err := create.Send(ctx, api, b.GuildID, Reason(r.Kind.Name, b.Object), inheritance{r.Records, uid})
+	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
+		r.Records.Unknown(uid)
+		return conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"Discord's response to a create was lost. The operator looks for its result before it creates another one.",
+		).After(transientRetry)
+	}
+	if err != nil {
+		return err
+	}
+	r.Records.Bound(uid, live.GetID())
+	results.Live, results.Created, results.Changed = live, true, true
+	r.Status.Bound("created")
+	return nil
+}
+
+// recordCreate records a create, or that it has replaced what was deleted on Discord.
+func (r *Resources) recordCreate(ctx context.Context, b Binding, live resource.Resource) {
+	if b.StatusID != "" {
+		what := fmt.Sprintf("the %s %q", r.Kind.Noun, live.GetName())
+		r.Status.Recreated(ctx, b.Object, what, b.StatusID, live.GetID(), r.Kind.Lost)
+		return
+	}
+	r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.Kind.Title(live.GetName()))
+}
+
+// remaining records the response to a create, and returns the edit of what the create has not done.
+func (r *Resources) remaining(
+	api *guildcache.Client, b Binding, plan Plan, made resource.Resource,
+) (resource.Edit, []string, error) {
+	answered, before := plan.Create.Answered(made, plan.Fields)
+	_, ignored := r.Records.Answered(b.Object, r.Kind.Fields, answered, plan.Create, before, made)
+	edit, fields := plan.Create.Remaining(api.Guild(b.GuildID).Snapshot(), made, r.Records.StoredForms(b.Object),
+		inheritance{r.Records, b.Object.GetUID()})
+	return edit, fields, resource.NotApplied(ignored)
+}
+
+// recordAdoption records that the object has a resource that it has not had before.
+func (r *Resources) recordAdoption(b Binding, results *Results) {
+	title, id := r.Kind.Title(results.Live.GetName()), results.Live.GetID()
+	switch {
+	case b.Adopted:
+		r.Status.Bound("adopted")
+		r.Status.Normal(b.Object, "Adopted", "Adopted %s (%s) on Discord.", title, id)
+	case b.Recovered && b.Guessed:
+		r.Status.Bound("recovered")
+		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, which alone matches an interrupted create. "+
+			"Nothing proves that it is its result, so it is retained when the object is deleted. "+
+			"Name it in spec.adopt to have the deletion policy apply.", title, id)
+	case b.Recovered:
+		r.Status.Bound("recovered")
+		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, the result of an interrupted create.", title, id)
+	default:
+		return
+	}
+	results.Changed = true
+}
+
+// edit changes all fields by one call. Discord refuses it as a whole: what it refuses is left out then, so
+// that the others, overwrites above all, get through, and the refusal remains as an issue.
+func (r *Resources) edit(
+	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
+) error {
+	id, reason, rows := results.Live.GetID(), Reason(r.Kind.Name, b.Object), r.Kind.Fields
+	live, err := edit.Send(ctx, api, b.GuildID, id, reason)
+	for range maxLess {
+		less := leftOut(rows, err, fields)
+		if len(less) == 0 || len(less) == len(fields) {
+			break
+		}
+		results.Fail(err, r.Status.Clock.Now())
+		edit, fields = edit.Without(rows.Wires(less)...), without(fields, less...)
+		live, err = edit.Send(ctx, api, b.GuildID, id, reason)
+	}
+	if err != nil {
+		return err
+	}
+	changed, ignored := r.Records.Answered(b.Object, rows, fields, edit, results.Live, live)
+	if rows.Guards(fields) && !rows.Guards(ignored) {
+		r.Records.SetInherits(b.Object.GetUID(), false)
+	}
+	results.Live, results.Changed = live, true
+	if len(changed) > 0 && status.Reconciled(b.Object) && !b.Adopted {
+		r.Status.DriftCorrected(b.Object, changed...)
+	}
+	return resource.NotApplied(ignored)
+}
+
+func without(list []string, drop ...string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(drop, s) })
+}
+
+// order puts the resource and its siblings into the order of their ranks: the first reconcile that
+// finds them out of order moves all, by one call.
+func (r *Resources) order(
+	ctx context.Context, api *guildcache.Client, b Binding, position Position, live resource.Resource,
+) error {
+	return r.arrange(ctx, api, b, r.Kind.ranks(api.Guild(b.GuildID).Snapshot(), position, live), live)
+}
+
+// ranks returns the ranks of a resource and its siblings.
+func (k *Kind) ranks(snap *guildcache.Snapshot, position Position, live resource.Resource) order.Ranks {
+	ranks := maps.Clone(position.Ranks)
+	ranks[live.GetID()] = position.Rank
+	return k.Calls.Ranks(snap, ranks)
+}
+
+// arrange sorts a resource and its siblings by ranks, by one call.
+func (r *Resources) arrange(
+	ctx context.Context, api *guildcache.Client, b Binding, ranks order.Ranks, live resource.Resource,
+) error {
+	siblings := func() []order.Sibling { return r.Kind.Calls.Siblings(api.Guild(b.GuildID).Snapshot(), live) }
+	if order.Right(siblings(), ranks) {
+		return nil
+	}
+	parent := b.GuildID + "/" + live.GetParentID()
+	if _, taken := r.arranging.LoadOrStore(parent, true); taken {
+		return issues.Transient(arrangeRetry)
+	}
+	defer r.arranging.Delete(parent)
+	moves := order.Moves(siblings(), ranks)
+	if moves == nil {
+		return nil
+	}
+	if err := r.Kind.Calls.Move(ctx, api, b.GuildID, moves, Reason(r.Kind.Name, b.Object)); err != nil {
+		return err
+	}
+	if status.Reconciled(b.Object) {
+		r.Status.DriftCorrected(b.Object, "position")
+	}
+	return nil
+}

@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/guildtest"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/kube/metrics"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
+
+// rig is the channels of objects with a guild to look in, and a client that counts what it is
+// asked.
+type rig struct {
+	*guildtest.Guild
+	client    *guildcache.Client
+	clock     *clocktesting.FakePassiveClock
+	resources *Resources
+	claims    map[string][]claim
+	broken    error // what reading the claims fails with
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{Guild: guildtest.New(t, all), clock: clocktesting.NewFakePassiveClock(time.Now()), claims: map[string][]claim{}}
+	r.client = r.Client(t)
+	r.resources = newResources(r.clock, func(id string) ([]claim, error) { return r.claims[id], r.broken })
+	r.resources.Records.Of("another") // the process has begun
+	r.resources.Records.Finalized("uid")
+	return r
+}
+
+// aChannel is the kind of the tests' channels.
+var aChannel = Kind{
+	Name: "DiscordChannel", Noun: "channel", ByID: "id",
+	Title: func(name string) string { return "#" + name }, Calls: resource.Channels{},
+	List: func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
+	Identity: func(o client.Object) Identity {
+		c := o.(*v1alpha1.DiscordChannel)
+		return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Matched: c.Status.Matched, Adopted: c.Status.Adopted}
+	},
+}
+
+// newResources are channels whose claims a test says.
+func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
+	return resourcesOf(aChannel, clock, claims)
+}
+
+func resourcesOf(kind Kind, clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
+	counts := metrics.New(prometheus.NewRegistry(), nil, nil)
+	recorder := &status.Recorder{Kind: kind.Name, Events: noEvents{}, Metrics: counts, Clock: clock}
+	return &Resources{
+		Kind: kind, Cache: objects{claims: claims}, Status: recorder, Records: NewRecords(clock, settle),
+	}
+}
+
+type noEvents struct{}
+
+func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
+
+// objects lists the objects with the claims on an id, of all objects those with claims on "".
+type objects struct {
+	client.Reader
+	claims func(id string) ([]claim, error)
+}
+
+func (o objects) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	id := ""
+	if selector := (&client.ListOptions{}).ApplyOptions(options).FieldSelector; selector != nil {
+		id, _ = selector.RequiresExactMatch("id")
+	}
+	claims, err := o.claims(id)
+	for _, c := range claims {
+		object := metav1.ObjectMeta{
+			Namespace: "ns", Name: c.name.Name, UID: c.uid, CreationTimestamp: metav1.NewTime(c.created),
+		}
+		if c.deleted {
+			object.DeletionTimestamp = &metav1.Time{Time: c.created}
+		}
+		has := ""
+		if c.holds {
+			has = id
+		}
+		switch list := list.(type) {
+		case *v1alpha1.DiscordRoleList:
+			list.Items = append(list.Items,
+				v1alpha1.DiscordRole{ObjectMeta: object, Status: v1alpha1.DiscordRoleStatus{RoleID: has}})
+		case *v1alpha1.DiscordChannelList:
+			list.Items = append(list.Items,
+				v1alpha1.DiscordChannel{ObjectMeta: object, Status: v1alpha1.DiscordChannelStatus{ChannelID: has}})
+		}
+	}
+	return err
+}
+
+// later lets time pass.
+func (r *rig) later(d time.Duration) { r.clock.SetTime(r.clock.Now().Add(d)) }
+
+func (r *rig) lookup(change ...func(*Lookup)) Lookup {
+	l := Lookup{
+		Object: &v1alpha1.DiscordChannel{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid", CreationTimestamp: metav1.Now()},
+			Spec:       v1alpha1.DiscordChannelSpec{Name: "alerts"},
+		},
+		GuildID: r.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews},
+	}
+	for _, c := range change {
+		c(&l)
+	}
+	return l
+}
+
+func (r *rig) bind(t *testing.T, l Lookup) (Binding, error) {
+	t.Helper()
+	b, err := r.resources.Bind(t.Context(), r.client, l)
+	b.Lookup, b.Identity = Lookup{}, Identity{}
+	return b, err
+}
+
+// make creates a channel with the client, so that its view shows it.
+func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
+	t.Helper()
+	ch, err := r.client.CreateChannel(t.Context(), r.ID, discordclient.ChannelCreate{Name: name}, reason)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+// hide takes the bot's sight of a channel, and waits until its view shows that.
+func (r *rig) hide(t *testing.T, id string) {
+	t.Helper()
+	events := r.client.Subscribe(t.Context())
+	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) {
+		c.Overwrites = []discordtest.Overwrite{{ID: r.ID, Deny: discordtest.PermViewChannel}}
+	})
+	for timeout := time.After(10 * time.Second); !r.client.Guild(r.ID).Snapshot().Hidden(id); {
+		select {
+		case <-events:
+		case <-timeout:
+			t.Fatal("the view does not show that the channel is hidden")
+		}
+	}
+}
+
+func stored(id string) func(*Lookup) {
+	return func(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Status.ChannelID = id }
+}
+
+func adopts(id string) func(*Lookup) {
+	return func(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Spec.Adopt = &v1alpha1.Adoption{ID: id} }
+}
+
+func noAdoption(l *Lookup) { l.NoAdoption = conditions.Degraded(v1alpha1.ReasonNotAllowed, "no") }
+
+func foreign(l *Lookup) { l.Foreign = true }
+
+func paused(l *Lookup) { l.Object.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"}) }
+
+// forbidLog takes the bot's right to view the audit log, and waits until its view shows that.
+func (r *rig) forbidLog(t *testing.T) {
+	t.Helper()
+	events := r.client.Subscribe(t.Context())
+	r.Discord.SetPermissions(r.ID, r.Bot.UserID, discordtest.PermViewChannel|discordtest.PermManageChannels)
+	allowed := func() bool {
+		have, _ := r.client.Guild(r.ID).Snapshot().BotPermissions()
+		return have.Has(permissions.ViewAuditLog)
+	}
+	for timeout := time.After(10 * time.Second); allowed(); {
+		select {
+		case <-events:
+		case <-timeout:
+			t.Fatal("the view does not show what the bot may not")
+		}
+	}
+}
+
+func matched(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Status.Matched = true }
+
+func finalized(l *Lookup) { controllerutil.AddFinalizer(l.Object, v1alpha1.CleanupFinalizer) }
+
+func reasonOf(err error) string {
+	if issue, ok := errors.AsType[*conditions.Issue](err); ok {
+		return issue.Reason
+	}
+	return ""
+}
+
+func TestBind(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		// scene prepares the guild and returns what is looked for, and the id that is expected.
+		scene  func(*testing.T, *rig) (Lookup, string)
+		found  Binding // without the channel
+		reason string
+	}{
+		"never finalized": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(), "" }, found: Binding{Absent: true}},
+		"never finalized, and one of that name is there": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.make(t, "alerts", "by a user")
+			return r.lookup(), ""
+		}, found: Binding{Absent: true}},
+		"by the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "renamed", "").ID
+			return r.lookup(finalized, stored(id)), id
+		}},
+		"by what this process made, before the status shows it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			r.resources.Records.Bound("uid", id)
+			return r.lookup(finalized), id
+		}},
+		"adopted": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			return r.lookup(adopts(id)), id
+		}, found: Binding{Adopted: true}},
+		"adopted, and the status shows it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			return r.lookup(finalized, adopts(id), stored(id)), id
+		}},
+		"by the status, which says that it only matches": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			return r.lookup(finalized, stored(id), matched), id
+		}, found: Binding{Guessed: true}},
+		"it only matches, and a user has named it since": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			return r.lookup(finalized, stored(id), matched, adopts(id)), id
+		}},
+		"it only matches, which no status shows yet": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.Discord.Faults().LoseAudit(1)
+			id := r.make(t, "alerts", "").ID
+			r.later(time.Minute)
+			if first, err := r.bind(t, r.lookup(finalized)); err != nil || !first.Guessed || !first.Recovered {
+				t.Errorf("%+v, %v", first, err)
+			}
+			return r.lookup(finalized), id
+		}, found: Binding{Guessed: true}},
+		"adopted what is not there": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+			return r.lookup(adopts("123456")), ""
+		}, reason: v1alpha1.ReasonAdoptNotFound},
+		"adopted what is of another kind": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			return r.lookup(adopts(id), func(l *Lookup) { l.Types = []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory} }), ""
+		}, reason: v1alpha1.ReasonAdoptMismatch},
+		"adopted what another one has": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", holds: true}}
+			return r.lookup(adopts(id)), ""
+		}, reason: v1alpha1.ReasonConflict},
+		"adopted what another one wants, later": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0)}}
+			return r.lookup(adopts(id)), id
+		}, found: Binding{Adopted: true, ClaimedBy: "ns/", ClaimedHere: true}},
+		"adopted what another one wants, which is deleted": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0), deleted: true}}
+			return r.lookup(adopts(id)), id
+		}, found: Binding{Adopted: true}},
+		"adopted where that is not allowed": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			return r.lookup(adopts(r.make(t, "old", "").ID), noAdoption), ""
+		}, reason: v1alpha1.ReasonNotAllowed},
+		"adopted what is not there, where that is not allowed": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+			return r.lookup(adopts("123456"), noAdoption), ""
+		}, reason: v1alpha1.ReasonNotAllowed},
+		"adopted before it was not allowed any more": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			return r.lookup(finalized, adopts(id), stored(id), noAdoption), id
+		}},
+		"adopted what this process has just made for another one": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "new", "").ID
+			r.resources.Records.Bound("other", id)
+			r.claims[id], r.claims[""] = []claim{{uid: "uid"}}, []claim{{uid: "uid"}, {uid: "other"}}
+			return r.lookup(adopts(id)), ""
+		}, reason: v1alpha1.ReasonRateLimited},
+		"adopted what this process has made for one that is gone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "new", "").ID
+			r.resources.Records.Bound("other", id)
+			r.claims[""] = []claim{{uid: "uid"}}
+			return r.lookup(adopts(id)), id
+		}, found: Binding{Adopted: true}},
+		"deleted on Discord, and this process knows that nothing else exists": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+			r.resources.Records.Bound("uid", "123456")
+			l := r.lookup(finalized, stored("123456"))
+			if _, err := r.bind(t, l); !isTransient(err) {
+				t.Errorf("one 404 is the end of a channel: %v", err)
+			}
+			r.later(settling)
+			return l, ""
+		}, found: Binding{Absent: true}},
+		"deleted on Discord, and the Gateway has reported it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			r.resources.Records.Bound("uid", id)
+			r.Discord.DeleteChannelByHand(id)
+			for !r.client.Guild(r.ID).Deleted(id) {
+				<-time.After(time.Millisecond)
+			}
+			return r.lookup(finalized, stored(id)), ""
+		}, found: Binding{Absent: true}},
+		"a create may be under way": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(finalized), "" }, reason: v1alpha1.ReasonCreatePending},
+		"a create has left nothing": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+			r.later(time.Minute)
+			return r.lookup(finalized), ""
+		}, found: Binding{Absent: true}},
+		"another process has stored the finalizer just now, and may create": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+			r.resources.Records.Forget("uid")
+			r.later(time.Minute)
+			return r.lookup(finalized), ""
+		}, reason: v1alpha1.ReasonCreatePending},
+		"a create has left a channel, says the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			return r.lookup(finalized), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
+		}, found: Binding{Recovered: true}},
+		"a create has left a channel that is hidden from the bot": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.hide(t, r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
+			r.later(time.Minute)
+			return r.lookup(finalized), ""
+		}, reason: v1alpha1.ReasonHiddenFromBot},
+		"by the status, and hidden from the bot": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			r.hide(t, id)
+			return r.lookup(finalized, stored(id)), ""
+		}, reason: v1alpha1.ReasonHiddenFromBot},
+		"adopted what is hidden from the bot": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			r.hide(t, id)
+			return r.lookup(adopts(id)), ""
+		}, reason: v1alpha1.ReasonHiddenFromBot},
+		"what others have made under the same name is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.make(t, "alerts", "by hand")
+			r.later(time.Minute)
+			return r.lookup(finalized), ""
+		}, found: Binding{Absent: true}},
+		"what only matches is not another namespace's": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.Discord.Faults().LoseAudit(1)
+			r.make(t, "alerts", "")
+			r.later(time.Minute)
+			return r.lookup(finalized, foreign), ""
+		}, found: Binding{Absent: true}},
+		"what the audit log proves is another namespace's": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			return r.lookup(finalized, foreign), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
+		}, found: Binding{Recovered: true}},
+		"what only matches, and no audit log that could prove it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.make(t, "alerts", "DiscordChannel uid ns/alerts")
+			r.forbidLog(t)
+			r.later(time.Minute)
+			return r.lookup(finalized, foreign), ""
+		}, reason: v1alpha1.ReasonCreateUnproven},
+		"nothing matches, and no audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.forbidLog(t)
+			r.later(time.Minute)
+			return r.lookup(finalized, foreign), ""
+		}, found: Binding{Absent: true}},
+		"what only matches is not bound while the object is paused": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.Discord.Faults().LoseAudit(1)
+			r.make(t, "alerts", "")
+			r.later(time.Minute)
+			return r.lookup(finalized, paused), ""
+		}, reason: v1alpha1.ReasonPaused},
+		"what was made by hand after every possible attempt is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no attempt since
+			r.Discord.Faults().LoseAudit(1)
+			r.make(t, "alerts", "")
+			r.later(time.Minute)
+			return r.lookup(finalized, func(l *Lookup) {
+				l.Object.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-2 * time.Hour)))
+			}), ""
+		}, found: Binding{Absent: true}},
+		"what another object has made is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.resources.Records.Bound("other", r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
+			r.later(time.Minute)
+			return r.lookup(finalized), ""
+		}, found: Binding{Absent: true}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			s, want := c.scene(t, r)
+			got, err := r.bind(t, s)
+			if reasonOf(err) != c.reason || c.reason == "" && err != nil {
+				t.Fatalf("got the error %v, want one with the reason %q", err, c.reason)
+			}
+			got.HiddenID = ""
+			id := ""
+			if got.Live != nil {
+				id, got.Live = got.Live.GetID(), nil
+			}
+			if diff := cmp.Diff(c.found, got); diff != "" || id != want {
+				t.Errorf("channel %q, want %q; %s", id, want, diff)
+			}
+		})
+	}
+}
+
+// Looking for what is known costs nothing.
+func TestBindMakesNoCallForWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	id := r.make(t, "alerts", "").ID
+	before := len(r.Discord.Requests())
+	for _, s := range []Lookup{r.lookup(), r.lookup(finalized, stored(id)), r.lookup(finalized)} {
+		if _, err := r.bind(t, s); err != nil {
+			t.Error(err)
+		}
+	}
+	if calls := r.Discord.Requests()[before:]; len(calls) > 0 {
+		t.Errorf("%d calls, the first is %s", len(calls), calls[0].Route)
+	}
+}
+
+// What Discord refuses to show is asked for again after a while, and not by every reconcile: each
+// refusal counts.
+func TestWhatIsRefusedIsSeldomAskedFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const route = "GET /channels/{channel_id}"
+	r.Discord.Faults().Add(discordtest.Fault{Route: route, Action: discordtest.Action{
+		Status: http.StatusForbidden, Body: `{"message": "Missing Access", "code": 50001}`,
+	}})
+	l := r.lookup(finalized, stored("123456"))
+	for minute := range 240 {
+		for range 10 {
+			if _, err := r.bind(t, l); reasonOf(err) != v1alpha1.ReasonHiddenFromBot {
+				t.Fatal(err)
+			}
+		}
+		if n := r.Discord.RequestCounts()[route]; minute == 0 && n != 1 || n > 12 {
+			t.Fatalf("%d calls within %d minutes", n, minute+1)
+		}
+		r.later(time.Minute)
+	}
+}
+
+func isTransient(err error) bool {
+	issue, ok := errors.AsType[*conditions.Issue](err)
+	return ok && issues.IsTransient(issue)
+}
+
+// Where the audit log does not show whose a channel is, two objects of the same name may look at
+// the same moment: only one takes it.
+func TestTwoThatLookAtOnceDoNotTakeTheSame(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Discord.Faults().LoseAudit(1)
+	made := r.make(t, "alerts", "DiscordChannel uid ns/alerts")
+	r.later(time.Minute)
+	r.resources.Records.Claim("other", made.ID) // after this one has decided, and before it takes what it has found
+	got, err := r.resources.take(t.Context(), Binding{Lookup: r.lookup(finalized), Recovered: true}, made)
+	if !isTransient(err) || got.Live != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if holder := r.resources.Records.Holder(made.ID); holder != "other" {
+		t.Errorf("held by %q", holder)
+	}
+	if got, err := r.bind(t, r.lookup(finalized)); err != nil || !got.Absent {
+		t.Errorf("then one is to be created: %+v, %v", got, err)
+	}
+}
+
+// What Discord does not know once, and once more much later, was there in between.
+func TestALossEndsWithWhatIsThereAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	id := r.make(t, "alerts", "").ID
+	r.resources.missing.Begin(id, r.clock.Now()) // one 404
+	if _, err := r.bind(t, r.lookup(finalized, stored(id))); err != nil {
+		t.Fatal(err)
+	}
+	r.later(time.Hour)
+	if since := r.resources.missing.Begin(id, r.clock.Now()); !since.Equal(r.clock.Now()) {
+		t.Errorf("the next 404 counts as the second, since %s", since)
+	}
+}
+
+func TestAClaimThatCannotBeReadCreatesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.make(t, "alerts", "DiscordChannel uid ns/alerts")
+	r.broken = errors.New("the cache is broken")
+	got, err := r.bind(t, r.lookup(finalized))
+	if !errors.Is(err, r.broken) || got.Absent || got.Live != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	l := r.lookup(finalized)
+	in := &resource.ChannelCreate{ChannelCreate: discordclient.ChannelCreate{Name: "alerts"}}
+	create := func(way discordtest.Action) error {
+		remove := r.Discord.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Action: way})
+		defer remove()
+		b := Binding{Lookup: l}
+		return r.resources.create(t.Context(), r.client, b, in, &Results{})
+	}
+
+	if err := create(discordtest.FailBefore(404)); err == nil || !r.resources.Records.Of("uid").Known {
+		t.Errorf("what was refused is uncertain: %v", err)
+	}
+	if err := create(discordtest.DropAfter()); reasonOf(err) != v1alpha1.ReasonCreatePending || r.resources.Records.Of("uid").Known {
+		t.Errorf("a lost response is not uncertain: %v", err)
+	}
+	r.later(time.Minute)
+	var found Binding
+	for range 50 { // the view may lag behind the list that names it
+		var err error
+		if found, err = r.bind(t, l); !isTransient(err) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if !found.Recovered || found.Live.GetName() != "alerts" {
+		t.Fatalf("%+v", found)
+	}
+	if named := slices.DeleteFunc(r.Discord.Guild(r.ID).Channels, func(c discordtest.Channel) bool { return c.Name != "alerts" }); len(named) != 1 {
+		t.Errorf("there are %d channels", len(named))
+	}
+
+	var results Results
+	other := r.lookup(func(l *Lookup) { l.Object.SetUID("new") })
+	b := Binding{Lookup: other}
+	err := r.resources.create(context.Background(), r.client, b, in, &results)
+	if err != nil || r.resources.Records.Holder(results.Live.GetID()) != "new" {
+		t.Errorf("%v, held by %s", err, r.resources.Records.Holder(results.Live.GetID()))
+	}
+}
+
+// A log that is shown again is read again.
+func TestALogThatIsShownAgainProves(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	id := r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
+	r.forbidLog(t)
+	r.later(time.Minute)
+	l := r.lookup(finalized, foreign)
+	if _, err := r.bind(t, l); reasonOf(err) != v1alpha1.ReasonCreateUnproven {
+		t.Fatal(err)
+	}
+	r.Discord.SetPermissions(r.ID, r.Bot.UserID, all)
+	r.later(time.Minute)
+	var got Binding
+	for range 500 { // until the view shows the permission
+		var err error
+		if got, err = r.bind(t, l); err == nil {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+		r.later(time.Minute)
+	}
+	if got.Live == nil || got.Live.GetID() != id || got.Guessed {
+		t.Errorf("%+v", got)
+	}
+}

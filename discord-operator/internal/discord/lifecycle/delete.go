@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// Delete carries out the plan of a deleted object: what it has on Discord first, then its
+// finalizer. What cannot be deleted keeps the object, unless a user wishes it to be left on
+// Discord.
+func Delete(
+	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
+) Results {
+	if status.Paused(o) {
+		return Results{Issues: []conditions.Issue{status.PausedDeletion()}}
+	}
+	how, note := "", ""
+	list := plan.Issues
+	if d := plan.Delete; d != nil {
+		err := d.send(ctx, api, Reason(recorder.Kind, o))
+		how, note = cmp.Or(d.How, deleted), d.Note
+		if discordclient.ClassOf(err) == discordclient.ClassGone {
+			how, err = cmp.Or(d.How, gone), nil
+			if _, bound := d.By.(resource.Calls); bound {
+				err = issues.Transient(transientRetry) // one 404 is not the end of it: bind it again
+			}
+		}
+		list = append(list, issues.Of(err, recorder.Clock.Now())...)
+	}
+	worst := issues.Worst(list)
+	if worst != nil {
+		worst = issues.OfDeletion(worst, status.DeletionFailing(o, recorder.Clock.Now()))
+		if plan.NoRetention != nil && worst.Reason == v1alpha1.ReasonDeletionFailed {
+			worst.Message += " The annotation has no effect yet: " + plan.NoRetention.Message
+		}
+		if o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] != "true" || plan.NoRetention != nil ||
+			!issues.Abandonable(worst) {
+			return Results{Issues: []conditions.Issue{*worst}}
+		}
+		how, note = abandoned, ""
+		recorder.Event(o, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+worst.Message)
+	}
+	if note != "" {
+		recorder.Normal(o, "Retained", "%s", note)
+	}
+	var results Results
+	if results.Fail(recorder.RemoveFinalizer(ctx, o), recorder.Clock.Now()) {
+		return results
+	}
+	recorder.Deleted(how)
+	return Results{Deleted: true}
+}
+
+// send makes the call of a deletion, if any.
+func (d *Deletion) send(ctx context.Context, api *guildcache.Client, reason string) error {
+	if d.By == nil {
+		return nil
+	}
+	return d.By.Delete(ctx, api, d.GuildID, d.ID, reason)
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/order"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// Locate is Bind in one state of a guild, and nothing else: for a plan that is made without a cluster. known
+// is the id of what the object has; empty for none. What is not in that state counts as absent.
+func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Binding, error) {
+	b := Binding{Lookup: l, Identity: k.Identity(l.Object)}
+	var live resource.Resource
+	switch {
+	case known != "" && snap.Hidden(known):
+		return b, issues.Hidden(k.Noun, known, hiddenRetry)
+	case known != "":
+		live = k.Calls.Find(snap, known)
+	case b.Adopt != nil:
+		var err error
+		if live, err = k.adoptee(snap, l, b.Adopt.ID); err != nil {
+			return b, err
+		}
+		b.Adopted = true
+	}
+	if live == nil {
+		b.Absent = true
+		return b, nil
+	}
+	if mismatch := k.Calls.Mismatch(live, l.GuildID, l.Types); mismatch != nil {
+		return b, mismatch
+	}
+	b.Live = live
+	return b, nil
+}
+
+// adoptee returns the resource that an object adopts. The error is the issue that it may not, or that there is none.
+func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource.Resource, error) {
+	if l.NoAdoption != nil {
+		return nil, l.NoAdoption
+	}
+	if snap.Hidden(id) {
+		return nil, issues.Hidden(k.Noun, id, hiddenRetry)
+	}
+	live := k.Calls.Find(snap, id)
+	if live == nil {
+		return nil, k.Calls.NotFound(id)
+	}
+	return live, nil
+}
+
+// PositionAmong is the desired place of an object among others of its namespace, itself included or not;
+// nil for none.
+func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Position {
+	rank := k.Identity(o).Position
+	if rank == nil {
+		return nil
+	}
+	position := &Position{Rank: *rank, Ranks: order.Ranks{}}
+	for _, sibling := range siblings {
+		i := k.Identity(sibling)
+		switch {
+		case i.Position == nil:
+		case i.StatusID != "":
+			position.Ranks[i.StatusID] = *i.Position
+		case sibling.GetUID() != o.GetUID():
+			position.Early = position.Early || k.FromBottom && len(sibling.GetConditions()) == 0
+		}
+	}
+	return position
+}

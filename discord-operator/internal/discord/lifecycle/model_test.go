@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// The model: a few objects, of which two ask for a channel, or a role, of the same name; a guild in
+// which users make and delete such as well; and an operator that binds and creates them, is killed at any
+// moment, and whose calls fail in any way. All of it is in a bubble of time (testing/synctest), and nothing
+// is random but what rapid draws.
+const (
+	settle    = 10 * time.Second
+	modelName = "alerts"
+	enough    = 24 // reconciles after which nothing is left to do, half a minute apart
+	// An entry of the audit log is visible so long after what it reports, and up to the jitter later.
+	auditDelay, auditJitter = 500 * time.Millisecond, 5 * time.Second
+)
+
+// inProcess carries requests to the simulator without a network. A connection that would be cut is
+// an error.
+type inProcess struct{ handler http.Handler }
+
+func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err error) {
+	defer func() {
+		if recover() != nil { // http.ErrAbortHandler
+			response, err = nil, io.ErrUnexpectedEOF
+		}
+	}()
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{}) // from here on it is not known whether the request has arrived
+	}
+	answer := httptest.NewRecorder()
+	t.handler.ServeHTTP(answer, r)
+	return answer.Result(), nil
+}
+
+// thing is an object as the API server has it.
+type thing struct {
+	uid       types.UID
+	created   time.Time
+	name      string // on Discord
+	finalized bool
+	statusID  string
+	deleted   bool
+}
+
+// endless is the context of all calls: rapid's own does not belong to the bubble.
+var endless = context.Background()
+
+// subject is what the objects have on Discord.
+type subject struct {
+	kind    Kind
+	types   []discordgo.ChannelType
+	created discordgo.AuditLogAction
+	routes  []string // that fail, "" for all
+	object  func(meta metav1.ObjectMeta, o *thing) status.Object
+	create  func(name string) resource.Create
+	// live are the ids of all that exist; users make one by the name that objects ask for, and delete
+	// it.
+	live      func(g discordtest.Guild) []string
+	makeOne   func(d *discordtest.Server, guild string) (id string)
+	deleteOne func(d *discordtest.Server, guild, id string)
+}
+
+var someChannels = subject{
+	kind: aChannel, types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText}, created: discordgo.AuditLogActionChannelCreate,
+	routes: []string{
+		"POST /guilds/{guild_id}/channels", "POST /guilds/{guild_id}/channels", "GET /guilds/{guild_id}/audit-logs", "GET /channels/{channel_id}", "DELETE /channels/{channel_id}", "",
+	},
+	object: func(meta metav1.ObjectMeta, o *thing) status.Object {
+		return &v1alpha1.DiscordChannel{ObjectMeta: meta,
+			Spec: v1alpha1.DiscordChannelSpec{Name: o.name}, Status: v1alpha1.DiscordChannelStatus{ChannelID: o.statusID}}
+	},
+	create: func(name string) resource.Create {
+		return &resource.ChannelCreate{ChannelCreate: discordclient.ChannelCreate{Name: name}}
+	},
+	live: func(g discordtest.Guild) (ids []string) {
+		for _, c := range g.Channels {
+			ids = append(ids, c.ID)
+		}
+		return ids
+	},
+	makeOne: func(d *discordtest.Server, guild string) string {
+		return d.CreateChannelByHand(guild, discordtest.Channel{Name: modelName})
+	},
+	deleteOne: func(d *discordtest.Server, _, id string) { d.DeleteChannelByHand(id) },
+}
+
+var someRoles = subject{
+	kind: Kind{
+		Name: "DiscordRole", Noun: "role", Calls: resource.Roles{}, FromBottom: true, ByID: "id",
+		List: func() client.ObjectList { return &v1alpha1.DiscordRoleList{} },
+		Identity: func(o client.Object) Identity {
+			role := o.(*v1alpha1.DiscordRole)
+			return Identity{Name: role.Spec.Name, StatusID: role.Status.RoleID}
+		},
+	},
+	created: discordgo.AuditLogActionRoleCreate,
+	routes: []string{
+		"POST /guilds/{guild_id}/roles", "POST /guilds/{guild_id}/roles", "GET /guilds/{guild_id}/audit-logs", "GET /guilds/{guild_id}/roles/{role_id}", "DELETE /guilds/{guild_id}/roles/{role_id}", "",
+	},
+	object: func(meta metav1.ObjectMeta, o *thing) status.Object {
+		return &v1alpha1.DiscordRole{ObjectMeta: meta,
+			Spec: v1alpha1.DiscordRoleSpec{Name: o.name}, Status: v1alpha1.DiscordRoleStatus{RoleID: o.statusID}}
+	},
+	create: func(name string) resource.Create {
+		return &resource.RoleCreate{RoleCreate: discordclient.RoleCreate{Name: name}}
+	},
+	live: func(g discordtest.Guild) (ids []string) {
+		for _, role := range g.Roles {
+			ids = append(ids, role.ID)
+		}
+		return ids
+	},
+	makeOne: func(d *discordtest.Server, guild string) string {
+		return d.CreateRoleByHand(guild, discordtest.Role{Name: modelName})
+	},
+	deleteOne: func(d *discordtest.Server, guild, id string) { d.DeleteRole(guild, id) },
+}
+
+// machine is the state of the model.
+type machine struct {
+	subject
+	discord *discordtest.Server
+	guild   string
+	bot     discordtest.Bot
+	things  map[string]*thing // by name; nil for one that is gone
+	gone    map[types.UID]bool
+	byHand  map[string]bool // ids
+	uids    int
+
+	// What a process has in memory.
+	client    *guildcache.Client
+	resources *Resources
+}
+
+func newMachine(t *rapid.T, of subject) *machine {
+	<-time.After(30 * 365 * 24 * time.Hour) // a bubble begins in the year 2000, before Discord's time
+	skew := time.Duration(rapid.SampledFrom([]int{0, 0, 1, -1, 10, -10}).Draw(t, "skew in minutes")) * time.Minute
+	m := &machine{
+		subject: of,
+		things:  map[string]*thing{}, gone: map[types.UID]bool{}, byHand: map[string]bool{},
+		discord: discordtest.New(discordtest.Options{
+			PublicURL: "http://discord.test", Clock: time.Now().Add(-skew), Limits: discordtest.NoRateLimits(),
+			AuditDelay: auditDelay, AuditJitter: auditJitter, Seed: rapid.Uint64().Draw(t, "seed of Discord"),
+		}),
+	}
+	m.discord.Weaken(discordtest.Weakness{Stale: 0.3, Missing: 0.2, Unauthorized: 0.02, Forbidden: 0.05, ServerErrors: 0.02})
+	m.guild, m.bot = m.discord.AddGuild(discordtest.GuildSpec{}).ID, m.discord.AddBot(discordtest.Bot{})
+	m.discord.AddMember(m.guild, m.bot.UserID, all|discordtest.PermManageRoles)
+	m.restart()
+	return m
+}
+
+// restart is what a kill leaves: what was stored, and nothing that was known.
+func (m *machine) restart() {
+	m.connect()
+	m.resources = resourcesOf(m.kind, clock.RealClock{}, m.claims)
+	_ = m.client.Refresh(endless, m.guild) // while it fails, nothing is known of the guild
+}
+
+// connect makes a client, as for a new process or after Discord has refused the token.
+func (m *machine) connect() {
+	client, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
+		Token: discordclient.NewSecret(m.bot.Token), APIURL: m.discord.APIURL(), Transport: inProcess{m.discord},
+	}})
+	if err != nil {
+		panic(err)
+	}
+	m.client = client
+}
+
+func (m *machine) claims(id string) (claims []claim, err error) {
+	for name, o := range m.things {
+		if o.statusID == id {
+			claims = append(claims, claim{name: types.NamespacedName{Namespace: "ns", Name: name}, uid: o.uid, created: o.created, holds: true})
+		}
+	}
+	return claims, nil
+}
+
+func (m *machine) lookup(name string, o *thing) Lookup {
+	object := m.object(metav1.ObjectMeta{Namespace: "ns", Name: name, UID: o.uid, CreationTimestamp: metav1.NewTime(o.created)}, o)
+	if o.finalized {
+		finalized(&Lookup{Object: object})
+	}
+	return Lookup{Object: object, GuildID: m.guild, Types: m.types}
+}
+
+// reconcile is one of an object, which ends early where stop says so. It returns whether there was
+// nothing to do.
+func (m *machine) reconcile(name string, stop int) (unchanged bool) {
+	if m.client.Err() != nil {
+		m.connect()
+	}
+	o := m.things[name]
+	view := m.client.Guild(m.guild)
+	if err := m.client.Refresh(endless, m.guild); err != nil && view.Snapshot().Presence != guildcache.PresencePresent {
+		return false // nothing is decided about a guild that is not known
+	}
+	if o.deleted {
+		return m.delete(name)
+	}
+	found, err := m.resources.Bind(endless, m.client, m.lookup(name, o))
+	if err != nil || stop == 0 {
+		return false
+	}
+	if found.Absent {
+		if !o.finalized {
+			o.finalized = true
+			if stop == 1 {
+				return false
+			}
+		}
+		var results Results
+		b := Binding{Lookup: m.lookup(name, o), Identity: found.Identity}
+		err = m.resources.create(endless, m.client, b, m.create(o.name), &results)
+		if err != nil || stop == 2 {
+			return false
+		}
+		found.Live = results.Live
+	}
+	o.finalized = true
+	unchanged = o.statusID == found.Live.GetID()
+	o.statusID = found.Live.GetID()
+	return unchanged
+}
+
+// delete carries out the plan for a deleted object, and lets the object go.
+func (m *machine) delete(name string) bool {
+	o := m.things[name]
+	l := m.lookup(name, o)
+	found, err := m.resources.BindDeleted(endless, m.client, l)
+	if err != nil {
+		return false
+	}
+	err = m.kind.PlanDeletion(false, found, nil).Delete.send(endless, m.client, Reason(m.kind.Name, l.Object))
+	if err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+		return false
+	}
+	m.resources.Records.Forget(o.uid)
+	delete(m.things, name)
+	m.gone[o.uid] = true
+	return true
+}
+
+// origins are what exists that the bot has made, by the UID of the object.
+func (m *machine) origins() map[types.UID][]string {
+	guild, made := m.discord.Guild(m.guild), map[types.UID][]string{}
+	for _, e := range guild.Audit {
+		if e.Action == int(m.created) && e.UserID == m.bot.UserID && m.exists(e.TargetID) {
+			uid := types.UID(strings.Fields(e.Reason)[1])
+			made[uid] = append(made[uid], e.TargetID)
+		}
+	}
+	return made
+}
+
+// Check is what holds at every moment.
+func (m *machine) Check(t *rapid.T) {
+	for uid, ids := range m.origins() {
+		if len(ids) > 1 {
+			t.Fatalf("%s has %v", uid, ids)
+		}
+		if m.gone[uid] {
+			t.Fatalf("%s is gone and has left %v", uid, ids)
+		}
+	}
+	holders := map[string]string{}
+	for name, o := range m.things {
+		if o.statusID == "" {
+			continue
+		}
+		if m.byHand[o.statusID] {
+			t.Fatalf("%s has taken %s, which a user has made by hand", name, o.statusID)
+		}
+		if other := holders[o.statusID]; other != "" {
+			t.Fatalf("%s and %s have both %s", name, other, o.statusID)
+		}
+		holders[o.statusID] = name
+	}
+	for id := range m.byHand {
+		if !m.exists(id) {
+			t.Fatalf("%s, which a user has made by hand, is gone", id)
+		}
+	}
+}
+
+// exists reports whether there is a channel, or role, with an id.
+func (m *machine) exists(id string) bool {
+	return slices.Contains(m.live(m.discord.Guild(m.guild)), id)
+}
+
+// any draws one of the objects.
+func (m *machine) any(t *rapid.T) string {
+	if len(m.things) == 0 {
+		t.Skip("no objects")
+	}
+	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.things))).Draw(t, "object")
+}
+
+// Apply makes an object, also one by the name of one that has just gone.
+func (m *machine) Apply(t *rapid.T) {
+	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "new object")
+	if m.things[name] != nil {
+		t.Skip("it exists")
+	}
+	m.uids++
+	title := modelName
+	if name == "c" {
+		title = "deploys"
+	}
+	// The API server cuts the time of creation to the second.
+	m.things[name] = &thing{uid: types.UID(fmt.Sprintf("uid-%d", m.uids)), created: time.Now().Truncate(time.Second), name: title}
+}
+
+func (m *machine) Delete(t *rapid.T) { m.things[m.any(t)].deleted = true }
+
+// Reconcile lets the operator work, to the end or until it is killed.
+func (m *machine) Reconcile(t *rapid.T) {
+	stop := rapid.SampledFrom([]int{9, 9, 9, 2, 1}).Draw(t, "killed after")
+	m.reconcile(m.any(t), stop)
+	if stop < 9 {
+		m.restart()
+	}
+}
+
+// Kill ends the process between two reconciles.
+func (m *machine) Kill(*rapid.T) { m.restart() }
+
+// Wait lets time pass, so little that what was lost may still show, or so much that it must.
+func (m *machine) Wait(t *rapid.T) {
+	<-time.After(time.Duration(rapid.SampledFrom([]int{100, 600, 3000, 11000}).Draw(t, "ms")) * time.Millisecond)
+}
+
+// garbled is an unreadable answer to what was carried out.
+var garbled = func() discordtest.Action {
+	a := discordtest.Garbage()
+	a.Effect = true
+	return a
+}()
+
+// Fail lets the next calls go wrong.
+func (m *machine) Fail(t *rapid.T) {
+	way := rapid.SampledFrom([]discordtest.Action{
+		discordtest.FailBefore(500), discordtest.FailAfter(500), discordtest.DropBefore(), discordtest.DropAfter(), garbled,
+	}).Draw(t, "way")
+	route := rapid.SampledFrom(m.routes).Draw(t, "route")
+	m.discord.Faults().Add(discordtest.Fault{Route: route, Times: rapid.IntRange(1, 3).Draw(t, "times"), Action: way})
+}
+
+// HandMake lets a user make one by the name that objects ask for.
+func (m *machine) HandMake(t *rapid.T) {
+	if len(m.byHand) > 2 {
+		t.Skip("enough")
+	}
+	m.byHand[m.makeOne(m.discord, m.guild)] = true
+}
+
+// HandDelete lets a user delete what an object has.
+func (m *machine) HandDelete(t *rapid.T) {
+	name := m.any(t)
+	id := m.things[name].statusID
+	if !m.exists(id) {
+		t.Skip("it has none")
+	}
+	m.deleteOne(m.discord, m.guild, id)
+}
+
+// HandHide lets a user hide a channel of an object from the bot, or show it again.
+func (m *machine) HandHide(t *rapid.T) {
+	id := m.things[m.any(t)].statusID
+	ch, there := m.discord.Channel(id)
+	if !there {
+		t.Skip("it has none")
+	}
+	m.discord.EditChannelByHand(id, func(c *discordtest.Channel) {
+		c.Overwrites = nil
+		if len(ch.Overwrites) == 0 {
+			c.Overwrites = []discordtest.Overwrite{{ID: m.guild, Deny: discordtest.PermViewChannel}}
+		}
+	})
+}
+
+// Foreign lets another bot fill the audit log.
+func (m *machine) Foreign(t *rapid.T) {
+	m.discord.FillAuditLog(m.guild, rapid.IntRange(1, 150).Draw(t, "creates of another bot"))
+}
+
+// settle lets everything end well, and expects that it does.
+func (m *machine) settle(t *rapid.T) {
+	m.discord.Faults().Clear()
+	m.discord.Weaken(discordtest.Weakness{})
+	for _, c := range m.discord.Guild(m.guild).Channels {
+		m.discord.EditChannelByHand(c.ID, func(c *discordtest.Channel) { c.Overwrites = nil })
+	}
+	for range enough {
+		<-time.After(30 * time.Second)
+		for _, name := range slices.Sorted(maps.Keys(m.things)) {
+			m.reconcile(name, 9)
+		}
+		m.Check(t)
+	}
+	made := m.origins()
+	for name, o := range m.things {
+		if o.deleted {
+			t.Fatalf("%s does not go", name)
+		}
+		if got := made[o.uid]; !slices.Equal(got, []string{o.statusID}) {
+			t.Fatalf("%s: made for it is %v, and it has %q", name, got, o.statusID)
+		}
+		if before := m.calls(); !m.reconcile(name, 9) || m.calls()-before > 1 { // the one is the test's own
+			t.Fatalf("%s is not at rest", name)
+		}
+	}
+}
+
+func (m *machine) calls() (all int) {
+	for route, n := range m.discord.RequestCounts() {
+		if route != "GET /guilds/{guild_id}" {
+			all += n
+		}
+	}
+	return all
+}
+
+// Whatever fails, and whenever the process is killed: nothing exists twice, nothing is left over,
+// no object takes what is another's, and in the end everything is there.
+func TestEveryObjectHasOneOfItsKind(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]subject{"channel": someChannels, "role": someRoles} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(drawn *rapid.T) {
+				inBubble(t, func() {
+					m := newMachine(drawn, of)
+					defer m.discord.Close()
+					drawn.Repeat(rapid.StateMachineActions(m))
+					m.settle(drawn)
+				})
+			})
+		})
+	}
+}
+
+// inBubble does something in a bubble of time, in which waiting costs nothing. rapid ends a check
+// by a panic, which has to leave the bubble.
+func inBubble(t *testing.T, do func()) {
+	var ended any
+	synctest.Test(t, func(*testing.T) {
+		defer func() { ended = recover() }()
+		do()
+	})
+	// rapid distinguishes failures by where the panic comes from, so what is none needs a place of
+	// its own.
+	if fmt.Sprintf("%T", ended) == "rapid.invalidData" {
+		panic(ended)
+	}
+	if ended != nil {
+		panic(ended)
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+var rows = resource.Rows{
+	{Name: "name", Wire: "name", Limited: true}, {Name: "bitrate", Wire: "bitrate"}, {Name: "region", Wire: "rtc_region"},
+	{Name: "requireTag", Wire: "flags"}, {Name: "hideMediaDownload", Wire: "flags"}, {Name: "tags", Wire: "available_tags"},
+	{Name: "group", Wire: "parent_id"}, {Name: "nsfw", Wire: "nsfw"},
+	{Name: "permissionOverwrites", Wire: "permission_overwrites", Guard: true},
+}
+
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	all := []string{"name", "bitrate", "region", "permissionOverwrites"}
+	refused := func(class discordclient.Class, code int, paths ...string) error {
+		e := &discordclient.Error{Class: class, Code: code}
+		for _, p := range paths {
+			e.Fields = append(e.Fields, discordclient.Field{Path: p})
+		}
+		return e
+	}
+	for name, c := range map[string]struct {
+		err    error
+		fields []string
+		want   []string
+	}{
+		"no error":                           {nil, all, nil},
+		"another error":                      {errors.New("x"), all, nil},
+		"a field is named":                   {refused(discordclient.ClassInvalid, 50035, "bitrate"), all, []string{"bitrate"}},
+		"two are named":                      {refused(discordclient.ClassInvalid, 50035, "rtc_region", "bitrate"), all, []string{"bitrate", "region"}},
+		"part of a field is named":           {refused(discordclient.ClassInvalid, 50035, "permission_overwrites[0].allow"), all, all[3:]},
+		"none is named":                      {refused(discordclient.ClassInvalid, 50035), all, all[:3]},
+		"another is named":                   {refused(discordclient.ClassInvalid, 50035, "position"), all, all[:3]},
+		"none is named, and no overwrites":   {refused(discordclient.ClassInvalid, 50035), all[:3], nil},
+		"a flag, which two fields share":     {refused(discordclient.ClassInvalid, 50035, "flags"), []string{"requireTag", "hideMediaDownload", "tags"}, []string{"requireTag", "hideMediaDownload"}},
+		"the category is full":               {refused(discordclient.ClassLimit, 50035, "parent_id"), []string{"group", "nsfw"}, []string{"group"}},
+		"an overwrite for a role that went":  {refused(discordclient.ClassGone, 10011), all, all[3:]},
+		"the channel is gone":                {refused(discordclient.ClassGone, 10003), all, nil},
+		"not allowed":                        {refused(discordclient.ClassDenied, 50013), all, nil},
+		"an unknown outcome":                 {refused(discordclient.ClassUnknown, 0), all, nil},
+		"the hidden limit of names":          {&discordclient.RateLimited{After: time.Minute}, all, []string{"name"}},
+		"a limit that is over in a moment":   {&discordclient.RateLimited{After: issues.MaxTransient}, all, nil},
+		"a limit, and nothing under a limit": {&discordclient.RateLimited{After: time.Minute}, all[1:], nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := leftOut(rows, c.err, c.fields)
+			if len(got) == 0 {
+				got = nil
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// Every field of a spec that an edit changes can be left out by its name.
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	edit := discordclient.ChannelEdit{
+		Bitrate: discordclient.Set(1), Overwrites: discordclient.Set([]discordclient.Overwrite{}), ParentID: discordclient.Set("1"),
+	}
+	p, kind := Plan{Edit: resource.ChannelEdit{ChannelEdit: edit}, Fields: []string{"bitrate", "group", "permissionOverwrites"}}, Kind{Fields: rows}
+	kind.Leave(&p, "bitrate", "group")
+	edit = resource.EditOfChannel(p.Edit)
+	if d := cmp.Diff([]string{"permissionOverwrites"}, p.Fields); d != "" || !edit.Bitrate.IsZero() ||
+		!edit.ParentID.IsZero() || edit.Overwrites.IsZero() {
+		t.Errorf("%+v %s", p.Edit, d)
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/kube/index"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/manager/fairqueue"
+)
+
+// The queue repeats a reconcile that failed after firstBackoff, doubled each time up to
+// lastBackoff.
+const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
+
+// rest is how long a change of one role may wait until the other objects of its guild are reconciled, which may
+// name it, or stand above it: hundreds of roles change at once.
+const rest = time.Second
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// OfEvent enqueues the objects that a change on Discord is about: those that claim the channel or role, and
+// after a rest, so that many changes cost one reconcile, all of a guild in which a role changed.
+func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
+	put := func(ctx context.Context, e event.TypedGenericEvent[guildcache.Event], q queue) {
+		switch e := e.Object; {
+		case e.ChannelID != "":
+			r.enqueueClaims(ctx, e.ChannelID, q)
+		case e.RoleID != "":
+			r.enqueueClaims(ctx, e.RoleID, q)
+			r.enqueueGuild(ctx, e.GuildID, ofServer, q, rest)
+		default:
+			// A refused token, which is about no guild, reaches the objects through their server's
+			// status.
+			r.enqueueGuild(ctx, e.GuildID, ofServer, q, 0)
+		}
+	}
+	return handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: put}
+}
+
+// enqueueClaims enqueues the objects that claim a channel or a role.
+func (r *Resources) enqueueClaims(ctx context.Context, id string, q queue) {
+	for _, request := range index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, id) {
+		q.Add(request)
+	}
+}
+
+// enqueueGuild enqueues all objects of a guild's servers after a while.
+func (r *Resources) enqueueGuild(ctx context.Context, id string, of handler.MapFunc, q queue, after time.Duration) {
+	var servers v1alpha1.DiscordServerList
+	if err := index.List(ctx, r.Cache, &servers, "", index.ServerByGuild, id); err != nil {
+		logf.FromContext(ctx).Error(err, "find the servers of a guild")
+	}
+	for i := range servers.Items {
+		for _, request := range of(ctx, &servers.Items[i]) {
+			q.AddAfter(request, after)
+		}
+	}
+}
+
+// Rivals maps an object that has released its resource to those that claim it.
+func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcile.Request) {
+	for _, id := range r.Kind.Identity(o).claims() {
+		all = append(all, index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, id)...)
+	}
+	return all
+}
+
+// Released lets through an object that is gone, that has another resource than before, or that only
+// observes it from now on.
+func (r *Resources) Released() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := r.Kind.Identity(e.ObjectOld), r.Kind.Identity(e.ObjectNew)
+			return before.StatusID != "" && (before.StatusID != after.StatusID || !before.Observed && after.Observed)
+		},
+	}
+}
+
+// RoleBound lets through a DiscordRole that has another role on Discord now, whose first reconcile has
+// ended, so that its siblings wait for it no more, or that is gone: its role may have been retained.
+var RoleBound = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1alpha1.DiscordRole), e.ObjectNew.(*v1alpha1.DiscordRole)
+		return before.Status.RoleID != after.Status.RoleID ||
+			len(before.Status.Conditions) == 0 && len(after.Status.Conditions) > 0
+	},
+}
+
+// OfRole maps a DiscordRole to the objects of a kind whose overwrites name it.
+func (r *Resources) OfRole(ctx context.Context, role client.Object) []reconcile.Request {
+	return index.Requests(ctx, r.Cache, r.Kind.List(), role.GetNamespace(), index.ByRole, role.GetName())
+}
+
+// Options are those of each controller, which reconciles at most workers objects at once. Namespaces
+// take turns.
+func Options(workers int) controller.Options {
+	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
+	return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: backoff, NewQueue: fairqueue.New}
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/order"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/recovery"
+)
+
+// Channels are the calls for channels, or for categories.
+type Channels struct{ Categories bool }
+
+var _ Calls = Channels{}
+
+// OfChannel returns the resource of a channel; nil for none.
+func OfChannel(c *discordclient.Channel) Resource {
+	if c == nil {
+		return nil
+	}
+	return c
+}
+
+// Channel returns the channel or category of a resource; nil for none.
+func Channel(live Resource) *discordclient.Channel {
+	c, _ := live.(*discordclient.Channel)
+	return c
+}
+
+// Find implements Calls.
+func (Channels) Find(snap *guildcache.Snapshot, id string) Resource {
+	c, _ := snap.Channel(id)
+	return OfChannel(c)
+}
+
+// Candidates implements Calls.
+func (Channels) Candidates(snap *guildcache.Snapshot, parentID string) (all []Resource) {
+	for _, c := range snap.Channels() {
+		if c.ParentID == parentID {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Siblings implements Calls.
+func (c Channels) Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibling {
+	live := Channel(of)
+	return c.Places(snap, live.ParentID, live.Type)
+}
+
+// Places returns the channels of a parent, or the categories, among which one of a type has its place, as Discord
+// shows them: channels in which members talk stand apart, below all others.
+func (c Channels) Places(
+	snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType,
+) (all []order.Sibling) {
+	list := snap.Categories
+	if !c.Categories {
+		list = func() []*discordclient.Channel { return snap.Children(parentID) }
+	}
+	for _, c := range list() {
+		if discordclient.IsVoiceLike(c.Type) == discordclient.IsVoiceLike(of) {
+			all = append(all, order.Sibling{ID: c.ID, Position: c.Position, Unknown: c.PositionUnknown})
+		}
+	}
+	return all
+}
+
+// Ranks implements Calls.
+func (Channels) Ranks(_ *guildcache.Snapshot, ranks order.Ranks) order.Ranks { return ranks }
+
+// Mismatch implements Calls.
+func (Channels) Mismatch(live Resource, _ string, types []discordgo.ChannelType) *conditions.Issue {
+	c := Channel(live)
+	if slices.Contains(types, c.Type) {
+		return nil
+	}
+	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
+		"Channel %s on Discord has the type %s, and this object is for the type %s. Adopt another one.",
+		c.ID, c.TypeName(), (&discordclient.Channel{Type: types[0]}).TypeName())
+}
+
+// NotFound implements Calls.
+func (Channels) NotFound(id string) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonAdoptNotFound, "The server has no channel or category "+
+		"with the id %s of spec.adopt, or the bot cannot see it. Check the id and the bot's permissions.", id)
+}
+
+// Get implements Calls.
+func (Channels) Get(ctx context.Context, api *guildcache.Client, _, id string) error {
+	_, err := api.GetChannel(ctx, id)
+	return err
+}
+
+// Hidden implements Calls.
+func (Channels) Hidden(err error) bool { return discordclient.IsHidden(err) }
+
+// List implements Calls.
+func (Channels) List(ctx context.Context, api *guildcache.Client, guildID string) error {
+	_, err := api.ListChannels(ctx, guildID)
+	return err
+}
+
+// ListedAt implements Calls.
+func (Channels) ListedAt(snap *guildcache.Snapshot) time.Time { return snap.CompleteAt }
+
+// Recover implements Calls.
+func (Channels) Recover(
+	ctx context.Context, api *guildcache.Client, intent recovery.Intent,
+) (recovery.Result, error) {
+	return recovery.Channel(ctx, api, intent)
+}
+
+// Move implements Calls. Discord takes no reason for it.
+func (Channels) Move(
+	ctx context.Context, api *guildcache.Client, guildID string, moves []discordclient.Move, _ string,
+) error {
+	return api.MoveChannels(ctx, guildID, moves)
+}
+
+// Delete implements Calls.
+func (Channels) Delete(ctx context.Context, api *guildcache.Client, _, id, reason string) error {
+	return api.DeleteChannel(ctx, id, reason)
+}
+
+// ChannelEdit changes fields of a channel or category.
+type ChannelEdit struct{ discordclient.ChannelEdit }
+
+// Send implements Edit.
+func (e ChannelEdit) Send(ctx context.Context, api *guildcache.Client, _, id, reason string) (Resource, error) {
+	c, err := api.EditChannel(ctx, id, e.ChannelEdit, reason)
+	return OfChannel(c), err
+}
+
+// Without implements Edit.
+func (e ChannelEdit) Without(wires ...string) Edit {
+	return ChannelEdit{e.ChannelEdit.Without(wires...)}
+}
+
+// EditOfChannel returns the typed form of an edit; a zero one of none.
+func EditOfChannel(e Edit) discordclient.ChannelEdit {
+	typed, _ := e.(ChannelEdit)
+	return typed.ChannelEdit
+}
+
+// ChannelCreate creates a channel or category.
+type ChannelCreate struct {
+	discordclient.ChannelCreate
+	// Edit returns the edit of a channel for what was asked of a create, and its fields.
+	Edit func(asked discordclient.ChannelEdit, made *discordclient.Channel, stored StoredForms) (
+		discordclient.ChannelEdit, []string) `json:"-"`
+	// Asked is the create as an edit.
+	Asked discordclient.ChannelEdit `json:"-"`
+}
+
+// NewChannelCreate describes a channel of a type with all that it is to have, so that a private one is never public,
+// and how that differs from nothing. want has blank as its live channel.
+func NewChannelCreate[S any](
+	fields Table[S, discordclient.Channel, discordclient.ChannelEdit], want S, blank *discordclient.Channel,
+	name string, overwrites []discordclient.Overwrite,
+) (*ChannelCreate, []Change) {
+	asked, d := fields.Differ(want, blank, nil)
+	in := &ChannelCreate{ChannelCreate: asked.Create(), Asked: asked, Edit: fields.Remaining}
+	in.Name, in.Type, in.Overwrites = name, blank.Type, overwrites
+	return in, d.Changes
+}
+
+// CreateOfChannel returns the typed form of a create; nil of none.
+func CreateOfChannel(c Create) *discordclient.ChannelCreate {
+	if typed, ok := c.(*ChannelCreate); ok {
+		return &typed.ChannelCreate
+	}
+	return nil
+}
+
+// May implements Create.
+func (*ChannelCreate) May(ctx context.Context, api *guildcache.Client, guildID string) error {
+	return api.MayCreateChannel(ctx, guildID)
+}
+
+// Answered implements Create. Discord may store texts in another form.
+func (*ChannelCreate) Answered(made Resource, _ []string) (fields []string, before any) {
+	fields = []string{"name"}
+	if Channel(made).Topic != "" {
+		fields = append(fields, "topic")
+	}
+	return fields, discordclient.Channel{}
+}
+
+// Remaining implements Create. Discord gives a channel that asks for no overwrites at all those of its category;
+// where it has not, the channel is open to more users than its group.
+func (c *ChannelCreate) Remaining(
+	snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance,
+) (Edit, []string) {
+	live, want := Channel(made), c.Overwrites
+	if category, ok := snap.Channel(c.ParentID); want == nil && ok &&
+		overwrites.Exposes(live.Overwrites, category.Overwrites) {
+		want = category.Overwrites
+		inherits.Inherit()
+	}
+	asked := c.Asked
+	if asked.Overwrites = (discordclient.Change[[]discordclient.Overwrite]{}); want != nil {
+		asked.Overwrites = discordclient.Set(want)
+	}
+	edit, fields := c.Edit(asked, live, stored)
+	return ChannelEdit{edit}, fields
+}
+
+// Send implements Create. A channel that asks for no overwrites is sent with those of its category, since some
+// servers do not copy them and the channel would be open at first. Where Discord does not take them, it copies them
+// itself.
+func (c *ChannelCreate) Send(
+	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
+) (Resource, error) {
+	in := c.ChannelCreate
+	if in.Overwrites == nil && in.ParentID != "" && !inherits.Refused() {
+		inherited, err := inherited(ctx, api, guildID, in.ParentID)
+		if err != nil {
+			return nil, err
+		}
+		with := in
+		with.Overwrites = inherited
+		made, err := api.CreateChannel(ctx, guildID, with, reason)
+		if inherited == nil || !refusesOverwrites(err) {
+			return OfChannel(made), err
+		}
+		inherits.Refuse()
+	}
+	made, err := api.CreateChannel(ctx, guildID, in, reason)
+	return OfChannel(made), err
+}
+
+// inherited returns the overwrites of a category that a create may carry. A polled view may be minutes
+// old, and Discord would not correct what it is sent: there, the category is read.
+func inherited(
+	ctx context.Context, api *guildcache.Client, guildID, categoryID string,
+) ([]discordclient.Overwrite, error) {
+	snap := api.Guild(guildID).Snapshot()
+	category, ok := snap.Channel(categoryID)
+	if !ok {
+		return nil, nil
+	}
+	if snap.Mode != guildcache.ModeLive {
+		var err error
+		if category, err = api.GetChannel(ctx, categoryID); err != nil {
+			return nil, err
+		}
+	}
+	return overwrites.Inherited(category, snap), nil
+}
+
+// refusesOverwrites reports whether an error of a create is about its overwrites, such as that of a user
+// who has left.
+func refusesOverwrites(err error) bool {
+	refused, ok := errors.AsType[*discordclient.Error](err)
+	if !ok {
+		return false
+	}
+	switch refused.Code {
+	case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole, discordgo.ErrCodeUnknownUser,
+		discordgo.ErrCodeUnknownMember:
+		return true
+	}
+	return slices.ContainsFunc(refused.Fields, func(f discordclient.Field) bool {
+		return strings.HasPrefix(f.Path, "permission_overwrites")
+	})
+}

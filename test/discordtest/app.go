@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package discordtest
+
+import (
+	"fmt"
+	"slices"
+
+	"jutsu.com/operators/test/discordtest/internal/model"
+)
+
+// The methods below do what a user with all rights does in the Discord app: no permissions, no rate
+// limits, the same events and audit log entries. They panic when what they name does not exist: a
+// mistake in the test.
+
+// Guild is a copy of everything in a guild.
+func (s *Server) Guild(id string) Guild {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	return s.mustGuild(id).Snapshot()
+}
+
+// Channel is a copy of a channel, and whether there is one.
+func (s *Server) Channel(id string) (Channel, bool) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	if _, ch := s.discord.FindChannel(id); ch != nil {
+		return ch.Clone(), true
+	}
+	return Channel{}, false
+}
+
+// CreateChannelByHand makes a channel; ID is filled in, an empty Name is not. It returns the id.
+func (s *Server) CreateChannelByHand(guildID string, ch Channel) string {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(guildID)
+	made := ch.Clone()
+	made.GuildID = g.ID
+	made.Defaults()
+	if made.Overwrites == nil && made.ParentID != "" {
+		made.Overwrites = slices.Clone(g.Channels[made.ParentID].Overwrites)
+	}
+	s.discord.InsertChannel(g, &made)
+	s.discord.Log(g, AuditEntry{
+		Action: model.AuditChannelCreate, UserID: g.OwnerID, TargetID: made.ID,
+		Changes: []model.Change{{Key: "name", New: made.Name}},
+	})
+	return made.ID
+}
+
+// EditChannelByHand changes a channel as edit says. Names are stored as they are: old and localised
+// guilds hold names that Discord would not give today.
+func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, ch := s.mustChannel(id)
+	after := ch.Clone()
+	edit(&after)
+	after.ID, after.GuildID = ch.ID, ch.GuildID
+	s.discord.IdentifyTags(&after)
+	s.discord.LogUpdate(g, g.OwnerID, ch, &after, "")
+	s.discord.ReplaceChannel(g, ch, after)
+}
+
+// DeleteChannelByHand deletes a channel or a category with all side effects.
+func (s *Server) DeleteChannelByHand(id string) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, ch := s.mustChannel(id)
+	s.discord.Log(g, AuditEntry{
+		Action: model.AuditChannelDelete, UserID: g.OwnerID, TargetID: ch.ID,
+		Changes: []model.Change{{Key: "name", Old: ch.Name}},
+	})
+	s.discord.RemoveChannel(g, ch)
+}
+
+// CreateRoleByHand makes a role at its position, 1 where it has none: below all others, but for those
+// that stand there too. ID is filled in. It returns the id.
+func (s *Server) CreateRoleByHand(guildID string, r Role) string {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(guildID)
+	r.Position = max(r.Position, 1)
+	id := s.discord.InsertRole(g, r)
+	s.discord.Log(g, AuditEntry{
+		Action: model.AuditRoleCreate, UserID: g.OwnerID, TargetID: id, Changes: []model.Change{{Key: "name", New: r.Name}},
+	})
+	return id
+}
+
+// EditRoleByHand changes a role as edit says.
+func (s *Server) EditRoleByHand(guildID, roleID string, edit func(*Role)) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(guildID)
+	r := g.Role(roleID)
+	if r == nil {
+		panic(fmt.Sprintf("discordtest: no role %q in guild %q", roleID, guildID))
+	}
+	after := *r
+	edit(&after)
+	after.ID = r.ID
+	s.discord.ReplaceRole(g, after, g.OwnerID, "")
+}
+
+// DeleteRoleByHand removes a role as [Server.DeleteRole] does, and the audit log says so.
+func (s *Server) DeleteRoleByHand(guildID, roleID string) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(guildID)
+	r := g.Role(roleID)
+	if r == nil {
+		panic(fmt.Sprintf("discordtest: no role %q in guild %q", roleID, guildID))
+	}
+	s.discord.Log(g, AuditEntry{
+		Action: model.AuditRoleDelete, UserID: g.OwnerID, TargetID: roleID,
+		Changes: []model.Change{{Key: "name", Old: r.Name}},
+	})
+	s.discord.RemoveRole(g, roleID)
+}
+
+// mustChannel finds a channel or panics.
+func (s *Server) mustChannel(id string) (*model.GuildState, *Channel) {
+	g, ch := s.discord.FindChannel(id)
+	if ch == nil {
+		panic(fmt.Sprintf("discordtest: no channel %q", id))
+	}
+	return g, ch
+}
+
+// EditGuildByHand changes the settings of a guild as edit says.
+func (s *Server) EditGuildByHand(id string, edit func(*Guild)) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(id)
+	after := g.Guild
+	after.Features, after.Roles = slices.Clone(g.Features), slices.Clone(g.Roles)
+	edit(&after)
+	after.ID = g.ID
+	s.discord.ReplaceGuild(g, after, g.OwnerID, "")
+}
+
+// CreateWebhookByHand makes a webhook that belongs to no application; returns it with its token.
+func (s *Server) CreateWebhookByHand(channelID, name string) Webhook {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, ch := s.mustChannel(channelID)
+	w := &Webhook{
+		ID: s.discord.NewID(), GuildID: g.ID, ChannelID: ch.ID, Name: name, Token: s.discord.Secret(68), CreatorID: g.OwnerID,
+	}
+	g.Webhooks[w.ID] = w
+	s.discord.WroteWebhook(g, w.ID, nil)
+	s.discord.WebhookChanged(g, ch.ID, AuditEntry{
+		Action: model.AuditWebhookCreate, UserID: g.OwnerID, TargetID: w.ID,
+	})
+	return *w
+}
+
+// DeleteWebhookByHand deletes a webhook.
+func (s *Server) DeleteWebhookByHand(id string) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, w := s.discord.FindWebhook(id)
+	if w == nil {
+		panic(fmt.Sprintf("discordtest: no webhook %q", id))
+	}
+	delete(g.Webhooks, id)
+	s.discord.WroteWebhook(g, id, w)
+	s.discord.WebhookChanged(g, w.ChannelID, AuditEntry{
+		Action: model.AuditWebhookDelete, UserID: g.OwnerID, TargetID: id,
+	})
+}
+
+// FillAuditLog writes n entries of channels that another bot made, as a busy guild's log has them: at
+// once, with no event, and the channels are gone already.
+func (s *Server) FillAuditLog(guildID string, n int) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	s.discord.Fill(s.mustGuild(guildID), s.addUser("tickets"), n)
+}
+
+// PostByHand writes a message as a user; returns its id.
+func (s *Server) PostByHand(channelID, userID, content string) string {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, ch := s.mustChannel(channelID)
+	m := &model.Message{ChannelID: ch.ID, AuthorID: userID, Content: content}
+	if u := s.discord.Users[userID]; u != nil {
+		m.AuthorName, m.AuthorIsBot = u.Name, u.Bot
+	}
+	s.discord.Post(g, m)
+	return m.ID
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"jutsu.com/operators/test/discordtest/internal/limits"
+	"jutsu.com/operators/test/discordtest/internal/model"
+)
+
+// maxFrame is the largest frame that a client may send, in bytes.
+const maxFrame = 4096
+
+// largePayload is from where on payloads are compressed for clients that asked for it in IDENTIFY.
+const largePayload = 1024
+
+// outgoing is a frame, or the end of the connection when close is set: code 0 cuts the wire.
+type outgoing struct {
+	frame    []byte
+	compress bool
+	close    bool
+	code     int
+	reason   string
+}
+
+// conn is one websocket. The lock of the state guards it; only writeTo touches the socket.
+type conn struct {
+	gateway   *Gateway
+	session   *session
+	version   int
+	queue     []outgoing
+	wake      chan struct{}
+	ended     bool
+	sends     limits.Window
+	zstream   *zstream
+	stopTimer func()
+}
+
+// zstream is the shared compression context of compress=zlib-stream.
+type zstream struct {
+	buf bytes.Buffer
+	w   *zlib.Writer
+}
+
+// newConn makes a connection that has said nothing yet.
+func newConn(g *Gateway, stream bool) *conn {
+	c := &conn{gateway: g, wake: make(chan struct{}, 1), stopTimer: func() {}}
+	if stream {
+		c.zstream = &zstream{}
+		c.zstream.w = zlib.NewWriter(&c.zstream.buf)
+	}
+	g.discord.Lock()
+	defer g.discord.Unlock()
+	g.conns = append(g.conns, c)
+	g.stats.Connections++
+	return c
+}
+
+// open checks the query and says HELLO.
+func (c *conn) open(q url.Values) {
+	c.gateway.discord.Lock()
+	defer c.gateway.discord.Unlock()
+	version, err := strconv.Atoi(q.Get("v"))
+	if err != nil || version != 9 && version != 10 {
+		c.close(4012, "Invalid API version.")
+		return
+	}
+	if e := q.Get("encoding"); e != "" && e != "json" {
+		c.close(4002, "Only encoding=json is simulated.")
+		return
+	}
+	if z := q.Get("compress"); z != "" && z != "zlib-stream" {
+		c.close(4002, "Only compress=zlib-stream is simulated.")
+		return
+	}
+	c.version = version
+	c.beat()
+	switch f := c.gateway.faults; {
+	case f.WithholdHello:
+	case f.ReconnectForHello:
+		c.send(frame{Op: opReconnect})
+	case f.AckForHello:
+		c.send(frame{Op: opAck})
+	default:
+		c.send(frame{Op: opHello, D: model.JSON(map[string]any{
+			"heartbeat_interval": c.gateway.opts.HeartbeatInterval.Milliseconds(), "_trace": []any{}})})
+	}
+}
+
+// beat gives the client one and a half heartbeat intervals from now. Its session ends with 4009: of
+// the two things that Discord's documentation says about a silent client (start anew after 4009,
+// resume after a missed heartbeat) the harder.
+func (c *conn) beat() {
+	c.stopTimer()
+	c.stopTimer = c.gateway.discord.After(c.gateway.opts.HeartbeatInterval*3/2, func() {
+		c.close(4009, "Session timed out.")
+	})
+}
+
+// receive acts on what a client sent.
+func (c *conn) receive(data []byte) {
+	c.gateway.discord.Lock()
+	defer c.gateway.discord.Unlock()
+	if c.ended {
+		return
+	}
+	if r := c.gateway.opts.Limits.GatewaySends; r.N > 0 {
+		now := c.gateway.discord.Clock.Now()
+		if !now.Before(c.sends.End) {
+			c.sends = limits.Window{End: now.Add(r.Per)}
+		}
+		if c.sends.Used++; c.sends.Used > r.N {
+			c.close(4008, "You are being rate limited.")
+			return
+		}
+	}
+	var f struct {
+		Op *int            `json:"op"`
+		D  json.RawMessage `json:"d"`
+	}
+	if len(data) > maxFrame || json.Unmarshal(data, &f) != nil || f.Op == nil {
+		c.close(4002, "Error while decoding payload.")
+		return
+	}
+	c.act(*f.Op, f.D)
+}
+
+// act is receive for a frame that could be read; callers hold the lock.
+func (c *conn) act(op int, d json.RawMessage) {
+	switch op {
+	case opHeartbeat:
+		c.gateway.stats.Heartbeats++
+		c.beat()
+		if !c.gateway.faults.WithholdAcks {
+			c.send(frame{Op: opAck})
+		}
+	case opIdentify:
+		if c.session != nil {
+			c.close(4005, "Already authenticated.")
+			return
+		}
+		c.start(d)
+	case opResume:
+		if c.session != nil {
+			c.close(4005, "Already authenticated.")
+			return
+		}
+		c.resume(d)
+	case opPresence, opVoiceState, opRequestMembers:
+		if c.session == nil {
+			c.close(4003, "Not authenticated.")
+		}
+	default:
+		c.close(4001, "Unknown opcode.")
+	}
+}
+
+// send queues a frame; callers hold the lock.
+func (c *conn) send(f frame) {
+	if f.D == nil {
+		f.D = json.RawMessage("null")
+	}
+	c.push(outgoing{frame: model.JSON(f), compress: c.session != nil && c.session.compress})
+}
+
+// close queues the end; callers hold the lock. Frames that were queued before still go out.
+func (c *conn) close(code int, reason string) {
+	c.push(outgoing{close: true, code: code, reason: reason})
+	c.end(code)
+}
+
+// push queues something for writeTo.
+func (c *conn) push(o outgoing) {
+	if c.ended {
+		return
+	}
+	c.queue = append(c.queue, o)
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// end forgets the connection. The session stays for a RESUME, for a while, unless the
+// code ends it too.
+func (c *conn) end(code int) {
+	g, s := c.gateway, c.session
+	c.ended = true
+	c.stopTimer()
+	g.conns = slices.DeleteFunc(g.conns, func(x *conn) bool { return x == c })
+	if s == nil || s.conn != c {
+		return
+	}
+	s.conn = nil
+	if slices.Contains(endings, code) {
+		delete(g.sessions, s.id)
+		return
+	}
+	s.keep = g.discord.After(g.opts.SessionLife, func() {
+		if s.conn == nil {
+			delete(g.sessions, s.id)
+		}
+	})
+}
+
+// endings are the close codes, of either side, that end the session too.
+var endings = []int{1000, 1001, 4004, 4007, 4009, 4010, 4011, 4012, 4013, 4014}
+
+// gone is the end from the client's side.
+func (c *conn) gone(status websocket.StatusCode) {
+	c.gateway.discord.Lock()
+	defer c.gateway.discord.Unlock()
+	c.push(outgoing{close: true})
+	c.end(int(status))
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take is what is queued, and whether nothing will come after it.
+func (c *conn) take() (out []outgoing, last bool) {
+	c.gateway.discord.Lock()
+	defer c.gateway.discord.Unlock()
+	out, c.queue = c.queue, nil
+	return out, c.ended
+}
+
+// writeTo writes what is queued to the socket until the end.
+func (c *conn) writeTo(ctx context.Context, ws *websocket.Conn) {
+	for {
+		list, last := c.take()
+		for _, o := range list {
+			if o.close && o.code == 0 {
+				_ = ws.CloseNow()
+				return
+			}
+			if o.close {
+				_ = ws.Close(websocket.StatusCode(o.code), o.reason)
+				return
+			}
+			if c.write(ctx, ws, o) != nil {
+				_ = ws.CloseNow()
+				return
+			}
+		}
+		if last {
+			_ = ws.CloseNow()
+			return
+		}
+		select {
+		case <-c.wake:
+		case <-ctx.Done():
+			_ = ws.CloseNow()
+			return
+		}
+	}
+}
+
+// write sends one frame. A client that does not read is not waited for: its queue would grow.
+func (c *conn) write(ctx context.Context, ws *websocket.Conn, o outgoing) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	kind, data := c.pack(o)
+	return ws.Write(ctx, kind, data)
+}
+
+// pack compresses a frame as the client wants it.
+func (c *conn) pack(o outgoing) (websocket.MessageType, []byte) {
+	switch {
+	case c.zstream != nil:
+		c.zstream.buf.Reset()
+		_, _ = c.zstream.w.Write(o.frame)
+		_ = c.zstream.w.Flush()
+		return websocket.MessageBinary, bytes.Clone(c.zstream.buf.Bytes())
+	case o.compress && len(o.frame) >= largePayload:
+		var b bytes.Buffer
+		w := zlib.NewWriter(&b)
+		_, _ = w.Write(o.frame)
+		_ = w.Close()
+		return websocket.MessageBinary, b.Bytes()
+	}
+	return websocket.MessageText, o.frame
+}
+
+// trimBot takes off the prefix that some libraries send along.
+func trimBot(token string) string { return strings.TrimPrefix(token, "Bot ") }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"jutsu.com/operators/test/discordtest/internal/limits"
+	"jutsu.com/operators/test/discordtest/internal/model"
+)
+
+// Gateway is the websocket side: sessions, and what tests do to them.
+type Gateway struct {
+	discord *model.Discord
+	opts    Options
+	// The lock of the state guards what follows.
+	windows  *limits.Windows
+	sessions map[string]*session
+	conns    []*conn
+	faults   Faults
+	stats    Stats
+	closed   bool
+}
+
+// Options are the choices that concern the Gateway; discordtest.Options documents them.
+type Options struct {
+	Limits            *limits.Limits
+	HeartbeatInterval time.Duration
+	SessionLife       time.Duration
+	// Compatible sends the events of channels as compatible servers do.
+	Compatible bool
+}
+
+// New makes a Gateway that sends what happens in a Discord.
+func New(d *model.Discord, w *limits.Windows, o Options) *Gateway {
+	g := &Gateway{discord: d, opts: o, windows: w, sessions: map[string]*session{}}
+	d.Events = g
+	return g
+}
+
+// Mount puts the Gateway on a mux.
+func (g *Gateway) Mount(mux *http.ServeMux) {
+	mux.HandleFunc("GET /gateway", g.serve)
+	mux.HandleFunc("GET /gateway/", g.serve)
+}
+
+// Stats counts what clients did.
+type Stats struct {
+	// Connections that were opened, IDENTIFYs that led to a session, RESUMEs that worked,
+	// heartbeats.
+	Connections, Identifies, Resumes, Heartbeats int
+	// Open connections at present, and sessions that are connected or may still be resumed.
+	Open, Sessions int
+	// Intents of the last IDENTIFY.
+	Intents int
+}
+
+// Stats are the counts so far.
+func (g *Gateway) Stats() Stats {
+	g.discord.Lock()
+	defer g.discord.Unlock()
+	out := g.stats
+	out.Open, out.Sessions = len(g.conns), len(g.sessions)
+	return out
+}
+
+// serve opens a connection: HELLO, then whatever the client says.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
+	g.discord.Lock()
+	refuse := g.faults.Refuse || g.closed
+	g.discord.Unlock()
+	if refuse {
+		http.Error(w, "no gateway available", http.StatusServiceUnavailable)
+		return
+	}
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return // Accept has answered
+	}
+	defer func() { _ = ws.CloseNow() }()
+	ws.SetReadLimit(1 << 16)
+	c := newConn(g, r.URL.Query().Get("compress") == "zlib-stream")
+	done := make(chan struct{})
+	go func() { defer close(done); c.writeTo(r.Context(), ws) }()
+	c.open(r.URL.Query())
+	for {
+		_, data, err := ws.Read(r.Context())
+		if err != nil {
+			c.gone(websocket.CloseStatus(err))
+			break
+		}
+		c.receive(data)
+	}
+	<-done
+}
+
+// Event sends an event of a guild to all sessions that are to have it.
+func (g *Gateway) Event(gl *model.GuildState, name string, data map[string]any) {
+	for _, s := range g.sessions {
+		if !s.has(gl) {
+			continue
+		}
+		if s.wants(gl, name, data) {
+			view := s.view(gl, name, data)
+			for range s.copies(name, data) {
+				s.dispatch(name, view)
+			}
+		}
+		s.look(gl, name, data)
+	}
+}
+
+// Joined sends GUILD_CREATE to a bot that was added to a guild.
+func (g *Gateway) Joined(gl *model.GuildState, user string) {
+	for _, s := range g.sessions {
+		if s.bot.UserID == user && s.has(gl) {
+			s.present(gl)
+		}
+	}
+}
+
+// Left sends GUILD_DELETE to a bot that is no member any more.
+func (g *Gateway) Left(gl *model.GuildState, user string) {
+	for _, s := range g.sessions {
+		if s.bot.UserID == user && s.intents&intentGuilds != 0 && ofShard(gl.ID, s.shard) {
+			s.dispatch("GUILD_DELETE", map[string]any{"id": gl.ID})
+		}
+	}
+}
+
+// TokenReset ends all of a bot's sessions.
+func (g *Gateway) TokenReset(user string) {
+	for id, s := range g.sessions {
+		if s.bot.UserID == user {
+			delete(g.sessions, id)
+			if s.conn != nil {
+				s.conn.close(4004, "Authentication failed.")
+			}
+		}
+	}
+}
+
+// Close ends all connections and accepts no more.
+func (g *Gateway) Close() {
+	g.discord.Lock()
+	defer g.discord.Unlock()
+	g.closed = true
+	for _, c := range slices.Clone(g.conns) {
+		c.close(int(websocket.StatusGoingAway), "the simulator stops")
+	}
+}

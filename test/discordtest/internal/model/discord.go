@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"jutsu.com/operators/test/discordtest/internal/clock"
+)
+
+// Discord is the whole state: users, bots, guilds and what is in them. Its lock guards everything
+// that the simulator knows, Gateway sessions and rate limits included, so that an answer and its
+// events are one step. Callers of its methods hold it.
+type Discord struct {
+	sync.Mutex
+	Clock *clock.Clock
+	// URL is the address that clients are given, without a trailing slash.
+	URL    string
+	Users  map[string]*User
+	Bots   map[string]*BotState // by token
+	Guilds map[string]*GuildState
+	// Events gets what happens in guilds: the Gateway.
+	Events Events
+	// OnChange runs after every change, for the page.
+	OnChange func()
+	// Weakness is how answers may be wrong for a moment.
+	Weakness Weakness
+	// LoseAudit is how many of the next actions leave no audit log entry; negative: all.
+	LoseAudit int
+
+	opts   Options
+	ids    snowflakes
+	random *rand.Rand
+}
+
+// Options are the choices that concern the state; discordtest.Options documents them.
+type Options struct {
+	Seed                    uint64
+	AuditDelay, AuditJitter time.Duration
+	ShowHidden, Compatible  bool
+}
+
+// Events sends events to clients. Its methods run under the lock.
+type Events interface {
+	// Event sends one to all that are to have it.
+	Event(g *GuildState, name string, data map[string]any)
+	// Joined and Left say that a user became a member of a guild, or is none any more.
+	Joined(g *GuildState, user string)
+	Left(g *GuildState, user string)
+	// TokenReset ends all sessions of a bot.
+	TokenReset(user string)
+}
+
+// New makes a Discord without users, bots and guilds. Events must be set before anything happens in
+// it.
+func New(c *clock.Clock, o Options) *Discord {
+	return &Discord{
+		Clock: c, opts: o, Users: map[string]*User{}, Bots: map[string]*BotState{}, Guilds: map[string]*GuildState{},
+		OnChange: func() {},
+		random:   rand.New(rand.NewPCG(o.Seed, o.Seed)), //nolint:gosec // G404: tests repeat it by its seed
+	}
+}
+
+// After runs do under the lock once the duration has passed on the clock; the returned function
+// calls it off.
+func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
+	return d.Clock.After(wait, func() {
+		d.Lock()
+		defer d.Unlock()
+		do()
+	})
+}
+
+// NewID makes an id.
+func (d *Discord) NewID() string { return d.ids.next(d.Clock.Now()) }
+
+// Chance is true with a probability.
+func (d *Discord) Chance(p float64) bool { return d.random.Float64() < p }
+
+// Upto is a random time of more than zero, up to the longest.
+func (d *Discord) Upto(longest time.Duration) time.Duration {
+	return 1 + time.Duration(d.random.Int64N(int64(longest)))
+}
+
+// Secret makes a random text of n characters.
+func (d *Discord) Secret(n int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[d.random.IntN(len(letters))]
+	}
+	return string(b)
+}
+
+// GatewayURL is where websockets connect to.
+func (d *Discord) GatewayURL() string { return "ws" + strings.TrimPrefix(d.URL, "http") + "/gateway" }
+
+// Emit sends an event of a guild; during an outage no client gets it.
+func (d *Discord) Emit(g *GuildState, event string, data map[string]any) {
+	if !g.Unavailable {
+		d.Events.Event(g, event, data)
+	}
+}
+
+// SortedGuilds are the guilds by age.
+func (d *Discord) SortedGuilds() []*GuildState {
+	return slices.SortedFunc(maps.Values(d.Guilds), func(a, b *GuildState) int { return CompareIDs(a.ID, b.ID) })
+}
+
+// GuildsOf is how many guilds a user is in.
+func (d *Discord) GuildsOf(user string) int {
+	n := 0
+	for _, g := range d.Guilds {
+		if g.Members[user] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// FindChannel searches all guilds.
+func (d *Discord) FindChannel(id string) (*GuildState, *Channel) {
+	for _, g := range d.Guilds {
+		if ch := g.Channels[id]; ch != nil {
+			return g, ch
+		}
+	}
+	return nil, nil
+}
+
+// FindWebhook searches all guilds.
+func (d *Discord) FindWebhook(id string) (*GuildState, *Webhook) {
+	for _, g := range d.Guilds {
+		if w := g.Webhooks[id]; w != nil {
+			return g, w
+		}
+	}
+	return nil, nil
+}

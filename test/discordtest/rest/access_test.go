@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rest_test
+
+import (
+	"testing"
+
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/discordtest/internal/rig"
+)
+
+// obj is a JSON object.
+type obj = rig.Obj
+
+const (
+	manage = discordtest.PermManageChannels
+	view   = discordtest.PermViewChannel
+	roles  = discordtest.PermManageRoles
+)
+
+// TestPermissions is which permissions a call needs.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	const none = discordtest.Permissions(1) // something that asks for nothing here
+	for name, tc := range map[string]struct {
+		have         discordtest.Permissions
+		method, path string
+		body         any
+		status, code int
+		hidden       bool // @everyone cannot see the channel
+	}{
+		"create without":              {none, "POST", "/guilds/{g}/channels", obj{"name": "a"}, 403, 50013, false},
+		"create, and a wrong form":    {none, "POST", "/guilds/{g}/channels", obj{"name": ""}, 403, 50013, false},
+		"create with":                 {manage, "POST", "/guilds/{g}/channels", obj{"name": "a"}, 201, 0, false},
+		"administrator may all":       {discordtest.PermAdministrator, "DELETE", "/channels/{c}", nil, 200, 0, true},
+		"read a hidden one":           {manage, "GET", "/channels/{c}", nil, 403, 50001, true},
+		"edit a hidden one":           {manage, "PATCH", "/channels/{c}", obj{"name": "b"}, 403, 50001, true},
+		"list, though one is hidden":  {none, "GET", "/guilds/{g}/channels", nil, 200, 0, true},
+		"edit without":                {none, "PATCH", "/channels/{c}", obj{"name": "b"}, 403, 50013, false},
+		"overwrites without roles":    {manage, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{}}, 403, 50013, false},
+		"grant what one has":          {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "1024"}}}, 200, 0, false},
+		"grant what one has not":      {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "2"}}}, 403, 50013, false},
+		"grant MANAGE_ROLES":          {manage | roles, "POST", "/guilds/{g}/channels", obj{"name": "a", "permission_overwrites": []obj{{"id": "{g}", "allow": "268435456"}}}, 403, 50013, false},
+		"MANAGE_ROLES by an admin":    {discordtest.PermAdministrator, "POST", "/guilds/{g}/channels", obj{"name": "a", "permission_overwrites": []obj{{"id": "{g}", "allow": "268435456"}}}, 201, 0, false},
+		"put overwrite without":       {manage, "PUT", "/channels/{c}/permissions/{g}", obj{"type": 0}, 403, 50013, false},
+		"put overwrite with":          {roles, "PUT", "/channels/{c}/permissions/{g}", obj{"type": 0, "deny": "1024"}, 204, 0, false},
+		"put overwrite of no one":     {roles, "PUT", "/channels/{c}/permissions/1", obj{"type": 0}, 404, 10009, false},
+		"delete no overwrite":         {roles, "DELETE", "/channels/{c}/permissions/1", nil, 404, 10009, false},
+		"delete without":              {none, "DELETE", "/channels/{c}", nil, 403, 50013, false},
+		"webhook without":             {manage, "POST", "/channels/{c}/webhooks", obj{"name": "a"}, 403, 50013, false},
+		"webhook list without":        {manage, "GET", "/channels/{c}/webhooks", nil, 403, 50013, false},
+		"audit log without":           {manage, "GET", "/guilds/{g}/audit-logs", nil, 403, 50013, false},
+		"guild without":               {manage, "PATCH", "/guilds/{g}", obj{"name": "ab"}, 403, 50013, false},
+		"COMMUNITY needs an admin":    {discordtest.PermManageGuild, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}}, 403, 50013, false},
+		"COMMUNITY by an admin":       {discordtest.PermAdministrator, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}, "rules_channel_id": "{c}", "public_updates_channel_id": "{d}", "verification_level": 1, "explicit_content_filter": 2}, 200, 0, false},
+		"COMMUNITY without channels":  {discordtest.PermAdministrator, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}}, 403, 40006, false},
+		"positions without":           {none, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "position": 2}}, 403, 50013, false},
+		"positions of what is hidden": {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "position": 2}}, 204, 0, true},
+		"a new parent needs sight":    {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}}, 403, 50001, true},
+		"a new parent":                {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}}, 204, 0, false},
+		"lock needs MANAGE_ROLES":     {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "lock_permissions": true}}, 403, 50013, false},
+		"two parents in one":          {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}, {"id": "{d}", "parent_id": "{k}"}}, 400, 40009, false},
+		"positions of an unknown one": {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "1", "position": 2}}, 404, 10003, false},
+		"positions without a list":    {manage, "PATCH", "/guilds/{g}/channels", obj{"id": "1"}, 400, 50035, false},
+		"an unknown channel":          {manage, "GET", "/channels/1", nil, 404, 10003, false},
+		"an unknown guild":            {manage, "GET", "/guilds/1", nil, 404, 10004, false},
+		"a guild of others":           {manage, "GET", "/guilds/{o}", nil, 404, 10004, false},
+		"an id that is none":          {manage, "GET", "/channels/nonsense", nil, 400, 50035, false},
+		"deleting a guild":            {manage, "DELETE", "/guilds/{g}", nil, 403, 20001, false},
+		"an unknown member":           {manage, "GET", "/guilds/{g}/members/{x}", nil, 404, 10007, false},
+		"an unknown user":             {manage, "GET", "/guilds/{g}/members/1", nil, 404, 10013, false},
+		"an unknown route":            {manage, "GET", "/nonsense", nil, 404, 0, false},
+		"a wrong method":              {manage, "PUT", "/channels/{c}", nil, 405, 0, false},
+		"a message into a hidden one": {none, "POST", "/channels/{c}/messages", obj{"content": "x"}, 403, 50001, true},
+		"a message without SEND":      {none, "POST", "/channels/{m}/messages", obj{"content": "x"}, 403, 50013, false},
+		"in a hidden category":        {manage, "POST", "/guilds/{g}/channels", obj{"name": "a", "parent_id": "{h}"}, 403, 50001, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := rig.New(t, tc.have)
+			deny := []discordtest.Overwrite{{ID: r.Guild, Deny: view}}
+			add := func(c discordtest.Channel) string { return r.Srv.CreateChannelByHand(r.Guild, c) }
+			c := discordtest.Channel{Name: "c"}
+			if tc.hidden {
+				c.Overwrites = deny
+			}
+			fill := rig.Replacer("{g}", r.Guild, "{c}", add(c), "{d}", add(discordtest.Channel{Name: "d"}), "{k}", add(discordtest.Channel{Name: "K", Type: 4}),
+				"{m}", add(discordtest.Channel{Name: "m", Overwrites: []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermSendMessages}}}),
+				"{h}", add(discordtest.Channel{Name: "H", Type: 4, Overwrites: deny}), "{o}", r.Srv.AddGuild(discordtest.GuildSpec{}).ID, "{x}", r.Srv.AddUser("x"))
+			got := r.Do(tc.method, fill.Text(tc.path), fill.Body(t, tc.body))
+			if got.Status != tc.status || got.Code() != tc.code {
+				t.Errorf("got %d %s, want %d with %d", got.Status, got.Raw, tc.status, tc.code)
+			}
+		})
+	}
+}
+
+// TestTwoFactor: a guild that asks for it refuses bots of owners without.
+func TestTwoFactor(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.MFALevel = 1 })
+	lax := r.Srv.AddBot(discordtest.Bot{OwnerWithout2FA: true})
+	r.Srv.AddMember(r.Guild, lax.UserID, rig.Usual)
+	r.Must(201, "POST", "/guilds/"+r.Guild+"/channels", obj{"name": "a"})
+	if got := r.As("Bot "+lax.Token, "POST", "/guilds/"+r.Guild+"/channels", obj{"name": "a"}); got.Status != 403 || got.Code() != 60003 {
+		t.Errorf("got %d %s", got.Status, got.Raw)
+	}
+}
+
+// TestAuthorization is how a call authenticates.
+func TestAuthorization(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	for name, tc := range map[string]struct {
+		auth, agent, path string
+		status, code      int
+	}{
+		"right":            {"Bot " + r.Bot.Token, "DiscordBot (x, 1)", "/users/@me", 200, 0},
+		"wrong token":      {"Bot x.y.z", "DiscordBot (x, 1)", "/users/@me", 401, 0},
+		"no prefix":        {r.Bot.Token, "DiscordBot (x, 1)", "/users/@me", 401, 0},
+		"none":             {"", "DiscordBot (x, 1)", "/users/@me", 401, 0},
+		"none where open":  {"", "curl", "/gateway", 200, 0},
+		"other user agent": {"Bot " + r.Bot.Token, "curl/8", "/users/@me", 403, 40333},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := *r
+			in.T = t
+			got := in.As(tc.auth, "GET", tc.path, nil, "User-Agent", tc.agent)
+			if got.Status != tc.status || got.Code() != tc.code {
+				t.Errorf("got %d %s, want %d with %d", got.Status, got.Raw, tc.status, tc.code)
+			}
+			if tc.status == 401 && got.JSON["message"] != "401: Unauthorized" {
+				t.Errorf("message %v", got.JSON["message"])
+			}
+		})
+	}
+	rotated, err := r.Srv.RotateToken(r.Bot.Token)
+	rig.Check(t, err)
+	if got := r.Do("GET", "/users/@me", nil); got.Status != 401 {
+		t.Errorf("the old token is still good: %d", got.Status)
+	}
+	if got := r.As("Bot "+rotated, "GET", "/users/@me", nil); got.ID() != r.Bot.UserID {
+		t.Errorf("the new token: %d %s", got.Status, got.Raw)
+	}
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/gif"
+	_ "image/jpeg" // besides GIF, what Discord takes
+	_ "image/png"
+	"mime"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"jutsu.com/operators/test/discordtest/internal/model"
+)
+
+// Form reads the fields of a JSON object and collects what is wrong with them, as Discord does: all
+// faults at once, nested by path.
+type Form struct {
+	fields map[string]json.RawMessage
+	path   string // prefix of the paths of errors, with a dot at its end
+	errs   *[]fieldError
+}
+
+// Object reads the body as a JSON object.
+func (c *Call) Object() (*Form, error) {
+	kind, _, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return nil, &Error{Status: 400, Code: 50035, Message: "Invalid Form Body", Errors: map[string]any{"_errors": []any{
+			map[string]any{"code": "CONTENT_TYPE_INVALID",
+				"message": "Expected \"Content-Type\" header to be one of {'application/json'}."},
+		}}}
+	}
+	return ParseForm(c.Body)
+}
+
+// NewForm is a form without fields, for what is wrong with other things.
+func NewForm() *Form { return &Form{errs: &[]fieldError{}} }
+
+// ParseForm reads a JSON object.
+func ParseForm(body []byte) (*Form, error) {
+	f := NewForm()
+	if !json.Valid(body) {
+		return nil, ErrJSON
+	}
+	if err := json.Unmarshal(body, &f.fields); err != nil || f.fields == nil {
+		return nil, Invalid("_", "DICT_TYPE_CONVERT", "Only dictionaries may be used in a DictType")
+	}
+	return f, nil
+}
+
+// Sub is the form of an object within this one.
+func (f *Form) Sub(path string, raw json.RawMessage) *Form {
+	s := &Form{path: f.path + path + ".", errs: f.errs}
+	if err := json.Unmarshal(raw, &s.fields); err != nil || s.fields == nil {
+		f.Fail(path, "DICT_TYPE_CONVERT", "Only dictionaries may be used in a DictType")
+	}
+	return s
+}
+
+// IsObject says whether there was an object to read.
+func (f *Form) IsObject() bool { return f.fields != nil }
+
+// Fail notes that a field is wrong.
+func (f *Form) Fail(key, code, message string) {
+	*f.errs = append(*f.errs, fieldError{f.path + key, code, message})
+}
+
+// Err is everything that was found wrong, or nil.
+func (f *Form) Err() error {
+	if len(*f.errs) == 0 {
+		return nil
+	}
+	return invalidForm(*f.errs...)
+}
+
+// Has says whether a field is given, null or not.
+func (f *Form) Has(key string) bool { return f.fields[key] != nil }
+
+// Raw is the JSON of a field; nil when it is absent.
+func (f *Form) Raw(key string) json.RawMessage { return f.fields[key] }
+
+// Null says whether a field is given as null.
+func (f *Form) Null(key string) bool { return bytes.Equal(f.fields[key], []byte("null")) }
+
+// Given says whether a field has a value other than null.
+func (f *Form) Given(key string) bool { return f.Has(key) && !f.Null(key) }
+
+// Require notes a missing field.
+func (f *Form) Require(key string) {
+	if !f.Given(key) {
+		f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
+	}
+}
+
+// NotNull notes a null that the field does not take.
+func (f *Form) NotNull(key string) {
+	if f.Null(key) {
+		f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
+	}
+}
+
+// Text reads a string of lo to hi characters into out; null makes it empty. It is untouched when
+// the field is absent.
+func (f *Form) Text(key string, lo, hi int, out *string) {
+	if !f.Has(key) {
+		return
+	}
+	var s string
+	if f.Null(key) {
+		*out = ""
+		return
+	}
+	if json.Unmarshal(f.fields[key], &s) != nil {
+		f.Fail(key, "STRING_TYPE_CONVERT", "Could not interpret \""+string(f.fields[key])+"\" as string.")
+		return
+	}
+	s = strings.TrimSpace(s)
+	n := utf8.RuneCountInString(s)
+	switch {
+	case lo > 0 && n == 0:
+		f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
+	case lo > 0 && (n < lo || n > hi):
+		f.Fail(key, "BASE_TYPE_BAD_LENGTH", fmt.Sprintf("Must be between %d and %d in length.", lo, hi))
+	case n > hi:
+		f.Fail(key, "BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be %d or fewer in length.", hi))
+	default:
+		*out = s
+	}
+}
+
+// Label reads a name as text does; of several white spaces in a row one is left.
+func (f *Form) Label(key string, lo, hi int, out *string) {
+	var s string
+	if json.Unmarshal(f.fields[key], &s) == nil {
+		squeezed := *f
+		squeezed.fields = map[string]json.RawMessage{key: model.JSON(strings.Join(strings.Fields(s), " "))}
+		f = &squeezed
+	}
+	f.Text(key, lo, hi, out)
+}
+
+// Integer reads a number of lo to hi into out; null makes it def.
+func (f *Form) Integer(key string, lo, hi, def int, out *int) {
+	if !f.Has(key) {
+		return
+	}
+	if f.Null(key) {
+		*out = def
+		return
+	}
+	n, err := strconv.Atoi(strings.Trim(string(f.fields[key]), `"`))
+	switch {
+	case err != nil:
+		f.Fail(key, "NUMBER_TYPE_COERCE", fmt.Sprintf("Value %s is not int.", f.fields[key]))
+	case n < lo:
+		f.Fail(key, "NUMBER_TYPE_MIN", fmt.Sprintf("int value should be greater than or equal to %d.", lo))
+	case n > hi:
+		f.Fail(key, "NUMBER_TYPE_MAX", fmt.Sprintf("int value should be less than or equal to %d.", hi))
+	default:
+		*out = n
+	}
+}
+
+// Choice reads a number that must be one of some; null makes it def.
+func (f *Form) Choice(key string, def int, out *int, of ...int) {
+	n := *out
+	before := len(*f.errs)
+	f.Integer(key, -1<<31, 1<<31, def, &n)
+	if !f.Given(key) || slices.Contains(of, n) {
+		*out = n
+	} else if len(*f.errs) == before {
+		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(of), "[]"), " ", ", ")
+		f.Fail(key, "BASE_TYPE_CHOICES", "Value must be one of {"+list+"}.")
+	}
+}
+
+// Boolean reads true or false; null makes it false.
+func (f *Form) Boolean(key string, out *bool) {
+	switch string(f.fields[key]) {
+	case "", "null":
+		if f.Has(key) {
+			*out = false
+		}
+	case "true":
+		*out = true
+	case "false":
+		*out = false
+	default:
+		f.Fail(key, "BOOLEAN_TYPE_CONVERT", "Must be either true or false.")
+	}
+}
+
+// ID reads a snowflake, as a string or a number; null makes it empty.
+func (f *Form) ID(key string, out *string) {
+	if !f.Has(key) {
+		return
+	}
+	if f.Null(key) {
+		*out = ""
+		return
+	}
+	s := strings.Trim(string(f.fields[key]), `"`)
+	if !model.IsSnowflake(s) {
+		f.Fail(key, "NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", s))
+		return
+	}
+	*out = s
+}
+
+// Bits reads a set of permissions, as a decimal string or a number; null and absence make it empty.
+func (f *Form) Bits(key string, out *model.Permissions) {
+	*out = 0
+	if !f.Given(key) {
+		return
+	}
+	n, err := strconv.ParseUint(strings.Trim(string(f.fields[key]), `"`), 10, 64)
+	if err != nil {
+		f.Fail(key, "NUMBER_TYPE_COERCE", fmt.Sprintf("Value %s is not int.", f.fields[key]))
+		return
+	}
+	*out = model.Permissions(n)
+}
+
+// List reads an array of at most hi things; null and absence make it empty.
+func (f *Form) List(key string, hi int) []json.RawMessage {
+	if !f.Given(key) {
+		return nil
+	}
+	var out []json.RawMessage
+	if json.Unmarshal(f.fields[key], &out) != nil {
+		f.Fail(key, "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType")
+	}
+	if len(out) > hi {
+		f.Fail(key, "BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be %d or fewer in length.", hi))
+	}
+	return out
+}
+
+// dataURI is how images come in.
+var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
+
+// maxImage is how large an image may be, in bytes [C].
+const maxImage = 10240 << 10
+
+// Image reads an image as a data URI, or null; it reads back as a hash only, which begins with "a_" for
+// an animated one. Width and height are limited where maxSide is not 0.
+func (f *Form) Image(key string, to *string, maxSide int, animated bool) {
+	if !f.Given(key) {
+		if f.Null(key) {
+			*to = ""
+		}
+		return
+	}
+	var uri string
+	_ = json.Unmarshal(f.fields[key], &uri)
+	m := dataURI.FindStringSubmatch(uri)
+	if m == nil {
+		f.Fail(key, "IMAGE_INVALID", "Invalid image data")
+		return
+	}
+	data, err := base64.StdEncoding.DecodeString(m[2])
+	if err != nil {
+		f.Fail(key, "BINARY_TYPE_INVALID", "Invalid base64 data")
+		return
+	}
+	sum := sha256.Sum256(data)
+	hash := hex.EncodeToString(sum[:16])
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
+	if err == nil {
+		_, _, err = image.Decode(bytes.NewReader(data))
+	}
+	frames := 1
+	if all, broken := gif.DecodeAll(bytes.NewReader(data)); broken == nil {
+		frames = len(all.Image)
+	}
+	switch {
+	case len(data) > maxImage:
+		f.Fail(key, "BINARY_TYPE_MAX_SIZE", "File cannot be larger than 10240.0 kb.")
+	case err != nil, format != m[1]:
+		f.Fail(key, "IMAGE_INVALID", "Unsupported image type given")
+	case maxSide > 0 && max(config.Width, config.Height) > maxSide:
+		f.Fail(key, "IMAGE_INVALID", "Image is too large")
+	case frames > 1 && !animated:
+		f.Fail(key, "IMAGE_INVALID", "Animated images are not available here")
+	case frames > 1:
+		*to = "a_" + hash
+	default:
+		*to = hash
+	}
+}

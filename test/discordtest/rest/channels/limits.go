@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channels
+
+import (
+	"jutsu.com/operators/test/discordtest/internal/model"
+	"jutsu.com/operators/test/discordtest/rest/call"
+)
+
+// room checks the limits of quantity for one more channel.
+func room(c *call.Call, g *model.GuildState, ch *model.Channel) error {
+	l := c.Options.Limits
+	if len(g.Channels) >= l.Channels+l.ChannelSlack {
+		return call.LimitReached(30013, "guild channels", l.Channels)
+	}
+	if ch.Type == model.TypeCategory {
+		n := 0
+		for _, other := range g.Channels {
+			if other.Type == model.TypeCategory {
+				n++
+			}
+		}
+		if n >= l.Categories {
+			return call.LimitReached(30013, "guild channels", l.Categories)
+		}
+	}
+	return roomIn(c, g, ch.ParentID)
+}
+
+// roomIn checks the limit of a category for one more child.
+func roomIn(c *call.Call, g *model.GuildState, parent string) error {
+	if parent == "" || len(g.Children(parent)) < c.Options.Limits.ChannelsPerCategory {
+		return nil
+	}
+	return call.Invalid("parent_id", "CHANNEL_PARENT_MAX_CHANNELS", "Maximum number of channels in category reached (50)")
+}
+
+// hiddenLimit is the limit on changes of names and topics: a window per channel that no header
+// shows, or two (Limits.NameAndTopicApart). A change of both counts once in each; nothing is
+// counted when either is full. A report of 2023 shows its 429 with scope "shared".
+func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
+	rate := c.Options.Limits.NameTopic
+	var keys []string
+	if after.Name != ch.Name {
+		keys = append(keys, "name/"+ch.ID)
+	}
+	if after.Topic != ch.Topic {
+		keys = append(keys, "topic/"+ch.ID)
+	}
+	if len(keys) > 0 && !c.Options.Limits.NameAndTopicApart {
+		keys = []string{"name or topic/" + ch.ID}
+	}
+	for _, key := range keys {
+		if wait := c.Windows.Full(key, rate, c.Now); wait > 0 {
+			return &call.TooMany{After: wait, Scope: "shared"}
+		}
+	}
+	for _, key := range keys {
+		c.Windows.Take(key, rate, c.Now)
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package channels
+
+import (
+	"net/http"
+
+	"jutsu.com/operators/test/discordtest/internal/model"
+	"jutsu.com/operators/test/discordtest/rest/call"
+)
+
+// List lists the channels that the bot may view; all of them with Options.ShowHidden.
+func List(c *call.Call) (int, any, error) {
+	g, err := c.Guild()
+	if err != nil {
+		return 0, nil, err
+	}
+	out := []any{}
+	for _, ch := range c.Discord.ListChannels(g, c.Bot.UserID, c.Stale) {
+		out = append(out, ch.Wire())
+	}
+	return http.StatusOK, out, nil
+}
+
+// Get is one channel.
+func Get(c *call.Call) (int, any, error) {
+	_, ch, err := c.Channel()
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, answer(c, ch), nil
+}
+
+// answer is one channel in Discord's JSON. Compatible servers leave the position out.
+func answer(c *call.Call, ch *model.Channel) map[string]any {
+	w := ch.Wire()
+	if c.Options.Compatible {
+		delete(w, "position")
+	}
+	return w
+}

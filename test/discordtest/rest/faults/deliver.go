@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"jutsu.com/operators/test/discordtest/rest/call"
+)
+
+// wait waits on the simulator's clock; false when the client has gone or the server closed.
+func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
+	if d == 0 && hold == nil {
+		return true
+	}
+	if d > 0 {
+		done := make(chan struct{})
+		stop := f.discord.Clock.After(d, func() { close(done) })
+		defer stop()
+		hold = done
+	}
+	select {
+	case <-hold:
+		return true
+	case <-ctx.Done():
+	case <-f.released:
+	}
+	return false
+}
+
+// Before waits ahead of the effect.
+func (f *Faults) Before(ctx context.Context, x *Fault) bool {
+	return x == nil || f.wait(ctx, x.Before, nil)
+}
+
+// Replace puts the fault's answer in the place of the real one. It makes no success of what was carried
+// out and refused.
+func (x *Fault) Replace(a call.Answer) call.Answer {
+	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
+		return a
+	}
+	h := x.Header.Clone()
+	if h == nil {
+		h = http.Header{"Content-Type": {"application/json"}}
+	}
+	return call.Answer{Status: x.Status, Header: h, Body: []byte(x.Body)}
+}
+
+// Deliver sends the Answer, late, cut or not at all when the fault says so.
+func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a call.Answer) {
+	if x != nil {
+		if !f.wait(r.Context(), x.After, nil) || !f.wait(r.Context(), 0, x.Hold) {
+			panic(http.ErrAbortHandler)
+		}
+		if x.Drop {
+			cut(w, a, x.Cut)
+		}
+	}
+	for k, v := range a.Header {
+		w.Header()[k] = v
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
+	if a.Status == http.StatusNoContent {
+		w.Header().Del("Content-Length")
+	}
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body)
+}
+
+// cut writes the first n bytes of the answer to the bare connection (negative: all but the last
+// -n), then closes it. It does not return.
+func cut(w http.ResponseWriter, a call.Answer, n int) {
+	defer panic(http.ErrAbortHandler)
+	if n == 0 {
+		return
+	}
+	var raw bytes.Buffer
+	fmt.Fprintf(&raw, "HTTP/1.1 %d %s\r\n", a.Status, http.StatusText(a.Status))
+	_ = a.Header.Write(&raw)
+	fmt.Fprintf(&raw, "Content-Length: %d\r\n\r\n", len(a.Body))
+	raw.Write(a.Body)
+	if n < 0 {
+		n = max(0, raw.Len()+n)
+	}
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	_, _ = conn.Write(raw.Bytes()[:min(n, raw.Len())])
+	_ = conn.Close()
+}

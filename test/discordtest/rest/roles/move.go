@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package roles
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"jutsu.com/operators/test/discordtest/internal/model"
+	"jutsu.com/operators/test/discordtest/rest/call"
+)
+
+// Move is PATCH /guilds/{guild_id}/roles: positions of many, all or nothing, answered with all roles.
+// Positions are kept as they are sent. What is refused is not documented: here, that another role than
+// before comes to stand above one that the bot cannot write. Libraries send all roles of the guild.
+func Move(c *call.Call) (int, any, error) {
+	g, err := c.GuildWith(model.PermManageRoles)
+	if err != nil {
+		return 0, nil, err
+	}
+	after, err := readMoves(c.Body, g)
+	if err != nil {
+		return 0, nil, err
+	}
+	if !slices.Equal(beyond(g, g.Roles, c.Bot.UserID), beyond(g, after, c.Bot.UserID)) {
+		return 0, nil, call.ErrPermissions
+	}
+	reason, err := c.Reason()
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, r := range after {
+		c.Discord.ReplaceRole(g, r, c.Bot.UserID, reason)
+	}
+	return http.StatusOK, g.Wire()["roles"], nil
+}
+
+// readMoves returns the roles with their new positions.
+func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
+	var list []json.RawMessage
+	if !json.Valid(body) {
+		return nil, call.ErrJSON
+	}
+	if json.Unmarshal(body, &list) != nil {
+		return nil, call.Invalid("_", "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType")
+	}
+	after, top := slices.Clone(g.Roles), call.NewForm()
+	for i, raw := range list {
+		f, id := top.Sub(strconv.Itoa(i), raw), ""
+		f.Require("id")
+		f.ID("id", &id)
+		if top.Err() != nil {
+			continue
+		}
+		at := slices.IndexFunc(after, func(r model.Role) bool { return r.ID == id })
+		switch {
+		case at < 0:
+			return nil, call.ErrUnknownRole
+		case id == g.ID: // @everyone is the lowest
+		default:
+			f.Integer("position", 1, math.MaxInt32, after[at].Position, &after[at].Position)
+		}
+	}
+	return after, top.Err()
+}
+
+// beyond are the ids of the roles from the lowest one on that a member cannot write, as they rank.
+func beyond(g *model.GuildState, roles []model.Role, user string) (ids []string) {
+	for _, r := range (&model.Guild{Roles: roles}).RankedRoles() {
+		if len(ids) > 0 || r.ID != g.ID && !g.OutranksRole(user, r.ID) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}

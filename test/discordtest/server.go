@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package discordtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/test/discordtest/gateway"
+	"jutsu.com/operators/test/discordtest/internal/clock"
+	"jutsu.com/operators/test/discordtest/internal/limits"
+	"jutsu.com/operators/test/discordtest/internal/model"
+	"jutsu.com/operators/test/discordtest/page"
+	"jutsu.com/operators/test/discordtest/rest"
+	"jutsu.com/operators/test/discordtest/rest/call"
+	"jutsu.com/operators/test/discordtest/rest/faults"
+)
+
+// Server is a simulated Discord. It is an http.Handler, and Start serves it on an address of its
+// own. All methods may be called at any time from any goroutine.
+type Server struct {
+	opts    Options
+	discord *model.Discord
+	rest    *rest.Handler
+	gateway *Gateway
+	page    *page.Page
+	mux     *http.ServeMux
+
+	mu   sync.Mutex
+	http *http.Server
+}
+
+// New makes a Discord without bots and guilds. Serve it with Start, or mount it as a handler (then
+// set Options.PublicURL).
+func New(opts Options) *Server {
+	opts = opts.withDefaults()
+	d := model.New(clock.New(opts.Clock, opts.Frozen),
+		model.Options{
+			Seed: opts.Seed, AuditDelay: opts.AuditDelay, AuditJitter: opts.AuditJitter,
+			ShowHidden: opts.ShowHidden, Compatible: opts.Compatible,
+		})
+	d.URL, d.Weakness = opts.PublicURL, opts.Weakness
+	windows := limits.NewWindows(opts.Limits.Sliding)
+	s := &Server{opts: opts, discord: d, mux: http.NewServeMux()}
+	s.gateway = gateway.New(d, windows, gateway.Options{
+		Limits: opts.Limits, HeartbeatInterval: opts.HeartbeatInterval, SessionLife: opts.SessionLife,
+		Compatible: opts.Compatible,
+	})
+	s.rest = rest.New(d, windows, call.Options{
+		Limits: opts.Limits, AllowGuildDeletion: opts.AllowGuildDeletion, AnyUserAgent: opts.AnyUserAgent,
+		Normalise: opts.Normalise,
+		Altered:   opts.Altered, IgnoreTargetID: opts.IgnoreTargetID, Compatible: opts.Compatible,
+	}, opts.KeepRequests)
+	s.page = page.New(d, s.rest.RequestCounts, func() int { return s.gateway.Stats().Open })
+	s.rest.Mount(s.mux)
+	s.gateway.Mount(s.mux)
+	s.page.Mount(s.mux)
+	return s
+}
+
+// Run starts a Discord for one test and ends it with the test.
+func Run(t testing.TB, opts Options) *Server {
+	t.Helper()
+	s := New(opts)
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start listens on Options.Listen and serves until Close.
+func (s *Server) Start() error {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", s.opts.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for the simulated Discord: %w", err)
+	}
+	s.discord.Lock()
+	if s.discord.URL == "" {
+		s.discord.URL = "http://" + l.Addr().String()
+	}
+	s.discord.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	go func(h *http.Server) {
+		if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.opts.Log.Error("the simulated Discord stopped serving", "error", err)
+		}
+	}(s.http)
+	return nil
+}
+
+// served is the HTTP server that Start has started, or nil.
+func (s *Server) served() *http.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.http
+}
+
+// Close ends all connections, Gateway sessions and timers. It may be called twice.
+func (s *Server) Close() {
+	s.rest.Faults.Release()
+	s.gateway.Close()
+	s.discord.Clock.Stop()
+	if h := s.served(); h != nil {
+		_ = h.Close()
+	}
+}
+
+// Shutdown is Close for a process: it lets running REST calls finish first, for as long as ctx
+// allows.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.gateway.Close()
+	s.page.Close()
+	var err error
+	if h := s.served(); h != nil {
+		err = h.Shutdown(ctx)
+	}
+	s.Close()
+	return err
+}
+
+// URL is the address of the server, "http://127.0.0.1:port": the live page is there.
+func (s *Server) URL() string {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	return s.discord.URL
+}
+
+// APIURL is the base of REST calls, URL()+"/api/v10".
+func (s *Server) APIURL() string { return s.URL() + "/api/v10" }
+
+// Now is the present on the simulator's clock.
+func (s *Server) Now() time.Time { return s.discord.Clock.Now() }
+
+// Advance moves the simulator's clock forward; what becomes due meanwhile (audit log entries,
+// heartbeat deadlines) happens before Advance returns.
+func (s *Server) Advance(d time.Duration) { s.discord.Clock.Advance(d) }
+
+// ServeHTTP answers REST calls, Gateway connections and the live page.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Faults switches faults of REST calls on and off.
+func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
+
+// Gateway gives access to the websocket side and its faults.
+func (s *Server) Gateway() *Gateway { return s.gateway }
+
+// Weaken changes how answers may be wrong for a moment; what was written before counts as before.
+func (s *Server) Weaken(w Weakness) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	s.discord.Weakness = w
+}
+
+// Requests are the REST calls so far, oldest first.
+func (s *Server) Requests() []Request { return s.rest.Requests() }
+
+// RequestsOf are the REST calls of a bot so far, by its user id, oldest first.
+func (s *Server) RequestsOf(botID string) []Request { return s.rest.RequestsOf(botID) }
+
+// RequestCounts is how many calls each route got so far, by "METHOD /template".
+func (s *Server) RequestCounts() map[string]int { return s.rest.RequestCounts() }
+
+// ResetRequests forgets the calls so far, counts too.
+func (s *Server) ResetRequests() { s.rest.ResetRequests() }

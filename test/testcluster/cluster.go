@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"jutsu.com/operators/test/testcluster/binaries"
+	"jutsu.com/operators/test/testcluster/internal/progress"
+	"jutsu.com/operators/test/testcluster/process"
+	"jutsu.com/operators/test/testcluster/project"
+)
+
+// Options say what a cluster consists of. The zero value is etcd and the API server: enough for
+// custom resources, RBAC, admission and server-side apply, while nothing happens to what is
+// created.
+type Options struct {
+	// ControllerManager adds kube-controller-manager with the stock controllers (Deployments,
+	// garbage collection, namespaces, quota, autoscaling between min and max, disruption budgets,
+	// endpoints, ServiceAccounts ...).
+	ControllerManager bool
+	// Scheduler adds kube-scheduler.
+	Scheduler bool
+	// Nodes is the number of fake nodes, node-0 and up, spread over three zones. More than 0
+	// implies Scheduler and kwok, which reports pods on these nodes as running and ready at once,
+	// without running anything. Pods whose image comes from a registry under the domain .invalid
+	// stay in ImagePullBackOff.
+	Nodes int
+	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API
+	// server. It then listens on all addresses, the Service `kubernetes` leads to it, and it talks
+	// to kubelets (logs, exec, port-forward) at their InternalIP. By default it listens on
+	// 127.0.0.1 alone.
+	Address string
+	// CRDs are files or folders with CustomResourceDefinitions, which are served when Start
+	// returns.
+	CRDs []string
+	// Audit makes the API server log every request, see Cluster.AuditLog.
+	Audit bool
+	// APIServerArgs are further flags of kube-apiserver, behind the built-in ones: of a flag given
+	// twice the last counts.
+	APIServerArgs []string
+	// Progress receives lines of text. With nil they go to os.Stderr when a binary is downloaded or
+	// built and when a component dies by itself, and nowhere otherwise.
+	Progress io.Writer
+}
+
+// Cluster is a running Kubernetes API. Its methods may be called from many goroutines.
+type Cluster struct {
+	options Options
+	dir     string
+	ca      *authority
+	admin   *rest.Config
+	client  kubernetes.Interface
+	scrape  *http.Client // trusts the cluster's certificates, without credentials
+
+	reaper                 *process.Reaper
+	apiPort, schedulerPort *port
+
+	mu         sync.Mutex // guards what the components do
+	components map[string]*component
+	stop       func() error
+}
+
+// Start provides the binaries that the cache lacks, starts a cluster and returns when everything asked for is
+// ready. The context bounds the start alone: cancelling it later does nothing, Stop ends a cluster,
+// and so does the end of this process. When Start fails nothing is left running, and the error ends
+// with the failing component's last log lines.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	o.Progress = progress.Synchronized(o.Progress)
+	paths, err := binaries.Locate(ctx, o.Progress, o.components()...)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCluster(o, paths)
+	if err != nil {
+		return nil, fmt.Errorf("testcluster: %w", err)
+	}
+	if err := c.start(ctx); err != nil {
+		err = errors.Join(fmt.Errorf("testcluster: %w", err), c.keepLogsOfFailure())
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+// newCluster prepares everything but starts nothing.
+func newCluster(o Options, paths map[string]string) (*Cluster, error) {
+	dir, err := os.MkdirTemp("", "testcluster-")
+	if err != nil {
+		return nil, err
+	}
+	reaper, err := process.NewReaper(dir)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	if socket := filepath.Join(dir, etcdSocket); len(socket) > maxSocketPath {
+		return nil, errors.Join(fmt.Errorf("%s is too long for the path of a Unix socket, at most %d characters; "+
+			"set TMPDIR to a folder with a shorter path", socket, maxSocketPath), reaper.Clean())
+	}
+	c := &Cluster{options: o, dir: dir, reaper: reaper, components: map[string]*component{}}
+	c.stop = sync.OnceValue(c.end)
+	if err := c.prepare(paths); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+func (c *Cluster) prepare(paths map[string]string) (err error) {
+	if c.apiPort, err = reservePort(); err != nil {
+		return err
+	}
+	if c.schedulerPort, err = reservePort(); err != nil {
+		return err
+	}
+	if err := c.writeFiles(); err != nil {
+		return err
+	}
+	if c.client, err = kubernetes.NewForConfig(c.admin); err != nil {
+		return err
+	}
+	if c.scrape, err = rest.HTTPClientFor(rest.AnonymousClientConfig(c.admin)); err != nil {
+		return err
+	}
+	for name, path := range paths {
+		c.components[name] = &component{
+			name: name, bin: path, args: c.args(name), dir: c.dir, log: c.file(filepath.Join("logs", name+".log")),
+			ready: c.probe(name), reaper: c.reaper, died: func(err error) { c.warn("%v", err) },
+		}
+	}
+	return nil
+}
+
+// start brings up etcd, then the API server, then all the rest at the same time.
+// CustomResourceDefinitions come before the controllers, whose garbage collector would otherwise
+// find out about them only 30 seconds later.
+func (c *Cluster) start(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := c.options.components()
+	for _, name := range names[:2] {
+		if err := c.run(ctx, name); err != nil {
+			return err
+		}
+	}
+	if err := c.installCRDs(); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, name := range names[2:] {
+		group.Go(func() error { return c.run(ctx, name) })
+	}
+	group.Go(func() error { return c.createNodes(ctx) })
+	return group.Wait()
+}
+
+func (c *Cluster) run(ctx context.Context, name string) error {
+	began := time.Now()
+	if err := c.components[name].start(ctx); err != nil {
+		return err
+	}
+	progress.Say(c.options.Progress, "%s is ready after %v", name, time.Since(began).Round(10*time.Millisecond))
+	return nil
+}
+
+// crdTimeout is how long a CustomResourceDefinition may take until it is served; usually that is
+// half a second.
+const crdTimeout = 30 * time.Second
+
+func (c *Cluster) installCRDs() error {
+	if len(c.options.CRDs) == 0 {
+		return nil
+	}
+	_, err := envtest.InstallCRDs(c.Config(), envtest.CRDInstallOptions{
+		Paths: c.options.CRDs, ErrorIfPathMissing: true, MaxTime: crdTimeout, PollInterval: probeInterval,
+	})
+	if err != nil {
+		return fmt.Errorf("install CustomResourceDefinitions: %w", err)
+	}
+	return nil
+}
+
+// Dir is the cluster's folder: kubeconfigs, certificates, etcd's data, and the components' logs in
+// logs/NAME.log. It is removed with the cluster.
+func (c *Cluster) Dir() string { return c.dir }
+
+// AuditLog is the path of the API server's audit log, when Options.Audit asked for one: one
+// audit.k8s.io/v1 Event per line, level Metadata, at the stages ResponseStarted and
+// ResponseComplete, without health checks.
+func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
+
+// Kill ends a component at once, as a crash would. It stays down until Restart. To kill one that is
+// down does nothing.
+func (c *Cluster) Kill(component string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kill(component)
+}
+
+func (c *Cluster) kill(component string) error {
+	running, ok := c.components[component]
+	if !ok {
+		return fmt.Errorf("testcluster: this cluster has no %q; it has %v", component, c.options.components())
+	}
+	running.kill()
+	return nil
+}
+
+// Restart kills a component if it still runs, and starts it again with the same data and on the
+// same port. It returns when the component is ready.
+func (c *Cluster) Restart(ctx context.Context, component string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.kill(component); err != nil {
+		return err
+	}
+	return c.run(ctx, component)
+}
+
+// KeepLogs copies the components' logs, and the audit log, into a folder that outlives the cluster.
+func (c *Cluster) KeepLogs(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	logs, err := filepath.Glob(c.file("logs/*.log"))
+	if err != nil {
+		return err
+	}
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(log)), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepLogsOfFailure keeps the logs and says where; outside the project there is no place for them.
+func (c *Cluster) keepLogsOfFailure() error {
+	dir, err := project.Path("out", "testcluster", filepath.Base(c.dir))
+	if err != nil {
+		return nil //nolint:nilerr // the failure to start is what matters
+	}
+	if err := c.KeepLogs(dir); err != nil {
+		return fmt.Errorf("keep the logs: %w", err)
+	}
+	return fmt.Errorf("all logs are in %s", dir)
+}
+
+// Stop ends the cluster and removes its folder. Further calls do nothing and return the same.
+func (c *Cluster) Stop() error { return c.stop() }
+
+// end leaves the work to the reaper, so that there is one way for a cluster to go, whatever the
+// reason.
+func (c *Cluster) end() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, running := range c.components {
+		running.expected.Store(true)
+	}
+	err := c.reaper.Clean()
+	for _, running := range c.components {
+		if running.process != nil {
+			<-running.process.Exited()
+		}
+	}
+	for _, port := range []*port{c.apiPort, c.schedulerPort} {
+		if port != nil {
+			port.release()
+		}
+	}
+	return err
+}
+
+// warn prints what a user would not see otherwise.
+func (c *Cluster) warn(format string, args ...any) {
+	var to io.Writer = os.Stderr
+	if c.options.Progress != nil {
+		to = c.options.Progress
+	}
+	progress.Say(to, format, args...)
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testcluster
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"time"
+
+	"jutsu.com/operators/test/testcluster/process"
+)
+
+const (
+	// probeInterval is the time between two probes of a CustomResourceDefinition.
+	probeInterval = 50 * time.Millisecond
+	// readyTimeout is generous: on a loaded machine a control plane takes ten times as long as on
+	// an idle one.
+	readyTimeout = 2 * time.Minute
+)
+
+// component is how to start a component, how to see that it is ready, and its running process.
+type component struct {
+	name   string
+	bin    string
+	args   []string
+	dir    string
+	log    string
+	ready  func(ctx context.Context) error // nil once it serves
+	died   func(error)                     // called when it ended although nothing asked it to
+	reaper *process.Reaper
+
+	process  *process.Process
+	expected atomic.Bool // whether its end is not reported: it is killed, or its failure to start is
+}
+
+// start starts the component and returns when it is ready.
+func (c *component) start(ctx context.Context) error {
+	cmd := exec.Command(c.bin, c.args...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+c.dir) // or kwok also reads the user's own configuration
+	c.expected.Store(true)
+	p, err := process.Start(c.name, c.log, cmd, c.reaper)
+	if err != nil {
+		return err
+	}
+	c.process = p
+	go func() {
+		<-p.Exited()
+		if !c.expected.Load() {
+			c.died(p.Err())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := p.Await(ctx, c.ready); err != nil {
+		return err
+	}
+	c.expected.Store(false)
+	return nil
+}
+
+// kill ends the running process at once and waits until it is gone.
+func (c *component) kill() {
+	if c.process != nil {
+		c.expected.Store(true)
+		c.process.Kill()
+	}
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package testcluster
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/test/testcluster/binaries"
+	"jutsu.com/operators/test/testcluster/process"
+)
+
+// The components by the name of their binaries, as Kill and Restart take them.
+const (
+	Etcd              = binaries.Etcd
+	APIServer         = binaries.APIServer
+	ControllerManager = binaries.ControllerManager
+	Scheduler         = binaries.Scheduler
+	Kwok              = binaries.Kwok
+)
+
+// CertificateAuthority is the file in Cluster.Dir that client certificates and the API server's are
+// checked with.
+const CertificateAuthority = "ca.crt"
+
+const (
+	serviceRange = "10.96.0.0/12"
+	// kubernetesService is the address of the Service `kubernetes`, the first of the range.
+	kubernetesService = "10.96.0.1"
+	// kubeletClient is what the API server calls itself where it talks to a kubelet.
+	kubeletClient = "kube-apiserver-kubelet-client"
+)
+
+const (
+	etcdSocket = "etcd.sock"
+	// maxSocketPath is what macOS allows; Linux allows four more.
+	maxSocketPath = 103
+)
+
+// identities are the client certificates that components authenticate with; RBAC knows the first
+// two by name.
+var identities = map[string]struct {
+	user   string
+	groups []string
+}{
+	ControllerManager: {user: "system:kube-controller-manager"},
+	Scheduler:         {user: "system:kube-scheduler"},
+	Kwok:              {user: "kwok", groups: []string{"system:masters"}},
+}
+
+//go:embed audit-policy.yaml
+var auditPolicy []byte
+
+//go:embed scheduler.yaml
+var schedulerConfig []byte
+
+//go:embed kwok.yaml
+var kwokConfig []byte
+
+// components are what o asks for, in the order in which they start: each may rely on those before
+// it, except that all behind the API server start at the same time.
+func (o Options) components() []string {
+	names := []string{Etcd, APIServer}
+	if o.ControllerManager {
+		names = append(names, ControllerManager)
+	}
+	if o.Scheduler || o.Nodes > 0 {
+		names = append(names, Scheduler)
+	}
+	if o.Nodes > 0 {
+		names = append(names, Kwok)
+	}
+	return names
+}
+
+// args are the flags of a component.
+func (c *Cluster) args(name string) []string {
+	switch name {
+	case Etcd:
+		return c.etcdArgs()
+	case APIServer:
+		return c.apiServerArgs()
+	case ControllerManager:
+		return c.controllerManagerArgs()
+	case Scheduler:
+		return []string{
+			"--config=" + c.file("scheduler.yaml"),
+			"--bind-address=127.0.0.1", "--permit-port-sharing", "--secure-port=" + c.schedulerPort.String(),
+			"--tls-cert-file=" + c.file("serving.crt"), "--tls-private-key-file=" + c.file("serving.key"),
+			"--authentication-skip-lookup",
+		}
+	case Kwok:
+		return []string{
+			"--kubeconfig=" + c.file("kwok.kubeconfig"), "--config=" + c.file("kwok.yaml"),
+			"--manage-all-nodes=true",
+			"--node-lease-duration-seconds=0", // no leases: an idle cluster writes nothing
+			"--node-ip=10.0.0.1", "--cidr=10.128.0.1/9",
+		}
+	}
+	panic("testcluster: no component " + name)
+}
+
+// etcdArgs: etcd listens on sockets in the cluster's own folder, so that it needs no ports and no
+// other user can reach it.
+func (c *Cluster) etcdArgs() []string {
+	// What etcd advertises has to have the form host:port. As a socket that is a file of this name
+	// in its working directory.
+	const peer = "unix://etcd-peer.sock:0"
+	return []string{
+		"--name=testcluster", "--data-dir=" + c.file("etcd"),
+		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + peer, // to no client
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=testcluster=" + peer,
+		"--unsafe-no-fsync", // the data need not survive the machine
+		"--log-level=warn",
+		"--quota-backend-bytes=8589934592",
+	}
+}
+
+func (c *Cluster) apiServerArgs() []string {
+	args := []string{
+		"--etcd-servers=" + c.etcdURL(),
+		"--bind-address=127.0.0.1", "--permit-port-sharing", "--secure-port=" + c.apiPort.String(),
+		"--tls-cert-file=" + c.file("serving.crt"), "--tls-private-key-file=" + c.file("serving.key"),
+		"--client-ca-file=" + c.file(CertificateAuthority),
+		"--authorization-mode=Node,RBAC",
+		"--allow-privileged=true",
+		"--service-cluster-ip-range=" + serviceRange,
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file=" + c.file("service-account.key"),
+		"--service-account-signing-key-file=" + c.file("service-account.key"),
+		// 127.0.0.1 is not a lawful address for the Service `kubernetes`
+		"--endpoint-reconciler-type=none",
+		// one API server needs no lease, and an idle cluster writes nothing
+		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false",
+	}
+	if !c.options.ControllerManager {
+		// Without its controllers nothing creates the ServiceAccount `default` that every pod
+		// needs, or removes the taint not-ready from new nodes.
+		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
+	}
+	if c.options.Address != "" {
+		args = append(args, "--bind-address=0.0.0.0", "--advertise-address="+c.options.Address,
+			"--endpoint-reconciler-type=master-count",
+			"--kubelet-client-certificate="+c.file("kubelet-client.crt"), "--kubelet-client-key="+c.file("kubelet-client.key"),
+			"--kubelet-preferred-address-types=InternalIP")
+	}
+	if c.options.Audit {
+		args = append(args, "--audit-policy-file="+c.file("audit-policy.yaml"), "--audit-log-path="+c.AuditLog(),
+			"--audit-log-maxsize=100000") // megabytes: one file, never rotated
+	}
+	return append(args, c.options.APIServerArgs...)
+}
+
+func (c *Cluster) controllerManagerArgs() []string {
+	return []string{
+		"--kubeconfig=" + c.file(ControllerManager+".kubeconfig"),
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--use-service-account-credentials=true", // each controller under its own name, with its own rights
+		"--root-ca-file=" + c.file(CertificateAuthority),
+		"--service-account-private-key-file=" + c.file("service-account.key"),
+		// Never the bottleneck of a benchmark.
+		"--kube-api-qps=5000", "--kube-api-burst=10000",
+		"--concurrent-deployment-syncs=20", "--concurrent-replicaset-syncs=20", "--concurrent-statefulset-syncs=20",
+		"--concurrent-endpoint-syncs=20", "--concurrent-service-endpoint-syncs=20",
+		"--concurrent-gc-syncs=40", "--concurrent-namespace-syncs=20",
+		// Tests wait for these.
+		"--horizontal-pod-autoscaler-sync-period=2s",
+		"--resource-quota-sync-period=30s",
+		// Fake nodes have no heartbeat, see kwok.yaml.
+		"--node-monitor-grace-period=8760h",
+	}
+}
+
+// probe is what shows that a component does its work, not only that it runs.
+func (c *Cluster) probe(name string) func(context.Context) error {
+	switch name {
+	case Etcd:
+		return c.etcdServes
+	case APIServer:
+		return c.apiServerServes
+	case ControllerManager:
+		return func(ctx context.Context) error { // the first thing its controllers do
+			_, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+			return err
+		}
+	case Scheduler:
+		return func(ctx context.Context) error { return process.Serves(ctx, c.scrape, c.schedulerPort.url()+"/readyz") }
+	case Kwok:
+		return c.nodesReady
+	}
+	panic("testcluster: no component " + name)
+}
+
+func (c *Cluster) etcdServes(ctx context.Context) error {
+	socket := &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", c.file(etcdSocket))
+		}}
+	return process.Serves(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
+}
+
+// apiServerServes also waits for the namespace default, which comes a moment after readiness.
+func (c *Cluster) apiServerServes(ctx context.Context) error {
+	if err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		return err
+	}
+	_, err := c.client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceDefault, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("no namespace %s yet: %w", metav1.NamespaceDefault, err)
+	}
+	return err
+}
+
+func (c *Cluster) etcdURL() string { return "unix://" + c.file(etcdSocket) }
+
+// file is a path in the cluster's folder.
+func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }
