@@ -203,11 +203,11 @@ screenshots: ## Renew docs/images; needs Chromium and the fonts Noto Sans and No
 ##@ Build and release
 
 .PHONY: build
-build: ## Build the operators into bin/ (VERSION=v1.2.3; by default from the operator's own tags)
+build: ## Build the operators and their plugins of kubectl into bin/ (VERSION=v1.2.3; by default from the operator's own tags)
 	@$(export_flags) && for operator in $(OPERATORS); do \
 		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
 		echo "building $$operator $${version:=dev}"; \
-		(cd $$operator && GOWORK=off ../tools/compile $$operator -ldflags="-s -w -X main.version=$$version" -o=../bin/$$operator ./cmd/$$operator) || exit 1; \
+		(cd $$operator && GOWORK=off ../tools/compile $$operator -ldflags="-s -w -X main.version=$$version" -o=../bin/ ./cmd/...) || exit 1; \
 	done
 
 .PHONY: images

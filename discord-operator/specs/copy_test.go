@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("discord-operator export --copy-to", func() {
+var _ = Describe("kubectl discord export --copy-to", func() {
 	It("opens no channel that is closed in the original", func(ctx context.Context) {
 		const view, manage = discordtest.PermViewChannel, discordtest.PermManageChannels
 		w := newWorldOf(ctx, newBot(), guildtest.Needed)

@@ -29,7 +29,7 @@ import (
 // readyTimeout is how long the objects of a whole server may take to become Ready.
 const readyTimeout = 2 * time.Minute
 
-var _ = Describe("discord-operator export", func() {
+var _ = Describe("kubectl discord export", func() {
 	It("prints manifests that become Ready without an edit, and edit nothing when deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		populate(ctx, w)
@@ -205,14 +205,14 @@ func oddNames() []string {
 	return names
 }
 
-// export runs the command with the operator's real binary, and returns what it prints.
+// export runs the real plugin, and returns what it prints.
 func (w *world) export(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")
 	Expect(os.WriteFile(file, []byte(w.bot.Token), 0o600)).To(Succeed())
 	args = append([]string{"export", "--server-id=" + w.guild, "--token-file=" + file,
 		"--discord-api-url=" + discord.APIURL(), "--namespace=" + w.ns}, args...)
-	command := exec.CommandContext(ctx, operator.Binary, args...)
+	command := exec.CommandContext(ctx, operator.Plugin("kubectl-discord"), args...)
 	var stderr strings.Builder
 	command.Stderr = &stderr
 	output, err := command.Output()
@@ -290,7 +290,7 @@ func expectSame(now, before discordtest.Guild) {
 	Expect(now).To(Equal(before), "the guild should be as it was")
 }
 
-var _ = Describe("discord-operator plan", func() {
+var _ = Describe("kubectl discord plan", func() {
 	It("is empty for an export, and says by its exit status whether something would change", func(ctx context.Context) {
 		w := newWorld(ctx)
 		populate(ctx, w)
@@ -332,12 +332,12 @@ var _ = Describe("discord-operator plan", func() {
 	})
 })
 
-// plan runs the command with the operator's real binary, and returns its exit status and all that it prints.
+// plan runs the real plugin, and returns its exit status and all that it prints.
 func (w *world) plan(ctx context.Context, folder string, more ...string) (code int, output string) {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")
 	Expect(os.WriteFile(file, []byte(w.bot.Token), 0o600)).To(Succeed())
-	command := exec.CommandContext(ctx, operator.Binary, append([]string{"plan", "-f", folder, "--server-id=" + w.guild,
+	command := exec.CommandContext(ctx, operator.Plugin("kubectl-discord"), append([]string{"plan", "-f", folder, "--server-id=" + w.guild,
 		"--token-file=" + file, "--discord-api-url=" + discord.APIURL()}, more...)...)
 	printed, err := command.CombinedOutput()
 	secrets.ExpectNotIn(string(printed))

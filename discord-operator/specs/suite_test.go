@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/test/discordtest"
-	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/environment/spec"
+	"jutsu.com/operators/test/testcluster"
 )
 
 // The specs run the operator's real binary, built with the race detector, as the ServiceAccount and
@@ -32,7 +32,7 @@ var (
 	cluster  *testcluster.Cluster
 	k8s      client.Client
 	discord  *discordtest.Server
-	operator = &spec.Operator{Operator: environment.Discord}
+	operator = &spec.Operator{Operator: environment.Discord, Plugins: []string{"kubectl-discord"}}
 )
 
 func TestDiscordOperator(t *testing.T) { operator.RunSpecs(t) }

@@ -12,9 +12,9 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/environment/spec"
+	"jutsu.com/operators/test/testcluster"
 )
 
 // The specs run the operator's real binary, built with the race detector, as the ServiceAccount and

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // watch counts the answers with 429 that come over the wire.

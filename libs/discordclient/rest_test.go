@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/test/discordtest"
 )
 
 func TestChannelsFromCreateToDelete(t *testing.T) {

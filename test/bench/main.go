@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // options is what the command line says.

@@ -17,9 +17,9 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster"
 	program "jutsu.com/operators/test/testcluster/process"
-	"jutsu.com/operators/test/environment"
 )
 
 // The other operator and its process; client-go makes the user agent of it.

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster"
 )
 
 const (

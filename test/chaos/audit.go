@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"jutsu.com/operators/test/testcluster/auditlog"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
 // request is what the API server's audit log says of one request: the fields of an audit.k8s.io/v1

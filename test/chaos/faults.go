@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"jutsu.com/operators/test/discordtest"
-	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster"
 )
 
 // operatorSlots is how many processes there are.

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/auditlog"
 	"jutsu.com/operators/test/testcluster/project"
-	"jutsu.com/operators/test/environment"
 )
 
 // theEnd is when everything is deleted.

@@ -20,8 +20,8 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/test/discordtest"
-	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster"
 )
 
 const (

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
-	"jutsu.com/operators/test/environment"
 )
 
 // pages are what users copy manifests from, with the number of manifests that each has at least.

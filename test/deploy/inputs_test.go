@@ -35,7 +35,7 @@ func TestInputsOfSuites(t *testing.T) {
 		"integration": {with: []string{"test/deploy/inputs_test.go", "README.md", "docs/operations.md", ".github/workflows/ci.yaml"}},
 		"artifacts":   {with: []string{"tools/release/main.go", "tools/charts/main.go", "dojo-operator/CHANGELOG.md"}},
 		"playground": {
-			with:    []string{"test/playground/run.go", "discord-operator/internal/controller/channel/plan.go", "dojo-operator/main.go"},
+			with:    []string{"test/playground/run.go", "discord-operator/internal/controller/channel/plan.go", "dojo-operator/cmd/dojo-operator/main.go"},
 			without: []string{"test/e2e/suite_test.go", "docs/operations.md"},
 		},
 		"e2e": {

@@ -20,12 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/testcluster/rbacusage"
-	"jutsu.com/operators/test/environment"
 )
 
 const (

@@ -31,11 +31,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/internal/kubectl"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
-	"jutsu.com/operators/test/environment"
-	"jutsu.com/operators/test/internal/kubectl"
 )
 
 // variant is one way to deploy an operator: a folder, on its own or with components.

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster"
 )
 
 // refusal is what a policy says of an object; empty where it lets it through.

@@ -14,9 +14,9 @@ import (
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/testcluster/rbacusage"
-	"jutsu.com/operators/test/environment"
 )
 
 var (

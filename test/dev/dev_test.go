@@ -27,11 +27,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/test/testcluster/auditlog"
-	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/internal/kubectl"
 	"jutsu.com/operators/test/internal/quickstart"
+	"jutsu.com/operators/test/testcluster/auditlog"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // These tests run the commands as users do, against a real API server, and what they print is what

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
-	"jutsu.com/operators/test/environment"
 )
 
 // crd is the kind that `make uninstall` is most careful with: its deletion deletes all objects of

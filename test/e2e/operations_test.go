@@ -20,8 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster"
 )
 
 // These disturb the whole cluster, and are alone in it, after all others. Their Dojo has been there

@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/internal/quickstart"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // The page's commands, as they are printed there, on a node on which images are pulled, Postgres runs

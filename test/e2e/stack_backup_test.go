@@ -20,10 +20,10 @@ import (
 	"k8s.io/client-go/util/keyutil"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/test/e2e/internal/images"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/binaries"
 	"jutsu.com/operators/test/testcluster/manifests"
-	"jutsu.com/operators/test/e2e/internal/images"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"context"
 	"path"
 
-	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/e2e/internal/images"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // Programs of this project by the folder of their package main, which is what Stack.Images names

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/e2e/internal/images"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // Before is an operator as it was before this checkout.

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/test/internal/netpol"
 	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
-	"jutsu.com/operators/test/internal/netpol"
 )
 
 var _ = Describe("Two teams that share the company's Discord server, as the sample installs them", longest, func() {

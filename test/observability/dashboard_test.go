@@ -17,8 +17,8 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 var update = flag.Bool("update", false, "write docs/dashboards.md and docs/kubectl.md anew instead of comparing them")

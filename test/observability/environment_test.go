@@ -22,10 +22,10 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
-	"jutsu.com/operators/test/environment"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/internal/kubectl"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 var console = regexp.MustCompile("(?s)```console\n(.*?)```")

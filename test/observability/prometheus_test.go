@@ -25,11 +25,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/binaries"
 	"jutsu.com/operators/test/testcluster/process"
 	"jutsu.com/operators/test/testcluster/project"
-	"jutsu.com/operators/test/environment"
 )
 
 var (

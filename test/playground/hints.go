@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // facts are what hints are about.

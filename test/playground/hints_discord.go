@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"jutsu.com/operators/test/environment"
 )
@@ -70,7 +71,8 @@ func byHand(d discordFacts) []hint {
 
 func exportCommand(f facts) string {
 	binary, _ := environment.Discord.Binary() // it runs
-	command := fmt.Sprintf("%s export --server-id=%s --token-file=%s", binary, f.server.serverID, f.server.tokenFile)
+	plugin := filepath.Join(filepath.Dir(binary), "kubectl-discord")
+	command := fmt.Sprintf("%s export --server-id=%s --token-file=%s", plugin, f.server.serverID, f.server.tokenFile)
 	if f.server.apiURL != "" {
 		command += " --discord-api-url=" + f.server.apiURL
 	}

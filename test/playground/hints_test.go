@@ -147,7 +147,7 @@ var checks = map[string]check{
 	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":12`},
 	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true,
 		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
-	"...discord-operator export": {
+	"...kubectl-discord export": {
 		prints: `(?s)kind: DiscordServer.*kind: DiscordGroup.*secretName: tokyo-alerts-webhook`},
 	"kubectl events --for=discordchannel/tokyo-alerts":  {lags: true, prints: `Created`},
 	"tail ...discord-operator.log":                      {prints: `controllerKind`},

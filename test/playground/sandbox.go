@@ -22,11 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
-	"jutsu.com/operators/test/environment"
 )
 
 // postgresSample is the sample with a database of its own.

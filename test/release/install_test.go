@@ -16,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/internal/kubectl"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
-	"jutsu.com/operators/test/environment"
-	"jutsu.com/operators/test/internal/kubectl"
 )
 
 // image is one that nothing serves; no node pulls it here.

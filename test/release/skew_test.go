@@ -17,8 +17,8 @@ import (
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 
-	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/testcluster/project"
 )
 
 // waitLimit is for a playground to come up, on a machine that does other things meanwhile.

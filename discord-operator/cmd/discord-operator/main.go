@@ -17,8 +17,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/cli/export"
-	"jutsu.com/operators/discord-operator/internal/cli/plan"
 	"jutsu.com/operators/libs/manager"
 )
 
@@ -36,25 +34,13 @@ var version = "dev"
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 func main() {
-	err := run(ctrl.SetupSignalHandler(), os.Args[1:])
-	if errors.Is(err, plan.ErrDiffers) {
-		os.Exit(2)
-	}
-	if err != nil {
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "discord-operator:", err)
 		os.Exit(1)
 	}
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		switch args[0] {
-		case "export":
-			return export.Run(ctx, args[1:], os.Stdout, os.Stderr)
-		case "plan":
-			return plan.Run(ctx, args[1:], os.Stdout, os.Stderr)
-		}
-	}
 	o, err := parse(args, os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil

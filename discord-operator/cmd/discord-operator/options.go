@@ -52,8 +52,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 			"without effect with --watch-namespaces")
 	introduction := fmt.Sprintf("discord-operator %s reconciles Discord servers with DiscordServer, DiscordGroup "+
 		"and DiscordChannel objects.\n\n"+
-		"Usage: discord-operator [flags]\n       discord-operator export --help\n"+
-		"       discord-operator plan --help\n\n", version)
+		"Usage: discord-operator [flags]\n\n", version)
 	if err := o.manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func TestHelp(t *testing.T) {
 	if _, err := parse([]string{"--help"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Usage: discord-operator [flags]", "discord-operator export --help",
+	for _, want := range []string{"Usage: discord-operator [flags]",
 		"-discord-api-url URL", "-recovery-wait", "-zap-log-level"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("--help does not say %q", want)

@@ -59,7 +59,9 @@ type world struct {
 func (w *world) Has(kind optionalkinds.Kind) bool { return kind.Kind != w.without }
 
 // Defined implements [Kinds].
-func (w *world) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error) { return w.Has(kind), nil }
+func (w *world) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error) {
+	return w.Has(kind), nil
+}
 
 func newWorld(t dojotest.TB, objects ...client.Object) *world {
 	t.Helper()

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
-	"jutsu.com/operators/test/discordtest/contract"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/test/discordtest"
+	"jutsu.com/operators/test/discordtest/contract"
 )
 
 // Every request that the Client can send, with every field that it can carry, holds against

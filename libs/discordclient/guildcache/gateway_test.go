@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // Whatever the Gateway does wrong, the client comes back by itself when it does right again, and

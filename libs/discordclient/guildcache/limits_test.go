@@ -14,10 +14,10 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // watch counts the calls that go over the wire, and the answers with 429 to them.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // Members are read once in a while, own changes of their roles are known without a call, and so is that

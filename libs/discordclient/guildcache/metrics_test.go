@@ -15,9 +15,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 func TestMetrics(t *testing.T) {

@@ -20,9 +20,9 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // format prints a value with the verbs that fit any. (The others print what a pointer points to,

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // Own writes, users' edits, a Gateway that drops, delays and loses events, and readers, all at

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // TestRolesThatAreNotSentAreNotGone: a server of other people's making leaves them out of a guild.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/recovery"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // roundCalls bounds the calls of one round: the list, the bot's own creates, its user id, and three

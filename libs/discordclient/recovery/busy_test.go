@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/recovery"
+	"jutsu.com/operators/test/discordtest"
 )
 
 const auditLog = "GET /guilds/{guild_id}/audit-logs"

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/recovery"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // What a lost create has made and Discord hides from the bot is not absent: nothing may be created

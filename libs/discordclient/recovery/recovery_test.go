@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/recovery"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // knife is a dialer whose connections are cut after so many bytes were written or read; negative

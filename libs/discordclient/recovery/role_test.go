@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/recovery"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // What came of the create of a role, of which only its entry in the audit log is proof: names are not

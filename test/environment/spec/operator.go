@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,10 +25,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/testcluster"
 	"jutsu.com/operators/test/testcluster/project"
 	"jutsu.com/operators/test/testcluster/rbacusage"
-	"jutsu.com/operators/test/environment"
 )
 
 const (
@@ -56,6 +57,9 @@ var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 type Operator struct {
 	environment.Operator
 
+	// Plugins are names of main packages in its folder cmd, which Build builds too.
+	Plugins []string
+
 	// What follows is there after Begin.
 
 	// Env is where it works; its API server keeps an audit log.
@@ -68,6 +72,7 @@ type Operator struct {
 	// Flags are arguments behind those of production; of a flag given twice the last counts.
 	Flags []string
 
+	built    map[string]string // path by name
 	process  *Process
 	requests requests
 	proven   rbacusage.Set
@@ -86,19 +91,31 @@ func (o *Operator) RunSpecs(t *testing.T) {
 	ginkgo.RunSpecs(t, o.Name)
 }
 
-// Build builds the operator, once for all processes of the test runner, and returns its path.
+// Build builds the operator and its plugins of kubectl, once for all processes of the test runner, and
+// returns their paths, one per line.
 func (o *Operator) Build() []byte {
-	path, err := gexec.Build("jutsu.com/operators/"+o.Name+"/cmd/"+o.Name, "-race")
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	var paths []string
+	for _, name := range append([]string{o.Name}, o.Plugins...) {
+		path, err := gexec.Build("jutsu.com/operators/"+o.Name+"/cmd/"+name, "-race")
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		paths = append(paths, path)
+	}
 	ginkgo.DeferCleanup(gexec.CleanupBuildArtifacts)
-	return []byte(path)
+	return []byte(strings.Join(paths, "\n"))
 }
+
+// Plugin returns the path of a plugin of kubectl that Build has built.
+func (o *Operator) Plugin(name string) string { return o.built[name] }
 
 // Begin puts up the environment of this process of the test runner, with the operator installed as
 // for production and not started yet. It ends with the suite.
-func (o *Operator) Begin(ctx context.Context, path []byte, options environment.Options) {
+func (o *Operator) Begin(ctx context.Context, paths []byte, options environment.Options) {
 	ginkgo.GinkgoHelper()
-	o.Binary = string(path)
+	o.built = map[string]string{}
+	for path := range strings.SplitSeq(string(paths), "\n") {
+		o.built[filepath.Base(path)] = path
+	}
+	o.Binary = o.built[o.Name]
 	options.Operators, options.Overlay, options.Deployed = []environment.Operator{o.Operator}, "overlays/production", true
 	options.Binary, options.Folder = o.Binary, o.folder()
 	options.Cluster.Audit, options.Cluster.Progress = true, ginkgo.GinkgoWriter

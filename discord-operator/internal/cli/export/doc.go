@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package export prints a live Discord server as manifests: `discord-operator export`.
+// Package export prints a live Discord server as manifests: `kubectl discord export`.
 //
 // Applied unchanged they change nothing on Discord: every object adopts what exists and has each
 // setting as it is. An edit of the file then changes Discord.

@@ -26,7 +26,7 @@ type options struct {
 	copyTo      string // id of another server that is to become like this one; empty for none
 }
 
-// Run is the command `discord-operator export`: it reads a server and prints its manifests on
+// Run is the command `kubectl discord export`: it reads a server and prints its manifests on
 // stdout and a summary on stderr. It changes nothing on Discord.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := run(ctx, args, stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // parse reads the command line; --help is printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
-	flags := flag.NewFlagSet("discord-operator export", flag.ContinueOnError)
+	flags := flag.NewFlagSet("kubectl discord export", flag.ContinueOnError)
 	o.Bind(flags)
 	flags.StringVar(&o.namespace, "namespace", "",
 		"`namespace` of the objects; by default none is written, and kubectl uses its own")
@@ -76,9 +76,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"`name` of the Secret that will hold the bot's token, under the key token")
 	flags.StringVar(&o.copyTo, "copy-to", "",
 		"`id` of another server: the manifests adopt nothing and create there what the server of --server-id has")
-	const introduction = "discord-operator export prints a live Discord server as manifests that adopt it. " +
+	const introduction = "kubectl discord export prints a live Discord server as manifests that adopt it. " +
 		"It changes nothing on Discord.\n\n" +
-		"Usage: discord-operator export --server-id=ID --token-file=FILE [flags] > server.yaml\n\n"
+		"Usage: kubectl discord export --server-id=ID --token-file=FILE [flags] > server.yaml\n\n"
 	if err := manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err
 	}

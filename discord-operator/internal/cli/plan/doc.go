@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan prints what an apply of manifests would do on a Discord server: `discord-operator plan`. It
+// Package plan prints what an apply of manifests would do on a Discord server: `kubectl discord plan`. It
 // writes nothing, neither to Discord nor to Kubernetes, and needs no cluster.
 //
 // The manifests go through the schemas of their kinds (package schema), and then through the very functions

@@ -30,7 +30,7 @@ type options struct {
 	output       string
 }
 
-// Run is the command `discord-operator plan`: it reads manifests and a server, and prints on stdout what an
+// Run is the command `kubectl discord plan`: it reads manifests and a server, and prints on stdout what an
 // apply would do there. Notes are on stderr. It changes nothing, neither on Discord nor in a cluster.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	err := run(ctx, args, stdout, stderr)
@@ -116,7 +116,7 @@ func (o *options) load(ctx context.Context) (after, before *objects, err error) 
 // parseFlags reads the command line; --help is printed on out.
 func parseFlags(args []string, out io.Writer) (*options, error) {
 	o := &options{}
-	flags := flag.NewFlagSet("discord-operator plan", flag.ContinueOnError)
+	flags := flag.NewFlagSet("kubectl discord plan", flag.ContinueOnError)
 	flags.StringVar(&o.path, "f", "",
 		"`file` with manifests, or a folder with such files (.yaml, .yml, .json), or - for standard input; required")
 	flags.StringVar(&o.before, "before", "",
@@ -126,11 +126,11 @@ func parseFlags(args []string, out io.Writer) (*options, error) {
 	o.Bind(flags)
 	flags.StringVar(&o.namespace, "namespace", "default", "`namespace` of manifests that name none")
 	flags.StringVar(&o.output, "o", "text", "`format` of the output, text or json")
-	const introduction = "discord-operator plan prints what an apply of manifests would do on a Discord server. It " +
+	const introduction = "kubectl discord plan prints what an apply of manifests would do on a Discord server. It " +
 		"changes nothing,\nneither on Discord nor in a cluster, and needs no cluster.\n\n" +
 		"Exit status: 0 nothing would change, 2 something would,\n" +
 		"1 an error, or an object that would not match its spec.\n\n" +
-		"Usage: discord-operator plan -f DIR --server-id=ID --token-file=FILE [flags]\n\n"
+		"Usage: kubectl discord plan -f DIR --server-id=ID --token-file=FILE [flags]\n\n"
 	if err := manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err
 	}

@@ -9,14 +9,14 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/controller/channel"
-	"jutsu.com/operators/discord-operator/internal/kube/grant"
 	"jutsu.com/operators/discord-operator/internal/controller/group"
+	"jutsu.com/operators/discord-operator/internal/controller/role"
+	"jutsu.com/operators/discord-operator/internal/controller/webhook"
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
-	"jutsu.com/operators/discord-operator/internal/controller/role"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
-	"jutsu.com/operators/discord-operator/internal/controller/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )

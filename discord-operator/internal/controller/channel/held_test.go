@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // Discord refuses an edit as a whole. What it would refuse is left out, so that the overwrites that close

@@ -16,11 +16,11 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/controller"
-	"jutsu.com/operators/discord-operator/internal/kube/index"
+	"jutsu.com/operators/discord-operator/internal/controller/webhook"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/discord-operator/internal/kube/index"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
-	"jutsu.com/operators/discord-operator/internal/controller/webhook"
 	"jutsu.com/operators/libs/manager/fence"
 )
 

@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/test/discordtest"
 )
 
 type spec = v1alpha1.DiscordGroupSpec

@@ -16,8 +16,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/test/discordtest"
 )
 
 func TestLowAmong(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // Guild is a guild with a bot in it.

@@ -17,8 +17,8 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/manager/fairqueue"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // An object that Discord's limit of calls holds back comes back by itself when it may call, before objects that

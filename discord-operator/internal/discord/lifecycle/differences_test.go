@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/order"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/test/discordtest"
 )
 
 func change(field string, from, to any, text resource.Text) resource.Change {

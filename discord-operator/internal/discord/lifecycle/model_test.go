@@ -27,8 +27,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // The model: a few objects, of which two ask for a channel, or a role, of the same name; a guild in

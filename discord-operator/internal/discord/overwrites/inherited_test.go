@@ -10,9 +10,9 @@ import (
 
 	"jutsu.com/operators/discord-operator/internal/discord/guildtest"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/test/discordtest"
 )
 
 func TestInherited(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/test/discordtest"
 	"jutsu.com/operators/libs/discordclient/gateway"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/test/discordtest"
 )
 
 // Usual are the permissions that the bot asks for.

@@ -17,10 +17,10 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/test/testcluster"
-	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/e2e/internal/images"
 	"jutsu.com/operators/test/e2e/internal/node"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/manifests"
 )
 
 //go:embed dns.yaml

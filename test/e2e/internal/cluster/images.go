@@ -7,8 +7,8 @@ import (
 	"io"
 	"runtime"
 
-	"jutsu.com/operators/test/testcluster/binaries"
 	"jutsu.com/operators/test/e2e/internal/images"
+	"jutsu.com/operators/test/testcluster/binaries"
 )
 
 // pause is a program of this project that does nothing, for the container that holds a pod
