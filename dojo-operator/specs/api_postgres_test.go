@@ -78,7 +78,7 @@ spec:
       requiredDuringSchedulingIgnoredDuringExecution:
         nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]
   topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]
-  ingress: {host: dojo.example.org, className: nginx, tlsSecretName: dojo-tls}
+  exposure: {hosts: [dojo.example.org], ingress: {className: nginx}, tls: {secretName: dojo-tls}}
   monitoring: {enabled: true, labels: {release: prometheus}}
   alerts: {discord: {groupRef: {name: alerts, namespace: platform}}}
 `
@@ -287,12 +287,10 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("the same environment twice", ownDojo,
 			at("env", []any{map[string]any{"name": "A"}, map[string]any{"name": "A"}}), "Duplicate value"),
 		Entry("an empty image", ownDojo, at("image", ""), "spec.image in body should be at least 1 chars long"),
-		Entry("an invalid host", ownDojo, at("ingress.host", "dojo_1.example.org"), "must be a host name"),
-		Entry("no host", ownDojo, at("ingress.host", nil), "spec.ingress.host: Required value"),
-		Entry("an empty IngressClass", ownDojo, at("ingress.className", ""),
-			"spec.ingress.className in body should be at least 1 chars long"),
-		Entry("an empty name of the certificate", ownDojo, at("ingress.tlsSecretName", ""),
-			"spec.ingress.tlsSecretName in body should be at least 1 chars long"),
+		Entry("an empty IngressClass", ownDojo, at("exposure.ingress.className", ""),
+			"spec.exposure.ingress.className in body should be at least 1 chars long"),
+		Entry("an empty name of the certificate", ownDojo, at("exposure.tls.secretName", ""),
+			"spec.exposure.tls.secretName in body should be at least 1 chars long"),
 		Entry("too many labels", ownDojo, at("monitoring.labels", labelled(17)),
 			"spec.monitoring.labels: Too many: 17: must have at most 16 items"),
 		Entry("monitoring without enabled", ownDojo, at("monitoring.enabled", nil),
@@ -349,7 +347,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("to no version", ownDojo, at("postgres.cluster.version", nil), "cannot both be taken away"),
 		Entry("to fewer instances than commits wait for", ownDojo, at("postgres.cluster.instances", int64(2)),
 			"synchronous.number must be less than instances"),
-		Entry("to no IngressClass", ownDojo, at("ingress.className", nil), "className cannot be taken away"),
+		Entry("to no IngressClass", ownDojo, at("exposure.ingress.className", nil), "className cannot be taken away"),
 		Entry("to a smaller volume", ownDojo, at("postgres.cluster.storage.size", "5Gi"), "size cannot shrink"),
 		Entry("to the log on the volume of the data", ownDojo, at("postgres.cluster.walStorage", nil),
 			"walStorage cannot be taken away"),
@@ -370,7 +368,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			}
 			all(at("postgres.cluster.version", "17"), at("postgres.cluster.storage.size", "11Gi"),
 				at("postgres.reclaimPolicy", "Delete"),
-				at("postgres.cluster.instances", int64(5)), at("postgres.cluster.backup", nil), at("ingress", nil),
+				at("postgres.cluster.instances", int64(5)), at("postgres.cluster.backup", nil), at("exposure", nil),
 				at("postgres.cluster.walStorage.size", "3Gi"), at("postgres.cluster.parameters", nil),
 				at("postgres.cluster.affinity", nil), at("postgres.cluster.pooler", nil),
 				at("postgres.cluster.extensions", []any{"hstore"}),

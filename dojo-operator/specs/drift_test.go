@@ -93,7 +93,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 				delete(dojo.Spec.NodeSelector, corev1.LabelArchStable)
 				dojo.Spec.Tolerations = dojo.Spec.Tolerations[1:]
 				dojo.Spec.Env = dojo.Spec.Env[1:]
-				dojo.Spec.Ingress.TLSSecretName = ""
+				dojo.Spec.Exposure.TLS = nil
 				delete(dojo.Spec.Monitoring.Labels, "team")
 				dojo.Spec.Replicas = new(int32(0))
 			})
@@ -118,7 +118,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 			By("dropping the other")
 			edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 				dojo.Spec.NodeSelector, dojo.Spec.Tolerations, dojo.Spec.Env = nil, nil, nil
-				dojo.Spec.Ingress.TLSSecretName = ""
+				dojo.Spec.Exposure.TLS = nil
 				dojo.Spec.Monitoring.Labels = nil
 			})
 			Eventually(ctx, refetch(deployment)).Should(And(
@@ -141,7 +141,8 @@ func withOptions(dojo *corev1api.Dojo) {
 		{Key: "spot", Operator: corev1.TolerationOpExists}, {Key: "reserved", Operator: corev1.TolerationOpExists},
 	}
 	dojo.Spec.Env = []corev1.EnvVar{{Name: "COLOUR", Value: "red"}, {Name: "SHAPE", Value: "round"}}
-	dojo.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx", TLSSecretName: "dojo-tls"}
+	dojo.Spec.Exposure = &corev1api.Exposure{Hosts: []corev1api.Hostname{"dojo.example.org"},
+		Ingress: &corev1api.IngressExposure{ClassName: "nginx"}, TLS: &corev1api.ExposureTLS{SecretName: "dojo-tls"}}
 	dojo.Spec.Monitoring = &corev1api.Monitoring{
 		Enabled: true, Labels: map[string]string{"release": "prometheus", "team": "a"},
 	}

@@ -27,7 +27,8 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
 	everything := func(dojo *corev1api.Dojo) {
-		dojo.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx", TLSSecretName: "dojo-tls"}
+		dojo.Spec.Exposure = &corev1api.Exposure{Hosts: []corev1api.Hostname{"dojo.example.org"},
+			Ingress: &corev1api.IngressExposure{ClassName: "nginx"}, TLS: &corev1api.ExposureTLS{SecretName: "dojo-tls"}}
 		dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: map[string]string{"release": "prometheus"}}
 		dojo.Spec.Image = "registry.example.org/own:2"
 		dojo.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
@@ -97,7 +98,7 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 		}, Not(BeEmpty())))
 		eventuallyReady(ctx, dojo)
 
-		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Ingress, dojo.Spec.Monitoring.Enabled = nil, false })
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Exposure, dojo.Spec.Monitoring.Enabled = nil, false })
 		for _, child := range []client.Object{ingress, monitor, rule} {
 			eventuallyGone(ctx, child, "%T", child)
 		}

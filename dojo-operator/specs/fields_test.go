@@ -57,7 +57,8 @@ func withEverything(dojo *corev1api.Dojo) {
 	withCluster(nightly, pooled, func(pg *corev1api.PostgresCluster) { pg.Version = "17" })(dojo)
 	inGroup(dojo)
 	replicas(2)(dojo)
-	dojo.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx"}
+	dojo.Spec.Exposure = &corev1api.Exposure{Hosts: []corev1api.Hostname{"dojo.example.org"},
+		Ingress: &corev1api.IngressExposure{ClassName: "nginx"}}
 	dojo.Spec.Autoscaling = &corev1api.Autoscaling{MinReplicas: new(int32(2)), MaxReplicas: 4}
 }
 

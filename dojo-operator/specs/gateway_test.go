@@ -245,16 +245,6 @@ var _ = Describe("A Dojo that is exposed", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("moves from the former spec.ingress to spec.exposure without a write of the Ingress", func(ctx context.Context) {
-		dojo := runningDojo(ctx, ns, func(dojo *corev1api.Dojo) {
-			dojo.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx", TLSSecretName: "dojo-tls"}
-		})
-		before := operator.WritesAtRest(ns)
-		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Exposure, dojo.Spec.Ingress = dojo.Exposure(), nil })
-		eventuallyReady(ctx, dojo)
-		Expect(withoutStatus(operator.WritesAtRest(ns)[len(before):])).To(BeEmpty())
-	})
-
 	byGateway := func(refs ...any) map[string]any {
 		return map[string]any{"hosts": []any{"a.example.org"}, "gateway": map[string]any{"parentRefs": refs}}
 	}
@@ -297,20 +287,17 @@ var _ = Describe("A Dojo that is exposed", func() {
 			"annotations of jutsu.com are the operator's own"),
 		Entry("the class as an annotation", at("exposure", byIngress(map[string]any{"kubernetes.io/ingress.class": "x"})),
 			"the class belongs into className"),
-		Entry("the former field as well", all(at("exposure", byGateway(public)),
-			at("ingress", map[string]any{"host": "a.example.org"})), "ingress and exposure exclude each other"),
 	)
 
-	It("cannot lose the class of its Ingress, by whichever field it has it", func(ctx context.Context) {
+	It("cannot lose the class of its Ingress", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, func(dojo *corev1api.Dojo) {
-			dojo.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx"}
+			exposed("nginx")(dojo)
 		})
 		try := func(change func(*corev1api.Dojo)) func(context.Context) error {
 			return func(ctx context.Context) error {
 				if err := k8s.Get(ctx, client.ObjectKeyFromObject(dojo), dojo); err != nil {
 					return err
 				}
-				dojo.Spec.Ingress = nil
 				change(dojo)
 				return k8s.Update(ctx, dojo)
 			}
@@ -319,10 +306,6 @@ var _ = Describe("A Dojo that is exposed", func() {
 		Eventually(ctx, try(exposed(""))).Should(refused)
 		Eventually(ctx, try(exposed("internal"))).Should(Succeed())
 		Eventually(ctx, try(exposed(""))).Should(refused)
-		former := func(dojo *corev1api.Dojo) {
-			dojo.Spec.Exposure, dojo.Spec.Ingress = nil, &corev1api.Ingress{Host: "dojo.example.org"}
-		}
-		Eventually(ctx, try(former)).Should(refused)
 		Eventually(ctx, try(routed("dojo.example.org"))).Should(Succeed())
 		Eventually(ctx, try(exposed(""))).Should(Succeed(), "another Ingress than the former")
 	})

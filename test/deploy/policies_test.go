@@ -80,12 +80,8 @@ func TestPolicySamples(t *testing.T) {
 			"images may come from",
 		},
 		"another team's domain": {
-			aDojo("team-a", credentials, "ingress: {host: x.team-b.apps.example.com}"),
+			aDojo("team-a", credentials, "exposure: {hosts: [x.team-b.apps.example.com], ingress: {}}"),
 			"must end with .team-a.apps.example.com",
-		},
-		"another class": {
-			aDojo("team-a", credentials, "ingress: {host: x.team-a.apps.example.com, className: internal}"),
-			"className",
 		},
 		"another team's domain beside its own": {
 			aDojo("team-a", credentials, "exposure: {ingress: {}, hosts: [x.team-a.apps.example.com, x.example.com]}"),
@@ -116,7 +112,7 @@ func TestPolicySamples(t *testing.T) {
 			"",
 		},
 		"its own domain": {
-			aDojo("team-a", credentials, "ingress: {host: x.team-a.apps.example.com}"),
+			aDojo("team-a", credentials, "exposure: {hosts: [x.team-a.apps.example.com], ingress: {}}"),
 			"",
 		},
 		"too much": {cluster("team-b", "storage: {size: 101Gi}"), "at most 100Gi"},
@@ -194,7 +190,7 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	makeNamespace(t, admin, "team-a", nil)
 	dojo := &unstructured.Unstructured{}
 	const many = "image: docker.io/x, replicas: 11, postgres: {cluster: {storage: {size: 101Gi}}}"
-	g.Expect(yaml.Unmarshal([]byte(aDojo("team-a", many, "ingress: {host: x.example.com}")), &dojo.Object)).To(Succeed())
+	g.Expect(yaml.Unmarshal([]byte(aDojo("team-a", many, "exposure: {hosts: [x.example.com], ingress: {}}")), &dojo.Object)).To(Succeed())
 	dojo.SetFinalizers([]string{"example.org/test"})
 	g.Expect(admin.Create(t.Context(), dojo)).To(Succeed())
 	apply(t, admin, "deploy/samples/policies")

@@ -68,8 +68,7 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database can only be Postgres"
 // +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
 // +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs what monitoring makes: leave monitoring.enabled true, or monitoring out"
-// +kubebuilder:validation:XValidation:rule="!has(self.ingress) || !has(self.exposure)",message="ingress and exposure exclude each other: ingress is deprecated, and exposure has all that it has"
-// +kubebuilder:validation:XValidation:rule="!(oldSelf.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue() || oldSelf.?exposure.?ingress.?className.hasValue() && (self.?exposure.?ingress.hasValue() || has(self.ingress))) || self.?exposure.?ingress.?className.hasValue() || self.?ingress.?className.hasValue()",message="className of the Ingress cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove exposure and add it again"
+// +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove exposure and add it again"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="a volumeMount refers to none of volumes by its name"
 type DojoSpec struct {
 	// accountId identifies the owner of the Dojo, in a form of the owner's choice of
@@ -295,15 +294,6 @@ type DojoSpec struct {
 	//
 	// +optional
 	Exposure *Exposure `json:"exposure,omitempty"`
-
-	// ingress exposes the Dojo outside of the cluster, through an Ingress for its
-	// Service.
-	//
-	// Deprecated: use exposure, which makes the same Ingress of the same host,
-	// className and Secret. ingress keeps working in this version of the API.
-	//
-	// +optional
-	Ingress *Ingress `json:"ingress,omitempty"`
 
 	// monitoring configures metrics and alerting rules of the Dojo for Prometheus,
 	// through prometheus-operator.

@@ -119,53 +119,6 @@ type ExposureTLS struct {
 	SecretName string `json:"secretName"`
 }
 
-// Exposure is how the Dojo is exposed, whether by spec.exposure or by the former
-// spec.ingress; nil where it is not.
-func (d *Dojo) Exposure() *Exposure {
-	former := d.Spec.Ingress
-	if former == nil {
-		return d.Spec.Exposure
-	}
-	exposure := &Exposure{
-		Hosts: []Hostname{Hostname(former.Host)}, Ingress: &IngressExposure{ClassName: former.ClassName},
-	}
-	if former.TLSSecretName != "" {
-		exposure.TLS = &ExposureTLS{SecretName: former.TLSSecretName}
-	}
-	return exposure
-}
-
-// Ingress exposes a Dojo outside of the cluster, at one host name. Exposure has
-// replaced it.
-//
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.className) || has(self.className)",message="className cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove spec.ingress and add it again"
-type Ingress struct {
-	// host is the host name at which clients reach the Dojo, such as
-	// dojo.example.org.
-	//
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be a host name: lower case letters, digits, '-' and '.', such as dojo.example.org"
-	Host string `json:"host"`
-
-	// className is the name of the IngressClass. Defaults to the default class of
-	// the cluster. It can be changed, and not be taken away.
-	//
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	ClassName string `json:"className,omitempty"`
-
-	// tlsSecretName is the name of a Secret in the Dojo's namespace with tls.crt
-	// and tls.key for the host. Without it, the Dojo is served over HTTP.
-	//
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	TLSSecretName string `json:"tlsSecretName,omitempty"`
-}
-
 // Monitoring configures how Prometheus monitors a Dojo.
 type Monitoring struct {
 	// enabled creates a ServiceMonitor and a PrometheusRule for the Dojo if

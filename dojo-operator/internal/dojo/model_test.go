@@ -170,21 +170,15 @@ func (h *history) Options(t *rapid.T) {
 // Children sets and removes options that have objects of their own.
 func (h *history) Children(t *rapid.T) {
 	h.dojo.Generation++
-	h.dojo.Spec.Exposure = nil
-	h.dojo.Spec.Ingress = maybe(t, "former ingress", &corev1api.Ingress{
-		Host: "dojo.example.org", ClassName: maybe(t, "class", "nginx"), TLSSecretName: maybe(t, "tls", "tls"),
+	h.dojo.Spec.Exposure = maybe(t, "exposure", &corev1api.Exposure{
+		Hosts: rapid.SampledFrom([][]corev1api.Hostname{
+			{"dojo.example.org"}, {"dojo.example.com", "dojo.example.org"},
+		}).Draw(t, "hosts"),
+		Ingress: &corev1api.IngressExposure{
+			ClassName: maybe(t, "class", "nginx"), Annotations: maybe(t, "annotations", map[string]string{"a": "b"}),
+		},
+		TLS: maybe(t, "tls", &corev1api.ExposureTLS{SecretName: "tls"}),
 	})
-	if h.dojo.Spec.Ingress == nil {
-		h.dojo.Spec.Exposure = maybe(t, "exposure", &corev1api.Exposure{
-			Hosts: rapid.SampledFrom([][]corev1api.Hostname{
-				{"dojo.example.org"}, {"dojo.example.com", "dojo.example.org"},
-			}).Draw(t, "hosts"),
-			Ingress: &corev1api.IngressExposure{
-				ClassName: maybe(t, "class", "nginx"), Annotations: maybe(t, "annotations", map[string]string{"a": "b"}),
-			},
-			TLS: maybe(t, "tls", &corev1api.ExposureTLS{SecretName: "tls"}),
-		})
-	}
 	h.dojo.Spec.Monitoring = maybe(t, "monitoring", &corev1api.Monitoring{
 		Enabled: rapid.Bool().Draw(t, "enabled"), Labels: maybe(t, "labels", map[string]string{"prometheus": "main"}),
 	})

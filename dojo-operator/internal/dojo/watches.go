@@ -147,7 +147,7 @@ func (r *Reconciler) dojosWithKind(ctx context.Context, kind optionalkinds.Kind)
 		case discordv1alpha1.GroupVersion.Group:
 			return d.Spec.Alerts != nil
 		case exposure.Group:
-			return d.Exposure() != nil // the HTTPRoute of one that has an Ingress now is deleted
+			return d.Spec.Exposure != nil // the HTTPRoute of one that has an Ingress now is deleted
 		}
 		return monitoring.Monitored(d)
 	})

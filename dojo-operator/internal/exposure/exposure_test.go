@@ -90,9 +90,6 @@ func TestIngress(t *testing.T) {
 		}
 		d.Spec.Exposure.TLS = &corev1api.ExposureTLS{SecretName: "tls"}
 	}
-	former := func(d *corev1api.Dojo) {
-		d.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx", TLSSecretName: "tls"}
-	}
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
 		want networkingv1.IngressSpec
@@ -101,10 +98,6 @@ func TestIngress(t *testing.T) {
 		"all": {dojotest.Dojo(withAll), networkingv1.IngressSpec{
 			Rules: append(one, ruleOf("tokyo.example.org")), IngressClassName: ptr.To("nginx"),
 			TLS: []networkingv1.IngressTLS{{Hosts: []string{"dojo.example.org", "tokyo.example.org"}, SecretName: "tls"}},
-		}},
-		"the former field": {dojotest.Dojo(former), networkingv1.IngressSpec{
-			Rules: one, IngressClassName: ptr.To("nginx"),
-			TLS: []networkingv1.IngressTLS{{Hosts: []string{"dojo.example.org"}, SecretName: "tls"}},
 		}},
 	}
 	for name, c := range cases {
@@ -116,7 +109,7 @@ func TestIngress(t *testing.T) {
 			if diff := cmp.Diff(c.want, live.Spec); diff != "" {
 				t.Error(diff)
 			}
-			for key, value := range c.dojo.Exposure().Ingress.Annotations {
+			for key, value := range c.dojo.Spec.Exposure.Ingress.Annotations {
 				if live.Annotations[key] != value {
 					t.Errorf("annotations are %v", live.Annotations)
 				}
@@ -128,28 +121,15 @@ func TestIngress(t *testing.T) {
 			if plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
 				t.Errorf("the next reconcile plans %+v", plan)
 			}
-			if diff := cmp.Diff(c.dojo.Exposure().Hosts, Status(c.dojo, s)); diff != "" {
+			if diff := cmp.Diff(c.dojo.Spec.Exposure.Hosts, Status(c.dojo, s)); diff != "" {
 				t.Error(diff)
 			}
-			c.dojo.Spec.Ingress, c.dojo.Spec.Exposure = nil, nil
+			c.dojo.Spec.Exposure = nil
 			do(t, cluster, c.dojo)
 			if ingressOf(t, cluster) != nil {
 				t.Error("an Ingress that is no longer desired stays")
 			}
 		})
-	}
-}
-
-// What the former field makes is what the new one makes: to move is no write.
-func TestMoveFromTheFormerField(t *testing.T) {
-	t.Parallel()
-	d := dojotest.Dojo()
-	d.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx", TLSSecretName: "tls"}
-	c := dojotest.NewCluster(t)
-	do(t, c, d)
-	d.Spec.Exposure, d.Spec.Ingress = d.Exposure(), nil
-	if _, plan := planFor(t, c, d); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
-		t.Errorf("plans %+v", plan)
 	}
 }
 

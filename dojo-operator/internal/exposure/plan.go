@@ -25,7 +25,7 @@ type Service struct {
 // Plan decides about the exposure of a Dojo with this Service.
 func Plan(d *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) {
 	var ingress, route *unstructured.Unstructured
-	switch want := d.Exposure(); {
+	switch want := d.Spec.Exposure; {
 	case want == nil:
 	case want.Gateway != nil:
 		route = routeFor(d, to)
@@ -73,7 +73,7 @@ func waitForIngress(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 }
 
 func ingressFor(d *corev1api.Dojo, to Service) *networkingv1ac.IngressApplyConfiguration {
-	want := d.Exposure()
+	want := d.Spec.Exposure
 	spec := networkingv1ac.IngressSpec()
 	var hosts []string
 	for _, host := range want.Hosts {

@@ -21,7 +21,7 @@ import (
 // routeFor is the HTTPRoute. Its lists are atomic, so that they hold the API server's defaults too.
 // https://gateway-api.sigs.k8s.io/reference/spec/#httproute
 func routeFor(d *corev1api.Dojo, to Service) *unstructured.Unstructured {
-	want := d.Exposure()
+	want := d.Spec.Exposure
 	var parents, hosts []any
 	for _, ref := range want.Gateway.ParentRefs {
 		parent := map[string]any{"group": Group, "kind": "Gateway", "name": ref.Name}
@@ -69,7 +69,7 @@ func routeIssue(d *corev1api.Dojo, s State, written bool, cfg Config) *condition
 		all = reported(s.Route)
 	}
 	var waiting *conditions.Issue
-	for _, ref := range d.Exposure().Gateway.ParentRefs {
+	for _, ref := range d.Spec.Exposure.Gateway.ParentRefs {
 		taken, refused := about(ref, d.Namespace, all)
 		switch {
 		case refused != nil:
@@ -101,7 +101,7 @@ func accepted(d *corev1api.Dojo, s State) bool {
 		return false
 	}
 	all := reported(s.Route)
-	return slices.ContainsFunc(d.Exposure().Gateway.ParentRefs, func(ref corev1api.GatewayReference) bool {
+	return slices.ContainsFunc(d.Spec.Exposure.Gateway.ParentRefs, func(ref corev1api.GatewayReference) bool {
 		taken, refused := about(ref, d.Namespace, all)
 		return taken && refused == nil
 	})

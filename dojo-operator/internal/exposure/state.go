@@ -62,7 +62,7 @@ func Observe(
 
 // Status are the host names at which the application can be reached from outside.
 func Status(d *corev1api.Dojo, s State) []corev1api.Hostname {
-	switch want := d.Exposure(); {
+	switch want := d.Spec.Exposure; {
 	case want == nil:
 	case want.Gateway != nil && accepted(d, s),
 		want.Gateway == nil && s.Ingress != nil && !ownership.Conflicts(d, s.Ingress):
