@@ -347,7 +347,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("to no version", ownDojo, at("postgres.cluster.version", nil), "cannot both be taken away"),
 		Entry("to fewer instances than commits wait for", ownDojo, at("postgres.cluster.instances", int64(2)),
 			"synchronous.number must be less than instances"),
-		Entry("to no IngressClass", ownDojo, at("exposure.ingress.className", nil), "className cannot be taken away"),
+		Entry("to no IngressClass", ownDojo, at("exposure.ingress.className", nil), "className of the Ingress cannot be taken away"),
 		Entry("to a smaller volume", ownDojo, at("postgres.cluster.storage.size", "5Gi"), "size cannot shrink"),
 		Entry("to the log on the volume of the data", ownDojo, at("postgres.cluster.walStorage", nil),
 			"walStorage cannot be taken away"),
