@@ -44,13 +44,13 @@ var _ = Describe("What kubectl shows", func() {
 			Expect(first).To(Equal(narrow))
 			Expect(all[len(first):]).To(Equal(wide))
 		},
-		Entry("servers", "discordservers", "dsrv", []string{"Name", "ID", "Server", "Ready", "Reason", "Age"},
+		Entry("servers", "discordservers", "dsrv", []string{"Name", "Ready", "Reason", "ID", "Server", "Age"},
 			[]string{"Channels", "Namespaces", "Message"}),
-		Entry("groups", "discordgroups", "dgrp", []string{"Name", "ID", "Server", "Group", "Ready", "Reason", "Age"},
+		Entry("groups", "discordgroups", "dgrp", []string{"Name", "Ready", "Reason", "ID", "Server", "Group", "Age"},
 			[]string{"Message"}),
-		Entry("channels", "discordchannels", "dch", []string{"Name", "ID", "Server", "Group", "Ready", "Reason", "Age"},
+		Entry("channels", "discordchannels", "dch", []string{"Name", "Ready", "Reason", "ID", "Server", "Group", "Age"},
 			[]string{"URL", "Message"}),
-		Entry("roles", "discordroles", "drole", []string{"Name", "ID", "Server", "Role", "Ready", "Reason", "Age"},
+		Entry("roles", "discordroles", "drole", []string{"Name", "Ready", "Reason", "ID", "Server", "Role", "Age"},
 			[]string{"Message"}),
 	)
 

@@ -196,8 +196,9 @@ var _ = Describe("The API of a Dojo", func() {
 				narrow = append(narrow, column.Name)
 			}
 		}
-		Expect(narrow).To(Equal([]string{"Name", "Ready", "Up-to-date", "Available", "Account", "Age"}))
-		Expect(all[6:]).To(Equal([]string{"Database", "Version", "Last-backup", "Endpoint", "Host", "Status"}))
+		Expect(narrow).To(Equal([]string{"Name", "Ready", "Reason", "Pods", "Account", "Age"}))
+		Expect(all[6:]).To(Equal([]string{"Up-to-date", "Available", "Database", "Version", "Last-backup",
+			"Endpoint", "Host", "Message"}))
 		cells := fmt.Sprint(table.Rows[0].Cells...)
 		Expect(cells).To(And(ContainSubstring(dojo.Name), ContainSubstring("2/2"), ContainSubstring("Masamichi Yaga"),
 			ContainSubstring("Postgres"), ContainSubstring("tokyo."+ns+".svc:80"), ContainSubstring("Reconciled")))

@@ -55,9 +55,10 @@ const notAllowed = "kubectl get discordchannels --all-namespaces | grep -c NotAl
 // checks by the command's beginning, where "..." stands for anything; the longest that fits counts.
 var checks = map[string]check{
 	"kubectl get dojos,discordchannels,discordgroups,discordservers --all-namespaces": {
-		prints: `(?s)team-a +dojo\S+/nagoya-jujutsu-high +1/1.*team-b +dojo\S+/osaka-jujutsu-high +1/1.*` +
-			`team-a +discordchannel\S+/nagoya-jujutsu-high-alerts +\d+ +company +alerts +True.*` +
-			`team-b +discordchannel\S+/osaka-jujutsu-high-alerts +\d+ +company +alerts +True.*` +
+		prints: `(?s)team-a +dojo\S+/nagoya-jujutsu-high +True +Reconciled +1/1.*` +
+			`team-b +dojo\S+/osaka-jujutsu-high +True +Reconciled +1/1.*` +
+			`team-a +discordchannel\S+/nagoya-jujutsu-high-alerts +True +Reconciled +\d+ +company +alerts.*` +
+			`team-b +discordchannel\S+/osaka-jujutsu-high-alerts +True +Reconciled +\d+ +company +alerts.*` +
 			`platform +discordserver\S+/company`},
 	"kubectl -n platform get discordserver company -o wide": {lags: true,
 		prints: `NAMESPACES(?s:.*)company .*The company .* 3 `},
@@ -73,18 +74,18 @@ var checks = map[string]check{
 		shows: `(?s)^2\n.*An alert of team-b`},
 	`kubectl -n platform patch discordgroup alerts --type=merge -p '{"spec":{"allowedNamespaces":{"from":"All"`: {
 		prints: `patched`, then: notAllowed + "; kubectl get dojos --all-namespaces -o wide",
-		shows: `(?s)^0\n.*nagoya-jujutsu-high +1/1 .*Reconciled.*osaka-jujutsu-high +1/1 .*Reconciled`},
+		shows: `(?s)^0\n.*nagoya-jujutsu-high +True +Reconciled +1/1 .*osaka-jujutsu-high +True +Reconciled +1/1 `},
 	"echo ... | kubectl -n team-a create": {fails: true,
 		prints: `exceeded quota: jutsu, requested: count/discordservers.discord.jutsu.com=1`},
 	"kubectl get all,secrets": {
 		prints: `(?s)dojo\.core\.jutsu\.com/kyoto-jujutsu-high.*secret/tokyo-jujutsu-high-credentials`},
 	"kubectl describe dojo":             {prints: `Account Id: +Masamichi Yaga`},
-	"kubectl get dojos -o wide --watch": {endless: true, prints: `kyoto-jujutsu-high +1/1`},
+	"kubectl get dojos -o wide --watch": {endless: true, prints: `kyoto-jujutsu-high +True +Reconciled +1/1`},
 
 	"kubectl scale dojo tokyo-jujutsu-high --replicas=5": {prints: `scaled`, then: wide,
-		shows: `tokyo-jujutsu-high +5/5 .*Reconciled`},
+		shows: `tokyo-jujutsu-high +True +Reconciled +5/5 `},
 	"kubectl scale dojo kyoto-jujutsu-high --replicas=0": {prints: `scaled`, then: wide,
-		shows: `kyoto-jujutsu-high +0/0 .*Reconciled`},
+		shows: `kyoto-jujutsu-high +True +Reconciled +0/0 `},
 
 	`kubectl patch secret dojo-app -p '{"stringData":{"password"`: {
 		prints: `patched`,
@@ -92,7 +93,7 @@ var checks = map[string]check{
 		shows:  `^rotated$`,
 	},
 	"kubectl rollout status": {prints: `successfully rolled out`, then: wide,
-		shows: `tokyo-jujutsu-high +5/5 +5 .*Reconciled`},
+		shows: `tokyo-jujutsu-high +True +Reconciled +5/5 .* 5 `},
 	"kubectl set image": {
 		prints: `image updated`,
 		then:   "kubectl get deployment tokyo-jujutsu-high -o jsonpath='{..image}'", shows: `^danijelradakovic/dojo:`,
@@ -105,7 +106,7 @@ var checks = map[string]check{
 	`kubectl patch secret dojo-app --type=json`: {prints: `patched`,
 		then: wide, shows: `tokyo-jujutsu-high .*CredentialsIncomplete`},
 	`kubectl patch secret dojo-app -p '{"stringData":{"host"`: {prints: `patched`,
-		then: wide, shows: `tokyo-jujutsu-high +5/5 .*Reconciled`},
+		then: wide, shows: `tokyo-jujutsu-high +True +Reconciled +5/5 `},
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title"`: {fails: true,
 		prints: `spec\.title: Invalid value.*must not be blank`},
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"`: {prints: `patched`,
@@ -120,8 +121,8 @@ var checks = map[string]check{
 		prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
 
 	"kubectl get discord": {
-		prints: `(?s)tokyo-alerts +\d+ +jujutsu +alerts +True +Reconciled.*` +
-			`Staff room.*jujutsu +\d+ +Jujutsu High +True +Reconciled`,
+		prints: `(?s)tokyo-alerts +True +Reconciled +\d+ +jujutsu +alerts.*` +
+			`Staff room.*jujutsu +True +Reconciled +\d+ +Jujutsu High`,
 	},
 	"kubectl describe discordchannel":              {prints: `Topic: +What is wrong at Tokyo`},
 	`curl -sS -H "Content-Type: application/json"`: {prints: `"content":"Tokyo is on fire"`},
@@ -163,13 +164,13 @@ var checks = map[string]check{
 	"kubectl annotate dojo": {
 		prints: `annotated`,
 		then:   "kubectl events --for=dojo/sendai-jujutsu-high; " + wide,
-		shows:  `(?s)CredentialsRotated.*sendai-jujutsu-high +1/1 .*Reconciled`,
+		shows:  `(?s)CredentialsRotated.*sendai-jujutsu-high +True +Reconciled +1/1 `,
 	},
 	`kubectl patch dojo sendai-jujutsu-high`: {
 		prints: `patched`,
 		then: "kubectl get clusters.postgresql.cnpg.io sendai-jujutsu-high-db -o jsonpath='{.status.readyInstances}'; " +
 			wide,
-		shows: `(?s)^2.*sendai-jujutsu-high +1/1 .*Reconciled`,
+		shows: `(?s)^2.*sendai-jujutsu-high +True +Reconciled +1/1 `,
 	},
 	"kubectl get dojo sendai-jujutsu-high -o": {prints: `"channelId":"\d+".*"channelName":"sendai-jujutsu-high-alerts"`},
 	"kubectl describe discordchannels,": {
@@ -178,7 +179,7 @@ var checks = map[string]check{
 	"kubectl delete dojo sendai-jujutsu-high": {prints: `deleted`,
 		then: "kubectl get database,secret sendai-jujutsu-high-db", shows: `(?s)database.*secret/sendai`},
 	"kubectl apply -f ": {prints: `created`, then: wide,
-		shows: `sendai-jujutsu-high +1/1 .*Reconciled`},
+		shows: `sendai-jujutsu-high +True +Reconciled +1/1 `},
 	"kubectl delete dojo kyoto": {prints: `deleted`,
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }

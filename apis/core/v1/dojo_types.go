@@ -463,17 +463,19 @@ type Wait struct {
 // +kubebuilder:resource:path=dojos,singular=dojo,shortName=dj,categories=all
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
-// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.readyStatus`,description="Ready and desired replicas"
-// +kubebuilder:printcolumn:name="Up-to-date",type=integer,JSONPath=`.status.updatedReplicas`,description="Replicas of the current revision"
-// +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="Replicas that are available to clients"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the object matches its spec"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready"
+// +kubebuilder:printcolumn:name="Pods",type=string,JSONPath=`.status.readyStatus`,description="Ready and desired replicas"
 // +kubebuilder:printcolumn:name="Account",type=string,JSONPath=`.spec.accountId`,description="Owner of the Dojo"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Up-to-date",type=integer,JSONPath=`.status.updatedReplicas`,priority=1,description="Replicas of the current revision"
+// +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,priority=1,description="Replicas that are available to clients"
 // +kubebuilder:printcolumn:name="Database",type=string,JSONPath=`.spec.database`,priority=1,description="Kind of database"
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.database.version`,priority=1,description="Version of Postgres"
 // +kubebuilder:printcolumn:name="Last-backup",type=date,JSONPath=`.status.database.lastBackup.time`,priority=1,description="Age of the last backup that has completed"
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`,priority=1,description="Address for clients in the cluster"
 // +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.status.hosts[0]`,priority=1,description="First host name for clients outside of the cluster"
-// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Reason of the condition Ready"
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="metadata.name becomes the name of a Service: at most 63 lower case letters, digits and '-', starting with a letter and not ending with '-'"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || size(self.metadata.name) <= 47",message="metadata.name becomes the name of a Cluster, <dojo>-db: with postgres.cluster it has at most 47 characters"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || !has(self.spec.postgres.cluster.version) || !has(oldSelf.spec.postgres) || !has(oldSelf.spec.postgres.cluster) || !has(oldSelf.spec.postgres.cluster.version) || self.spec.postgres.cluster.version >= oldSelf.spec.postgres.cluster.version || (has(self.status) && has(self.status.database) && has(self.status.database.upgrade) && self.spec.postgres.cluster.version == self.status.database.upgrade.from)",message="spec.postgres.cluster.version cannot go down: Postgres does not open the data of a newer version. Only while status.database.upgrade is set, it can go back to the version there"

@@ -562,11 +562,11 @@ type DiscordChannelStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=discordchannels,singular=discordchannel,shortName=dch,categories=discord
 // +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the object matches its spec"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready"
 // +kubebuilder:printcolumn:name="ID",type=string,JSONPath=`.status.channelId`,description="Id of the channel on Discord"
 // +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.status.serverRef.name`,description="DiscordServer that the channel is in"
 // +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.spec.groupRef.name`,description="DiscordGroup that the channel is in"
-// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the object matches its spec"
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.channelURL`,priority=1,description="Address of the channel in Discord"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"

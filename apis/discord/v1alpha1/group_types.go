@@ -160,11 +160,11 @@ type DiscordGroupStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=discordgroups,singular=discordgroup,shortName=dgrp,categories=discord
 // +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the object matches its spec"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready"
 // +kubebuilder:printcolumn:name="ID",type=string,JSONPath=`.status.groupId`,description="Id of the category on Discord"
 // +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.spec.serverRef.name`,description="DiscordServer that the group is in"
 // +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.spec.name`,description="Name of the category on Discord"
-// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the object matches its spec"
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.adopt) || has(oldSelf.spec.adopt) || !has(oldSelf.status) || !has(oldSelf.status.groupId) || self.spec.adopt.id == oldSelf.status.groupId",message="spec.adopt cannot be another category than the one that this object has already, see status.groupId"

@@ -483,10 +483,10 @@ type DiscordServerStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=discordservers,singular=discordserver,shortName=dsrv,categories=discord
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="ID",type=string,JSONPath=`.status.serverId`,description="Id of the server on Discord"
-// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.status.name`,description="Name of the server on Discord"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the object matches its spec"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready"
+// +kubebuilder:printcolumn:name="ID",type=string,JSONPath=`.status.serverId`,description="Id of the server on Discord"
+// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.status.name`,description="Name of the server on Discord"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Channels",type=integer,JSONPath=`.status.channels.total`,priority=1,description="Channels and categories in the server"
 // +kubebuilder:printcolumn:name="Namespaces",type=integer,JSONPath=`.status.namespaces`,priority=1,description="Namespaces that have groups or channels in the server"
