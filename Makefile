@@ -97,13 +97,14 @@ unit: ## Tests of pure code, with -race
 .PHONY: integration
 integration: TESTCLUSTER_ALSO := prometheus kubectl cloudnative-pg
 integration: build testcluster bin/promtool bin/release ## Tests with a Kubernetes API but the specs: test cluster, playground, manifests, alerts
-	@echo "testing what needs a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(go_test) $$($(cluster_tests))
+	@echo "testing what needs a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(go_test) -p=$(PROCS) $$($(cluster_tests))
 
 .PHONY: artifacts
 artifacts: build testcluster bin/cosign ## Tests of images, releases and Helm charts
 	@echo "testing tools/release and tools/charts (without -race, under which compressing and compiling take minutes)"
-	@$(export_flags) && export GOWORK=off && for tool in release charts; do \
-		(cd tools/$$tool && go test -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) || exit 1; done
+	@$(export_flags) && export GOWORK=off && running=() && for tool in release charts; do \
+		(cd tools/$$tool && exec go test -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) & running+=($$!); done && \
+		failed=0 && for test in "$${running[@]}"; do wait "$$test" || failed=1; done && exit $$failed
 
 .PHONY: specs
 specs: $(OPERATORS:%=specs-%) ## The specs of both operators
