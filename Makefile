@@ -100,13 +100,13 @@ unit: ## Tests of pure code, with -race
 .PHONY: integration
 integration: TESTCLUSTER_ALSO := prometheus kubectl cloudnative-pg
 integration: build testcluster bin/promtool bin/release ## Tests with a Kubernetes API but the specs: test cluster, playground, manifests, alerts
-	@echo "testing what needs a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(go_test) $$($(cluster_tests))
+	@echo "testing what needs a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(export_tree) && $(go_test) $$($(cluster_tests))
 
 .PHONY: artifacts
 artifacts: build testcluster bin/cosign ## Tests of images, releases and Helm charts
 	@echo "testing tools/release and tools/charts (without -race, under which compressing and compiling take minutes)"
 	@$(export_flags) && export GOWORK=off && for tool in release charts; do \
-		(cd tools/$$tool && go test -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) || exit 1; done
+		(cd tools/$$tool && go test -count=1 -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) || exit 1; done
 
 .PHONY: specs
 specs: $(OPERATORS:%=specs-%) ## The specs of both operators
