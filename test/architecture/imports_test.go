@@ -28,7 +28,8 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, err := filepath.Glob(filepath.Join(root, "tools", "*", "main.go")) // tools are not in go.work
+	// Tools are not in go.work.
+	programs, err := filepath.Glob(filepath.Join(root, "tools", "*", "main.go"))
 	if err != nil || programs == nil {
 		t.Fatalf("no program of ours in tools: %v", err)
 	}
