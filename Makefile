@@ -54,7 +54,7 @@ uninstall: bin/dev ## Remove what install has installed, unless objects would be
 ##@ Test
 
 .PHONY: check
-check: format generated $(VET) unit ## What needs no Kubernetes: gofmt, generated files, vet, tests of pure code
+check: format subjects generated $(VET) unit ## What needs no Kubernetes: gofmt, generated files, vet, tests of pure code
 	@echo "Everything is as it should be. Next: make test"
 
 .PHONY: test
@@ -74,6 +74,10 @@ vet: ## Run go vet on all modules; make lint includes it
 format: ## Fail where gofmt would change a file
 	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l) && \
 		if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
+
+.PHONY: subjects
+subjects: ## Fail where the subject of a commit since main has more than 72 columns
+	@tools/subjects
 
 .PHONY: generated
 generated: ## Fail where make generate changes a file
