@@ -46,7 +46,7 @@ func TestFormsOfIssues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forms, err := filepath.Glob(filepath.Join(root, ".github/ISSUE_TEMPLATE/*.yaml"))
+	forms, err := filepath.Glob(filepath.Join(root, ".github", "ISSUE_TEMPLATE", "*.yaml"))
 	if err != nil || len(forms) < 3 {
 		t.Fatalf("only %v found: %v", forms, err)
 	}
