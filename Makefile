@@ -54,7 +54,7 @@ uninstall: bin/dev ## Remove what install has installed, unless objects would be
 ##@ Test
 
 .PHONY: check
-check: format generated $(VET) unit ## What needs no Kubernetes: gofmt, generated files, vet, tests of pure code
+check: format subjects generated $(VET) unit ## What needs no Kubernetes: gofmt, generated files, vet, tests of pure code
 	@echo "Everything is as it should be. Next: make test"
 
 .PHONY: test
@@ -75,6 +75,10 @@ format: ## Fail where gofmt would change a file
 	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l) && \
 		if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
 
+.PHONY: subjects
+subjects: ## Fail where the subject of a commit since main has more than 72 columns
+	@tools/subjects
+
 .PHONY: generated
 generated: ## Fail where make generate changes a file
 	@state() { git ls-files --modified --others --exclude-standard -z | xargs -0 --no-run-if-empty sha256sum 2>/dev/null; git ls-files --deleted; }; \
@@ -89,21 +93,24 @@ go_test = go test -race -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS)
 # A bound for a test that hangs, not for a slow machine.
 TEST_TIMEOUT := 60m
 
+# For tests that read files of other modules, which go's cache of results does not know (test/testcluster/project).
+export_tree = export JUTSU_TREE=$$(git ls-files -z --cached --others --exclude-standard | xargs -0 sha256sum 2>/dev/null | sha256sum)
+
 .PHONY: unit
 unit: ## Tests of pure code, with -race
-	@echo "testing what needs no Kubernetes"; $(export_race_flags) && $(go_test) $$($(pure_tests))
+	@echo "testing what needs no Kubernetes"; $(export_race_flags) && $(export_tree) && $(go_test) $$($(pure_tests))
 	@cd tools/compiled && $(export_race_flags) && GOWORK=off $(go_test) ./...
 
 .PHONY: integration
 integration: TESTCLUSTER_ALSO := prometheus kubectl cloudnative-pg
 integration: build testcluster bin/promtool bin/release ## Tests with a Kubernetes API but the specs: test cluster, playground, manifests, alerts
-	@echo "testing what needs a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(go_test) -p=$(PROCS) $$($(cluster_tests))
+	@echo "testing what needs a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(export_tree) && $(go_test) -p=$(PROCS) $$($(cluster_tests))
 
 .PHONY: artifacts
 artifacts: build testcluster bin/cosign ## Tests of images, releases and Helm charts
 	@echo "testing tools/release and tools/charts (without -race, under which compressing and compiling take minutes)"
 	@$(export_flags) && export GOWORK=off && running=() && for tool in release charts; do \
-		(cd tools/$$tool && exec go test -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) & running+=($$!); done && \
+		(cd tools/$$tool && exec go test -count=1 -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) & running+=($$!); done && \
 		failed=0 && for test in "$${running[@]}"; do wait "$$test" || failed=1; done && exit $$failed
 
 .PHONY: specs

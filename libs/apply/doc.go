@@ -30,6 +30,7 @@
 // A write that does not bring an object into sync, as when an admission policy rewrites what we
 // apply, is remembered: the object counts as in sync until it or the desired state changes.
 //
-// What the API server refuses is retried with growing pauses; an object that depends on one that
-// could not be written waits.
+// What the API server refuses is retried after 15 seconds, then after as long again as it has been
+// refused, up to 10 minutes, with jitter; an object that depends on one that could not be written
+// waits.
 package apply

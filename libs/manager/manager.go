@@ -2,6 +2,10 @@
 
 // Package manager creates the controller-runtime manager of both operators: the same flags, leader
 // election, authenticated metrics, and health and readiness probes.
+//
+// A leader releases the Lease when it exits, and a standby, whose cache is warm, takes over within
+// two retry periods. A process that crashes, or receives SIGTERM during the very write that makes it
+// the leader, leaves the Lease to expire. /readyz covers the cache of every kind, on a standby too.
 package manager
 
 import (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pages holds the pages that are written by hand to their form: short lines, links that lead somewhere.
+// Package pages checks the form of hand-written text: short lines and working links in pages, plain
+// sentences in comments and titles, short subjects of commits, valid forms of issues.
 package pages
 
 import (
@@ -110,4 +111,11 @@ func text(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(content)
+}
+
+func write(t *testing.T, file, content string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -8,4 +8,7 @@
 // version of its source in an annotation, and its managedFields show whether a key was changed, so
 // metadata says whether it is up to date; only where it is not are both Secrets read, from the API
 // server. Whatever is wrong with the source, credentials that were copied before stay in use.
+//
+// In another namespace, a Secret that is not shared reads the same as one that does not exist: a Dojo
+// must not reveal which Secrets exist there.
 package credentials

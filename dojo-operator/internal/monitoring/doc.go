@@ -11,4 +11,8 @@
 // (endpoint.go). [Safeguards] keep it so where nothing else of the plan is carried out.
 //
 // All kinds here are optional: a cluster may lack prometheus-operator's or discord-operator's.
+//
+// Both Secrets are read from the API server in each reconcile of a Dojo with alerts. Of the channel's
+// status, Available and the name of the Secret count. While a new channel is being created, the
+// former one receives the alerts.
 package monitoring

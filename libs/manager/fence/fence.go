@@ -8,6 +8,24 @@
 // A candidate takes over at the earliest one lease duration after it has seen a renewal. So a write
 // must be sent before the renew deadline, counted from before the renewal was sent, and is given up
 // halfway between the two: what was sent until then has the other half to arrive.
+//
+// With the default flags, in seconds after the last successful renewal:
+//
+//	 0 to 10    writes are sent; each is given up by 12.5 (--lease-renew-deadline is 10)
+//	10 to 12.5  no write is sent; writes under way may end
+//	12.5 to 15  no write is under way; a request that was sent may still arrive
+//	from 15     another process may lead (--lease-duration is 15)
+//
+// Reads, the Lease itself and the reviews of the metrics endpoint are not fenced. A release of the
+// Lease closes the fence first. A process that learns only then of its successor leaves the
+// successor's Lease alone, which client-go would release.
+//
+// Two gaps remain: a process that stops between the check and the system call that sends the request,
+// and a network that delays a request by more than 2.5 s. The API server refuses such a write of a
+// finalizer or status by its resourceVersion. A create on Discord has no such condition: the
+// successor waits for --recovery-wait after it has first seen a finalizer of another process, and
+// finds the resources that were created until then. A virtual machine that is paused while both of
+// its clocks stand still is recognised only after its clock has been corrected.
 package fence
 
 import (

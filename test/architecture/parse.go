@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package architecture
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// row is a line of the table. Patterns are paths from the root of the project, without braces.
+type row struct {
+	text     string
+	packages []string
+	imports  []string
+	// section has the imports that all rows of a section allow.
+	section *section
+}
+
+type section struct {
+	folder  string
+	imports []string
+	rows    []*row
+}
+
+func (r *row) allows(imported string) bool {
+	allows := func(pattern string) bool { return matches(pattern, imported) }
+	return slices.ContainsFunc(r.imports, allows) || slices.ContainsFunc(r.section.imports, allows)
+}
+
+// unused returns the patterns of a row that match nothing. The first row of a section answers for
+// those of the section.
+func (r *row) unused(graph Graph) (patterns []string) {
+	packages := slices.Collect(maps.Keys(graph))
+	patterns = slices.Concat(unmatched(r.packages, packages), unmatched(r.imports, importsOf(graph, r)))
+	if r == r.section.rows[0] {
+		patterns = append(patterns, unmatched(r.section.imports, importsOf(graph, r.section.rows...))...)
+	}
+	return patterns
+}
+
+func (r *row) has(name string) bool {
+	return slices.ContainsFunc(r.packages, func(pattern string) bool { return matches(pattern, name) })
+}
+
+// importsOf returns the imports of the packages of some rows.
+func importsOf(graph Graph, rows ...*row) (imports []string) {
+	for name, imported := range graph {
+		if slices.ContainsFunc(rows, func(r *row) bool { return r.has(name) }) {
+			imports = append(imports, imported...)
+		}
+	}
+	return imports
+}
+
+// unmatched returns the patterns that match none of names.
+func unmatched(patterns, names []string) (unmatched []string) {
+	for _, pattern := range patterns {
+		if !slices.ContainsFunc(names, func(name string) bool { return matches(pattern, name) }) {
+			unmatched = append(unmatched, pattern)
+		}
+	}
+	return unmatched
+}
+
+// parse reads a table.
+func parse(table string) (rows []*row, violations []string) {
+	current := &section{}
+	for _, line := range joined(table) {
+		if strings.HasPrefix(line, "[") {
+			folder, imports, _ := strings.Cut(line[1:], "]")
+			current = &section{folder: folder}
+			current.imports = current.expand(imports)
+			continue
+		}
+		packages, imports, ok := strings.Cut(line, ":")
+		if !ok {
+			violations = append(violations, fmt.Sprintf("%q has no colon", line))
+			continue
+		}
+		r := &row{text: line, packages: current.expand(packages), imports: current.expand(imports), section: current}
+		current.rows = append(current.rows, r)
+		rows = append(rows, r)
+	}
+	return rows, violations
+}
+
+// joined returns the lines of a table without comments, each with those that continue it.
+func joined(table string) (lines []string) {
+	for line := range strings.Lines(table) {
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Join(strings.Fields(line), " ")
+		switch {
+		case words == "":
+		case strings.HasPrefix(line, " ") && lines != nil:
+			lines[len(lines)-1] += " " + words
+		default:
+			lines = append(lines, words)
+		}
+	}
+	return lines
+}
+
+// expand returns the patterns of a list as paths from the root of the project.
+func (s *section) expand(list string) (patterns []string) {
+	for _, word := range strings.Fields(list) {
+		for _, pattern := range braces(word) {
+			if strings.HasPrefix(pattern, ".") {
+				pattern = path.Join(s.folder, pattern)
+			}
+			if !slices.Contains(patterns, pattern) {
+				patterns = append(patterns, pattern)
+			}
+		}
+	}
+	return patterns
+}
+
+// braces expands {a,b} as a shell does. An inner pair is expanded first, so that the other choices
+// of the outer one may come several times.
+func braces(word string) (expanded []string) {
+	end := max(0, strings.IndexByte(word, '}'))
+	begin := strings.LastIndexByte(word[:end], '{')
+	if begin < 0 {
+		return []string{word}
+	}
+	for choice := range strings.SplitSeq(word[begin+1:end], ",") {
+		expanded = append(expanded, braces(word[:begin]+choice+word[end+1:])...)
+	}
+	return expanded
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package architecture
+
+// Imports has a line for each package of the project: the packages of the project that it may
+// import. Tests are free.
+//
+//   - "PACKAGES: IMPORTS" is a line, which indented lines continue. Each package has exactly one.
+//   - "[FOLDER] IMPORTS" begins a section: "./" is FOLDER, and all lines allow these imports too.
+//   - {a,b} expands as in a shell, * is one element of a path, x/... is x and everything below it.
+//   - # begins a comment.
+//
+// Rules about packages of others are in .golangci.yml (depguard). docs/architecture.md shows the
+// table; `go test ./architecture -update`, in test/, writes it there.
+const Imports = `
+[apis] # users import it
+./core/v1 ./discord/v1alpha1:
+
+[libs]
+./conditions ./apply/expectations ./manager/{fairqueue,fence}:
+./apply: ./apply/expectations ./conditions # no kind of ours
+./manager: ./manager/fence
+./discordclient/{gateway,internal/ratelimit,permissions}:
+./discordclient: ./discordclient/{internal/ratelimit,permissions}
+./discordclient/guildcache: ./discordclient{,/gateway,/guildcache/internal/store}
+./discordclient/guildcache/internal/store: ./discordclient{,/permissions,/guildcache/internal/{fanout,pending}}
+./discordclient/guildcache/internal/{fanout,pending}:
+./discordclient/recovery: ./discordclient{,/guildcache}
+
+[dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
+dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,monitoring,pods,metrics} libs/manager
+./dojo: ./{postgres{,/cnpg},credentials,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
+    libs/manager/{fairqueue,fence}
+./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
+# A part imports no other part, a step of postgres no other step, and neither imports dojo.
+./postgres/{bootstrap,cluster,database,login,pooler,upgrade}: ./{postgres/cnpg,ownership}
+./postgres/backup: ./{postgres/cnpg,ownership,optionalkinds}
+./postgres/schema: ./{postgres/cnpg,ownership,pods}
+./{postgres/cnpg,exposure,monitoring}: ./{ownership,optionalkinds}
+./workload: ./{pods,ownership}
+./{credentials,pods}: ./ownership
+./{ownership,optionalkinds,metrics}:
+
+[discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
+discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
+    libs/{manager,discordclient/recovery}
+discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
+# A kind imports no other kind. A webhook belongs to a channel and is no kind.
+./controller/{group,role}: ./controller ./discord/{bot,issues,lifecycle,order,overwrites,resource}
+    ./kube/{grant,index,status} libs/manager/fence
+./controller/channel: ./controller{,/webhook} ./discord/{bot,issues,lifecycle,overwrites,resource,tags}
+    ./kube/{grant,index,status} libs/manager/fence
+./controller/server: ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,index,status}
+    libs/manager/fence
+./controller/webhook: ./discord/{bot,issues,lifecycle,resource} ./kube/{index,status}
+./controller: ./discord/{bot,issues,lifecycle} ./kube/{grant,status}
+# lifecycle knows no kind.
+./discord/lifecycle: ./discord/{issues,order,overwrites,resource} ./kube/{index,status}
+    libs/{manager/fairqueue,discordclient/recovery}
+./discord/bot: ./discord/{issues,overwrites} ./kube/{grant,index}
+./discord/resource: ./discord/{order,overwrites} libs/discordclient/recovery
+./discord/issues: libs/manager/fence
+./discord/{order,overwrites,tags} ./cli{,/schema}:
+# The commands use the tables and the plans of the controllers.
+./cli/export: ./cli ./discord/resource libs/manager
+./cli/plan: ./cli{,/schema} ./controller/* ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,status}
+    libs/manager
+
+[discord-operator/internal/kube] apis/discord/v1alpha1 libs/{apply,conditions} # no Discord, with two exceptions:
+./{index,metrics}:
+./status: ./metrics libs/apply/expectations ../discord/issues # which of an object's issues is reported, and when
+./grant: libs/discordclient/{guildcache,permissions} # the permissions of a role, the roles of an overwrite
+
+[test] # does not ship: nothing that ships imports test, specs, or a package *test
+./{architecture,deploy,e2e{,/programs/*},internal/netpol,observability,pages,release}
+    {dojo,discord}-operator/specs libs/apply/applytest tools/*:
+libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
+dojo-operator/internal/dojotest: apis/*/* dojo-operator/internal/ownership libs/conditions
+    libs/apply{,/applytest,/expectations}
+discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./discordtest
+./discordtest/...: ./discordtest/...
+./testcluster/{binaries,cmd/testcluster}: ./testcluster/{binaries,internal/progress,process,project}
+./testcluster{,/cnpgtest,/rbacusage}: ./testcluster{,/auditlog,/binaries,/internal/progress,/process,/project}
+./testcluster/{auditlog,internal/progress,largest,manifests,process,project}:
+./environment{,/spec}: apis/*/* ./environment ./testcluster{,/*}
+./{bench,chaos,dev,playground}: apis/*/* libs/{conditions,discordclient}
+    ./{discordtest,environment} ./testcluster{,/*}
+./e2e/{cmd/cluster,internal/*}: ./e2e/internal/* ./environment ./testcluster{,/binaries,/manifests,/project}
+./internal/{kubectl,quickstart}: ./testcluster/{binaries,project}
+`
