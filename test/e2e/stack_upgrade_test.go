@@ -3,15 +3,12 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"jutsu.com/operators/test/e2e/internal/images"
@@ -24,8 +21,6 @@ type Before struct {
 	environment.Operator
 	// Revision is its last release, or where there is none the commit before.
 	Revision string
-	// ChecksWebhooks is whether it has the flag --discord-api-url: dojo-operator 0.1.0 and newer.
-	ChecksWebhooks bool
 
 	checkout string
 	image    string
@@ -55,11 +50,6 @@ func BuildBefore(ctx context.Context, o environment.Operator, registry, folder s
 			return nil, err
 		}
 	}
-	options, err := os.ReadFile(filepath.Join(b.checkout, o.Name, "options.go"))
-	if err != nil {
-		return nil, err
-	}
-	b.ChecksWebhooks = bytes.Contains(options, []byte(`"discord-api-url"`))
 	version := "before-" + path.Base(revision)
 	if b.image, err = images.Pushed(ctx, registry, o.Name, version); err != nil {
 		b.image, err = images.PushOperator(ctx, b.checkout, registry, folder, o.Name, version)
@@ -70,11 +60,7 @@ func BuildBefore(ctx context.Context, o environment.Operator, registry, folder s
 // Downgrade installs operators as they were before, and returns when they are ready.
 func (s *Stack) Downgrade(ctx context.Context, operators ...*Before) error {
 	for _, b := range operators {
-		args := s.arguments(b.Operator)
-		if !b.ChecksWebhooks {
-			args = slices.DeleteFunc(args, func(arg any) bool { return strings.HasPrefix(arg.(string), "--discord-api-url=") })
-		}
-		if err := s.installOperator(ctx, b.Operator, b.checkout, b.image, args); err != nil {
+		if err := s.installOperator(ctx, b.Operator, b.checkout, b.image, s.arguments(b.Operator)); err != nil {
 			return err
 		}
 	}
