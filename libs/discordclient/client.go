@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Client makes the calls of one bot. Each method makes one request (but for
-// [Client.ListMemberships], which reads page after page), never waits and never repeats anything.
+// Client makes the calls of one bot. Each method makes one request, never waits and never
+// repeats anything.
 // Errors are *[Error] and *[RateLimited]; [ClassOf] says what to do about them.
 //
 // reason goes into the guild's audit log; it is cut to 512 encoded characters; empty for none.

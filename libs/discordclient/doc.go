@@ -10,7 +10,7 @@
 //	case discordclient.ClassUnknown:       // it may exist: recovery.Channel, never create again blindly
 //	}
 //
-// One method is one HTTP request (ListMemberships: one per page), and the package keeps no state of
+// One method is one HTTP request, and the package keeps no state of
 // guilds: that is package guildcache, which most callers use instead. Package recovery finds out
 // what came of a create whose answer was lost, package gateway holds one connection, package
 // discordtest is a Discord to test against.

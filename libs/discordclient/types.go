@@ -365,14 +365,6 @@ type Member struct {
 	Roles []string `json:"roles"` // their ids, but @everyone's, which every member has
 }
 
-// Membership is a guild that the bot is a member of.
-type Membership struct {
-	ID          string           `json:"id"`
-	Name        string           `json:"name"`
-	Owner       bool             `json:"owner"`
-	Permissions permissions.Bits `json:"permissions"` // of the bot in the whole guild
-}
-
 // Webhook posts messages to a channel for every client that has its URL.
 type Webhook struct {
 	ID            string                `json:"id"`
