@@ -19,7 +19,7 @@ func (c *Client) CurrentApplication(ctx context.Context) (Application, error) {
 	return result[Application](ctx, c, cl, nil)
 }
 
-// GatewayStart returns where the Gateway is and how many sessions may still be started.
+// GatewayStart returns the Gateway's address and how many sessions may still be started.
 func (c *Client) GatewayStart(ctx context.Context) (discordgo.GatewayBotResponse, error) {
 	cl := get("look up the Gateway", routeGateway, discordgo.EndpointGatewayBot)
 	return result[discordgo.GatewayBotResponse](ctx, c, cl, nil)

@@ -28,7 +28,7 @@ const (
 	opHeartbeatACK   = 11
 )
 
-// maxFrame bounds a frame in bytes. Discord names no bound: GUILD_CREATE carries a whole guild.
+// maxFrame bounds a frame in bytes. GUILD_CREATE carries a whole guild; Discord documents no limit.
 const maxFrame = 64 << 20
 
 var (
@@ -39,7 +39,6 @@ var (
 	errReady          = errors.New("no READY in time")
 )
 
-// frame is what travels in both directions.
 type frame struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
@@ -47,19 +46,19 @@ type frame struct {
 	Type string          `json:"t,omitempty"`
 }
 
-// connection is one connection and its session.
+// connection is one connection with its session.
 type connection struct {
 	Config
 	ws      *websocket.Conn
 	seq     atomic.Int64 // of the last event; 0 before the first
-	acked   atomic.Bool  // the last heartbeat was acknowledged
-	greeted bool         // HELLO came
-	ready   bool         // READY came
+	acked   atomic.Bool  // of the last heartbeat
+	greeted bool         // HELLO arrived
+	ready   bool         // READY arrived
 	fail    context.CancelCauseFunc
 	beats   sync.WaitGroup
 }
 
-// run connects and reads until the connection ends; it always returns an error that says why.
+// run connects and reads until the connection ends. It never returns nil.
 func (c *connection) run(ctx context.Context, rawURL string) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	c.fail = fail
@@ -81,14 +80,14 @@ func (c *connection) run(ctx context.Context, rawURL string) error {
 	c.ws = ws
 	err = c.read(ctx, &deadline)
 	if ctx.Err() == nil || errors.Is(err, errReconnect) {
-		go func() { _ = ws.Close(websocket.StatusNormalClosure, "") }() // ends the session; a peer that is gone takes it 5 s
+		go func() { _ = ws.Close(websocket.StatusNormalClosure, "") }() // ends the session; takes 5 s if the peer is gone
 	} else {
 		_ = ws.CloseNow()
 	}
 	return err
 }
 
-// read handles frames until one of them, an error or a deadline ends the connection.
+// read handles frames until a frame, an error or a deadline ends the connection.
 func (c *connection) read(ctx context.Context, deadline **time.Timer) error {
 	for {
 		kind, raw, err := c.ws.Read(ctx)
@@ -116,7 +115,6 @@ func (c *connection) read(ctx context.Context, deadline **time.Timer) error {
 	}
 }
 
-// handle does what one frame asks for.
 func (c *connection) handle(ctx context.Context, f *frame) error {
 	switch f.Op {
 	case opDispatch:
@@ -135,7 +133,7 @@ func (c *connection) handle(ctx context.Context, f *frame) error {
 	return nil
 }
 
-// dispatch passes an event on and notes whether any went missing before it.
+// dispatch passes an event on. gap reports a lost event before it.
 func (c *connection) dispatch(f *frame) {
 	gap := false
 	if f.Seq != nil {
@@ -168,9 +166,8 @@ func (c *connection) hello(ctx context.Context, data []byte) error {
 	})
 }
 
-// heartbeat beats until the connection ends, the first time after a random part of the interval. A
-// beat that was not acknowledged until the next one is due means that the connection is dead,
-// whatever TCP believes.
+// heartbeat sends the first beat after a random part of the interval. If the last beat is not
+// acknowledged when the next is due, the connection is dead, even if TCP still holds it.
 func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	wait := firstBeat(interval)
 	for sleep(ctx, wait) {
@@ -186,12 +183,12 @@ func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// firstBeat is a random part of the interval, so that after an outage not all clients beat at once.
+// firstBeat is random, so that clients do not all beat together after an outage.
 func firstBeat(interval time.Duration) time.Duration {
 	return time.Duration(rand.Float64() * float64(interval)) //nolint:gosec // G404: jitter, no secret
 }
 
-// beat sends a heartbeat with the number of the last event, null before the first.
+// beat sends the number of the last event, null before the first.
 func (c *connection) beat(ctx context.Context) error {
 	var d any
 	if seq := c.seq.Load(); seq != 0 {
@@ -200,7 +197,7 @@ func (c *connection) beat(ctx context.Context) error {
 	return c.send(ctx, opHeartbeat, d)
 }
 
-// send writes a frame. Its errors never hold what was sent.
+// send writes a frame. Its errors never contain the data.
 func (c *connection) send(ctx context.Context, op int, data any) error {
 	raw, err := json.Marshal(map[string]any{"op": op, "d": data})
 	if err != nil {
@@ -211,7 +208,6 @@ func (c *connection) send(ctx context.Context, op int, data any) error {
 	return c.ws.Write(ctx, websocket.MessageText, raw)
 }
 
-// withVersion adds the version and encoding that this package speaks to the Gateway's address.
 func withVersion(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -227,7 +223,7 @@ func withVersion(raw string) (string, error) {
 	return u.String(), nil
 }
 
-// causeOf prefers the reason why the context was ended over the error that this led to.
+// causeOf prefers the cause of the context's end to the error that it led to.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -235,7 +231,6 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// fatalOf returns the fatal close code in an error, nil for any other.
 func fatalOf(err error) *Fatal {
 	code := int(websocket.CloseStatus(err))
 	if reason, ok := fatalCodes[code]; ok {

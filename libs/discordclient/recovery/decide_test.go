@@ -38,7 +38,7 @@ func TestDecide(t *testing.T) {
 		audit       []discordclient.AuditEntry
 		claimed     string
 		proofOnly   bool
-		unshown     bool
+		auditDenied bool
 		want        Outcome
 		id          string
 		proof       Proof
@@ -69,8 +69,8 @@ func TestDecide(t *testing.T) {
 		"only proof counts: two fit":                   {proofOnly: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Absent},
 		"only proof counts: one fits, too early":       {proofOnly: true, now: 11, listed: 11, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
 		"only proof counts: the log is not at its end": {proofOnly: true, now: 30, logAge: 10, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
-		"only proof counts: one fits, no log":          {proofOnly: true, unshown: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Unproven},
-		"only proof counts: none fits, no log":         {proofOnly: true, unshown: true, now: 30, listed: 30, want: Absent},
+		"only proof counts: one fits, no log":          {proofOnly: true, auditDenied: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Unproven},
+		"only proof counts: none fits, no log":         {proofOnly: true, auditDenied: true, now: 30, listed: 30, want: Absent},
 		"another type":                                 {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Type: discordgo.ChannelTypeGuildVoice, Name: "tokyo-alerts", ParentID: "7"}}, want: Absent},
 		"another category":                             {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Name: "tokyo-alerts"}}, want: Absent},
 	} {
@@ -81,7 +81,7 @@ func TestDecide(t *testing.T) {
 				ProofOnly: c.proofOnly,
 				Claimed:   func(id string) bool { return id == c.claimed }, Now: func() time.Time { return second(c.now) },
 			}.withDefaults()
-			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge), unshown: c.unshown})
+			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge), auditDenied: c.auditDenied})
 			want := Result{Outcome: c.want, ID: c.id, Proof: c.proof, Why: got.Why, After: got.After}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", got.Why, diff)
