@@ -17,17 +17,15 @@ type caller struct {
 	turn  func()
 }
 
-// WithCaller returns a context for the next calls (1 or more) of one caller, such as the UID of a
-// Kubernetes object. If Discord's limit of 50 calls per second delays the first of them, the caller
-// gets a place in the queue. Once all its calls fit into the limit, turn runs once in another
-// goroutine, and the place stays reserved for one more second. With a nil turn, the caller must
-// call again within one second after the time in [RateLimited], which is an estimate. Without
-// WithCaller, equal calls share one place.
+// WithCaller returns a context for the next calls (1 or more) of one caller, such as an object's
+// UID. If Discord's limit of 50 calls per second delays the first of them, the caller gets a place
+// in the queue. Once all its calls fit into the limit, turn runs once in another goroutine, and the
+// place stays reserved for one more second. With a nil turn, the caller must call again within one
+// second after the estimate in [RateLimited]. Without WithCaller, equal calls share one place.
 func WithCaller(ctx context.Context, id string, calls int, turn func()) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller{id, calls, turn})
 }
 
-// Creates and deletes are urgent.
 func (c *call) limited(ctx context.Context) ratelimit.Call {
 	by, ok := ctx.Value(callerKey{}).(caller)
 	if !ok {

@@ -62,8 +62,7 @@ func (c *Client) DeleteChannel(ctx context.Context, id, reason string) error {
 	return c.do(ctx, cl, nil, nil, id)
 }
 
-// MoveChannels changes the positions of many channels in one request. Discord takes no audit log
-// reason for it.
+// MoveChannels changes positions in one request, for which Discord takes no audit log reason.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []Move) error {
 	if len(moves) == 0 {
 		return nil

@@ -13,10 +13,8 @@ import (
 )
 
 // Client makes the calls of one bot. Each method makes one request, never waits and never repeats
-// it. Errors are *[Error] and *[RateLimited]; [ClassOf] classifies them.
-//
-// The parameter reason goes into the guild's audit log, cut to 512 encoded characters. Empty sends
-// none.
+// it. Errors are *[Error] and *[RateLimited]. The guild's audit log gets the reason, cut to 512
+// encoded characters; empty sends none.
 type Client struct {
 	opts        Options
 	base        *url.URL

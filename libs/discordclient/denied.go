@@ -20,8 +20,8 @@ const (
 	nextDenial  = 9 * time.Minute
 )
 
-// denials remembers the calls that Discord denied. Their objects are reconciled at every event of
-// the guild, and few events change the result. It is safe for concurrent use.
+// denials remembers denied calls: objects are reconciled at every event of the guild, and few
+// events change the result. It is safe for concurrent use.
 type denials struct {
 	circumstances func(major string) any // nil: remember nothing
 	now           func() time.Time
@@ -43,7 +43,6 @@ func (d *denials) remembers(cl *call) bool {
 	return d.circumstances != nil && (cl.mutating() || strings.HasSuffix(cl.route, "/webhooks"))
 }
 
-// admit returns Discord's last refusal of the call if the circumstances are the same.
 func (d *denials) admit(cl *call) error {
 	if !d.remembers(cl) {
 		return nil
@@ -79,8 +78,8 @@ func (d *denials) record(cl *call, err error) {
 	d.calls[key] = denial{err: *e, circumstances: cl.circumstances, since: now, ttl: ttl}
 }
 
-// permissionFields decide by their values whether Discord permits a call. Every other field counts
-// by its presence: Discord refuses a topic whatever its text.
+// permissionFields count by their values, all other fields by their presence: Discord refuses a
+// topic whatever its text.
 var permissionFields = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
 
 // digest identifies a call by its object, which the reason names, and by its permissionFields.

@@ -12,8 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Change is one field of an edit. The zero value leaves the field unchanged; [Set] gives it a
-// value.
+// Change is one field of an edit. The zero value leaves it unchanged; [Set] gives it a value.
 type Change[T any] struct {
 	value T
 	set   bool
@@ -125,7 +124,6 @@ func (e ChannelEdit) Create() (in ChannelCreate) {
 	return in
 }
 
-// hidden returns the key of the hidden rate limit, empty for none.
 func (e ChannelEdit) hidden() string {
 	if e.Name.IsZero() && e.Topic.IsZero() {
 		return ""
@@ -168,8 +166,7 @@ func DataURI(format string, image []byte) string {
 type AuditQuery struct {
 	Action discordgo.AuditLogAction
 	UserID string // the user who acted
-	// TargetID selects the object acted on. Only Discord's OpenAPI description documents it, so
-	// check the response.
+	// TargetID is documented by Discord's OpenAPI description only, so check the response.
 	TargetID string
 	After    string // only entries newer than this id, oldest first
 	Before   string // only entries older than this id, newest first

@@ -10,15 +10,13 @@ import (
 	"unicode"
 )
 
-// Bounds of the texts taken from an error body. Together they fit into a condition's message (32768
-// characters).
+// Together, texts within these bounds fit into a condition's message (32768 characters).
 const (
 	maxFields     = 20
 	maxFieldDepth = 16
 	maxTextRunes  = 300
 )
 
-// errorBody is the body of Discord's errors and 429 responses.
 type errorBody struct {
 	Code       int             `json:"code"`
 	Message    string          `json:"message"`
@@ -45,8 +43,7 @@ type collector struct {
 	fields  *[]Field
 }
 
-// walk reads Discord's error tree. It mirrors the request: objects by key, arrays by index, errors
-// under "_errors".
+// walk reads Discord's error tree, which mirrors the request and has errors under "_errors".
 func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	var node map[string]json.RawMessage
 	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
@@ -69,8 +66,7 @@ func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	}
 }
 
-// leaves reads the errors of one node. Their code is a string, although the OpenAPI description
-// says integer.
+// The code of an error is a string, although the OpenAPI description says integer.
 func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {
 		Code    json.RawMessage `json:"code"`
@@ -107,8 +103,7 @@ func cutText(text string) string {
 	return text
 }
 
-// clean makes a foreign text safe for logs and statuses: one printable line of bounded length
-// without tokens.
+// clean makes a foreign text safe for logs and statuses: a bounded, printable line without tokens.
 func clean(text string, secrets ...Secret) string {
 	runes := []rune(cutText(redact(text, secrets...)))
 	for i, r := range runes {

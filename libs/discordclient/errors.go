@@ -20,25 +20,25 @@ type Class string
 const (
 	// ClassNone is the class of nil.
 	ClassNone Class = ""
-	// ClassGone: the guild, channel, webhook, role or overwrite does not exist. For a delete, this
-	// is success. Code 10004 (unknown guild) also means that the bot is not a member. Discord is
-	// known to send it for healthy guilds, so check twice before acting on it.
+	// ClassGone means: the object does not exist. For a delete, this is success. Code 10004
+	// (unknown guild) also means that the bot is not a member. Discord is known to send it for
+	// healthy guilds, so check twice.
 	ClassGone Class = "gone"
-	// ClassDenied: the bot lacks a permission. Only an administrator can change that. Every retry
-	// counts towards Discord's limit of refused requests.
+	// ClassDenied means: the bot lacks a permission. Retries count towards Discord's limit of
+	// refusals.
 	ClassDenied Class = "denied"
-	// ClassBadToken: Discord refuses the token. The Client sends no further call.
+	// ClassBadToken means: Discord refuses the token. The Client sends no further call.
 	ClassBadToken Class = "bad-token"
-	// ClassInvalid: the request is wrong; repeating it fails again.
+	// ClassInvalid means: the request is wrong; repeating it fails again.
 	ClassInvalid Class = "invalid"
-	// ClassLimit: a limit of Discord is reached (500 channels, 50 children of a category, 250
+	// ClassLimit means: a limit of Discord is reached (500 channels, 50 children of a category, 250
 	// roles, 15 webhooks), or the request conflicts with existing objects. It may succeed later.
 	ClassLimit Class = "limit-reached"
-	// ClassRateLimited: too many calls. The error is a *[RateLimited] with the time to wait.
+	// ClassRateLimited means: too many calls. The error is a *[RateLimited] with the time to wait.
 	ClassRateLimited Class = "rate-limited"
-	// ClassTransient: the call had no effect and may succeed later.
+	// ClassTransient means: the call had no effect and may succeed later.
 	ClassTransient Class = "transient"
-	// ClassUnknown: the connection broke or the server failed during the call, which may have had
+	// ClassUnknown means: the connection broke or the server failed during the call, which may have had
 	// its effect. Repeat edits and deletes, but never a create: see package recovery.
 	ClassUnknown Class = "outcome-unknown"
 )
@@ -57,8 +57,7 @@ type RateLimited struct {
 	Refusals bool
 }
 
-// Queued reports whether the caller waits in the queue for the bot's limit of all calls; see
-// [WithCaller].
+// Queued reports whether the caller has a place in the queue; see [WithCaller].
 func (e *RateLimited) Queued() bool { return e.Local && e.Scope == ratelimit.ScopeGlobal }
 
 func (e *RateLimited) Error() string {
@@ -72,8 +71,7 @@ type Field struct {
 	Message string
 }
 
-// Error is every failure of a call except a rate limit. It never contains a token or a webhook's
-// URL.
+// Error is every failure except a rate limit. It never contains a token or a webhook's URL.
 type Error struct {
 	Class   Class
 	Op      string  // such as "create channel"
@@ -115,8 +113,7 @@ func (e *Error) Error() string {
 // otherwise nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ClassOf returns the class of an error of this package, also of a wrapped one. Other errors are
-// ClassTransient.
+// ClassOf returns the class of an error, also of a wrapped one. Foreign errors are ClassTransient.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ClassNone
@@ -148,8 +145,8 @@ const (
 	fieldCodeMaxChannelParent = "CHANNEL_PARENT_MAX_CHANNELS"
 )
 
-// classifyForeign classifies a response without Discord's error body: a proxy's or a cut one.
-// Neither says anything about the token, and a cut one does not say whether the object is gone.
+// classifyForeign classifies a response without Discord's error body. A proxy knows nothing about
+// the token, and a cut response does not say whether the object is gone.
 func classifyForeign(status int, cut, mutating bool) Class {
 	switch {
 	case status == 401, cut && !mutating:
@@ -160,7 +157,6 @@ func classifyForeign(status int, cut, mutating bool) Class {
 	return classify(status, 0, nil, mutating)
 }
 
-// classify classifies a response of Discord that is not a success. mutating is false for GET only.
 func classify(status, code int, fields []Field, mutating bool) Class {
 	switch code {
 	case discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeUnknownOverwrite,
@@ -201,7 +197,6 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 	}
 }
 
-// contextCause strips everything from an error but the end of its context.
 func contextCause(err error) error {
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {

@@ -12,8 +12,7 @@ import (
 // discordEpoch is 2015-01-01 in milliseconds since 1970.
 const discordEpoch = 1420070400000
 
-// CreatedAt returns the time of creation that an id contains, in milliseconds; the zero time if id
-// is not an id.
+// CreatedAt returns an object's time of creation, in milliseconds; the zero time if id is invalid.
 func CreatedAt(id string) time.Time {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {

@@ -61,7 +61,7 @@ func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
 	return context.WithValue(ctx, refusalsKey{}, in)
 }
 
-// refusalsOf returns where a call's refusals count: by default, in the share of this bot alone.
+// By default, refusals count in the share of this bot alone.
 func (c *Client) refusalsOf(ctx context.Context) *InvalidRequests {
 	if in, ok := ctx.Value(refusalsKey{}).(*InvalidRequests); ok && in != c.opts.Invalid {
 		return in
@@ -84,7 +84,6 @@ func (i *InvalidRequests) Counts() (unauthorized, forbidden, tooMany int) {
 		len(i.times[http.StatusTooManyRequests])
 }
 
-// add counts a refusal, or a call that may have been refused.
 func (i *InvalidRequests) add(status int) {
 	for ; i != nil; i = i.whole {
 		i.mu.Lock()
@@ -108,7 +107,6 @@ func (i *InvalidRequests) remaining() int {
 	return all - unauthorized - forbidden - tooMany
 }
 
-// wait returns 0 while calls are allowed, otherwise the time to wait.
 func (i *InvalidRequests) wait() time.Duration {
 	if i.remaining() > 0 {
 		return 0

@@ -22,13 +22,12 @@ const DefaultAPIURL = "https://discord.com/api/v10"
 type Options struct {
 	// Token of the bot, without "Bot " in front. A new token needs a new Client.
 	Token Secret
-	// APIURL is the API's address; see [ParseAPIURL]. Default [DefaultAPIURL]. No request goes to
-	// another host.
+	// APIURL is the only address of requests; see [ParseAPIURL]. Default [DefaultAPIURL].
 	APIURL string
 	// Timeout of one REST call. Default 15 s.
 	Timeout time.Duration
-	// GlobalPerSecond limits all calls together. A fifth is reserved for creates and deletes.
-	// Default 50, Discord's limit.
+	// GlobalPerSecond limits all calls; a fifth is reserved for creates and deletes. Default 50, as
+	// Discord.
 	GlobalPerSecond int
 	// Invalid counts refused requests. Discord counts per address, so give all Clients of a process
 	// the same count, or shares of it. Each may use as much as the others leave: a bot that is
@@ -46,13 +45,12 @@ type Options struct {
 	Guard func() (until time.Time, err error)
 	// Metrics counts the calls. Default: none.
 	Metrics *Metrics
-	// UserAgent in Discord's form, "DiscordBot (url, version)"; Discord may block others. Default:
-	// this module's.
+	// UserAgent has Discord's form "DiscordBot (url, version)". Default: this module's.
 	UserAgent string
 	// Transport carries the requests. Default: HTTP/2, keep-alive and the environment's proxy.
 	Transport http.RoundTripper
-	// Now is the clock of rate limits and refusals, for tests. The guild cache and the Gateway
-	// always use the real one. Default time.Now.
+	// Now is the clock of rate limits and refusals, for tests; the guild cache uses the real one.
+	// Default time.Now.
 	Now func() time.Time
 }
 
@@ -108,8 +106,8 @@ func ParseAPIURL(raw string) (*url.URL, error) {
 	return base, nil
 }
 
-// defaultTransport keeps enough connections open for concurrent workers. It pings a silent one: all
-// calls share one HTTP/2 connection, and each would fail by its timeout until TCP gives up.
+// defaultTransport pings a silent connection: all calls share one HTTP/2 connection, and each would
+// fail by its timeout until TCP gives up.
 func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

@@ -13,10 +13,9 @@ import (
 const routeGateway = "/gateway/bot"
 
 const (
-	// outageThreshold is the number of consecutive failures that make an outage. Single calls fail
-	// now and then.
+	// Single calls fail now and then; this many consecutive failures are an outage.
 	outageThreshold = 3
-	// outageInterval is the time between two calls of all callers during an outage.
+	// outageInterval is the pause between calls of all callers together.
 	outageInterval = 500 * time.Millisecond
 )
 
@@ -31,8 +30,7 @@ type outage struct {
 	next     time.Time
 }
 
-// admit refuses a call if another was admitted within outageInterval. The call for the Gateway is
-// always admitted: its caller backs off, and everything else depends on the Gateway.
+// The call for the Gateway is always admitted: its caller backs off, and all else depends on it.
 func (o *outage) admit(cl *call) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 // MB.
 const maxResponse = 64 << 20
 
-// blockedPause is how long all calls wait after a refusal without a time: Cloudflare's, in HTML.
+// blockedPause applies to a refusal without a time, such as Cloudflare's in HTML.
 const blockedPause = time.Minute
 
 // maxConnections bounds the connections of one call. net/http repeats a request without a body
@@ -40,7 +40,7 @@ type response struct {
 	cut    bool
 }
 
-// exchange sends the request and reads the whole response. It returns nil if there was none.
+// A nil response means that there was none.
 func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, c.broken(cl, err, false)
@@ -85,7 +85,6 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 	return got, nil
 }
 
-// guarded asks the Guard, and bounds the context of the call accordingly.
 func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, context.CancelFunc, error) {
 	if c.opts.Guard != nil && cl.mutating() {
 		until, err := c.opts.Guard()
@@ -115,8 +114,7 @@ func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	return &Error{Class: class, Op: cl.op, Message: Sanitize(err.Error(), c.opts.Token), cause: contextCause(err)}
 }
 
-// addresses matches the addresses in package net's errors: "read tcp
-// 10.1.2.3:40111->162.159.128.233:443: ...".
+// "read tcp 10.1.2.3:40111->162.159.128.233:443: ..."
 var addresses = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+:\d+: `)
 
 // Sanitize makes a foreign error's text safe for statuses and logs: one line of bounded length
@@ -126,7 +124,7 @@ func Sanitize(text string, secrets ...Secret) string {
 	return clean(addresses.ReplaceAllString(text, "$1: "), secrets...)
 }
 
-// ofDiscord reports whether Discord's routes made the response, not a proxy or a failing server.
+// ofDiscord excludes responses of proxies and failing servers.
 func (r *response) ofDiscord() bool {
 	if r.status < 300 {
 		return true
@@ -135,7 +133,6 @@ func (r *response) ofDiscord() bool {
 	return ok && r.status < 500
 }
 
-// judge turns every response but a success into an error and counts refusals.
 func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) error {
 	status := resp.status
 	if refused != nil {

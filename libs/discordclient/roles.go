@@ -71,8 +71,7 @@ func (c *Client) DeleteRole(ctx context.Context, guildID, id, reason string) err
 	return c.do(ctx, cl, nil, nil, guildID, id)
 }
 
-// MoveRoles changes the positions of many roles in one request. It returns all roles of the guild,
-// ordered by id.
+// MoveRoles changes positions in one request. It returns all roles of the guild, ordered by id.
 func (c *Client) MoveRoles(ctx context.Context, guildID string, moves []Move, reason string) ([]Role, error) {
 	cl := write(http.MethodPatch, "move roles", routeRoles, discordgo.EndpointGuildRoles(guildID), reason)
 	roles, err := result[[]Role](ctx, c, cl, moves, guildID)

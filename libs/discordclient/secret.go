@@ -12,8 +12,8 @@ import (
 
 const redacted = "[redacted]"
 
-// Secret is a bot token, a webhook's token or a webhook's URL. fmt (with any verb), JSON and slog
-// print "[redacted]"; only [Secret.Reveal] returns the text. The zero value is no secret.
+// Secret is a bot token, or a webhook's token or URL. fmt (with any verb), JSON and slog print
+// "[redacted]"; only [Secret.Reveal] returns the text. The zero value is no secret.
 type Secret struct {
 	// A pointer, because fmt prints unexported fields of a struct without calling their methods; of
 	// a pointer it prints the address.
@@ -65,13 +65,12 @@ func (s *Secret) UnmarshalText(text []byte) error {
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 var (
-	// webhookToken matches the token in a webhook's URL or path at any host.
+	// webhookToken matches at any host.
 	webhookToken = regexp.MustCompile(`(webhooks(?:/|%2[fF])\d+(?:/|%2[fF]))[^\s"'/?&#\\]+`)
-	// botToken matches likely bot tokens: three parts in base64url, the first an encoded user id.
+	// botToken matches three parts in base64url, the first an encoded user id.
 	botToken = regexp.MustCompile(`[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{20,}`)
 )
 
-// redact removes the given secrets and all likely tokens from a foreign text.
 func redact(text string, secrets ...Secret) string {
 	for _, s := range secrets {
 		if !s.IsZero() {

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// call is one request and its metadata for the transport.
 type call struct {
 	op            string // "create channel"
 	method        string
@@ -43,7 +42,6 @@ func write(method, op, route, url, reason string) call {
 	return call{op: op, method: method, route: route, url: url, reason: reason}
 }
 
-// unreadable is the error of a success whose body cannot be read.
 func (c *call) unreadable(why string) error {
 	class := ClassTransient
 	if c.mutating() {
@@ -52,15 +50,13 @@ func (c *call) unreadable(why string) error {
 	return &Error{Class: class, Op: c.op, Status: http.StatusOK, Message: "a response that cannot be read: " + why}
 }
 
-// unsent is the error of a call that is itself invalid.
 func unsent(op, format string, args ...any) error {
 	return &Error{Class: ClassInvalid, Op: op, Message: fmt.Sprintf(format, args...), unsent: true}
 }
 
 var snowflake = regexp.MustCompile(`^[0-9]{1,20}$`)
 
-// do makes one call and counts it. It sends in as JSON and reads the response into out, unless they
-// are nil. ids are the ids in the URL: anything but digits would change the URL.
+// do checks ids, the ids in the URL: anything but digits would change the URL.
 func (c *Client) do(ctx context.Context, cl call, in, out any, ids ...string) error {
 	start := time.Now()
 	if cl.major == "" && len(ids) > 0 {
@@ -97,7 +93,7 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	return nil
 }
 
-// result makes a call and returns its response. A channel, guild, role or webhook must have an id.
+// A channel, guild, role or webhook must have an id.
 func result[T any](ctx context.Context, c *Client, cl call, in any, ids ...string) (out T, err error) {
 	var zero T
 	if err := c.do(ctx, cl, in, &out, ids...); err != nil {
@@ -114,8 +110,8 @@ func (g Guild) id() string    { return g.ID }
 func (r Role) id() string     { return r.ID }
 func (w Webhook) id() string  { return w.ID }
 
-// request makes the HTTP request of a call. Of a discordgo endpoint only the part after host and
-// version is used, so that the host is always the configured one.
+// Only the part after host and version of a discordgo endpoint is used, so the host is the
+// configured one.
 func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if in != nil {
@@ -146,8 +142,6 @@ func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, 
 	return req, nil
 }
 
-// send sends a request unless it would certainly be refused. It returns the body of a success, or
-// an *Error or *RateLimited.
 func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	if err := c.admit(cl); err != nil {
 		return nil, err
@@ -162,7 +156,6 @@ func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	return body, err
 }
 
-// ask sends a request and returns its ticket to the limiter.
 func (c *Client) ask(req *http.Request, cl *call, ticket ratelimit.Ticket) ([]byte, error) {
 	resp, err := c.exchange(req, cl)
 	if resp == nil {
@@ -181,7 +174,6 @@ func (c *Client) ask(req *http.Request, cl *call, ticket ratelimit.Ticket) ([]by
 	return resp.body, c.judge(cl, resp, answer.Refused)
 }
 
-// admit refuses calls that must not reach Discord.
 func (c *Client) admit(cl *call) error {
 	if c.Err() != nil {
 		return &Error{Class: ClassBadToken, Op: cl.op, Message: "the bot token was refused before; replace it", unsent: true}
@@ -198,8 +190,7 @@ func (c *Client) admit(cl *call) error {
 // maxReason is Discord's limit for an encoded reason. A longer one fails the call.
 const maxReason = 512
 
-// encodeReason encodes a reason for a header. Some decoders take a plus for a space, so it is
-// encoded too.
+// Some decoders take a plus for a space.
 func encodeReason(reason string) string {
 	return strings.ReplaceAll(url.PathEscape(reason), "+", "%2B")
 }

@@ -36,8 +36,8 @@ type Channel struct {
 	// Minutes until new threads are hidden: 60, 1440, 4320 or 10080; 0 for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
 	Overwrites         []Overwrite `json:"permission_overwrites"` // ordered by id
-	// PositionUnknown reports that the response had no position: compatible servers omit it for
-	// single channels. Position is then 0.
+	// PositionUnknown: compatible servers omit the position of a single channel. Position is then
+	// 0.
 	PositionUnknown bool `json:"-"`
 
 	// Voice and stage channels only. Bitrate is in bits per second. UserLimit 0 means no limit. An
@@ -76,8 +76,7 @@ func (c *Channel) GetParentID() string { return c.ParentID }
 // flagObfuscated is CHANNEL_OBFUSCATED: the bot may not view the channel.
 const flagObfuscated = 1 << 17
 
-// UnmarshalJSON reads a channel of Discord and sorts its overwrites, so that channels can be
-// compared.
+// UnmarshalJSON sorts the overwrites, so that channels can be compared.
 func (c *Channel) UnmarshalJSON(raw []byte) error {
 	type plain Channel
 	sent := struct {
@@ -166,8 +165,7 @@ func IsForumLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildForum || t == discordgo.ChannelTypeGuildMedia
 }
 
-// IsVoiceLike reports whether members talk in channels of the type. Discord shows these below
-// others.
+// IsVoiceLike reports whether members talk in channels of the type. Discord shows these last.
 func IsVoiceLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildVoice || t == discordgo.ChannelTypeGuildStageVoice
 }
@@ -175,8 +173,7 @@ func IsVoiceLike(t discordgo.ChannelType) bool {
 // IsThread reports whether the channel is a thread.
 func (c *Channel) IsThread() bool { return (&discordgo.Channel{Type: c.Type}).IsThread() }
 
-// GuildChannels returns a list of Discord's without threads, ordered by id. It sets GuildID, which
-// the Gateway omits.
+// GuildChannels removes threads, sorts by id and sets GuildID, which the Gateway omits.
 func GuildChannels(list []*Channel, guildID string) []*Channel {
 	list = slices.DeleteFunc(list, func(c *Channel) bool { return c == nil || c.ID == "" || c.IsThread() })
 	for _, c := range list {
@@ -272,8 +269,7 @@ func ParseColor(text string) *int {
 // FormatColor is the inverse of [ParseColor].
 func FormatColor(color int) string { return fmt.Sprintf("#%06X", color) }
 
-// SortRoles sorts roles by rank, the lowest first: by position. Of equal positions the older role
-// ranks higher.
+// SortRoles sorts roles by rank, lowest first: by position; of equal ones the older role is higher.
 func SortRoles(roles []Role) { slices.SortFunc(roles, CompareRoles) }
 
 // CompareRoles compares roles by rank, as [SortRoles] sorts them.

@@ -11,8 +11,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// withURL makes a webhook's URL from the configured API address, not from the response, which could
-// name another host.
+// withURL makes the URL from the configured API address: a response could name another host.
 func (c *Client) withURL(hook Webhook) Webhook {
 	if !hook.Token.IsZero() {
 		path := url.PathEscape(hook.ID) + "/" + url.PathEscape(hook.Token.Reveal())

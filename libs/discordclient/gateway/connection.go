@@ -28,7 +28,7 @@ const (
 	opHeartbeatACK   = 11
 )
 
-// maxFrame bounds a frame in bytes. GUILD_CREATE carries a whole guild; Discord documents no limit.
+// maxFrame is in bytes. GUILD_CREATE carries a whole guild; Discord documents no limit.
 const maxFrame = 64 << 20
 
 var (
@@ -46,7 +46,6 @@ type frame struct {
 	Type string          `json:"t,omitempty"`
 }
 
-// connection is one connection with its session.
 type connection struct {
 	Config
 	ws      *websocket.Conn
@@ -58,7 +57,6 @@ type connection struct {
 	beats   sync.WaitGroup
 }
 
-// run connects and reads until the connection ends. It never returns nil.
 func (c *connection) run(ctx context.Context, rawURL string) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	c.fail = fail
@@ -87,7 +85,6 @@ func (c *connection) run(ctx context.Context, rawURL string) error {
 	return err
 }
 
-// read handles frames until a frame, an error or a deadline ends the connection.
 func (c *connection) read(ctx context.Context, deadline **time.Timer) error {
 	for {
 		kind, raw, err := c.ws.Read(ctx)
@@ -146,7 +143,6 @@ func (c *connection) dispatch(f *frame) {
 	c.Handler.Dispatch(f.Type, f.Data, gap)
 }
 
-// hello starts the heartbeat and the session.
 func (c *connection) hello(ctx context.Context, data []byte) error {
 	var d struct {
 		Interval float64 `json:"heartbeat_interval"` // milliseconds
@@ -166,8 +162,7 @@ func (c *connection) hello(ctx context.Context, data []byte) error {
 	})
 }
 
-// heartbeat sends the first beat after a random part of the interval. If the last beat is not
-// acknowledged when the next is due, the connection is dead, even if TCP still holds it.
+// An unacknowledged heartbeat means a dead connection, even if TCP still holds it.
 func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	wait := firstBeat(interval)
 	for sleep(ctx, wait) {
@@ -188,7 +183,6 @@ func firstBeat(interval time.Duration) time.Duration {
 	return time.Duration(rand.Float64() * float64(interval)) //nolint:gosec // G404: jitter, no secret
 }
 
-// beat sends the number of the last event, null before the first.
 func (c *connection) beat(ctx context.Context) error {
 	var d any
 	if seq := c.seq.Load(); seq != 0 {
@@ -197,7 +191,7 @@ func (c *connection) beat(ctx context.Context) error {
 	return c.send(ctx, opHeartbeat, d)
 }
 
-// send writes a frame. Its errors never contain the data.
+// The errors of send never contain the data.
 func (c *connection) send(ctx context.Context, op int, data any) error {
 	raw, err := json.Marshal(map[string]any{"op": op, "d": data})
 	if err != nil {
@@ -223,7 +217,6 @@ func withVersion(raw string) (string, error) {
 	return u.String(), nil
 }
 
-// causeOf prefers the cause of the context's end to the error that it led to.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

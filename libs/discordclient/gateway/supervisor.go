@@ -55,7 +55,7 @@ const (
 	CloseTooManyGuilds = 4011
 )
 
-// fatalCodes are the close codes after which Discord forbids reconnecting.
+// Discord forbids reconnecting after these close codes.
 var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials, none itself
 	CloseBadToken:      "the bot token is refused",
 	4010:               "invalid shard",
@@ -65,8 +65,7 @@ var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials
 	4014:               "an intent that the application is not allowed to use",
 }
 
-// Handler receives the events of the connection. All methods run in order in one goroutine and
-// block the connection.
+// Handler receives events. Its methods run in order in one goroutine and block the connection.
 type Handler interface {
 	// Connecting precedes a new session. The state that the session sends is at least this new.
 	Connecting()
@@ -84,8 +83,7 @@ type Config struct {
 	Token   func() string
 	Intents int
 	Agent   string
-	// Lookup runs before each connection. A *Fatal ends Run; a *RetryAfter has the time until the
-	// next look-up.
+	// Lookup runs before each connection. It may return a *Fatal or a *RetryAfter.
 	Lookup  func(context.Context) (Start, error)
 	Handler Handler
 	Timing  Timing
@@ -98,8 +96,7 @@ type Timing struct {
 	Spacing time.Duration // least time between two IDENTIFYs; Discord's limit, and the default, is 5 s
 	MinWait time.Duration // first pause after a failure; default 1 s
 	MaxWait time.Duration // longest pause; default 2 min, so fewer than 1000 sessions a day
-	// Lookup is the longest pause after a failed look-up, which costs no session. After an outage
-	// everything depends on the Gateway. Default 10 s.
+	// Lookup is the longest pause after a failed look-up, which costs no session. Default 10 s.
 	Lookup time.Duration
 	Steady time.Duration // a connection of this duration resets the pause; default 1 min
 	// Invalid is the least pause after op 9; up to four times as much is added at random. Discord
@@ -143,7 +140,6 @@ type supervisor struct {
 	identified time.Time
 }
 
-// once keeps one connection to its end. It returns the pause before the next.
 func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	start, err := s.Lookup(ctx)
 	if retry, ok := errors.AsType[*RetryAfter](err); ok {
@@ -197,7 +193,6 @@ func jitter(limit time.Duration) time.Duration {
 	return rand.N(limit) //nolint:gosec // G404: spreads clients over time, no secret
 }
 
-// sleep returns false if the context ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

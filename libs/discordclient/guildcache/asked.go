@@ -13,16 +13,14 @@ import (
 // ones.
 const maxAnswers = 1000
 
-// answer is the result of one lookup of a create.
 type answer struct {
-	entry discordclient.AuditEntry
-	found bool
-	// retryAt is when to look up again if there was no entry.
+	entry   discordclient.AuditEntry
+	found   bool
 	retryAt time.Time
 	gone    bool
 }
 
-// lookups caches answers by id. It is safe for concurrent use.
+// lookups caches the results of looking up creates, by id. It is safe for concurrent use.
 type lookups struct {
 	mu       sync.Mutex
 	answers  map[string]answer

@@ -18,18 +18,15 @@ import (
 const (
 	// maxAuditPages bounds one reading of the audit log. The next reading continues after it.
 	maxAuditPages = 4
-	// auditFresh is how long an incomplete reading is reused.
-	auditFresh = time.Second
-	// auditLate is how much later than newer entries an entry may appear. Each reading overlaps the
-	// last by it.
+	auditFresh    = time.Second
+	// auditLate is how much later than newer entries an entry may appear. Readings overlap by it.
 	auditLate = time.Minute
-	// auditStep rounds the start of a reading down, so that it also serves somewhat older intents.
+	// auditStep rounds the start of a reading down, to serve somewhat older intents too.
 	auditStep = time.Hour
-	// auditRefused is how long Discord must refuse the audit log before it counts as denied.
-	// Discord is known to refuse briefly what it permits.
+	// auditRefused is how long Discord must refuse the log to count as denied: it is known to
+	// refuse briefly.
 	auditRefused = 5 * time.Second
-	// auditRetry is when a lookup without an entry is repeated.
-	auditRetry = 10 * time.Minute
+	auditRetry   = 10 * time.Minute
 )
 
 var (
@@ -40,7 +37,6 @@ var (
 	ErrRefused = errors.New("the audit log is refused, maybe for a moment")
 )
 
-// createsKey selects the creates of channels or of roles in a guild.
 type createsKey struct {
 	guildID string
 	action  discordgo.AuditLogAction
@@ -81,7 +77,6 @@ func (c *Client) OwnCreates(
 		last.from, last.read = from.Truncate(auditStep), time.Time{}
 		last.cursor = discordclient.SnowflakeAt(last.from)
 	}
-	// An incomplete reading can prove only that something exists, so it is repeated anyway.
 	recent := now.Before(complete) && now.Sub(last.read) < auditFresh
 	if recent || !last.read.Before(complete) {
 		return last.entries, last.read, nil
@@ -105,7 +100,7 @@ func (c *Client) createsOf(of createsKey) *createsRead {
 	return entry.(*createsRead)
 }
 
-// readCreates reads page after page. end is the last entry read; empty means all.
+// An empty end means that all pages were read.
 func (c *Client) readCreates(
 	ctx context.Context, of createsKey, to *createsRead, now time.Time,
 ) (end string, err error) {
@@ -180,14 +175,12 @@ func (c *Client) visible(of createsKey, err error, now time.Time) (bool, error) 
 	return false, nil
 }
 
-// mayViewLog returns true if the bot's permissions are unknown.
 func (c *Client) mayViewLog(guildID string) bool {
 	have, exact := c.Guild(guildID).Snapshot().BotPermissions()
 	return !exact || have&discordgo.PermissionViewAuditLogs != 0
 }
 
-// ShowsCreates reports whether Discord showed the audit log at the last reading. Otherwise a
-// missing entry proves nothing.
+// ShowsCreates reports whether Discord showed the log at the last reading.
 func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) bool {
 	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }
@@ -227,8 +220,8 @@ func (c *Client) CreateOf(
 	return discordclient.AuditEntry{}, false, nil
 }
 
-// KnownCreate returns the cached answer of [Client.CreateOf]. An entry never changes, so it stays
-// known. A missing one is known for ten minutes only: entries may come late.
+// KnownCreate returns the cached answer of [Client.CreateOf]. An entry is known for good, a missing
+// one for ten minutes, as entries may come late.
 func (c *Client) KnownCreate(
 	guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (entry discordclient.AuditEntry, found, known bool) {
@@ -239,8 +232,7 @@ func (c *Client) KnownCreate(
 	return a.entry, a.found, true
 }
 
-// RememberGone records that a channel or role of an audit log entry is deleted. Discord does not
-// reuse ids.
+// RememberGone records a deleted channel or role. Discord does not reuse ids.
 func (c *Client) RememberGone(guildID string, action discordgo.AuditLogAction, id string) {
 	c.createsOf(createsKey{guildID, action}).lookups.add(id, answer{gone: true})
 }

@@ -10,10 +10,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// These calls update the views with their responses. All other calls are [discordclient.Client]'s
-// own.
+// These calls update the views. All other calls are [discordclient.Client]'s own.
 
-// read passes take the time before the call: the response is at least that new.
 func read[T any](do func() (T, error), take func(answer T, since time.Time)) (T, error) {
 	since := time.Now()
 	answer, err := do()
@@ -162,8 +160,7 @@ func (c *Client) DeleteChannel(ctx context.Context, channelID, reason string) er
 	}, channelID)
 }
 
-// MoveChannels makes the call of [discordclient.Client]. Discord's response is empty, so the new
-// state is derived from moves.
+// MoveChannels makes the call of [discordclient.Client], and derives the new state from moves.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []discordclient.Move) error {
 	ids := make([]string, 0, len(moves))
 	for _, m := range moves {
@@ -191,8 +188,7 @@ func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason stri
 	})
 }
 
-// KeepWebhook adds a webhook to the known ones of its channel. Discord's list may lack a webhook
-// that it returns by id.
+// KeepWebhook adds a webhook that Discord returns by id but omits in its channel's list.
 func (c *Client) KeepWebhook(hook discordclient.Webhook) { c.store.KeepWebhook(hook) }
 
 // RenameWebhook makes the call of [discordclient.Client].

@@ -23,15 +23,15 @@ import (
 // Options configure a [Client]. Only Token is required.
 type Options struct {
 	discordclient.Options
-	// GatewayURL is the Gateway's address. Default: the address in the API's response, which must
-	// be at the API's own host (for Discord itself, gateway.discord.gg).
+	// GatewayURL is the Gateway's address. Default: the one that the API returns, which must be at
+	// the API's own host (for Discord itself, gateway.discord.gg).
 	GatewayURL string
 	// DisableGateway makes the views poll only.
 	DisableGateway bool
 	// Resync is the period of polling without the Gateway. Default 5 min.
 	Resync time.Duration
-	// ResyncLive is the approximate period of reading a guild that the Gateway follows, in case it
-	// lost an event. Default 1 h.
+	// ResyncLive is the approximate period of reading a guild that the Gateway follows. Default 1
+	// h.
 	ResyncLive time.Duration
 	// EventTimeout is the time within which the event of an own write must come. Otherwise the
 	// guild is polled every Resync until an event comes. Default 15 s.
@@ -43,8 +43,7 @@ type Options struct {
 	Grace time.Duration
 	// Metrics counts events and calls. Default: none.
 	Metrics *Metrics
-	// Namespace is a label of this bot's gauges, so that an alert names the bot's owner and alerts
-	// of different owners stay separate.
+	// Namespace is a label of this bot's gauges, which separates the alerts of different owners.
 	Namespace string
 	// Log receives connects, disconnects and resyncs, never a secret. Default: discarded.
 	Log *slog.Logger
@@ -79,8 +78,7 @@ func isWebsocket(raw string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws")
 }
 
-// gatewayAddress checks the address in the API's response. Another host than the API's is a
-// *gateway.Fatal, since a user must allow it. A response without an address is retried.
+// gatewayAddress refuses another host than the API's with a *gateway.Fatal: a user must allow it.
 func (o *Options) gatewayAddress(answered string) (string, error) {
 	if o.GatewayURL != "" {
 		return o.GatewayURL, nil
@@ -107,12 +105,11 @@ func (o *Options) gatewayAddress(answered string) (string, error) {
 // Client makes the calls of a bot and keeps live views of its guilds, which the calls update too.
 type Client struct {
 	*discordclient.Client
-	opts    Options
-	store   *store.Store
-	poller  *poller
-	creates sync.Map // createsKey to *createsRead
-	members membersRead
-	// tooManyGuilds reports that the Gateway refused the last session for too many guilds.
+	opts          Options
+	store         *store.Store
+	poller        *poller
+	creates       sync.Map // createsKey to *createsRead
+	members       membersRead
 	tooManyGuilds atomic.Bool
 }
 
@@ -139,7 +136,6 @@ func New(o Options) (*Client, error) {
 }
 
 // Guild returns the live view of a guild. While [Client.Run] runs, the view is kept up to date.
-// Repeated calls return the same view.
 func (c *Client) Guild(guildID string) *View {
 	v, added := c.store.Want(guildID)
 	if added {
@@ -159,16 +155,15 @@ func (c *Client) Forget(guildID string) {
 	}
 }
 
-// Subscribe returns a channel of changes by others on Discord. Until an event is received, equal
-// ones are merged into it. The channel closes when the context ends.
+// Subscribe returns a channel of changes by others on Discord. An event equal to an unread one is
+// dropped. The channel closes when the context ends.
 func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Events().Subscribe(ctx) }
 
 // Stats describes a Client's health.
 type Stats struct {
 	discordclient.Stats
 	store.Health
-	// TooManyGuilds reports that the bot is in too many guilds for a session of the Gateway, so
-	// they are polled.
+	// TooManyGuilds reports that the bot has too many guilds for a session, so they are polled.
 	TooManyGuilds bool
 }
 

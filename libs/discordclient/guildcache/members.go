@@ -12,11 +12,9 @@ import (
 )
 
 const (
-	// maxMembers bounds the cache of one asker. A member weighs memberWeight plus one per role:
-	// 2,500 members with ten roles, about 2 MB.
+	// maxMembers bounds one asker's cache: 2,500 members with ten roles, about 2 MB.
 	maxMembers, memberWeight = 45_000, 8
-	// membersSwept is the period of removing expired members.
-	membersSwept = time.Minute
+	membersSwept             = time.Minute
 )
 
 // membersRead caches members of guilds, with this Client's own changes. Discord reports changes of
@@ -28,7 +26,6 @@ type membersRead struct {
 	swept time.Time
 }
 
-// memberSet are the members that one asker has read.
 type memberSet struct {
 	last   map[memberKey]memberRead
 	weight int
@@ -36,7 +33,6 @@ type memberSet struct {
 
 type memberKey struct{ guildID, userID string }
 
-// memberRead is a member as read. err reports that the user is not in the guild.
 type memberRead struct {
 	at     time.Time
 	member discordclient.Member
@@ -52,7 +48,6 @@ func (s *memberSet) drop(key memberKey) {
 	}
 }
 
-// set replaces a member if there is room.
 func (s *memberSet) set(key memberKey, now memberRead) {
 	s.drop(key)
 	if s.weight+now.weight() > maxMembers {
@@ -71,7 +66,6 @@ func (m *membersRead) get(asker string, key memberKey) memberRead {
 	return memberRead{}
 }
 
-// put adds a member. Every membersSwept it removes members older than life.
 func (m *membersRead) put(asker string, key memberKey, now memberRead, life time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

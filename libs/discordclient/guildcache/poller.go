@@ -16,14 +16,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/gateway"
 )
 
-// poller reads guilds that the Gateway does not keep up to date: per guild and period one GET of
-// the guild and one of its channels.
+// poller reads guilds by REST that the Gateway does not keep up to date.
 type poller struct {
 	client *Client
 	woken  chan struct{}
 }
 
-// wake makes the poller check for due guilds. It does not block.
 func (p *poller) wake() {
 	select {
 	case p.woken <- struct{}{}:
@@ -31,7 +29,7 @@ func (p *poller) wake() {
 	}
 }
 
-// maxPolls is the number of concurrent polls, so that a hanging call does not block other guilds.
+// maxPolls polls run at once, so that a hanging call does not block other guilds.
 const maxPolls = 8
 
 func (p *poller) run(ctx context.Context) {
@@ -62,7 +60,6 @@ func (p *poller) run(ctx context.Context) {
 	}
 }
 
-// poll reads one guild and schedules a retry after a failure.
 func (p *poller) poll(ctx context.Context, guildID string) {
 	err := p.client.Refresh(ctx, guildID)
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
@@ -132,8 +129,7 @@ func (c *Client) Run(ctx context.Context) error {
 // https://discord.com/developers/docs/events/gateway#gateway-intents.
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
-// runGateway keeps the Gateway connected. After a fatal close code the views are polled, and it
-// reconnects after [gateway.Timing].Closed. A refused token stops the Client.
+// After a fatal close code the views are polled until [gateway.Timing].Closed.
 func (c *Client) runGateway(ctx context.Context) {
 	handshake := &http.Client{
 		Transport:     c.opts.Transport,

@@ -36,7 +36,6 @@ const (
 	ManageWebhooks  Bits = discordgo.PermissionManageWebhooks
 )
 
-// byBit has the documented name of each bit, or an empty one.
 var byBit = [64]string{
 	0: "CreateInstantInvite", 1: "KickMembers", 2: "BanMembers", 3: "Administrator", 4: "ManageChannels",
 	5: "ManageGuild", 6: "AddReactions", 7: "ViewAuditLog", 8: "PrioritySpeaker", 9: "Stream", 10: "ViewChannel",
@@ -127,8 +126,8 @@ func (b *Bits) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Base returns a member's permissions in a guild, before overwrites, from those of @everyone and of
-// the member's roles. The owner and administrators hold [All].
+// Base returns a member's permissions in a guild, before overwrites. The owner and administrators
+// hold [All].
 func Base(owner bool, everyone Bits, roles ...Bits) Bits {
 	bits := everyone
 	for _, r := range roles {

@@ -27,16 +27,16 @@ import (
 type Outcome string
 
 const (
-	// Found: the create's object exists. Adopt it.
+	// Found means: the create's object exists. Adopt it.
 	Found Outcome = "found"
-	// Absent: the create made nothing and will make nothing. Create.
+	// Absent means: the create made nothing and will make nothing. Create.
 	Absent Outcome = "absent"
-	// Hidden: the create's object exists, but Discord hides it from the bot. Do not create.
+	// Hidden means: the create's object exists, but Discord hides it from the bot. Do not create.
 	Hidden Outcome = "hidden"
-	// Unsure: unknown as yet. Look again after [Result.After]. Do not create.
+	// Unsure means: unknown as yet. Look again after [Result.After]. Do not create.
 	Unsure Outcome = "unsure"
-	// Unproven: a matching object exists, but only the audit log could prove whose it is, and
-	// Discord does not show it to the bot. Neither adopt nor create; see [Intent.ProofOnly].
+	// Unproven means: only the audit log could prove whose a match is, and Discord does not show it to
+	// the bot. Neither adopt nor create; see [Intent.ProofOnly].
 	Unproven Outcome = "unproven"
 )
 
@@ -44,10 +44,10 @@ const (
 type Proof string
 
 const (
-	// ProofAuditLog: the audit log names the object together with the intent's reason. Certain.
+	// ProofAuditLog means: the audit log names the object together with the intent's reason. Certain.
 	ProofAuditLog Proof = "audit-log"
-	// ProofMatch: the object is the only match, and no other object claims it. The audit log,
-	// written late or never, lacks it.
+	// ProofMatch means: the only match, which no other object claims. The audit log, written late or
+	// never, lacks it.
 	ProofMatch Proof = "match"
 )
 
@@ -60,24 +60,20 @@ type Result struct {
 	Why     string        // for a status message
 }
 
-// DefaultPropagation is the time after an attempt until list and audit log are complete. It is
-// longer than a call lasts and than Discord needs to write its audit log.
+// DefaultPropagation is when list and audit log are complete after an attempt. It is longer than a
+// call lasts and than Discord needs to write its audit log.
 const DefaultPropagation = 15 * time.Second
 
 const (
 	// clockSkew is the assumed difference between the clocks of Discord and of the intent's
 	// recorder.
-	clockSkew = time.Minute
-	// maxAsked is about the number of channels to look up per look.
-	maxAsked = 3
-	maxNamed = 5
-	// refusedRetry applies when Discord refuses the audit log, perhaps briefly.
-	refusedRetry = 5 * time.Second
-	// unprovenRetry applies when Discord does not show the bot the audit log.
+	clockSkew     = time.Minute
+	maxAsked      = 3
+	maxNamed      = 5
+	refusedRetry  = 5 * time.Second
 	unprovenRetry = time.Minute
 	tooEarly      = "the result of an earlier create may still appear"
-	// provenSkew is clockSkew for audit log entries. They name the intent, so looking further back
-	// is safe and costs at most a page.
+	// Audit log entries name the intent, so looking further back is safe and costs at most a page.
 	provenSkew = time.Hour
 )
 
@@ -87,8 +83,7 @@ type Intent struct {
 	Type     discordgo.ChannelType
 	ParentID string
 	Name     string // as given to the create
-	// Reason is the audit log reason of the create. It must be unique to the intent, such as an
-	// object's UID.
+	// Reason is the audit log reason of the create. It must be unique, such as an object's UID.
 	Reason string
 	// NotBefore is the time of the intent. Older channels do not match.
 	NotBefore time.Time
@@ -100,7 +95,7 @@ type Intent struct {
 	// ProofOnly accepts the audit log alone as proof. A mere match is not Found. The result is
 	// Absent if the whole log lacks the create.
 	ProofOnly bool
-	// Propagation is the time after LastAttempt until list and audit log are complete. Default
+	// Propagation is when list and audit log are complete after LastAttempt. Default
 	// [DefaultPropagation].
 	Propagation time.Duration
 	// Now is the clock. Default time.Now.
@@ -134,14 +129,12 @@ func (in Intent) withDefaults() Intent {
 	return in
 }
 
-// complete returns when list and audit log certainly have the intent's create.
 func (in Intent) complete() time.Time { return in.LastAttempt.Add(in.Propagation) }
 
 type evidence struct {
-	channels []*discordclient.Channel
-	roles    []discordclient.Role
-	listed   time.Time // the list is at least this new
-	// Hidden channels that are known, and those of them that may be the intent's.
+	channels      []*discordclient.Channel
+	roles         []discordclient.Role
+	listed        time.Time // the list is at least this new
 	hidden        map[string]bool
 	hiddenMatches []string
 	// unlisted channels exist although Discord's list lacks them.
@@ -154,8 +147,8 @@ type evidence struct {
 	pending bool
 }
 
-// completeFor returns when the audit log certainly has the creates of the intent and of the given
-// channels. A channel that another client has just made must not count as the intent's.
+// completeFor also waits for the creates of fits: a channel that another client has just made must
+// not count as the intent's.
 func (in Intent) completeFor(fits []string) time.Time {
 	at := in.complete()
 	for _, id := range fits {
@@ -214,7 +207,6 @@ func (in Intent) list(ctx context.Context, c *guildcache.Client, state *evidence
 	return err
 }
 
-// readAudit reads the audit log, and looks up channels that the log names but the list lacks.
 func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evidence) (err error) {
 	from, complete := in.NotBefore.Add(-provenSkew), in.completeFor(in.candidates(*state))
 	state.audit, state.audited, err = c.OwnCreates(ctx, in.GuildID, in.action(), from, complete, in.Now())
@@ -244,8 +236,7 @@ func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evi
 	return nil
 }
 
-// readCreators reads who created the matching channels, unless the intent's own is already known or
-// no conclusion is possible yet.
+// readCreators reads who created the matching channels.
 func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *evidence) error {
 	for _, e := range state.audit {
 		if in.own(e, state.self) && (state.lists(e.TargetID) || state.hidden[e.TargetID]) {
@@ -296,7 +287,7 @@ func (in Intent) fromSnapshot(snap *guildcache.Snapshot) evidence {
 	return state
 }
 
-// probe looks up a channel or role that the list lacks. Lists omit hidden channels.
+// probe looks up what the list lacks: lists omit hidden channels.
 func (in Intent) probe(ctx context.Context, c *guildcache.Client, state *evidence, id string) (err error) {
 	if in.role {
 		_, err = c.GetRole(ctx, in.GuildID, id)
@@ -321,7 +312,6 @@ func (e *evidence) lists(id string) bool {
 		slices.ContainsFunc(e.roles, func(r discordclient.Role) bool { return r.ID == id })
 }
 
-// decide is pure.
 func decide(in Intent, state evidence) Result {
 	wait := max(in.complete().Sub(in.Now()), time.Second)
 	if r, ok := in.proven(state, wait); ok {
@@ -368,8 +358,7 @@ func abbreviated(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// unproven decides for an intent that only the log can prove but does not. Its texts name no
-// existing object: its user may have no right to know of it.
+// The texts of unproven name no existing object: the user may have no right to know of it.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:
@@ -384,19 +373,17 @@ func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Res
 	}
 }
 
-// own reports whether an entry records the intent's create.
 func (in Intent) own(e discordclient.AuditEntry, self string) bool {
 	return e.Action == in.action() && !in.foreign(e, self) && !in.Claimed(e.TargetID)
 }
 
-// foreign reports whether an entry has another reason or user than the intent.
 func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
 	other := self != "" && e.UserID != "" && e.UserID != self
 	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
-// proven looks for the intent's entry in the audit log. If a newer list lacks the channel and
-// Discord does not know its id, it has been deleted: the create is over.
+// If a newer list lacks the channel of an entry and Discord does not know its id, it has been
+// deleted: the create is over.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found, hidden []string
 	unlisted := false
@@ -444,19 +431,15 @@ func (in Intent) candidates(state evidence) []string {
 	return in.unclaimed(ids, state)
 }
 
-// hiddenCandidates is [Intent.candidates] for hidden channels.
 func (in Intent) hiddenCandidates(state evidence) []string {
 	return in.unclaimed(state.hiddenMatches, state)
 }
 
-// youngEnough excludes channels older than the intent and newer than any attempt.
 func (in Intent) youngEnough(id string) bool {
 	at := discordclient.CreatedAt(id)
 	return !at.Before(in.NotBefore.Add(-clockSkew)) && !at.After(in.complete().Add(clockSkew))
 }
 
-// unclaimed removes ids that another object claims or that were created for another reason. It
-// sorts the rest, oldest first.
 func (in Intent) unclaimed(ids []string, state evidence) []string {
 	foreign := map[string]bool{}
 	for _, e := range state.audit {

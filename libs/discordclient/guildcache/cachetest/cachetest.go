@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cachetest has a simulated Discord with one guild, and a guildcache.Client of a bot in it,
-// for tests.
+// Package cachetest has a simulated Discord with one guild and a guildcache.Client, for tests.
 package cachetest
 
 import (
@@ -23,8 +22,7 @@ import (
 // Usual are the permissions that the bot requests.
 const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// Quick shortens the Gateway's pauses. The handshake's timeouts must suffice on a busy machine: a
-// retry would add a connection, which tests count.
+// Quick has short pauses, and timeouts long enough for a busy machine: tests count connections.
 var Quick = gateway.Timing{
 	Hello: 3 * time.Second, Ready: 3 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,

@@ -14,8 +14,7 @@ type Fanout[T comparable] struct {
 	subs map[*queue[T]]struct{}
 }
 
-// queue holds each distinct value once until it is taken. So it is bounded by the number of
-// distinct values, and a slow reader loses nothing.
+// queue holds each distinct value once until it is taken, so it is bounded and loses nothing.
 type queue[T comparable] struct {
 	mu     sync.Mutex
 	list   []T

@@ -20,8 +20,7 @@ func (st *Store) Connecting() {
 // Alive implements gateway.Handler.
 func (st *Store) Alive() { st.alive.Store(time.Now().UnixNano()) }
 
-// Disconnected implements gateway.Handler. Views keep their state, and are polled after
-// Config.Resync without the Gateway.
+// Disconnected implements gateway.Handler. Views keep their state until they are polled.
 func (st *Store) Disconnected(err error) {
 	why := "closed"
 	if err != nil {
@@ -33,7 +32,6 @@ func (st *Store) Disconnected(err error) {
 	st.Counters.Disconnects.Inc()
 }
 
-// disconnect reports whether this is new.
 func (st *Store) disconnect(why string) (news bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -73,7 +71,6 @@ var handlers = map[string]func(st *Store, data []byte) error{
 
 var errNoObject = errors.New("the event names no object")
 
-// handler decodes an event before it takes the lock.
 func handler[T any](on func(*Store, *T) error) func(*Store, []byte) error {
 	return func(st *Store, data []byte) error {
 		event := new(T)
@@ -86,8 +83,7 @@ func handler[T any](on func(*Store, *T) error) func(*Store, []byte) error {
 	}
 }
 
-// Dispatch implements gateway.Handler. After a gap or an unreadable event, all views are read
-// again: the lost event may concern any.
+// Dispatch implements gateway.Handler. A lost or unreadable event may concern any guild.
 func (st *Store) Dispatch(event string, data []byte, gap bool) {
 	handle, known := handlers[event]
 	if !known {
@@ -111,7 +107,6 @@ func (st *Store) Dispatch(event string, data []byte, gap bool) {
 	}
 }
 
-// identified is any object, decoded for its id.
 type identified struct {
 	ID string `json:"id"`
 }
@@ -140,7 +135,6 @@ func (st *Store) onReady(event *readyEvent) error {
 	return nil
 }
 
-// guildEvent is any event about a guild.
 type guildEvent struct {
 	settings discordclient.Guild
 	more     struct {
@@ -160,7 +154,6 @@ func (e *guildEvent) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// onGuildCreate replaces the whole state of a guild.
 func (st *Store) onGuildCreate(event *guildEvent) error {
 	guild, more := event.settings, event.more
 	delete(st.statePending, guild.ID)
@@ -218,7 +211,7 @@ func (st *Store) onGuildUpdate(event *guildEvent) error {
 	return nil
 }
 
-// onGuildDelete distinguishes an outage ("unavailable" is present) from the bot's removal.
+// An event with "unavailable" reports an outage, one without it the bot's removal.
 func (st *Store) onGuildDelete(event *guildEvent) error {
 	g := st.eventFor(event.settings.ID)
 	if g == nil {
@@ -236,7 +229,7 @@ func (st *Store) onGuildDelete(event *guildEvent) error {
 	return nil
 }
 
-// absent makes a guild live without the bot. The lock is held.
+// absent makes a guild live without the bot.
 func (st *Store) absent(g *guildState, asOf time.Time) {
 	g.live, g.liveAt = true, time.Now()
 	g.markFresh()

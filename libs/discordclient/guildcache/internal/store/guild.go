@@ -15,8 +15,7 @@ import (
 const (
 	// memory is how long changes are remembered, longer than any list or session start takes.
 	memory = 2 * time.Minute
-	// consistencyDelay is when all of Discord certainly shows a change. A stale view is read again
-	// after it.
+	// consistencyDelay is when all of Discord certainly shows a change.
 	consistencyDelay = 5 * time.Second
 )
 
@@ -47,7 +46,6 @@ type guildState struct {
 	silent        bool      // the deadline passed without an event: the Gateway no longer follows the guild
 }
 
-// change is the last state of a channel after an event or own write; nil means deleted.
 type change struct {
 	at      time.Time
 	id      string
@@ -66,14 +64,12 @@ func newGuildState(st *Store, id string) *guildState {
 
 func (g *guildState) snap() *Snapshot { return g.view.current.Load() }
 
-// update replaces the snapshot by a changed copy.
 func (g *guildState) update(f func(*Snapshot)) {
 	s := *g.snap()
 	f(&s)
 	g.view.current.Store(&s)
 }
 
-// setChannel reports whether the view changed.
 func (g *guildState) setChannel(channel *discordclient.Channel, at time.Time) bool {
 	if _, gone := g.tombstones[channel.ID]; gone {
 		return false
@@ -105,8 +101,8 @@ func (g *guildState) markFresh() {
 	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
 }
 
-// dropChannel removes a channel from the view for good. The channels of a deleted category lose
-// their category. They get an event here, since their later events change nothing.
+// The channels of a deleted category lose their category. They get an event here, since their later
+// events change nothing.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})
@@ -137,7 +133,7 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 	return true
 }
 
-// expectEvent sets a deadline for the event of an own write, unless an event has come since began.
+// expectEvent sets a deadline for the event of an own write, unless one has come since began.
 func (g *guildState) expectEvent(began time.Time) {
 	if g.live && !g.silent && g.heard.Before(began) && g.eventDeadline.IsZero() {
 		g.eventDeadline = time.Now().Add(g.store.EventTimeout)
@@ -145,8 +141,8 @@ func (g *guildState) expectEvent(began time.Time) {
 	}
 }
 
-// missedEvent handles a passed deadline. Until an event comes, the guild is read as often as
-// without the Gateway. The missed change is old enough that one reading certainly includes it.
+// missedEvent handles a passed deadline. The missed change is old enough that one reading certainly
+// includes it.
 func (g *guildState) missedEvent() {
 	began, stale := g.eventDeadline.Add(-g.store.EventTimeout), g.stale
 	g.eventDeadline, g.silent = time.Time{}, true
@@ -182,7 +178,6 @@ func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
 	return guild
 }
 
-// setGuild reports whether the view changed.
 func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	g.guildAt, guild = at, g.complete(guild)
 	if reflect.DeepEqual(g.snap().Guild, guild) {
@@ -192,8 +187,8 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	return true
 }
 
-// setChannels replaces all channels by a list newer than since. It applies the changes after
-// overlay on top, which the list may lack, and reports differences to subscribers.
+// setChannels applies the changes after overlay on top of a list newer than since, which may lack
+// them.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
 	before := g.snap()
@@ -242,7 +237,6 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 	g.emitDifferences(before.channels, after)
 }
 
-// lastChanges returns the last change after a time, by channel or of one channel only.
 func (g *guildState) lastChanges(after time.Time, only string) map[string]change {
 	last := map[string]change{}
 	for _, r := range g.recent {
@@ -269,7 +263,6 @@ func (g *guildState) emitDifferences(before, after []*discordclient.Channel) {
 	}
 }
 
-// setState reports a change to subscribers.
 func (g *guildState) setState(p Presence, m Mode, asOf time.Time) {
 	s := g.snap()
 	changed := s.Presence != p || s.Mode != m
@@ -285,7 +278,6 @@ func (g *guildState) setState(p Presence, m Mode, asOf time.Time) {
 	}
 }
 
-// pendingFor returns the own writes to an object.
 func (g *guildState) pendingFor(id string) *pending.Writes {
 	p := g.writes[id]
 	if p == nil {

@@ -28,8 +28,8 @@ type webhooksEvent struct {
 	ChannelID string `json:"channel_id"`
 }
 
-// onWebhooks makes the webhooks of a channel unknown: the event says only that some changed. One
-// event after an own write counts as that write's.
+// The event says only that some webhooks changed. One event after an own write counts as that
+// write's.
 func (st *Store) onWebhooks(event *webhooksEvent) error {
 	g := st.eventFor(event.GuildID)
 	if g == nil {

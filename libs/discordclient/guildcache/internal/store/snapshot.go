@@ -45,8 +45,7 @@ type View struct {
 // Snapshot returns the current state, which never changes.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted reports whether an event or a response to an own call reported a channel or role as
-// deleted. One that is only missing from a list may still exist.
+// Deleted reports whether Discord reported a deletion. One that lists lack may still exist.
 func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -78,8 +77,8 @@ type Snapshot struct {
 	Presence Presence
 	Mode     Mode
 	AsOf     time.Time // of a polled view, the time of the poll; see [View.AsOf]
-	// CompleteAt is older than the last list of channels. A channel that was created earlier and is
-	// not here does not exist or is hidden from the bot.
+	// CompleteAt is older than the last list of channels: an older channel that is not here does
+	// not exist or is hidden.
 	CompleteAt time.Time
 	// RolesAt is the same for roles, which are never hidden.
 	RolesAt    time.Time
@@ -94,15 +93,13 @@ type Snapshot struct {
 	hooks      map[string]hookList // by channel; without an entry, unknown
 }
 
-// SelfID returns the bot's user id. It is empty until the Gateway connects or CurrentUser was
-// called.
+// SelfID returns the bot's user id; empty until the Gateway connects or CurrentUser was called.
 func (s *Snapshot) SelfID() string { return s.selfID }
 
 // Channels returns all visible channels and categories, ordered by id.
 func (s *Snapshot) Channels() []*discordclient.Channel { return s.visible }
 
-// All returns all known channels and categories, ordered by id. Hidden ones have only id, type and
-// position.
+// All also returns hidden channels, of which only id, type and position are known.
 func (s *Snapshot) All() []*discordclient.Channel { return s.channels }
 
 // Channel returns a visible channel or category.
@@ -137,7 +134,6 @@ func (s *Snapshot) find(id string) (int, bool) {
 	})
 }
 
-// withPosition fills in the known position if the server sent none.
 func (s *Snapshot) withPosition(channel *discordclient.Channel) *discordclient.Channel {
 	if i, found := s.find(channel.ID); found {
 		return withPosition(channel, s.channels[i])
@@ -171,8 +167,7 @@ func (s *Snapshot) With(channels []*discordclient.Channel, roles []discordclient
 	return &with
 }
 
-// Without returns a copy without these channels and roles and the roles' overwrites, to plan a
-// change.
+// Without returns a copy without these channels and roles, and without the roles' overwrites.
 func (s *Snapshot) Without(ids ...string) *Snapshot {
 	without := *s
 	gone := func(o discordclient.Overwrite) bool { return slices.Contains(ids, o.ID) }
@@ -195,8 +190,7 @@ func (s *Snapshot) Without(ids ...string) *Snapshot {
 	return &without
 }
 
-// Children returns the channels of a category in display order. For "" it returns the channels
-// without a category, but no categories.
+// Children returns the channels of a category in display order; for "" those without a category.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
 	return s.inDisplayOrder(func(c *discordclient.Channel) bool {
 		return c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory
@@ -240,8 +234,8 @@ func (s *Snapshot) RolesNamed(name string) []discordclient.Role {
 	return roles
 }
 
-// BotRole returns the bot's highest role. The bot can write lower roles only. exact is as for
-// [Snapshot.BotPermissions]. The owner of a guild is above all roles, so the result is empty.
+// BotRole returns the bot's highest role; empty for the guild's owner, who is above all roles.
+// exact is as for [Snapshot.BotPermissions].
 func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	if s.selfID == s.Guild.OwnerID {
 		return highest, false
@@ -273,15 +267,14 @@ type hookList struct {
 	listed time.Time
 }
 
-// Webhooks returns the webhooks of a channel as last listed or written by this Client. known is
-// false if they were never listed or another client changed them: list them again.
+// Webhooks returns the known webhooks of a channel. known is false if they were never listed or
+// another client changed them: list them again.
 func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, known bool) {
 	list, known := s.hooks[channelID]
 	return list.hooks, known
 }
 
-// WebhooksListed is older than the last list of a channel's webhooks; zero if unknown. A webhook
-// that was created earlier and is not in the list does not exist.
+// WebhooksListed is older than the last list of a channel's webhooks; zero if unknown.
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
 // BotPermissions returns the bot's permissions in the guild, before overwrites. exact is false if
@@ -299,7 +292,6 @@ func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	return s.Guild.Permissions(s.selfID, roles), s.selfFollowed()
 }
 
-// selfFollowed reports whether the bot's roles are live or as new as the view.
 func (s *Snapshot) selfFollowed() bool {
 	return s.selfKnown && (s.Mode == ModeLive || !s.selfAt.IsZero() && !s.selfAt.Before(s.AsOf))
 }

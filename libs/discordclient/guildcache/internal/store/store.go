@@ -30,18 +30,18 @@ type Config struct {
 	Resync   time.Duration // period of polling
 	Grace    time.Duration // how long a new view waits for the Gateway before it is polled
 	Wake     func()        // wakes the poller; called with the lock held, so must not block
-	// ResyncLive is the approximate period of reading a live view, in case the Gateway lost an
-	// event without a gap. It varies by a quarter, to spread the guilds over time.
+	// ResyncLive is the approximate period of reading a live view. It varies by a quarter, to
+	// spread the guilds over time.
 	ResyncLive time.Duration
 	// EventTimeout is the time within which an event of an own write must come.
 	EventTimeout time.Duration
-	// Named reports whether to keep a guild before it is requested. It is called with the lock
-	// held, so it must not block.
+	// Named reports whether to keep a guild before it is requested. It must not block: the lock is
+	// held.
 	Named func(guildID string) bool
 }
 
-// Store holds the views of a bot's guilds. One lock guards all changes. Readers use immutable
-// snapshots without a lock.
+// Store holds the views of a bot's guilds. One lock guards all changes; its unexported methods,
+// except with and disconnect, expect it to be held. Readers use immutable snapshots without a lock.
 type Store struct {
 	Config
 	events fanout.Fanout[Event]
@@ -72,8 +72,8 @@ type Event struct {
 // EventKind is the subject of an event.
 type EventKind string
 
-// A guild event reports changed settings, presence or mode. A role or channel event reports that
-// one was created, changed or deleted. A webhooks event reports changed webhooks of a channel.
+// Role, channel and webhooks events report created, changed and deleted objects. A guild event
+// reports changed settings, presence or mode.
 const (
 	EventGuild    EventKind = "guild"
 	EventRole     EventKind = "role"
@@ -81,11 +81,9 @@ const (
 	EventWebhooks EventKind = "webhooks"
 )
 
-// Events sends changes by others, and role names from own writes: an object that waits for a role
-// by name does not know its creator.
+// Events sends changes by others, and role names from own writes, for objects that wait for a role.
 func (st *Store) Events() *fanout.Fanout[Event] { return &st.events }
 
-// with does nothing if the guild is unknown.
 func (st *Store) with(id string, f func(g *guildState)) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -94,7 +92,6 @@ func (st *Store) with(id string, f func(g *guildState)) {
 	}
 }
 
-// eventFor returns the guild of an incoming event; nil if it is not kept. The lock is held.
 func (st *Store) eventFor(id string) *guildState {
 	g := st.guilds[id]
 	if g != nil {
@@ -133,8 +130,7 @@ func (st *Store) Forget(id string) {
 	delete(st.guilds, id)
 }
 
-// Due returns a guild that is due to be polled, or the time until the next is due; negative means
-// none.
+// Due returns a guild to poll, or the time until the next is due; negative means none.
 func (st *Store) Due(now time.Time) (id string, wait time.Duration) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -162,15 +158,13 @@ func (st *Store) Due(now time.Time) (id string, wait time.Duration) {
 	return "", wait
 }
 
-// circumstances determine Discord's permissions for the bot.
 type circumstances struct {
 	self       []string // the bot's roles
 	roles      []discordclient.Role
 	overwrites [][]discordclient.Overwrite
 }
 
-// Circumstances returns those of calls about a guild, channel or webhook; nil if it is unknown. The
-// values can be compared.
+// Circumstances returns comparable circumstances of a guild, channel or webhook; nil if unknown.
 func (st *Store) Circumstances(id string) any {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -220,7 +214,6 @@ func (st *Store) PollFailed(id string) {
 	})
 }
 
-// period returns the time until a fresh view is read again. The lock is held.
 func (st *Store) period(g *guildState) time.Duration {
 	if !g.live || g.silent {
 		return st.Resync
@@ -228,7 +221,7 @@ func (st *Store) period(g *guildState) time.Duration {
 	return st.ResyncLive*3/4 + rand.N(st.ResyncLive/2+1) //nolint:gosec // spreads calls over time, guards nothing
 }
 
-// markStale schedules a reading of a view that may have missed something. The lock is held.
+// markStale schedules a reading of a view that may have missed something.
 func (st *Store) markStale(g *guildState, in time.Duration) {
 	now := time.Now()
 	if at := now.Add(in); g.stale.IsZero() || at.Before(g.nextPoll) {
@@ -241,7 +234,6 @@ func (st *Store) markStale(g *guildState, in time.Duration) {
 	st.Wake()
 }
 
-// emit expects the lock to be held.
 func (st *Store) emit(kind EventKind, guildID, channelID string) {
 	st.events.Send(Event{Kind: kind, GuildID: guildID, ChannelID: channelID})
 }

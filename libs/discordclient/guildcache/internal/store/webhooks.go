@@ -33,8 +33,8 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	return ids
 }
 
-// WebhooksListed records a list of webhooks that was requested at since and covers channelIDs. If
-// the webhooks of a channel changed since then, they stay unknown: the list may lack the change.
+// WebhooksListed records a list that was requested at since and covers channelIDs. Webhooks that
+// changed since then stay unknown: the list may lack the change.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
@@ -60,7 +60,6 @@ func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, c
 	})
 }
 
-// hooksChanged handles a change by another client.
 func (g *guildState) hooksChanged(channelID string) {
 	recheck, known := g.hookRechecks[channelID]
 	if list, listed := g.snap().hooks[channelID]; listed {
@@ -72,7 +71,6 @@ func (g *guildState) hooksChanged(channelID string) {
 	g.forgetHooks(channelID)
 }
 
-// hooksCompared checks whether a new list shows the last change.
 func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhook, since time.Time) {
 	recheck, ok := g.hookRechecks[channelID]
 	if !ok {
@@ -90,8 +88,7 @@ func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhoo
 	g.store.Wake()
 }
 
-// recheckHooks invalidates lists that showed no change, once all of Discord certainly shows it. It
-// returns when the next is due; zero for none.
+// recheckHooks invalidates lists that showed no change, once all of Discord certainly shows it.
 func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
 	for channelID, recheck := range g.hookRechecks {
 		due := recheck.at.Add(consistencyDelay)
@@ -117,9 +114,8 @@ func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 	}
 }
 
-// WriteWebhook makes an own write to a webhook. An empty channelID means the webhook's channel; an
-// empty result means that it was deleted. The write explains one event, which may come before the
-// response.
+// WriteWebhook makes an own write. An empty channelID means the webhook's channel; an empty result
+// means deleted. The write explains one event, which may come before the response.
 func (st *Store) WriteWebhook(
 	channelID, webhookID string, do func() (discordclient.Webhook, error),
 ) (discordclient.Webhook, error) {
@@ -149,7 +145,6 @@ func (st *Store) WriteWebhook(
 	return hook, err
 }
 
-// channelOfHook expects the lock to be held.
 func (st *Store) channelOfHook(webhookID string) string {
 	for _, g := range st.guilds {
 		for channelID, list := range g.snap().hooks {
@@ -161,7 +156,6 @@ func (st *Store) channelOfHook(webhookID string) string {
 	return ""
 }
 
-// webhookWritten applies the result of an own write if the channel's webhooks are known.
 func (g *guildState) webhookWritten(
 	channelID, webhookID string, hook discordclient.Webhook, class discordclient.Class,
 ) {
@@ -180,7 +174,6 @@ func (g *guildState) webhookWritten(
 	}
 }
 
-// changeHooks changes a copy, since snapshots are immutable.
 func (g *guildState) changeHooks(change func(known map[string]hookList)) {
 	known := map[string]hookList{}
 	maps.Copy(known, g.snap().hooks)

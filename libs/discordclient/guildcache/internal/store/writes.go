@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
-// owner returns the guild of a channel in a view. The lock is held.
 func (st *Store) owner(channelID string) *guildState {
 	for _, g := range st.guilds {
 		if _, ok := g.snap().find(channelID); ok {
@@ -22,8 +21,7 @@ func (st *Store) owner(channelID string) *guildState {
 	return nil
 }
 
-// Write makes an own write to channels. do returns the resulting channels, nil for a deleted one.
-// Channels in no view are ignored.
+// Write makes an own write. do returns the resulting channels, nil for a deleted one.
 func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids ...string) error {
 	st.mu.Lock()
 	own, began := map[string]*pending.Writes{}, time.Now()
@@ -51,7 +49,6 @@ func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids
 	return err
 }
 
-// written reports whether the view changed.
 func (st *Store) written(id string, p *pending.Writes, states map[string]*discordclient.Channel, err error) bool {
 	g, now := st.owner(id), time.Now()
 	channel, ok := states[id]
@@ -67,8 +64,8 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 	return false
 }
 
-// notFound handles a write whose object Discord does not find: the guild is read again. A missing
-// channel leaves the view, perhaps briefly: Discord is known to report this too early.
+// A channel that Discord does not find leaves the view, perhaps briefly: Discord is known to report
+// this too early.
 func (st *Store) notFound(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
@@ -127,8 +124,7 @@ func (st *Store) GuildDeleted(id string) {
 // outdated reports whether a response to a request at since may be older than the Gateway's state.
 func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
 
-// Listed applies a list of channels that was requested at since. It has all visible channels; known
-// hidden ones stay.
+// Listed applies a list of channels that was requested at since. Known hidden channels stay.
 func (st *Store) Listed(guildID string, list []*discordclient.Channel, since time.Time) {
 	st.with(guildID, func(g *guildState) {
 		if g.outdated(since) || since.Before(g.snap().CompleteAt) {
@@ -147,8 +143,7 @@ func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
 }
 
-// readGuild schedules another reading if the settings changed since the request: the response may
-// be older.
+// If the settings changed since the request, the response may be older, so another reading follows.
 func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	switch {
 	case g.outdated(since):
@@ -199,7 +194,6 @@ func (g *guildState) refreshed(p Presence, since time.Time) {
 	g.store.Counters.Resyncs.WithLabelValues("rest").Inc()
 }
 
-// affectsOthers reports whether settings changed on which other objects depend.
 func affectsOthers(before, after *discordclient.Guild) bool {
 	return !slices.Equal(before.Features, after.Features) ||
 		before.RulesChannelID != after.RulesChannelID || before.PublicUpdatesChannelID != after.PublicUpdatesChannelID
