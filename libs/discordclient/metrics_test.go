@@ -42,8 +42,7 @@ func TestMetricsCountAnAnswerThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// value reads one series of a registry, with a label's value where it has any; -1 where there is
-// none.
+// value returns one series of a registry, by a label's value if it has any; -1 for none.
 func value(t *testing.T, registry prometheus.Gatherer, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -21,8 +21,7 @@ func TestChannelsFromCreateToDelete(t *testing.T) {
 	r := newRig(t)
 	ctx := t.Context()
 	group := r.create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory})
-	// Without an overwrite of its own the bot would lock itself out. In the order of the ids, as
-	// they are returned.
+	// Without its own overwrite the bot would lock itself out. Ordered by id.
 	private := []discordclient.Overwrite{
 		{ID: r.bot.UserID, Type: discordgo.PermissionOverwriteTypeMember, Allow: permissions.ViewChannel}, {ID: r.guild, Deny: permissions.ViewChannel},
 	}
@@ -146,8 +145,7 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
-// post posts a message through a webhook, as Alertmanager does, and returns the status of the
-// response.
+// post posts a message as Alertmanager does, and returns the response's status.
 func post(t *testing.T, hook discordclient.Webhook) int {
 	t.Helper()
 	body := strings.NewReader(`{"content":"fire","username":"Alertmanager"}`)
@@ -217,7 +215,7 @@ func TestDeletingGuilds(t *testing.T) {
 	wantClass(t, closed.client.DeleteGuild(ctx, closed.guild), discordclient.ClassDenied) // as on Discord
 }
 
-func TestWhoTheBotIs(t *testing.T) {
+func TestTheBotItself(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := t.Context()

@@ -17,20 +17,16 @@
 // Neither responses nor events have a version, and they may overtake each other.
 //
 //   - Pending writes (internal/pending): an event that equals an own write other than the last is
-//     older
-//
-// than the view and is dropped. A response whose event already came is not applied.
+//     older than the view and is dropped. A response whose event already came is not applied.
 //   - Lists (guild.go): changes since a list was requested are applied on top of it.
-//   - Invalidation (writes.go): a channel that a call did not find leaves the view, and the guild is
-//     read
-//
-// again.
-// - Staleness: a view that may have missed something is read again, immediately or once Discord is
-// consistent. Until then [View.AsOf] returns its age.
+//   - Invalidation (writes.go): a channel that a call did not find leaves the view, and the guild
+//     is read again.
+//   - Staleness: a view that may have missed something is read again, immediately or once Discord
+//     is consistent. Until then [View.AsOf] returns its age.
 //   - Silence (guild.go): if no event of an own write comes, the guild is polled until an event
 //     comes.
-//   - Resync (poller.go): a live view is read about once an hour, in case an event was lost without a
-//     gap.
+//   - Resync (poller.go): a live view is read about once an hour, in case an event was lost without
+//     a gap.
 //
 // The state of a guild that the Gateway sends is kept if [Client.Guild] was called or
 // [Options].Named allows it. A guild requested later is read twice and followed from then on.

@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// everyCall returns each call that there is by the name of its method, for tests of what must hold
-// for all of them: that none shows a secret, that all keep the contract.
+// everyCall returns all calls by the name of their method.
 func everyCall(c *guildcache.Client, guild, channel, role string, hook discordclient.Webhook) map[string]func(ctx context.Context) (any, error) {
 	type ctx = context.Context
 	one := func(err error) (any, error) { return nil, err }

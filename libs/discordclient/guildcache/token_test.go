@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
-// A refused token stops all calls with it.
 func TestRefusedTokenStopsAllCalls(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -40,8 +39,7 @@ func TestRefusedTokenStopsAllCalls(t *testing.T) {
 	}
 }
 
-// The reason that a Gateway gives for closing a connection does not show the token.
-func TestATokenInTheReasonOfACloseIsHidden(t *testing.T) {
+func TestTheLogHidesATokenInACloseReason(t *testing.T) {
 	t.Parallel()
 	const token = "plain-token-of-a-compatible-server"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +69,6 @@ func TestATokenInTheReasonOfACloseIsHidden(t *testing.T) {
 	r.Said.MustHide(t, token)
 }
 
-// Options that cannot work are refused at once.
 func TestGatewayURLsThatCannotWork(t *testing.T) {
 	t.Parallel()
 	for name, address := range map[string]string{"over http": "http://x", "without a host": "wss://"} {

@@ -21,7 +21,7 @@ import (
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	t0 := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) // the intent; the last attempt is 10 s later
+	t0 := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) // time of the intent; the last attempt is 10 s later
 	at := func(d time.Duration) string { return discordclient.SnowflakeAt(t0.Add(d)) }
 	second := func(n int) time.Time { return t0.Add(time.Duration(n) * time.Second) }
 	fits := func(id string) *discordclient.Channel {
@@ -33,7 +33,7 @@ func TestDecide(t *testing.T) {
 	ours, other := at(5*time.Second), at(6*time.Second)
 	for name, c := range map[string]struct {
 		now, listed int // seconds after the intent
-		logAge      int // in seconds, of what was read of the audit log
+		logAge      int // seconds since the audit log was read
 		channels    []*discordclient.Channel
 		audit       []discordclient.AuditEntry
 		claimed     string
@@ -93,8 +93,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// endless answers for a guild with more entries in its audit log than are read at once, the oldest
-// first.
+// endless is a guild with more audit log entries than one reading has, oldest first.
 func endless(req *http.Request) (*http.Response, error) {
 	body := any([]discordclient.Channel{})
 	if q := req.URL.Query(); strings.HasSuffix(req.URL.Path, "/audit-logs") {
@@ -121,7 +120,6 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// What is beyond the part of the audit log that was read is not taken for what is not there.
 func TestALogThatIsTooLongProvesNoAbsence(t *testing.T) {
 	t.Parallel()
 	c, err := guildcache.New(guildcache.Options{Options: discordclient.Options{

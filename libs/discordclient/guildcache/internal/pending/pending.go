@@ -4,8 +4,8 @@
 // a response may arrive before or after an older event. Only events among themselves are ordered.
 // So:
 //
-// - An event that equals an own write other than the last is older than the last and is dropped.
-// - A response whose event already came is not applied: later events are newer.
+//   - An event that equals an own write other than the last is older than the last and is dropped.
+//   - A response whose event already came is not applied: later events are newer.
 package pending
 
 import (
