@@ -36,9 +36,9 @@ type Options struct {
 	// EventTimeout is the time within which the event of an own write must come. Otherwise the
 	// guild is polled every Resync until an event comes. Default 15 s.
 	EventTimeout time.Duration
-	// Named reports whether to keep the state of a guild that the Gateway sends before anyone calls
+	// Keep reports whether to keep the state of a guild that the Gateway sends before anyone calls
 	// [Client.Guild]. It is called often and must not block. Default: none is kept.
-	Named func(guildID string) bool
+	Keep func(guildID string) bool
 	// Grace is how long a new view waits for the Gateway before it is polled. Default 5 s.
 	Grace time.Duration
 	// Metrics counts events and calls. Default: none.
@@ -57,8 +57,8 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Resync, o.Grace = cmp.Or(o.Resync, 5*time.Minute), cmp.Or(o.Grace, 5*time.Second)
 	o.ResyncLive, o.EventTimeout = cmp.Or(o.ResyncLive, time.Hour), cmp.Or(o.EventTimeout, 15*time.Second)
-	if o.Named == nil {
-		o.Named = func(string) bool { return false }
+	if o.Keep == nil {
+		o.Keep = func(string) bool { return false }
 	}
 	if o.DisableGateway {
 		o.Grace = 0
@@ -129,7 +129,7 @@ func New(o Options) (*Client, error) {
 	c.poller = &poller{client: c, woken: make(chan struct{}, 1)}
 	c.store = store.New(store.Config{
 		Log: o.Log, Token: o.Token, Counters: o.Metrics.counters, Resync: o.Resync, Grace: o.Grace, Wake: c.poller.wake,
-		ResyncLive: o.ResyncLive, EventTimeout: o.EventTimeout, Named: o.Named,
+		ResyncLive: o.ResyncLive, EventTimeout: o.EventTimeout, Keep: o.Keep,
 	})
 	o.Metrics.watch(c)
 	return c, nil

@@ -29,7 +29,7 @@
 //     a gap.
 //
 // The state of a guild that the Gateway sends is kept if [Client.Guild] was called or
-// [Options].Named allows it. A guild requested later is read twice and followed from then on.
+// [Options].Keep allows it. A guild requested later is read twice and followed from then on.
 //
 // # Files
 //

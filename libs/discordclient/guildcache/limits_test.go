@@ -58,7 +58,7 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	if got := len(view.Snapshot().Channels()); got != 500 {
 		t.Errorf("%d channels in the view, want 500", got)
 	}
-	cachetest.WantClass(t, cachetest.Patiently(func() error {
+	cachetest.WantClass(t, cachetest.RetryWhileLimited(func() error {
 		_, err := r.Client.CreateChannel(t.Context(), r.Guild, discordclient.ChannelCreate{Name: "one-more"}, "")
 		return err
 	}), discordclient.ClassLimit)
@@ -86,7 +86,7 @@ func createAll(r *cachetest.Rig, categories, channels, workers int) int64 {
 	for range workers {
 		wg.Go(func() {
 			for in := range work {
-				if err := cachetest.Patiently(func() error {
+				if err := cachetest.RetryWhileLimited(func() error {
 					_, err := r.Client.CreateChannel(r.Context(), r.Guild, in, "uid-"+in.Name)
 					limited, ok := errors.AsType[*discordclient.RateLimited](err)
 					if ok && (limited.Scope == ratelimit.ScopeUser || limited.Scope == ratelimit.ScopeGlobal) {

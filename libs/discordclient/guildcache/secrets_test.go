@@ -59,10 +59,10 @@ func TestNoFailureShowsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []any{hook, &hook, []discordclient.Webhook{hook}, hook.Token, hook.URL, r.Options.Token, struct{ S discordclient.Secret }{hook.URL}} {
-		say(r.Said, v)
+		say(r.Printed, v)
 	}
-	format(r.Said, r.Client)
-	format(r.Said, r.Options)
+	format(r.Printed, r.Client)
+	format(r.Printed, r.Options)
 	for name, fault := range failures(r, hook) {
 		t.Run(name, func(t *testing.T) {
 			client := r.NewClient() // a 401 stops a Client for good
@@ -75,10 +75,10 @@ func TestNoFailureShowsASecret(t *testing.T) {
 				if err == nil && strings.HasPrefix(name, "5") {
 					t.Errorf("%s did not fail", op)
 				}
-				say(r.Said, err)
-				say(r.Said, result)
+				say(r.Printed, err)
+				say(r.Printed, result)
 			}
-			say(r.Said, client.Stats())
+			say(r.Printed, client.Stats())
 		})
 	}
 	brokenConnections(r, c.ID, hook)
@@ -88,10 +88,10 @@ func TestNoFailureShowsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range families {
-		_, _ = expfmt.MetricFamilyToText(r.Said, f)
+		_, _ = expfmt.MetricFamilyToText(r.Printed, f)
 	}
-	r.Said.MustHide(t, r.Bot.Token, hook.Token.Reveal(), hook.ID+"/"+hook.Token.Reveal(), "Bot "+r.Bot.Token[:8])
-	if text := r.Said.String(); len(text) < 100_000 || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "discord_requests_total") {
+	r.Printed.MustHide(t, r.Bot.Token, hook.Token.Reveal(), hook.ID+"/"+hook.Token.Reveal(), "Bot "+r.Bot.Token[:8])
+	if text := r.Printed.String(); len(text) < 100_000 || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "discord_requests_total") {
 		t.Errorf("only %d bytes were printed: the test saw nothing", len(text))
 	}
 }
@@ -127,7 +127,7 @@ func brokenConnections(r *cachetest.Rig, channel string, hook discordclient.Webh
 			if err == nil {
 				r.Errorf("%s worked without a connection", op)
 			}
-			say(r.Said, err)
+			say(r.Printed, err)
 		}
 	}
 	r.Options.Transport = nil
@@ -149,9 +149,9 @@ func gatewayFailures(r *cachetest.Rig) {
 		c := r.NewClient()
 		c.Guild(r.Guild)
 		ctx, cancel := context.WithTimeout(r.Context(), 400*time.Millisecond)
-		say(r.Said, c.Run(ctx))
+		say(r.Printed, c.Run(ctx))
 		cancel()
-		say(r.Said, c.Stats())
+		say(r.Printed, c.Stats())
 	}
 }
 

@@ -108,7 +108,7 @@ func writer(r *cachetest.Rig, w int, wrote func()) {
 		switch {
 		case len(ids) < 3 || rng.IntN(3) == 0:
 			var c *discordclient.Channel
-			err = cachetest.Patiently(func() (err error) {
+			err = cachetest.RetryWhileLimited(func() (err error) {
 				c, err = r.Client.CreateChannel(ctx, r.Guild, discordclient.ChannelCreate{Name: fmt.Sprintf("w%d-%d", w, i)}, "")
 				return err
 			})
@@ -116,12 +116,12 @@ func writer(r *cachetest.Rig, w int, wrote func()) {
 				ids = append(ids, c.ID)
 			}
 		case rng.IntN(3) == 0:
-			err = cachetest.Patiently(func() error { return r.Client.DeleteChannel(ctx, ids[0], "") })
+			err = cachetest.RetryWhileLimited(func() error { return r.Client.DeleteChannel(ctx, ids[0], "") })
 			ids = ids[1:]
 		default:
 			id := ids[rng.IntN(len(ids))]
 			for range 3 {
-				err = cachetest.Patiently(func() error {
+				err = cachetest.RetryWhileLimited(func() error {
 					_, err := r.Client.EditChannel(ctx, id, discordclient.ChannelEdit{Topic: discordclient.Set(strconv.Itoa(rng.Int()))}, "")
 					return err
 				})

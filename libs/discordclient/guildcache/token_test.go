@@ -52,11 +52,11 @@ func TestTheLogHidesATokenInACloseReason(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	r := &cachetest.Rig{T: t, Said: &cachetest.Output{}}
+	r := &cachetest.Rig{T: t, Printed: &cachetest.Output{}}
 	var err error
 	r.Client, err = guildcache.New(guildcache.Options{
 		Options: discordclient.Options{Token: discordclient.NewSecret(token), APIURL: srv.URL},
-		Gateway: cachetest.Quick, Resync: time.Hour, Log: slog.New(slog.NewTextHandler(r.Said, nil)),
+		Gateway: cachetest.Quick, Resync: time.Hour, Log: slog.New(slog.NewTextHandler(r.Printed, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestTheLogHidesATokenInACloseReason(t *testing.T) {
 	if why := r.Client.Stats().GatewayError; strings.Contains(why, token[:8]) {
 		t.Errorf("the reason is reported as %q", why)
 	}
-	r.Said.MustHide(t, token)
+	r.Printed.MustHide(t, token)
 }
 
 func TestGatewayURLsThatCannotWork(t *testing.T) {

@@ -161,7 +161,7 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 			found.Add(1)
 			return
 		}
-		if err := cachetest.Patiently(func() error {
+		if err := cachetest.RetryWhileLimited(func() error {
 			_, err := r.Client.CreateChannel(t.Context(), r.Guild, discordclient.ChannelCreate{Name: a.name}, "uid-"+a.name)
 			return err
 		}); err != nil {
@@ -208,7 +208,7 @@ func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time) 
 	}
 	for range 100 {
 		var got recovery.Result
-		err := cachetest.Patiently(func() (err error) {
+		err := cachetest.RetryWhileLimited(func() (err error) {
 			got, err = recovery.Channel(r.Context(), r.Client, in)
 			return err
 		})

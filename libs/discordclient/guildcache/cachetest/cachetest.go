@@ -38,7 +38,7 @@ type Rig struct {
 	Guild   string // id
 	Client  *guildcache.Client
 	Options guildcache.Options // of the Client
-	Said    *Output            // logs and errors
+	Printed *Output            // logs and errors
 }
 
 // Change changes the options of both.
@@ -52,12 +52,12 @@ func New(t *testing.T, changes ...Change) *Rig {
 	for _, c := range changes {
 		c(&so, &co)
 	}
-	r := &Rig{T: t, Discord: discordtest.Run(t, so), Said: &Output{}}
+	r := &Rig{T: t, Discord: discordtest.Run(t, so), Printed: &Output{}}
 	r.Bot = r.Discord.AddBot(discordtest.Bot{Name: "operator"})
 	r.Guild = r.Discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High", Features: []string{"NEWS"}}).ID
 	r.Discord.AddMember(r.Guild, r.Bot.UserID, Usual)
 	co.Token, co.APIURL = discordclient.NewSecret(r.Bot.Token), r.Discord.APIURL()
-	co.Log = slog.New(slog.NewTextHandler(r.Said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	co.Log = slog.New(slog.NewTextHandler(r.Printed, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if co.Transport == nil {
 		tr := &http.Transport{MaxIdleConnsPerHost: 32}
 		t.Cleanup(tr.CloseIdleConnections)
@@ -65,7 +65,7 @@ func New(t *testing.T, changes ...Change) *Rig {
 	}
 	r.Options = co
 	r.Client = r.NewClient()
-	t.Cleanup(func() { r.Said.MustHide(t, r.Bot.Token) })
+	t.Cleanup(func() { r.Printed.MustHide(t, r.Bot.Token) })
 	return r
 }
 
@@ -97,8 +97,8 @@ func WantClass(t *testing.T, err error, want discordclient.Class) {
 	}
 }
 
-// Patiently repeats a call after each rate limit, as a reconciler's queue does.
-func Patiently(do func() error) error {
+// RetryWhileLimited repeats a call after each rate limit, as a reconciler's queue does.
+func RetryWhileLimited(do func() error) error {
 	for {
 		err := do()
 		limited, ok := errors.AsType[*discordclient.RateLimited](err)

@@ -159,7 +159,7 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 	delete(st.statePending, guild.ID)
 	g := st.eventFor(guild.ID)
 	if g == nil {
-		if !st.Named(guild.ID) {
+		if !st.Keep(guild.ID) {
 			return nil
 		}
 		g = newGuildState(st, guild.ID)

@@ -29,7 +29,7 @@ func newTestStore(t testing.TB) (*Store, *View) {
 	st := New(Config{
 		Log: slog.New(slog.DiscardHandler), Token: discordclient.NewSecret("token"), Wake: func() {},
 		Resync: 5 * time.Minute, Grace: 5 * time.Second, ResyncLive: time.Hour, EventTimeout: 15 * time.Second,
-		Named:    func(id string) bool { return id == "2" },
+		Keep:     func(id string) bool { return id == "2" },
 		Counters: Counters{Events: vec(), Resyncs: vec(), Gaps: counter(), Connects: counter(), Disconnects: counter()},
 	})
 	view, _ := st.Want("1")

@@ -35,9 +35,9 @@ type Config struct {
 	ResyncLive time.Duration
 	// EventTimeout is the time within which an event of an own write must come.
 	EventTimeout time.Duration
-	// Named reports whether to keep a guild before it is requested. It must not block: the lock is
+	// Keep reports whether to keep a guild before it is requested. It must not block: the lock is
 	// held.
-	Named func(guildID string) bool
+	Keep func(guildID string) bool
 }
 
 // Store holds the views of a bot's guilds. One lock guards all changes; its unexported methods,
