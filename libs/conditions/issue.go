@@ -34,8 +34,8 @@ type Issue struct {
 	// Unverified reports that the object's state cannot be checked now. An object that matched its
 	// spec may still do so.
 	Unverified bool
-	// Brief reports that the issue ends in a moment and deserves no report.
-	Brief bool
+	// Transient reports that the issue ends in a moment and deserves no report.
+	Transient bool
 	// Err is the error of a call to retry with back-off; nil for other issues.
 	Err error
 }
