@@ -31,57 +31,55 @@ import (
 )
 
 const (
-	// StaleRetry is when to reconcile again where the cache lags behind what is known.
+	// StaleRetry is when to reconcile again after [ErrStale].
 	StaleRetry = 50 * time.Millisecond
-	// A refused write is repeated after minRefusedRetry, then after as long again as it has been
-	// refused, up to maxRefusedRetry: no watch reports that a quota or a policy has changed.
+	// A refused write is repeated after minRefusedRetry, then after as long as it has been refused,
+	// up to maxRefusedRetry: no watch reports changes of quotas and policies.
 	minRefusedRetry, maxRefusedRetry = 15 * time.Second, 10 * time.Minute
-	// maxLag is how long an object that exists, though it is not observed, is taken for one that the cache
-	// will show.
+	// maxLag is how long the cache may lack an object that exists.
 	maxLag = 2 * time.Second
-	// remembered is how many objects are remembered that are refused, and owners with objects that
-	// no write brings into sync.
-	remembered = 4096
+	// maxRemembered bounds the refused objects, and the owners with objects that no write brings
+	// into sync.
+	maxRemembered = 4096
 )
 
-// ErrStale reports that the cache does not show our last writes yet, so that nothing can be
-// decided.
+// ErrStale reports that the cache lacks our last writes, so nothing can be decided.
 var ErrStale = errors.New("the cache lags behind our own writes")
 
-// Reasons are the reasons of the issues that come from writes, out of the kind's documented list.
+// Reasons are the reasons of issues that come from writes, out of the kind's documented list.
 type Reasons struct {
 	// Refused (Degraded): the API server refuses an object.
 	Refused string
 	// NamespaceTerminating (Progressing): the namespace is being deleted.
 	NamespaceTerminating string
-	// NameConflict (Degraded): an object of the name exists that is not the operator's.
+	// NameConflict (Degraded): a foreign object has the name.
 	NameConflict string
 }
 
-// Applier carries out plans. Make one with New.
+// Applier carries out plans.
 type Applier struct {
-	// Owner is the field manager of all that is written.
+	// Owner is the field manager of all writes.
 	Owner string
-	// Expectations record what was written.
+	// Expectations record the writes.
 	Expectations *expectations.Set
 
 	client  client.Client
 	reasons Reasons
 	clock   clock.PassiveClock
-	// Neither is state: losing it costs a write that changes nothing, or an earlier retry.
+	// None of these is state: losing one costs a write that changes nothing, or an earlier retry.
 	unchanged *cache.LRUExpireCache // Unchanged by the owner's UID
-	refused   *cache.LRUExpireCache // since when, by expectations.Key
-	existing  *cache.LRUExpireCache // the same of creates of what exists
+	refused   *cache.LRUExpireCache // start of the refusals, by expectations.Key
+	existing  *cache.LRUExpireCache // the same for creates that find an object
 }
 
-// New returns an applier that writes with the client, as the field manager owner.
+// New returns an applier whose field manager is owner.
 func New(c client.Client, owner string, reasons Reasons, now clock.PassiveClock) *Applier {
 	return &Applier{
 		Owner: owner, Expectations: expectations.NewSet(now),
 		client: client.WithFieldOwner(c, owner), reasons: reasons, clock: now,
-		unchanged: cache.NewLRUExpireCacheWithClock(remembered, now),
-		refused:   cache.NewLRUExpireCacheWithClock(remembered, now),
-		existing:  cache.NewLRUExpireCacheWithClock(remembered, now),
+		unchanged: cache.NewLRUExpireCacheWithClock(maxRemembered, now),
+		refused:   cache.NewLRUExpireCacheWithClock(maxRemembered, now),
+		existing:  cache.NewLRUExpireCacheWithClock(maxRemembered, now),
 	}
 }
 
@@ -92,9 +90,9 @@ func (a *Applier) Unchanged(owner types.UID) Unchanged {
 	return u
 }
 
-// Run carries out the plan of an owner. An object that cannot be written keeps only those from
-// being written that depend on it. One that is abandoned gets an owner that does not exist, instead of
-// the one that it has, so that the garbage collector deletes it.
+// Run carries out the plan of an owner. If an object cannot be written, only the objects that
+// depend on it are skipped. An abandoned object gets an owner that does not exist, so that the
+// garbage collector deletes it.
 func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Results {
 	var results Results
 	if plan.Finalizers != nil {
@@ -123,7 +121,6 @@ func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Resul
 	return results
 }
 
-// write brings one object into its desired state.
 func (a *Applier) write(ctx context.Context, owner client.Object, o *Object) Result {
 	answer, err := a.send(ctx, o)
 	result := Result{Object: o, Outcome: Updated}
@@ -149,7 +146,7 @@ func (a *Applier) write(ctx context.Context, owner client.Object, o *Object) Res
 	return result
 }
 
-// send writes an object and returns the API server's answer.
+// send returns the object in the API server's response.
 func (a *Applier) send(ctx context.Context, o *Object) (client.Object, error) {
 	if o.Live == nil {
 		return a.create(ctx, o.Desired)
@@ -166,9 +163,8 @@ func (a *Applier) send(ctx context.Context, o *Object) (client.Object, error) {
 	return answer, err
 }
 
-// create makes an object that does not exist.
 func (a *Applier) create(ctx context.Context, desired *unstructured.Unstructured) (client.Object, error) {
-	object := &unstructured.Unstructured{Object: maps.Clone(desired.Object)} // the desired state stays as it is
+	object := &unstructured.Unstructured{Object: maps.Clone(desired.Object)} // the desired state must not change
 	object.Object["metadata"] = maps.Clone(desired.Object["metadata"].(map[string]any))
 	annotations := map[string]string{ShapeAnnotation: shape(desired)}
 	maps.Copy(annotations, desired.GetAnnotations())
@@ -176,8 +172,7 @@ func (a *Applier) create(ctx context.Context, desired *unstructured.Unstructured
 	return object, a.client.Create(ctx, object)
 }
 
-// apply writes our fields over an object that exists. The UID makes sure that it is still the one
-// that was observed.
+// apply is pinned to the UID of the observed object.
 func (a *Applier) apply(ctx context.Context, o *Object) (client.Object, error) {
 	object := o.Desired.DeepCopy()
 	object.SetUID(o.Live.GetUID())
@@ -187,8 +182,7 @@ func (a *Applier) apply(ctx context.Context, o *Object) (client.Object, error) {
 	return object, a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership)
 }
 
-// upgrade makes fields that are ours by update ours by apply, where one of them may no longer be
-// desired.
+// upgrade moves our fields from Update to Apply if one of them may no longer be desired.
 func (a *Applier) upgrade(ctx context.Context, o *Object) error {
 	applied, updated := ownedFields(a.Owner, o.Live)
 	if !outgrown(updated, o.Live, o.Desired) {
@@ -201,10 +195,9 @@ func (a *Applier) upgrade(ctx context.Context, o *Object) error {
 	return a.client.Patch(ctx, o.Desired.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
 }
 
-// replaceSpec replaces the spec of an object as a whole by ours.
 func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	patch, err := json.Marshal([]map[string]any{
-		// As in an apply, another object refuses it.
+		// The API server refuses this for another object.
 		{"op": "replace", "path": "/metadata/uid", "value": o.Live.GetUID()},
 		{"op": "replace", "path": "/spec", "value": o.ReplaceSpec},
 	})
@@ -214,7 +207,7 @@ func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	return a.client.Patch(ctx, o.Desired.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
 }
 
-// changed reports whether a write changed more than the status, which also moves while we write.
+// changed ignores the status, which changes concurrently.
 func changed(before, after client.Object) bool {
 	state := func(o client.Object) []any {
 		return []any{version(o), o.GetLabels(), o.GetAnnotations(), o.GetOwnerReferences()}
@@ -222,7 +215,6 @@ func changed(before, after client.Object) bool {
 	return !equality.Semantic.DeepEqual(state(before), state(after))
 }
 
-// remember records that a write did not bring an object into sync.
 func (a *Applier) remember(owner types.UID, key expectations.Key, fingerprint string) {
 	known := Unchanged{}
 	maps.Copy(known, a.Unchanged(owner))
@@ -230,8 +222,7 @@ func (a *Applier) remember(owner types.UID, key expectations.Key, fingerprint st
 	a.unchanged.Add(owner, known, 24*time.Hour)
 }
 
-// delete deletes an object, and in the background what belongs to it. One that others hold back
-// with a finalizer stays for now.
+// delete also deletes dependents, in the background. Foreign finalizers may delay it.
 func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	err := a.client.Delete(ctx, old.Object, client.Preconditions{UID: new(old.Object.GetUID())},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
@@ -246,22 +237,21 @@ func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	return nil
 }
 
-// abandon makes the only owner of an object one with the name of its own, and an UID that no object has:
-// the garbage collector deletes what has no owner that exists
-// (https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents). The version
-// makes sure that nothing else has changed.
+// abandon gives an object a sole owner whose UID does not exist: the garbage collector deletes such
+// objects (https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents).
+// The resourceVersion excludes other changes.
 func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion) error {
 	gvk, err := a.client.GroupVersionKindFor(owner)
 	if err != nil {
 		return err
 	}
-	nobody := metav1.OwnerReference{
+	missingOwner := metav1.OwnerReference{
 		APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: owner.GetName(), UID: uuid.NewUUID(),
 		Controller: new(true),
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": old.Object.GetUID(), "resourceVersion": old.Object.GetResourceVersion(),
-		"ownerReferences": []metav1.OwnerReference{nobody},
+		"ownerReferences": []metav1.OwnerReference{missingOwner},
 	}})
 	if err != nil {
 		return fmt.Errorf("encode the owner of %s %s: %w", old.Kind, old.Name, err)
@@ -277,7 +267,7 @@ func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion
 	return nil
 }
 
-// setFinalizers writes the owner's finalizers. A client that has written the owner meanwhile wins.
+// setFinalizers fails if another client has written the owner meanwhile.
 func (a *Applier) setFinalizers(ctx context.Context, owner client.Object, finalizers []string) error {
 	gvk, err := a.client.GroupVersionKindFor(owner)
 	if err != nil {
@@ -299,16 +289,16 @@ func (a *Applier) setFinalizers(ctx context.Context, owner client.Object, finali
 	return nil
 }
 
-// failure decides what an error of the API server means for the owner. Of a Secret it has no text,
-// which may quote it; a conflict stays one to be retried quietly, and is not reported. Invalid is what
-// it means that the object is, zero for the same as any other refusal.
+// failure turns an error of the API server into an issue or an error. It drops the text of a
+// Secret's error, which may quote the Secret. A conflict is retried quietly. invalid is the refusal
+// for an invalid object; zero for any other.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
-	refused, means := conditions.Refused(err), invalid
+	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {
-		means = Refusal{a.reasons.Refused, "Check quotas, admission policies and the operator's permissions."}
+		refusal = Refusal{a.reasons.Refused, "Check quotas, admission policies and the operator's permissions."}
 	}
 	switch {
-	case replaced(err): // it will be observed
+	case replaced(err): // the new object will be observed
 		return ErrStale
 	case apierrors.IsAlreadyExists(err):
 		return a.exists(key, what)
@@ -323,23 +313,23 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 	if !refused {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return conditions.Degraded(means.Reason, "The API server refuses the %s: %s. %s",
-		what, strings.TrimSuffix(err.Error(), "."), means.Advice).After(retryAfter(a.lasts(a.refused, key)))
+	return conditions.Degraded(refusal.Reason, "The API server refuses the %s: %s. %s",
+		what, strings.TrimSuffix(err.Error(), "."), refusal.Advice).After(retryAfter(a.failingFor(a.refused, key)))
 }
 
-// exists decides what it means that an object exists which was not observed: the cache will show it, or it
-// is another's. A tenant can compute the names of Jobs, and keep them taken.
+// exists handles a create of an object that was not observed. Either the cache lags, or it is
+// foreign: a tenant can compute the names of Jobs and occupy them.
 func (a *Applier) exists(key expectations.Key, what string) error {
-	lasts := a.lasts(a.existing, key)
-	if lasts < maxLag {
+	duration := a.failingFor(a.existing, key)
+	if duration < maxLag {
 		return ErrStale
 	}
 	return conditions.Degraded(a.reasons.NameConflict, "The %s cannot be created: another object has its name, and "+
-		"is not the operator's. Delete that object; the operator tries again.", what).After(retryAfter(lasts))
+		"is not the operator's. Delete that object; the operator tries again.", what).After(retryAfter(duration))
 }
 
-// lasts returns for how long a write has failed, and records that it has.
-func (a *Applier) lasts(failures *cache.LRUExpireCache, key expectations.Key) time.Duration {
+// failingFor returns how long a write has failed, and records the failure.
+func (a *Applier) failingFor(failures *cache.LRUExpireCache, key expectations.Key) time.Duration {
 	now := a.clock.Now()
 	since := now
 	if known, ok := failures.Get(key); ok {
@@ -349,13 +339,11 @@ func (a *Applier) lasts(failures *cache.LRUExpireCache, key expectations.Key) ti
 	return now.Sub(since)
 }
 
-// retryAfter is when to repeat a write that has failed for some time.
-func retryAfter(lasts time.Duration) time.Duration {
-	return wait.Jitter(min(max(lasts, minRefusedRetry), maxRefusedRetry), 0.1)
+func retryAfter(failing time.Duration) time.Duration {
+	return wait.Jitter(min(max(failing, minRefusedRetry), maxRefusedRetry), 0.1)
 }
 
-// replaced reports whether there was another object than the one that was observed: its UID cannot
-// be changed to that.
+// replaced reports whether the object was deleted and created again: a UID cannot be changed.
 func replaced(err error) bool {
 	causes := conditions.StatusDetails(err).Causes
 	return slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })

@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// An admission policy that rewrites what we write must not keep us busy.
-func TestWhatAPolicyRewritesCountsAsInSync(t *testing.T) {
+// An admission policy that rewrites an object must not keep us busy.
+func TestAnObjectThatAPolicyRewritesCountsAsInSync(t *testing.T) {
 	t.Parallel()
 	stamps := 0
 	for name, policy := range map[string]func(*unstructured.Unstructured){
@@ -121,13 +121,12 @@ func TestOutcomes(t *testing.T) {
 	if w.applier.Expectations.Satisfied(expectations.KeyOf("Deployment", school, tokyo), before) {
 		t.Error("the cache need not show the last write")
 	}
-	// A plan by Write asks for no memory: it decides by other means whether there is something to
-	// do.
+	// Write remembers nothing: its caller decides otherwise whether to write.
 	w.server.Admit = relabel[*unstructured.Unstructured]
 	outcome(deployment(wanted{image: "dojo:4"}))
 }
 
-func TestWhatAPolicyRewritesIsRememberedOfEachObject(t *testing.T) {
+func TestRewritesAreRememberedOfEachObject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.server.Admit = func(o *unstructured.Unstructured) { inSpec(set("colour", "grey"))(o) }
@@ -147,13 +146,12 @@ func TestWhatAPolicyRewritesIsRememberedOfEachObject(t *testing.T) {
 	}
 	w.delete(w.widget())
 	if results := w.run(objects()...); len(results.Objects) != 1 || results.Objects[0].Outcome != apply.Created {
-		t.Errorf("what was deleted is not made again: %+v", results)
+		t.Errorf("the deleted object is not created again: %+v", results)
 	}
 }
 
-// What does not exist is created, never adopted; and what exists is written only while it is the
-// one that was observed.
-func TestIdentity(t *testing.T) {
+// A missing object is created, never adopted.
+func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 	t.Parallel()
 	desired := deployment(wanted{new(int32(3)), "dojo:1", nil, false})
 	foreign := func() *appsv1.Deployment {
@@ -198,19 +196,20 @@ func TestIdentity(t *testing.T) {
 				c.others(t, w)
 				before := w.deployment()
 				results := w.run(o)
-				// The patch of an upgrade does not find what the apply would not make.
+				// The patch of an upgrade does not find an object that the apply would refuse to
+				// create.
 				if !results.Stale && (len(results.Issues) != 1 || !apierrors.IsNotFound(results.Issues[0].Err)) {
 					t.Errorf("results %+v", results)
 				}
 				if diff := cmp.Diff(before, w.deployment()); diff != "" {
-					t.Errorf("what is not ours was written: %s", diff)
+					t.Errorf("a foreign object was written: %s", diff)
 				}
 			})
 		}
 	}
 }
 
-// What is pinned is not written over an object that another client has changed meanwhile.
+// A pinned write fails if another client has changed the object.
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	for _, pinned := range []bool{false, true} {
@@ -271,7 +270,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// An apply leaves another client's value beside our valueFrom, which the API server calls invalid.
+// An apply keeps a foreign value beside our valueFrom, which the API server calls invalid.
 func TestReplaceSpec(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]bool{"replaced": true, "not allowed to": false} {
@@ -355,7 +354,7 @@ func TestDelete(t *testing.T) {
 		fails     error
 		stale     bool
 		reason    string
-		satisfied bool // whether the cache may still show it
+		satisfied bool // the cache may still show it
 	}{
 		"there": {},
 		"held back by another client's finalizer": {
@@ -431,7 +430,6 @@ func replaceWidget(t *testing.T, w *world, o *unstructured.Unstructured) {
 	}
 }
 
-// What is abandoned gets an owner that does not exist, and is otherwise as it was.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
 	secret := func(w *world) *corev1.Secret {

@@ -29,7 +29,7 @@ const (
 
 var reasons = apply.Reasons{Refused: "ChildRefused", NamespaceTerminating: "NamespaceTerminating", NameConflict: "NameConflict"}
 
-// world is an API server, and our applier that writes objects of one owner there.
+// world is an API server, and an applier for the objects of one owner.
 type world struct {
 	t       applytest.TB
 	server  *applytest.Server
@@ -54,10 +54,10 @@ func newWorld(t applytest.TB) *world {
 	return w
 }
 
-// restart starts the operator again: it has forgotten everything.
+// restart makes the operator forget everything.
 func (w *world) restart(c client.Client) { w.applier = apply.New(c, us, reasons, w.clock) }
 
-// plan plans an object as it should be, over a live one of the given type as the cache keeps it.
+// plan plans an object over the live one of the given type, as the cache keeps it.
 func plan[L apply.Live](w *world, empty L, desired *unstructured.Unstructured) *apply.Object {
 	w.t.Helper()
 	live := applytest.Get(w.t, w.server, desired.GetNamespace(), desired.GetName(), empty)
@@ -74,7 +74,7 @@ func (w *world) run(objects ...*apply.Object) apply.Results {
 	return w.applier.Run(testContext, w.owner, p)
 }
 
-// written are the requests that have changed something since it was asked last.
+// written returns the requests with an effect since the last call.
 func (w *world) written() []string {
 	writes := w.server.Writes
 	w.server.Writes = nil
@@ -104,7 +104,7 @@ spec:
     }}}}}
 `
 
-// widgetSpec is the spec of a Widget in which every sort of list and map occurs.
+// widgetSpec has every kind of list and map.
 const widgetSpec = `
 colour: red
 tags: [a, b]
@@ -114,7 +114,7 @@ selector: {k: v, l: w}
 groups: [{name: dojo, rules: [{alert: Down}, {alert: Slow}]}, {name: more, rules: []}]
 `
 
-// widget is the desired state of a Widget with a spec in YAML, changed.
+// widget returns the desired state of a Widget with a spec in YAML, changed.
 func widget(t applytest.TB, spec string, changes ...func(spec map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	var fields map[string]any
@@ -141,7 +141,7 @@ func emptyWidget() *unstructured.Unstructured {
 	return o
 }
 
-// set sets a field of a spec, and drop removes one.
+// set returns a change that sets a field of a spec, and drop one that removes it.
 func set(field string, value any) func(map[string]any) {
 	return func(spec map[string]any) { spec[field] = value }
 }
@@ -150,7 +150,7 @@ func drop(field string) func(map[string]any) {
 	return func(spec map[string]any) { delete(spec, field) }
 }
 
-// group changes the first group of a spec.
+// group returns a change of the first group of a spec.
 func group(change func(map[string]any)) func(map[string]any) {
 	return func(spec map[string]any) { change(spec["groups"].([]any)[0].(map[string]any)) }
 }
@@ -165,12 +165,12 @@ func object(pairs ...string) map[string]any {
 	return all
 }
 
-// inSpec is a change of the spec of a live Widget.
+// inSpec returns a change of a live Widget's spec.
 func inSpec(change func(map[string]any)) func(*unstructured.Unstructured) {
 	return func(o *unstructured.Unstructured) { change(o.Object["spec"].(map[string]any)) }
 }
 
-// annotate is what another client adds.
+// annotate adds another client's annotation.
 func annotate[L client.Object](o L) {
 	annotations := map[string]string{"example.org/note": "hands off"}
 	maps.Copy(annotations, o.GetAnnotations())
@@ -179,7 +179,7 @@ func annotate[L client.Object](o L) {
 
 func relabel[L client.Object](o L) { o.SetLabels(map[string]string{"app": "another"}) }
 
-// applied creates an object by an apply instead of a POST, so that all of it is ours by apply.
+// applied creates an object by an apply, so that Apply owns all of it.
 func (w *world) applied(desired *unstructured.Unstructured) {
 	w.t.Helper()
 	config := client.ApplyConfigurationFromUnstructured(desired.DeepCopy())

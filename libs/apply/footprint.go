@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// footprint is how many bytes an object takes in memory, as far as its types say. It is not the length
-// of its JSON: an empty item of a list is two bytes there, and may be hundreds in memory.
+// footprint estimates an object's memory in bytes by its types. JSON is no measure: an empty item
+// of a list takes two bytes there, and may take hundreds in memory.
 func footprint(o any) int {
 	v := reflect.ValueOf(o).Elem()
-	return int(v.Type().Size()) + beyond(v)
+	return int(v.Type().Size()) + referenced(v)
 }
 
-// mapHeader is what a map takes beside its slots, of which it has 8 or a power of two above that, and at
-// most seven of eight in use (internal/runtime/maps).
+// A map has a header and a power of two of slots, at least 8, at most 7/8 in use
+// (internal/runtime/maps).
 const mapHeader = 64
 
-// beyond is what a value refers to, itself not included. Objects of an API have no cycles.
-func beyond(v reflect.Value) int {
+// referenced excludes the value itself. API objects have no cycles.
+func referenced(v reflect.Value) int {
 	switch v.Kind() {
 	case reflect.String:
 		return v.Len()
@@ -27,39 +27,39 @@ func beyond(v reflect.Value) int {
 		if v.IsNil() {
 			return 0
 		}
-		return int(v.Elem().Type().Size()) + beyond(v.Elem())
+		return int(v.Elem().Type().Size()) + referenced(v.Elem())
 	case reflect.Struct:
-		return beyondStruct(v)
+		return referencedByStruct(v)
 	case reflect.Slice:
-		return beyondSlice(v)
+		return referencedBySlice(v)
 	case reflect.Map:
-		return beyondMap(v)
+		return referencedByMap(v)
 	default: // numbers
 		return 0
 	}
 }
 
-func beyondStruct(v reflect.Value) (bytes int) {
-	if v.Type() == reflect.TypeFor[time.Time]() { // its location is shared
+func referencedByStruct(v reflect.Value) (bytes int) {
+	if v.Type() == reflect.TypeFor[time.Time]() { // the location is shared
 		return 0
 	}
 	for i := range v.NumField() {
-		bytes += beyond(v.Field(i))
+		bytes += referenced(v.Field(i))
 	}
 	return bytes
 }
 
-func beyondSlice(v reflect.Value) int {
+func referencedBySlice(v reflect.Value) int {
 	bytes := v.Cap() * int(v.Type().Elem().Size())
 	if v.Type().Elem().Kind() != reflect.Uint8 {
 		for i := range v.Len() {
-			bytes += beyond(v.Index(i))
+			bytes += referenced(v.Index(i))
 		}
 	}
 	return bytes
 }
 
-func beyondMap(v reflect.Value) int {
+func referencedByMap(v reflect.Value) int {
 	if v.IsNil() {
 		return 0
 	}
@@ -69,7 +69,7 @@ func beyondMap(v reflect.Value) int {
 	}
 	bytes := mapHeader + slots*int(v.Type().Key().Size()+v.Type().Elem().Size())
 	for entry := v.MapRange(); entry.Next(); {
-		bytes += beyond(entry.Key()) + beyond(entry.Value())
+		bytes += referenced(entry.Key()) + referenced(entry.Value())
 	}
 	return bytes
 }

@@ -23,24 +23,22 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// ShapeAnnotation on an object that was created by POST is a hash of the shape of what was desired
-// then.
+// ShapeAnnotation has a hash of the fields that were desired when the object was created by POST.
 const ShapeAnnotation = "jutsu.com/created-shape"
 
-// InSync reports whether the live object holds exactly the fields that we own, with our values.
+// InSync reports whether we own exactly the desired fields of the live object, with our values.
 func InSync(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	applied, updated := ownedFields(owner, live)
 	owned, same := compare(values(live), ownable(desired), union(applied, updated))
 	return owned && same && !surplus(applied, desired) && !outgrown(updated, live, desired)
 }
 
-// OwnedFields are the fields of an object that we own.
+// OwnedFields returns the fields that owner owns.
 func OwnedFields(owner string, o metav1.Object) *fieldpath.Set {
 	return union(ownedFields(owner, o))
 }
 
-// ownedFields are those that we own by apply, and by update: a POST leaves that, and a replaced
-// spec.
+// A POST and a replaced spec leave fields owned by Update.
 func ownedFields(owner string, o metav1.Object) (applied, updated *fieldpath.Set) {
 	applied, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range o.GetManagedFields() {
@@ -55,7 +53,6 @@ func ownedFields(owner string, o metav1.Object) (applied, updated *fieldpath.Set
 	return applied, updated
 }
 
-// union is that of two sets, of which mostly one is empty.
 func union(a, b *fieldpath.Set) *fieldpath.Set {
 	switch {
 	case a.Empty():
@@ -66,8 +63,7 @@ func union(a, b *fieldpath.Set) *fieldpath.Set {
 	return a.Union(b)
 }
 
-// values are an object's fields. The managed fields are not among them: to convert them takes
-// longer than all the others together.
+// values omits managed fields: converting them takes longer than everything else.
 func values(o client.Object) map[string]any {
 	if object, ok := o.(*unstructured.Unstructured); ok {
 		return object.Object
@@ -75,11 +71,11 @@ func values(o client.Object) map[string]any {
 	bare := reflect.New(reflect.TypeOf(o).Elem())
 	bare.Elem().Set(reflect.ValueOf(o).Elem()) // shallow
 	bare.Interface().(client.Object).SetManagedFields(nil)
-	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(bare.Interface()) // an API object can be
+	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(bare.Interface()) // cannot fail for an API object
 	return fields
 }
 
-// ownable are the desired fields that have owners: what identifies the object has none.
+// ownable removes the fields that identify the object, which have no owners.
 func ownable(desired *unstructured.Unstructured) map[string]any {
 	fields := maps.Clone(desired.Object)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -92,8 +88,7 @@ func ownable(desired *unstructured.Unstructured) map[string]any {
 	return fields
 }
 
-// compare reports whether all that is desired is among the owned fields, and whether the live
-// values are the same.
+// compare reports whether we own all desired fields, and whether their live values are equal.
 func compare(live, desired any, fields *fieldpath.Set) (owned, same bool) {
 	owned, same = true, true
 	each := func(at fieldpath.PathElement, desired any) {
@@ -116,20 +111,19 @@ func compare(live, desired any, fields *fieldpath.Set) (owned, same bool) {
 	return owned, same
 }
 
-// compareAt is compare of one field or item.
 func compareAt(at fieldpath.PathElement, live, desired any, fields *fieldpath.Set) (owned, same bool) {
 	if inner := fields.WithPrefix(at); !inner.Empty() {
 		return compare(live, desired, inner)
 	}
 	owned, same = fields.Members.Has(at), equal(live, desired) // a scalar, or owned as a whole
 	if _, ok := desired.(map[string]any); ok {
-		owned = owned && same // so is a map of which others have taken all that was ours
+		owned = owned && same // such as a map after others took all our fields
 	}
 	return owned, same
 }
 
-// elementOf is the path element under which we own an item of a list: its keys, or its value in a
-// set. It is empty where we do not own it.
+// elementOf returns the path element of our list item: its keys, or its value in a set. It is empty
+// if we do not own the item.
 func elementOf(fields *fieldpath.Set, item any) fieldpath.PathElement {
 	for _, all := range []iter.Seq[fieldpath.PathElement]{fields.Members.All(), fields.Children.All()} {
 		for at := range all {
@@ -141,7 +135,7 @@ func elementOf(fields *fieldpath.Set, item any) fieldpath.PathElement {
 	return fieldpath.PathElement{}
 }
 
-// child is what a path element leads to in a map or a list.
+// child returns the value at a path element of a map or a list.
 func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 	if at.FieldName != nil {
 		object, _ := of.(map[string]any)
@@ -156,11 +150,11 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 	return list[i], true
 }
 
-// scale is the subresource by which autoscalers, and kubectl scale, write replicas.
+// scale is the subresource by which autoscalers and kubectl scale write replicas.
 const scale = "scale"
 
-// matches reports whether an item of a list is the one that a path element names. The controller's
-// reference has no UID there (recordOf).
+// matches reports whether a path element selects a list item. The controller's reference has no UID
+// there; see recordOf.
 func matches(at fieldpath.PathElement, item any) bool {
 	if at.Key == nil {
 		return at.Value != nil && equal(item, (*at.Value).Unstructured())
@@ -174,13 +168,13 @@ func matches(at fieldpath.PathElement, item any) bool {
 }
 
 func equal(a, b any) bool {
-	if a, ok := a.(string); ok { // nearly all are
+	if a, ok := a.(string); ok { // nearly all values
 		return a == b
 	}
 	return value.Equals(value.NewValueInterface(a), value.NewValueInterface(b))
 }
 
-// surplus reports whether there is a field that is not desired.
+// surplus reports whether a field is not desired.
 func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 	found := false
 	fields.Leaves().Iterate(func(path fieldpath.Path) {
@@ -193,21 +187,20 @@ func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 	return found
 }
 
-// outgrown reports whether one of our fields by update may not be desired any more. Where the shape
-// of what is desired is still that of the POST, all others are the API server's defaults.
+// outgrown reports whether a field owned by Update may no longer be desired. If the shape is still
+// that of the POST, all other fields are the API server's defaults.
 func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.Unstructured) bool {
 	return !updated.Empty() && live.GetAnnotations()[ShapeAnnotation] != shape(desired) && surplus(updated, desired)
 }
 
-// drifted reports whether another client has changed what we want of an object, or taken it away:
-// either takes the field out of ours. What differs and is still ours follows the spec, a flag or
-// another object. Replicas that a HorizontalPodAutoscaler has set, which may be gone by now, are no
-// drift.
+// drifted reports whether another client changed or removed a desired field, which ends our
+// ownership. A field that differs but is still ours follows the spec, a flag or another object.
+// Replicas that a HorizontalPodAutoscaler has set, even a former one, are no drift.
 func drifted(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	fields := OwnedFields(owner, live)
 	for _, entry := range live.GetManagedFields() {
-		// Of the controllers in the controller manager only the autoscaler uses the scale
-		// subresource; `kubectl scale` has another name.
+		// Of the controller manager's controllers only the autoscaler uses scale. `kubectl scale`
+		// has another name.
 		if entry.Manager == "kube-controller-manager" && entry.Subresource == scale {
 			fields = union(fields, recordOf(live, &entry).set)
 		}
@@ -216,8 +209,8 @@ func drifted(owner string, live client.Object, desired *unstructured.Unstructure
 	return !owned
 }
 
-// shape is a hash of which fields are desired: the keys of maps without their values, and lists
-// with all that is in them, since their items have no names without a schema.
+// shape is a hash of the desired fields: keys of maps without values, but whole lists, whose items
+// have no names without a schema.
 func shape(desired *unstructured.Unstructured) string { return hash(outline(ownable(desired))) }
 
 func outline(want any) any {
@@ -233,7 +226,7 @@ func outline(want any) any {
 	return keys
 }
 
-// hash is 64 bits of SHA-256 of the JSON of a value that came from JSON.
+// hash returns 64 bits of SHA-256. v must come from JSON.
 func hash(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -243,9 +236,8 @@ func hash(v any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Unchanged are the objects of one owner that their last write could not bring into sync, as when
-// an admission policy rewrites what we apply: each with the fingerprint of its state after that. It
-// is never written to; nil has none.
+// Unchanged are the objects of an owner that their last write could not bring into sync, with the
+// fingerprint of their state. It is immutable; nil is empty.
 type Unchanged map[expectations.Key]string
 
 func (u Unchanged) has(owner string, live client.Object, desired *unstructured.Unstructured) bool {
@@ -257,13 +249,12 @@ func keyOf(o client.Object) expectations.Key {
 	return expectations.KeyOf(o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName())
 }
 
-// fingerprint identifies the state of a live object, as far as it is ours, together with the
-// desired one.
+// fingerprint identifies our part of a live object together with the desired state.
 func fingerprint(owner string, live client.Object, desired *unstructured.Unstructured) string {
 	return hash([]any{live.GetUID(), version(live), OwnedFields(owner, live).String(), desired.Object})
 }
 
-// version changes with an object, except for its status: not every kind has generations.
+// version ignores status changes if the kind has generations.
 func version(o client.Object) string {
 	if generation := o.GetGeneration(); generation != 0 {
 		return strconv.FormatInt(generation, 10)
@@ -271,8 +262,8 @@ func version(o client.Object) string {
 	return o.GetResourceVersion()
 }
 
-// SecretInSync reports, from the metadata of a Secret alone, whether it has these labels and
-// whether we own these keys of its data: a client that changes a value takes its ownership.
+// SecretInSync reports, by metadata alone, whether a Secret has these labels and we own these keys
+// of its data. A client that changes a value takes its ownership.
 func SecretInSync(owner string, secret metav1.Object, labels map[string]string, keys []string) bool {
 	fields := OwnedFields(owner, secret)
 	return k8slabels.SelectorFromSet(labels).Matches(k8slabels.Set(secret.GetLabels())) &&

@@ -12,7 +12,8 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// The writes that bring a Widget into sync: an apply, and before it the upgrade of a POST's entry.
+// The writes that bring a Widget into sync: an apply, or the upgrade of a POST's entry and an
+// apply.
 var (
 	onlyApplied = []string{"APPLY Widget school/tokyo"}
 	upgraded    = []string{"PATCH Widget school/tokyo", "APPLY Widget school/tokyo"}
@@ -21,10 +22,10 @@ var (
 func TestWidgetInSync(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		others func(*unstructured.Unstructured) // what another client changes
-		ours   func(spec map[string]any)        // what we desire instead
+		others func(*unstructured.Unstructured) // another client's change
+		ours   func(spec map[string]any)        // our new desired state
 		drift  bool
-		posted []string // writes where the object was created by POST
+		posted []string // writes if the object was created by POST
 	}{
 		"nothing":                          {},
 		"another client's annotation":      {others: annotate[*unstructured.Unstructured]},
@@ -81,11 +82,10 @@ func TestWidgetInSync(t *testing.T) {
 		"desired atomic list longer":  {ours: set("order", list("p", "q", "r")), posted: upgraded},
 		"rule dropped":                {ours: group(set("rules", list(object("alert", "Down")))), posted: upgraded},
 		"group dropped":               {ours: set("groups", list(object("name", "more"))), posted: upgraded},
-		// A map that differs and is ours as a whole may also be one of which others have all
-		// fields.
+		// A foreign client may also have taken all fields of our map.
 		"desired atomic map smaller": {ours: set("selector", object("k", "v")), drift: true, posted: upgraded},
-		// Whether a field that we do not own was desired before is recorded nowhere, so that a new
-		// one is drift: only with an unchanged spec does a controller report it.
+		// Nothing records whether a field that we do not own was desired before, so a new one is
+		// drift. A controller reports drift only with an unchanged spec.
 		"field added": {ours: set("size", int64(9)), posted: upgraded},
 		"tag added":   {ours: set("tags", list("a", "b", "c")), drift: true, posted: upgraded},
 		"both":        {others: inSpec(set("colour", "blue")), ours: drop("order"), drift: true, posted: upgraded},
@@ -115,7 +115,7 @@ func TestWidgetInSync(t *testing.T) {
 				drift := c.drift
 				want := c.posted
 				if origin == "applied" {
-					// Only then are defaults not ours, and the annotation is not there.
+					// Only a POST owns defaults and sets the annotation.
 					drift = drift || name == "field added"
 					if want != nil && name != "annotations gone" {
 						want = onlyApplied
@@ -153,7 +153,7 @@ func TestWidgetInSync(t *testing.T) {
 	}
 }
 
-// What another client has written is not ours, even where the value is the one that we want.
+// A value written by another client is not ours, even if it equals our own.
 func TestOwnershipIsTakenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

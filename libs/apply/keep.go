@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// MaxKept is how many bytes of memory an object may take that a cache keeps as a whole.
+	// MaxKept bounds the memory, in bytes, of an object that a cache keeps whole.
 	MaxKept = 128 << 10
-	// maxName is the length in bytes of the longest name of a Kubernetes object or label. Of owner
-	// references and of references in specs the API server does not check it.
+	// maxName is the longest name of a Kubernetes object or label, in bytes. The API server does
+	// not check it in owner references and references of specs.
 	maxName = 317
-	// tooLargeAnnotation marks objects in the cache, never in the API server.
+	// tooLargeAnnotation exists in the cache only.
 	tooLargeAnnotation = "jutsu.com/too-large"
 )
 
-// Keep decides what the cache keeps of an object: where owner has written it, all of it but what others
-// own, otherwise what strip leaves. Who has written it is what the API server records; labels and owner
-// references, which any client can forge, do not count. A client can also write as owner, so what is larger
-// than MaxKept is stripped as well, and [TooLarge] reports it.
+// Keep strips an object for the cache, unless owner has written it. Only managedFields tell that:
+// any client can forge labels and owner references. Since a client can also write as owner, objects
+// above MaxKept are stripped too, which [TooLarge] reports. Of a kept object it drops the managed
+// fields of others.
 func Keep(owner string, o client.Object, strip func()) {
 	unmark(o)
 	if !Written(owner, o) {
@@ -40,11 +40,11 @@ func Keep(owner string, o client.Object, strip func()) {
 	o.SetAnnotations(annotations)
 }
 
-// TooLarge reports whether an object in the cache has been stripped although it may be ours: what it is
-// like is not known, so that it can only be left alone.
+// TooLarge reports whether the cache stripped an object that may be ours. Its state is unknown, so
+// leave it alone.
 func TooLarge(o metav1.Object) bool { return o.GetAnnotations()[tooLargeAnnotation] != "" }
 
-// unmark takes away a mark that a client has made.
+// unmark removes the mark if a client made it.
 func unmark(o client.Object) {
 	if annotations := o.GetAnnotations(); annotations[tooLargeAnnotation] != "" {
 		delete(annotations, tooLargeAnnotation)
@@ -52,15 +52,14 @@ func unmark(o client.Object) {
 	}
 }
 
-// Written reports whether owner has written an object, its status not counted.
+// Written reports whether owner has written an object, apart from its status.
 func Written(owner string, o metav1.Object) bool {
 	return slices.ContainsFunc(o.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == owner && entry.Subresource == ""
 	})
 }
 
-// Controller is a copy of the reference to an object's controller, all that a stripped object keeps of
-// its owners; nil where there is none, or none that can exist.
+// Controller returns a copy of the reference to an object's controller; nil without a valid one.
 func Controller(o metav1.Object) []metav1.OwnerReference {
 	owner := metav1.GetControllerOf(o)
 	if owner == nil || Long(owner.APIVersion, owner.Kind, owner.Name, string(owner.UID)) {
@@ -69,7 +68,7 @@ func Controller(o metav1.Object) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*owner}
 }
 
-// Long reports whether one of these names is longer than any of Kubernetes, so that nothing has it.
+// Long reports whether a name is longer than any in Kubernetes, so no object has it.
 func Long(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return len(name) > maxName })
 }

@@ -34,14 +34,14 @@ func TestKeep(t *testing.T) {
 		o              *corev1.Service
 		kept, tooLarge bool
 	}{
-		"ours":                                {object(us, "", 1), true, false},
-		"ours, and large":                     {object(us, "", apply.MaxKept-4096), true, false},
-		"written as us, and too large":        {object(us, "", apply.MaxKept), false, true},
-		"another's":                           {object("helm", "", 1), false, false},
-		"another's, and too large":            {object("helm", "", apply.MaxKept), false, false},
-		"of which we have written the status": {object(us, "status", 1), false, false},
-		"another's with our mark":             {marked, false, false},
-		"ours with our mark":                  {oursMarked, true, false},
+		"ours":                             {object(us, "", 1), true, false},
+		"ours, and large":                  {object(us, "", apply.MaxKept-4096), true, false},
+		"written as us, and too large":     {object(us, "", apply.MaxKept), false, true},
+		"another's":                        {object("helm", "", 1), false, false},
+		"another's, and too large":         {object("helm", "", apply.MaxKept), false, false},
+		"another's, whose status we wrote": {object(us, "status", 1), false, false},
+		"another's with our mark":          {marked, false, false},
+		"ours with our mark":               {oursMarked, true, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// Of owner references, which the API server hardly validates, the cache keeps one of a size that names have.
+// The API server hardly validates owner references, so the cache bounds their names.
 func TestController(t *testing.T) {
 	t.Parallel()
 	dojo := metav1.OwnerReference{APIVersion: "core.jutsu.com/v1", Kind: "Dojo", Name: "tokyo", UID: "1"}
@@ -82,9 +82,9 @@ func TestController(t *testing.T) {
 	}
 }
 
-// Two objects of one kind own the same, but for their controllers: the cache holds that once, and of
-// others only when they have written.
-func TestKeepSharesWhatIsOwned(t *testing.T) {
+// Two objects of a kind own the same fields, so the cache holds them once. Of others it keeps the
+// times.
+func TestKeepSharesEqualOwnership(t *testing.T) {
 	t.Parallel()
 	const fields = `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"%s\"}":{}}}}`
 	now := metav1.Now()
@@ -106,11 +106,11 @@ func TestKeepSharesWhatIsOwned(t *testing.T) {
 	}
 	a, b := object("a"), object("b")
 	want := a.DeepCopy()
-	for _, o := range []*corev1.Service{a, b, a} { // a transform has to be idempotent
+	for _, o := range []*corev1.Service{a, b, a} { // a transform must be idempotent
 		apply.Keep(us, o, func() { t.Error("is stripped") })
 	}
 	if a.ManagedFields[1].FieldsV1 != b.ManagedFields[1].FieldsV1 {
-		t.Error("what is the same is held twice")
+		t.Error("equal fields are held twice")
 	}
 	want.ManagedFields[0].FieldsV1, want.ManagedFields[3].FieldsV1 = nil, nil
 	want.ManagedFields[1].FieldsV1 = metav1.NewFieldsV1(fmt.Sprintf(fields, ""))

@@ -15,25 +15,24 @@ import (
 )
 
 const (
-	// knownRecords is how many different records of ownership are remembered: as many as there are kinds
-	// of objects, and ways to ask for each.
+	// knownRecords bounds the cached records: about one per kind and request form.
 	knownRecords = 128
-	// maxRecord is how many bytes a record may have to be remembered. That of a Deployment has 3 KiB.
+	// maxRecord bounds a cached record, in bytes. A Deployment's has 3 KiB.
 	maxRecord = 8 << 10
 )
 
-// record is what one client owns of an object, as managedFields say. It is never written to.
+// record has the fields that one client owns of an object. It is immutable.
 type record struct {
 	fields *metav1.FieldsV1
 	set    *fieldpath.Set
 }
 
-// records are those that were met last. The objects of one kind have nearly all the same, once it does not
-// name their owners, so that the cache holds it once, and it is parsed once.
+// records caches the latest. Nearly all objects of a kind have the same record once their
+// controller's UID is removed, so it is stored and parsed once.
 var records = lru.New(knownRecords)
 
-// recordOf is an entry of the managed fields of an object, in which its controller has no UID. What cannot
-// be read is not known to be owned, so that it is applied again.
+// recordOf returns an entry of managedFields without the controller's UID. Unreadable fields do not
+// count as owned, so they are applied again.
 func recordOf(o metav1.Object, entry *metav1.ManagedFieldsEntry) *record {
 	text := entry.FieldsV1.GetRawString()
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
@@ -52,13 +51,13 @@ func recordOf(o metav1.Object, entry *metav1.ManagedFieldsEntry) *record {
 	return r
 }
 
-// ownerKey is how a record names an owner reference: by its UID, and that of the controller by none.
+// ownerKey is the key of an owner reference in a record.
 func ownerKey(uid string) string {
 	return strconv.Quote(`k:{"uid":` + strconv.Quote(uid) + `}`)
 }
 
-// named is a record as the API server has it.
-func (r *record) named(o metav1.Object) *metav1.FieldsV1 {
+// withUID returns the record with the controller's UID, as the API server has it.
+func (r *record) withUID(o metav1.Object) *metav1.FieldsV1 {
 	owner := metav1.GetControllerOfNoCopy(o)
 	if owner == nil {
 		return r.fields
@@ -66,8 +65,8 @@ func (r *record) named(o metav1.Object) *metav1.FieldsV1 {
 	return metav1.NewFieldsV1(strings.Replace(r.fields.GetRawString(), ownerKey(""), ownerKey(string(owner.UID)), 1))
 }
 
-// compact leaves of the managed fields of an object what is read: when each client has written, but what
-// it owns only of us, and of the scale subresource.
+// compact keeps the managed fields of owner and of the scale subresource, and only the times of
+// others.
 func compact(owner string, o client.Object) {
 	entries := o.GetManagedFields()
 	for i := range entries {
@@ -85,30 +84,30 @@ func compact(owner string, o client.Object) {
 	o.SetManagedFields(entries)
 }
 
-// upgradePatch makes all that we own of an object ours by apply, as csaupgrade of client-go does. It needs
-// no more of the other entries than their places, which the version keeps.
+// upgradePatch moves all our fields to Apply, as csaupgrade of client-go does. It needs only the
+// positions of other entries, which the resourceVersion pins.
 func upgradePatch(owner string, live client.Object, all *fieldpath.Set) ([]byte, error) {
 	text, err := all.ToJSON()
 	if err != nil {
 		return nil, err
 	}
-	fields := (&record{fields: metav1.NewFieldsV1(string(text))}).named(live)
-	entries, first := live.GetManagedFields(), -1
+	fields := (&record{fields: metav1.NewFieldsV1(string(text))}).withUID(live)
+	entries, ourIndex := live.GetManagedFields(), -1
 	var patch []map[string]any
-	for i := len(entries) - 1; i >= 0; i-- { // a removal moves those behind it
+	for i := len(entries) - 1; i >= 0; i-- { // a removal moves the later entries
 		if entries[i].Manager != owner || entries[i].Subresource != "" {
 			continue
 		}
-		if first >= 0 {
-			patch = append(patch, map[string]any{"op": "remove", "path": fmt.Sprintf("/metadata/managedFields/%d", first)})
+		if ourIndex >= 0 {
+			patch = append(patch, map[string]any{"op": "remove", "path": fmt.Sprintf("/metadata/managedFields/%d", ourIndex)})
 		}
-		first = i
+		ourIndex = i
 	}
-	ours := entries[first]
+	ours := entries[ourIndex]
 	ours.Operation, ours.FieldsV1 = metav1.ManagedFieldsOperationApply, fields
 	return json.Marshal(append(patch,
-		map[string]any{"op": "replace", "path": fmt.Sprintf("/metadata/managedFields/%d", first), "value": ours},
-		// Not "test", which the API server would answer as invalid, and not as a conflict.
+		map[string]any{"op": "replace", "path": fmt.Sprintf("/metadata/managedFields/%d", ourIndex), "value": ours},
+		// A failed "test" would be Invalid instead of a Conflict.
 		map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
 	))
 }

@@ -14,60 +14,58 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Plan is what has to be done so that a part of an object matches its spec. It is a value: made by
-// pure functions, and read only after that.
+// Plan is the work that makes a part of an object match its spec. It is made by pure functions and
+// then read-only.
 type Plan struct {
-	// Finalizers are those that the owner should have, written before anything else; nil where it
-	// has them.
+	// Finalizers is the owner's list of finalizers, written first; nil leaves it.
 	Finalizers []string
 	// Apply are the objects to write, in this order.
 	Apply []*Object
 	// Delete are the objects to delete, after that.
 	Delete []Deletion
-	// Abandon are the objects to leave to the garbage collector, after that: as [Applier.Run] says, it
-	// deletes them, and takes the permission to patch alone.
+	// Abandon are the objects to leave to the garbage collector, after that. This takes only the
+	// permission to patch; see [Applier.Run].
 	Abandon []Deletion
-	// Issues keep the object from matching its spec, whatever comes of the writes.
+	// Issues are known regardless of the writes.
 	Issues []conditions.Issue
 }
 
-// Object is an object that has to be written.
+// Object is an object to write.
 type Object struct {
 	expectations.Key
-	// Desired holds exactly the fields that we own.
+	// Desired holds exactly our fields.
 	Desired *unstructured.Unstructured
-	// Live is the object that exists and is ours; nil where there is none.
+	// Live is our existing object, or nil.
 	Live client.Object
-	// After are the objects without which this one must not be written: when one of them could not
-	// be, it waits.
+	// After are the objects that must be written first. If one fails, this object waits.
 	After []expectations.Key
-	// Part is the part of the owner that the object belongs to, as in conditions.Issue.
+	// Part is the owner's part, as in conditions.Issue.
 	Part string
-	// Drift is whether another client has changed what we wrote, or taken it away. It is also true
-	// of what is desired for the first time, so that it counts only while the spec is unchanged.
+	// Drift reports whether another client changed or removed our fields. It is also true of a
+	// field desired for the first time, so it counts only while the spec is unchanged.
 	Drift bool
-	// Rotation is whether the write passes on credentials that have changed.
+	// Rotation reports whether the write passes on changed credentials.
 	Rotation bool
-	// Pinned is whether the write fails where the object is not as it was observed any more: what is
-	// desired depends on it. It is observed again.
+	// Pinned makes the write fail if the object has changed since it was observed, on which Desired
+	// depends. It is then observed again.
 	Pinned bool
-	// synced is whether the object is written only while it is not in sync, so that a write that
-	// does not bring it there is remembered.
+	// synced reports whether only an object out of sync is written, so that a write without effect
+	// is remembered.
 	synced bool
-	// Invalid is what it means where the API server, or a webhook of the kind, calls the object invalid;
-	// zero for the same as any other refusal.
+	// Invalid is the refusal of an invalid object, by the API server or a webhook; zero for any
+	// other.
 	Invalid Refusal
-	// ReplaceSpec replaces the spec as a whole where the API server calls our apply invalid: an
-	// apply leaves the fields of others, and one of them may exclude ours (a value beside our
-	// valueFrom). Nil for kinds where that cannot happen.
+	// ReplaceSpec replaces the whole spec if our apply is invalid: an apply keeps foreign fields,
+	// which may exclude ours (a value beside our valueFrom). Nil for kinds where this cannot
+	// happen.
 	ReplaceSpec map[string]any
 }
 
-// Refusal is what it means for the owner that an object is refused.
+// Refusal describes the issue of a refused object.
 type Refusal struct {
-	// Reason is that of the issue (Degraded).
+	// Reason is the issue's (Degraded).
 	Reason string
-	// Advice follows the error of the API server in the message: sentences that say what to do.
+	// Advice follows the API server's error in the message: sentences that say how to fix it.
 	Advice string
 }
 
@@ -77,8 +75,7 @@ type Deletion struct {
 	Object client.Object
 }
 
-// Typed is the desired state in an apply configuration of client-go. It cannot fail on one that
-// client-go's builders made.
+// Typed converts an apply configuration of client-go's builders into a desired state.
 func Typed(config runtime.ApplyConfiguration) *unstructured.Unstructured {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(config)
 	if err != nil {
@@ -87,13 +84,13 @@ func Typed(config runtime.ApplyConfiguration) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// Live is a pointer to an object as the cache shows it, nil where there is none.
+// Live is a pointer to an object in the cache; nil if there is none.
 type Live interface {
 	comparable
 	client.Object
 }
 
-// Write returns the object to be written over the live one, or to be created where there is none.
+// Write returns the object to write over the live one, or to create.
 func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Object {
 	o := &Object{Key: keyOf(desired), Desired: desired}
 	var absent L
@@ -103,7 +100,7 @@ func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Ob
 	return o
 }
 
-// Sync is Write where the live object is not in sync, and nil where it is.
+// Sync is [Write] for an object out of sync, otherwise nil.
 func Sync[L Live](owner string, live L, desired *unstructured.Unstructured, unchanged Unchanged) *Object {
 	var absent L
 	if live != absent && (InSync(owner, live, desired) || unchanged.has(owner, live, desired)) {
@@ -119,7 +116,7 @@ func Delete(kind string, object client.Object) Deletion {
 	return Deletion{expectations.KeyOf(kind, object.GetNamespace(), object.GetName()), object}
 }
 
-// Add takes up objects to write; nil ones are in sync.
+// Add adds objects to write; nil ones are in sync.
 func (p *Plan) Add(objects ...*Object) {
 	for _, o := range objects {
 		if o != nil {
@@ -135,7 +132,7 @@ func (p *Plan) Report(issue *conditions.Issue) {
 	}
 }
 
-// ForPart marks all that is planned as belonging to a part of the owner.
+// ForPart sets the part of all objects and issues.
 func (p Plan) ForPart(part string) Plan {
 	for _, o := range p.Apply {
 		o.Part = part
@@ -146,7 +143,7 @@ func (p Plan) ForPart(part string) Plan {
 	return p
 }
 
-// Join is one plan of several, in their order.
+// Join concatenates plans.
 func Join(plans ...Plan) Plan {
 	var all Plan
 	for _, p := range plans {
@@ -161,38 +158,34 @@ func Join(plans ...Plan) Plan {
 	return all
 }
 
-// Outcome is what came of a write.
+// Outcome is the result of a write.
 type Outcome string
 
-// What can come of a write.
+// The results of a write.
 const (
-	// Created: the object did not exist.
 	Created Outcome = "created"
-	// Updated: the object was changed.
 	Updated Outcome = "updated"
-	// NotChanged: the write changed nothing, as when an admission policy rewrites what we apply.
+	// NotChanged means that the write had no effect: an admission policy rewrites the object, say.
 	NotChanged Outcome = "unchanged"
-	// Failed: the object could not be written.
-	Failed Outcome = "failed"
+	Failed     Outcome = "failed"
 )
 
-// Result is what came of one object of a plan.
+// Result is the result for one object of a plan.
 type Result struct {
 	Object  *Object
 	Outcome Outcome
 	err     error
 }
 
-// Results are what came of a plan.
+// Results are the results of a plan.
 type Results struct {
-	// Objects are those that were written or tried, in the plan's order. One that waits for another
-	// is not among them.
+	// Objects were written or tried, in the plan's order, without those that wait.
 	Objects []Result
-	// Issues are what kept objects from being written or deleted.
+	// Issues prevented writes or deletions.
 	Issues []conditions.Issue
-	// Stale is whether something is not what the plan was made from, so that there is nothing to
-	// report: reconcile again after StaleRetry. So it is after a write that does not bring an object
-	// into sync, which counts as in sync from then on.
+	// Stale reports that the plan's basis has changed, so do not report: reconcile after
+	// StaleRetry. So it is after a write that does not bring an object into sync, which then counts
+	// as in sync.
 	Stale bool
 }
 

@@ -16,43 +16,43 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// Reader reads what a plan is made from.
+// Reader reads the basis of a plan.
 type Reader struct {
-	// Cache reads what watches have shown.
+	// Cache reads from watches.
 	Cache client.Reader
 	// Live reads from the API server.
 	Live client.Reader
-	// Expectations are our own writes that the cache has to show.
+	// Expectations are our writes that the cache must show.
 	Expectations *expectations.Set
 	// Unchanged are the objects that their last write could not bring into sync.
 	Unchanged Unchanged
 }
 
-// Get reads an object from the cache into the given one. It returns nil where there is none, and
-// ErrStale where the cache does not show our last write of it yet.
+// Get reads an object from the cache. It returns nil if there is none, and ErrStale if the cache
+// lacks our last write.
 func Get[L Live](ctx context.Context, r Reader, kind string, name types.NamespacedName, into L) (L, error) {
 	var absent L
 	err := r.Cache.Get(ctx, name, into)
 	if client.IgnoreNotFound(err) != nil {
 		return absent, fmt.Errorf("get %s %s: %w", kind, name, err)
 	}
-	shown := metav1.Object(into)
+	observed := metav1.Object(into)
 	if err != nil {
-		shown, into = nil, absent
+		observed, into = nil, absent
 	}
-	if !r.Expectations.Satisfied(expectations.Key{Kind: kind, NamespacedName: name}, shown) {
+	if !r.Expectations.Satisfied(expectations.Key{Kind: kind, NamespacedName: name}, observed) {
 		return absent, ErrStale
 	}
 	return into, nil
 }
 
-// Metadata returns empty metadata of a kind of which the cache holds the metadata alone.
+// Metadata returns empty metadata of a kind whose metadata alone is cached.
 func Metadata(apiVersion, kind string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}}
 }
 
-// As turns a value of the Kubernetes API into another type with the same fields. Both are types of
-// the API server's own JSON, so that it cannot fail on what the API server has admitted.
+// As converts a value of the Kubernetes API to another type with the same JSON fields. It panics on
+// values that the API server would not admit.
 func As[T any](in any) T {
 	var out T
 	text, err := json.Marshal(in)
@@ -65,8 +65,7 @@ func As[T any](in any) T {
 	return out
 }
 
-// ReadSecret reads a whole Secret from the API server; ErrStale where it has gone since the cache
-// last saw it.
+// ReadSecret reads a whole Secret from the API server. It returns ErrStale if the Secret is gone.
 func (r Reader) ReadSecret(ctx context.Context, name types.NamespacedName) (*corev1.Secret, error) {
 	var secret corev1.Secret
 	if err := r.Live.Get(ctx, name, &secret); apierrors.IsNotFound(err) {
@@ -77,10 +76,9 @@ func (r Reader) ReadSecret(ctx context.Context, name types.NamespacedName) (*cor
 	return &secret, nil
 }
 
-// ConfirmAbsent asks the API server for a Secret that the cache does not have and that would be
-// created now with something random in it: over one of ours that the cache shows late, even after
-// ErrStale has given up, it would be another password than the one in use. It returns the metadata
-// of the Secret, nil where there is none.
+// ConfirmAbsent asks the API server for a Secret that the cache lacks, before one with random
+// content is created: a lagging cache must not lead to another password than the one in use. It
+// returns the Secret's metadata; nil if there is none.
 func (r Reader) ConfirmAbsent(ctx context.Context, name types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	live := Metadata("v1", "Secret")
 	if err := r.Live.Get(ctx, name, live); apierrors.IsNotFound(err) {

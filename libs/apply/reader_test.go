@@ -32,7 +32,7 @@ func TestGet(t *testing.T) {
 	}{
 		"there":  {name: "owner", found: true},
 		"absent": {name: "none"},
-		"as we have written it": {
+		"as we wrote it": {
 			name:   "owner",
 			expect: func(s *expectations.Set, o *corev1.ConfigMap) { s.Expect(key, o.ResourceVersion) },
 			found:  true,
@@ -72,7 +72,6 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// reading returns a client whose reads fail with an error, where there is one.
 func (w *world) reading(err error) client.Client {
 	return interceptor.NewClient(w.server, interceptor.Funcs{
 		Get: func(
@@ -153,7 +152,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("deletes %v", all.Delete[0].Key)
 	}
 	if none := apply.Join(apply.Plan{Finalizers: []string{}}); none.Finalizers == nil {
-		t.Error("no finalizers are not those that the owner has")
+		t.Error("nil finalizers replace the owner's")
 	}
 	if m := apply.Metadata("v1", "Secret"); m.TypeMeta != (metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}) {
 		t.Errorf("metadata %v", m)

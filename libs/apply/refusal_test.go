@@ -26,19 +26,19 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// password is in what is written and in what an admission webhook quotes.
+// password is in the objects, and in the messages of an admission webhook.
 const password = "hollow purple"
 
 var things = schema.GroupResource{Resource: "things"}
 
-// answer is an error of the API server. An admission webhook decides what it says.
+// answer returns an error of the API server, with a text of an admission webhook.
 func answer(code int32, reason, message string) error {
 	return &apierrors.StatusError{
 		ErrStatus: metav1.Status{Code: code, Reason: metav1.StatusReason(reason), Message: message},
 	}
 }
 
-// failing returns the world's API, in which all writes but deletions fail while there is an error.
+// failing returns the world's API. While err is set, all writes except deletions fail.
 func (w *world) failing(err *error) client.Client {
 	return interceptor.NewClient(w.server, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -114,7 +114,7 @@ func TestFailures(t *testing.T) {
 		"the API server is broken": {
 			widget(t, widgetSpec), true, broken, retrying, "Widget tokyo: " + broken.Error(),
 		},
-		"a Secret, another was faster": {
+		"a Secret, another client was faster": {
 			secret(password), true, apierrors.NewConflict(things, tokyo, errors.New(password)), stale, "",
 		},
 		"a Secret, invalid": {
@@ -187,7 +187,7 @@ func TestFailures(t *testing.T) {
 			if c.desired.GetKind() == "Secret" && strings.Contains(fmt.Sprintf("%+v %v", issue, issue.Err), password) {
 				t.Errorf("an error has a password: %v", issue)
 			}
-			// No watch reports that a quota or a policy has changed.
+			// No watch reports changes of quotas and policies.
 			if (c.want == degraded) != (issue.RequeueAfter > 0) {
 				t.Errorf("is retried after %s", issue.RequeueAfter)
 			}
@@ -195,8 +195,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// An object may say what it means that it is invalid, and nothing else.
-func TestInvalidMeansWhatTheObjectSays(t *testing.T) {
+// An object may have its own reason for being invalid.
+func TestAnInvalidObjectHasItsOwnReason(t *testing.T) {
 	t.Parallel()
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Thing"}, tokyo,
 		field.ErrorList{field.Invalid(field.NewPath("spec", "size"), "7", "is odd")})
@@ -234,7 +234,7 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 		{30 * time.Second, 30 * time.Second}, {time.Minute, time.Minute}, {5 * time.Minute, 5 * time.Minute},
 		{10 * time.Minute, 10 * time.Minute}, {20 * time.Minute, 10 * time.Minute},
 		{31 * time.Minute, 10 * time.Minute},
-		{24 * time.Hour, 15 * time.Second}, // was not tried for so long that it is forgotten
+		{24 * time.Hour, 15 * time.Second}, // forgotten, since it was not tried for so long
 	} {
 		w.clock.SetTime(start.Add(step.after))
 		if got := refused(); got < step.least || got > step.least+step.least/10 {
@@ -257,9 +257,8 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
-// An object that exists though the cache does not show it is the cache's lag at first, and another's after that: it
-// may be there for ever.
-func TestWhatExistsIsAConflictAfterAWhile(t *testing.T) {
+// An existing object that the cache lacks is lag at first, later a conflict: it may exist for ever.
+func TestAnUnknownObjectIsAConflictAfterAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	exists := error(apierrors.NewAlreadyExists(schema.GroupResource{Resource: "widgets"}, "tokyo"))
@@ -284,10 +283,9 @@ func TestWhatExistsIsAConflictAfterAWhile(t *testing.T) {
 	}
 }
 
-// advice is how the message of a refusal ends.
+// advice ends the message of a refusal.
 const advice = ". Check quotas, admission policies and the operator's permissions."
 
-// A deletion and finalizers that were refused leave nothing behind either, once they succeed.
 func TestSuccessEndsEveryRefusal(t *testing.T) {
 	t.Parallel()
 	refusal := answer(403, "Forbidden", "no")

@@ -9,13 +9,12 @@ import (
 )
 
 const (
-	// knownParts is how many different parts of objects are remembered, and maxPart how many bytes one of
-	// them may have.
+	// knownParts bounds the number of cached parts, and maxPart the bytes of each.
 	knownParts = 1024
 	maxPart    = 512
 )
 
-// parts are those that were met last, by their type and content.
+// parts caches the latest, by type and content.
 var parts = lru.New(knownParts)
 
 type partKey struct {
@@ -23,8 +22,8 @@ type partKey struct {
 	content string
 }
 
-// Share returns a part of an object with the same content that another object has already, so that the
-// cache, whose objects nothing changes, holds it once; the part itself where there is none.
+// Share returns an equal part of an earlier object, so that the cache, whose objects are immutable,
+// stores it once. Without one it returns part itself.
 func Share[T any, P interface {
 	*T
 	Marshal() ([]byte, error)

@@ -21,12 +21,12 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// wanted are the parts of a desired Deployment that cases change.
+// wanted has the changing parts of a desired Deployment.
 type wanted struct {
 	replicas *int32
 	image    string
 	env      []string
-	budget   bool // whether there are resources
+	budget   bool // with resources
 }
 
 func deployment(want wanted) *unstructured.Unstructured {
@@ -62,7 +62,7 @@ func TestDeploymentInSync(t *testing.T) {
 	}
 	cases := map[string]struct {
 		others func(*appsv1.Deployment)
-		scale  string // the manager, where the scale subresource is used
+		scale  string // the manager that uses the scale subresource
 		ours   wanted
 		drift  bool
 		writes []string
@@ -107,10 +107,10 @@ func TestDeploymentInSync(t *testing.T) {
 			others: scaleTo(9), scale: "kubectl", ours: usual, drift: true, writes: []string{applied},
 		},
 		"edited by hand": {others: scaleTo(9), ours: usual, drift: true, writes: []string{applied}},
-		"scaled by what has gone": {
+		"scaled by a deleted autoscaler": {
 			others: scaleTo(9), scale: "kube-controller-manager", ours: usual, writes: []string{applied},
 		},
-		"scaled by what decides": {
+		"scaled by an autoscaler": {
 			others: scaleTo(9),
 			scale:  "kube-controller-manager",
 			ours:   wanted{nil, "dojo:1", usual.env, true},
@@ -188,7 +188,7 @@ func TestDeploymentInSync(t *testing.T) {
 	}
 }
 
-// An upgrade makes one entry of two, so that there is no second one.
+// An upgrade merges two entries into one.
 func TestUpgradeHappensOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -204,7 +204,7 @@ func TestUpgradeHappensOnce(t *testing.T) {
 		t.Errorf("managed fields %v", live.ManagedFields)
 	}
 	if live.Annotations[apply.ShapeAnnotation] != "" {
-		t.Error("the annotation has outlived the entry that it is about")
+		t.Error("the annotation remains without its entry")
 	}
 }
 
@@ -223,7 +223,7 @@ func TestOwnedFields(t *testing.T) {
 		entry(us, "", `{"f:spec":{"f:b":{}}}`, byUpdate),
 		entry(us, "status", `{"f:status":{"f:c":{}}}`, byUpdate),
 		entry("kubectl", "", `{"f:spec":{"f:d":{}}}`, byApply),
-		entry(us, "", `{"f:spec":`, byUpdate), // cannot be read
+		entry(us, "", `{"f:spec":`, byUpdate), // unreadable
 		{Manager: us, Operation: byApply},
 	})
 	want := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "a"), fieldpath.MakePathOrDie("spec", "b"))

@@ -10,84 +10,78 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The types of condition that every kind of ours carries.
+// The types of condition of every kind.
 const (
-	// TypeReady: the object matches its spec, neither Progressing nor Degraded, and Available
-	// unless the spec asks for nothing to run.
+	// TypeReady: neither Progressing nor Degraded, and Available unless nothing should run.
 	TypeReady = "Ready"
-	// TypeAvailable: it can be used now. It may be True while Progressing (scaling 3 to 5) or
-	// Degraded (5 desired, 3 run).
+	// TypeAvailable: usable now, maybe while Progressing (scaling 3 to 5) or Degraded (3 of 5 run).
 	TypeAvailable = "Available"
 	// TypeProgressing: the operator is working towards the desired state.
 	TypeProgressing = "Progressing"
-	// TypeDegraded: an error that the operator cannot recover from alone; the message says what to
-	// do.
+	// TypeDegraded: only a user can fix the error; the message says how.
 	TypeDegraded = "Degraded"
 )
 
-// Reasons that are the same for every kind.
+// The reasons shared by all kinds.
 const (
-	// ReasonReconciled: there is nothing left to do, the object matches its spec.
+	// ReasonReconciled: the object matches its spec.
 	ReasonReconciled = "Reconciled"
-	// ReasonRetrying: a call failed in a way that may pass; it is retried with back-off. The
-	// message holds the error.
+	// ReasonRetrying: a call failed and is retried with back-off. The message has the error.
 	ReasonRetrying = "Retrying"
 )
 
-// Availability is whether the object can be used now. Make one with Usable, Unusable or
-// NothingDesired.
+// Availability says whether the object is usable now.
 type Availability struct {
 	usable, nothingDesired bool
 	reason, message        string
 }
 
-// Usable says that the object can be used now.
+// Usable is the availability of a usable object.
 func Usable(reason, message string) Availability {
 	return Availability{usable: true, reason: reason, message: message}
 }
 
-// Unusable says that the object should be usable and is not.
+// Unusable is the availability of an object that should be usable but is not.
 func Unusable(reason, message string) Availability {
 	return Availability{reason: reason, message: message}
 }
 
-// NothingDesired says that nothing can be used because the spec asks for nothing to run; such an
-// object can still be Ready.
+// NothingDesired is the availability of an object whose spec asks for nothing to run. It can be
+// Ready.
 func NothingDesired(reason, message string) Availability {
 	return Availability{nothingDesired: true, reason: reason, message: message}
 }
 
-// Set derives all four conditions, each with the given observedGeneration, from whether the object
-// can be used and from the worst issue (nil where there is none). It reports whether any of them
-// changed; lastTransitionTime moves only when a status flips.
-func Set(conds *[]metav1.Condition, generation int64, can Availability, worst *Issue) bool {
+// Set derives all four conditions from the availability and the worst issue (nil for none). It
+// reports whether any changed. lastTransitionTime changes only with the status.
+func Set(conds *[]metav1.Condition, generation int64, availability Availability, worst *Issue) bool {
 	changed := false
-	for _, c := range derive(can, worst) {
+	for _, c := range derive(availability, worst) {
 		c.ObservedGeneration = generation
 		changed = meta.SetStatusCondition(conds, c) || changed
 	}
 	return changed
 }
 
-func derive(can Availability, worst *Issue) [4]metav1.Condition {
+func derive(availability Availability, worst *Issue) [4]metav1.Condition {
 	reason, message := ReasonReconciled, "The object matches its spec."
 	if worst != nil {
 		reason, message = worst.Reason, worst.Message
 	}
-	ready := condition(TypeReady, worst == nil && (can.usable || can.nothingDesired), reason, message)
-	if worst == nil && !can.usable && !can.nothingDesired {
-		ready.Reason, ready.Message = can.reason, can.message
+	ready := condition(TypeReady, worst == nil && (availability.usable || availability.nothingDesired), reason, message)
+	if worst == nil && !availability.usable && !availability.nothingDesired {
+		ready.Reason, ready.Message = availability.reason, availability.message
 	}
 	return [4]metav1.Condition{
 		ready,
-		condition(TypeAvailable, can.usable, can.reason, can.message),
+		condition(TypeAvailable, availability.usable, availability.reason, availability.message),
 		condition(TypeProgressing, worst != nil && !worst.IsDegraded(), reason, message),
 		condition(TypeDegraded, worst.IsDegraded(), reason, message),
 	}
 }
 
-// SetPart sets the condition about a part of the object: True with the given reason and message
-// where the part has no issue, else False with those of its worst one.
+// SetPart sets the condition of a part of the object: True with the given reason and message if the
+// part has no issue, otherwise False with those of its worst issue.
 func SetPart(conds *[]metav1.Condition, generation int64, part string, issues []Issue, reason, message string) {
 	worst := Worst(OfPart(part, issues))
 	if worst != nil {
@@ -98,8 +92,7 @@ func SetPart(conds *[]metav1.Condition, generation int64, part string, issues []
 	meta.SetStatusCondition(conds, c)
 }
 
-// maxMessage is the length, in bytes, at which a message is cut; the API server accepts 32768
-// characters.
+// maxMessage is in bytes. The API server accepts 32768 characters.
 const maxMessage = 4096
 
 func condition(kind string, isTrue bool, reason, message string) metav1.Condition {
@@ -110,9 +103,8 @@ func condition(kind string, isTrue bool, reason, message string) metav1.Conditio
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: Truncated(message)}
 }
 
-// Truncated is a message with at most as many bytes as a condition has room for. It is for those who
-// set a condition without Set and SetPart: a longer message would keep the whole status from being
-// written.
+// Truncated cuts a message to 4096 bytes, for conditions set without Set and SetPart. The API
+// server refuses a status with a longer message than 32768 characters.
 func Truncated(message string) string {
 	if len(message) > maxMessage {
 		return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
@@ -120,19 +112,19 @@ func Truncated(message string) string {
 	return message
 }
 
-// Event is reported once, for users to read.
+// Event is an event for users.
 type Event struct {
 	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
 	Type string
-	// Reason is the CamelCase reason of the condition that changed.
+	// Reason is the reason of the changed condition.
 	Reason string
-	// Message is the message of that condition.
+	// Message is the message of the changed condition.
 	Message string
 }
 
-// EventFor returns the event to record for a change of conditions, or nil: a Warning when the
-// object becomes Degraded or is so for another reason, and a Normal one when it becomes Ready.
-// Progress makes none: it would be one per reconcile.
+// EventFor returns the event for a change of conditions, or nil. It is a Warning when the object
+// becomes Degraded or changes its reason, and Normal when it becomes Ready. Progress has none: it
+// would be one per reconcile.
 func EventFor(before, after []metav1.Condition) *Event {
 	now := meta.FindStatusCondition(after, TypeDegraded)
 	if now != nil && now.Status == metav1.ConditionTrue {

@@ -75,7 +75,7 @@ func TestSetNeverContradictsItself(t *testing.T) {
 	}
 }
 
-// checkForm checks the conditions against what the API server requires of metav1.Condition.
+// checkForm checks the API server's requirements of metav1.Condition.
 func checkForm(t *testing.T, conds []metav1.Condition) {
 	t.Helper()
 	if len(conds) != 4 {
@@ -273,7 +273,7 @@ func TestWorst(t *testing.T) {
 	retried, waiting := Of(errBroken)[0], *Progressing("WaitingForIt", "wait")
 	cases := map[string]struct {
 		issues []Issue
-		want   []Issue // of one
+		want   []Issue
 	}{
 		"none":                             {nil, nil},
 		"one":                              {[]Issue{waiting}, []Issue{waiting}},
@@ -302,7 +302,7 @@ func TestWaitUntil(t *testing.T) {
 	exceeded := Degraded("Missing", "create it")
 	cases := map[string]struct {
 		ago   time.Duration
-		after time.Duration // 0: the deadline has passed
+		after time.Duration // 0: exceeded
 	}{
 		"begins to wait":               {0, deadline},
 		"has waited for a while":       {20 * time.Second, 40 * time.Second},
@@ -375,7 +375,7 @@ func TestRefused(t *testing.T) {
 		status := metav1.Status{Code: code, Reason: reason, Message: "hollow purple"}
 		return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: status})
 	}
-	// As the API server makes them (validating/dispatcher.go), and client-go for a proxy
+	// As made by the API server (validating/dispatcher.go), and by client-go for a proxy
 	// (NewGenericServerResponse).
 	policy := apierrors.NewForbidden(dojos, "tokyo", errBroken)
 	policy.ErrStatus.Code, policy.ErrStatus.Reason = 401, metav1.StatusReasonUnauthorized

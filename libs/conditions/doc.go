@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package conditions gives the four conditions of every kind of ours one meaning.
+// Package conditions defines the four conditions of every kind.
 //
-//   - Available: it can be used now.
+//   - Available: usable now.
 //   - Progressing: the operator is working towards the desired state.
-//   - Degraded: an error that the operator cannot resolve alone; a user must act.
-//   - Ready: the object matches its spec. `kubectl wait`, Flux and Helm look at it.
+//   - Degraded: an error that only a user can fix.
+//   - Ready: the object matches its spec. `kubectl wait`, Flux and Helm read it.
 //
-// A reconcile ends in two facts: whether the object can be used ([Availability]) and the list of
-// [Issue] that keep it from matching its spec. [Worst] chooses the one to report, [Set] derives all
-// four conditions from these two facts and takes nothing else, so that a contradiction such as
-// Degraded together with Progressing cannot be written. [Result] is the one place where issues
-// become a requeue, and [EventFor] the one where a change of conditions becomes an event.
+// A reconcile ends in two facts: the object's [Availability], and the list of [Issue] that keep it
+// from matching its spec. [Worst] selects the issue to report. [Set] derives all four conditions
+// from these facts alone, so that contradictions such as Degraded with Progressing are impossible.
+// Only [Result] turns issues into a requeue, and only [EventFor] turns changed conditions into an
+// event.
 package conditions

@@ -12,76 +12,74 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// conflictRetry is how long a write that lost to another one waits for the cache to catch up.
+// conflictRetry gives the cache time to catch up after a conflict.
 const conflictRetry = 200 * time.Millisecond
 
-// Issue is what keeps an object from matching its spec. Make one with Progressing, Degraded or Of.
+// Issue keeps an object from matching its spec. Make one with Progressing, Degraded or Of.
 type Issue struct {
-	// Type is the condition that the issue makes True: TypeProgressing or TypeDegraded.
+	// Type is the condition that the issue sets: TypeProgressing or TypeDegraded.
 	Type string
-	// Part is the type of the condition about the part of the object that is concerned, such as
-	// "DatabaseReady"; empty where the object as a whole is.
+	// Part is the type of the condition of the affected part, such as "DatabaseReady"; empty for
+	// the whole object.
 	Part string
-	// Reason is a CamelCase word for machines, from the kind's documented list.
+	// Reason is a CamelCase word, from the kind's documented list.
 	Reason string
-	// Message says what is wrong, about which object, and for Degraded what to do.
+	// Message names the object and the problem, and for Degraded the remedy.
 	Message string
-	// RequeueAfter is when to look again; zero where a watch brings the object back.
+	// RequeueAfter is when to reconcile again; zero if a watch triggers that.
 	RequeueAfter time.Duration
-	// WaitingFor names the object that another party has to provide, such as "Secret
-	// default/dojo-app"; empty for other issues. Who keeps the status keeps there since when it is
-	// waited for.
+	// WaitingFor names the object that another party must provide, such as "Secret
+	// default/dojo-app"; empty for other issues. The status records the start of the wait.
 	WaitingFor string
-	// Unverified is whether the issue is only that it cannot be checked now whether the object matches
-	// its spec, so that one that did may do so still.
+	// Unverified reports that the object's state cannot be checked now. An object that matched its
+	// spec may still do so.
 	Unverified bool
-	// Brief is whether the issue is over in a moment, so that it is not worth a report.
-	Brief bool
-	// Err is the error of a call that may succeed when it is repeated: the queue backs off. Nil for
-	// all others.
+	// Transient reports that the issue ends in a moment and deserves no report.
+	Transient bool
+	// Err is the error of a call to retry with back-off; nil for other issues.
 	Err error
 }
 
-// Progressing is an issue that resolves by itself: a watch or RequeueAfter brings the object back.
+// Progressing returns an issue that resolves by itself: a watch or RequeueAfter triggers a
+// reconcile.
 func Progressing(reason, format string, args ...any) *Issue {
 	return &Issue{Type: TypeProgressing, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Degraded is an issue that a user must resolve; the message says how.
+// Degraded returns an issue that only a user can fix. The message says how.
 func Degraded(reason, format string, args ...any) *Issue {
 	return &Issue{Type: TypeDegraded, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// After sets when to look again, and returns the issue.
+// After sets RequeueAfter and returns the issue.
 func (i *Issue) After(wait time.Duration) *Issue {
 	i.RequeueAfter = wait
 	return i
 }
 
-// For sets the object that another party has to provide, and returns the issue.
+// For sets WaitingFor and returns the issue.
 func (i *Issue) For(object string) *Issue {
 	i.WaitingFor = object
 	return i
 }
 
-// WaitUntil returns the waiting issue, with the time at which to look again, until the deadline has
-// passed since a time, and the other one from then on.
+// WaitUntil returns waiting, due again at the deadline, until the deadline has passed since the
+// given time, and then exceeded.
 func WaitUntil(now, since time.Time, deadline time.Duration, waiting, exceeded *Issue) *Issue {
-	left := min(deadline, deadline-now.Sub(since)) // a clock that is ahead of ours must not make it longer
-	if left <= 0 {
+	remaining := min(deadline, deadline-now.Sub(since)) // a fast foreign clock must not extend it
+	if remaining <= 0 {
 		return exceeded
 	}
-	return waiting.After(left)
+	return waiting.After(remaining)
 }
 
-// IsDegraded reports whether a user must resolve the issue.
+// IsDegraded reports whether only a user can fix the issue.
 func (i *Issue) IsDegraded() bool { return i != nil && i.Type == TypeDegraded }
 
-// Error lets an issue pass through error returns.
 func (i *Issue) Error() string { return i.Reason + ": " + i.Message }
 
-// Of returns the issue that an error is: an *Issue in its chain as it is, a conflict as a quiet
-// retry, anything else as a call that is retried with back-off. A nil error has none.
+// Of returns the issue of an error: an *Issue in its chain, a quiet retry for a conflict, otherwise
+// a retry with back-off. A nil error has none.
 func Of(err error) []Issue {
 	if err == nil {
 		return nil
@@ -97,8 +95,8 @@ func Of(err error) []Issue {
 	return []Issue{issue}
 }
 
-// Worst returns the issue to report, nil where there is none: Degraded before what is retried
-// because a call failed, that before one that only waits, and among equals the first.
+// Worst returns the issue to report; nil for none. Degraded precedes failed calls, which precede
+// waiting. Among equals the first one counts.
 func Worst(issues []Issue) *Issue {
 	if len(issues) == 0 {
 		return nil
@@ -117,14 +115,13 @@ func severity(i Issue) int {
 	return 0
 }
 
-// OfPart returns the issues about one part of the object.
+// OfPart returns the issues of one part of the object.
 func OfPart(part string, issues []Issue) []Issue {
 	return slices.DeleteFunc(slices.Clone(issues), func(i Issue) bool { return i.Part != part })
 }
 
-// Result turns all issues of an object into the result of its reconcile. An error is returned, so
-// that the queue backs off; otherwise the object is requeued at the earliest time that an issue
-// names.
+// Result returns the result of a reconcile with these issues: their errors, so that the queue backs
+// off, or otherwise the earliest RequeueAfter.
 func Result(issues []Issue) (reconcile.Result, error) {
 	var result reconcile.Result
 	var errs []error

@@ -11,11 +11,11 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// maxLogged is the length, in bytes, at which a message is cut in the log.
+// maxLogged is in bytes.
 const maxLogged = 1024
 
-// LogChange logs one line if the reason of Ready has changed, which is that of the worst issue. The logger of a
-// reconcile has the namespace and the name. Call it once the conditions are stored. Conditions hold no secrets.
+// LogChange logs one line if the reason of Ready changed. The reconcile's logger has namespace and
+// name. Call it after storing the conditions, which hold no secrets.
 func LogChange(ctx context.Context, kind string, before, after []metav1.Condition) {
 	was, is := reasonOf(before), meta.FindStatusCondition(after, TypeReady)
 	if is == nil || is.Reason == was {
@@ -29,7 +29,6 @@ func LogChange(ctx context.Context, kind string, before, after []metav1.Conditio
 		"ready", is.Status, "message", message)
 }
 
-// reasonOf is the reason of Ready; empty for an object without conditions.
 func reasonOf(conds []metav1.Condition) string {
 	if ready := meta.FindStatusCondition(conds, TypeReady); ready != nil {
 		return ready.Reason

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// One line for each change of an object's reason, and none where only a message or a time differs.
+// A changed reason logs one line; a changed message or time logs none.
 func TestLogChange(t *testing.T) {
 	t.Parallel()
 	var lines []string

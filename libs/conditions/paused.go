@@ -7,11 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TypePaused exists only while it is True: a user has the object left as it is. It is the reason too.
+// TypePaused exists only while True: a user wants the object left alone. It is also the reason.
 const TypePaused = "Paused"
 
-// SetPaused says of an object that it is paused, also where it matches its spec: Ready then has the same
-// reason and message. Of an object that is not, it takes the condition away.
+// SetPaused adds or removes the condition. A paused object that is Ready gets its reason and
+// message.
 func SetPaused(conds *[]metav1.Condition, generation int64, paused bool, message string) {
 	if !paused {
 		meta.RemoveStatusCondition(conds, TypePaused)

@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// answeringOne is a server that answers every call with one channel, and a Client for it that has
-// no limit in its way.
+// answeringOne returns a Client without limits, of a server that answers every call with one
+// channel.
 func answeringOne(b *testing.B) *discordclient.Client {
 	b.Helper()
 	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alerts","position":3,"flags":0,"topic":"fire",` +
@@ -28,7 +28,8 @@ func answeringOne(b *testing.B) *discordclient.Client {
 	return c
 }
 
-// BenchmarkCall is one call after the other, with an HTTP server on loopback in the same process.
+// BenchmarkCall makes one call after the other, with an HTTP server on loopback in the same
+// process.
 func BenchmarkCall(b *testing.B) {
 	c := answeringOne(b)
 	b.ReportAllocs()
@@ -40,7 +41,7 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
 
-// BenchmarkCallParallel is sixteen workers at once, with the server in the same process.
+// BenchmarkCallParallel calls from sixteen workers at once, with the server in the same process.
 func BenchmarkCallParallel(b *testing.B) {
 	c := answeringOne(b)
 	b.SetParallelism(8)
@@ -56,7 +57,7 @@ func BenchmarkCallParallel(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
 
-// BenchmarkCallWithoutNetwork is what the client itself adds: the answer comes from memory.
+// BenchmarkCallWithoutNetwork measures the client alone: the response comes from memory.
 func BenchmarkCallWithoutNetwork(b *testing.B) {
 	c, err := discordclient.New(discordclient.Options{
 		Token: discordclient.NewSecret("token"), GlobalPerSecond: 1_000_000,
@@ -81,8 +82,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// BenchmarkRefusedByOurselves is a call that a rate limit holds back: what a worker loses by
-// asking.
+// BenchmarkRefusedByOurselves makes a call that a rate limit refuses.
 func BenchmarkRefusedByOurselves(b *testing.B) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")

@@ -17,17 +17,15 @@ type caller struct {
 	turn  func()
 }
 
-// WithCaller returns a context for the calls of one caller, such as a Kubernetes object, by its UID.
-// Where Discord's limit of calls of all kinds holds one back, the caller has a place in the line: it does
-// not have to ask again and again. When the number of calls, 1 or more, that it is about to make fits into
-// the limit, turn is called, once and from another goroutine, and the place is kept for a second more.
-// With a nil turn the caller has to come by itself, within a second after the time that [RateLimited]
-// names, which is an estimate. Without a caller, equal calls have one place together.
+// WithCaller returns a context for the next calls (1 or more) of one caller, such as an object's
+// UID. If Discord's limit of 50 calls per second delays the first of them, the caller gets a place
+// in the queue. Once all its calls fit into the limit, turn runs once in another goroutine, and the
+// place stays reserved for one more second. With a nil turn, the caller must call again within one
+// second after the estimate in [RateLimited]. Without WithCaller, equal calls share one place.
 func WithCaller(ctx context.Context, id string, calls int, turn func()) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller{id, calls, turn})
 }
 
-// limited is what the limiter needs to know about the call: creates and deletes are urgent.
 func (c *call) limited(ctx context.Context) ratelimit.Call {
 	by, ok := ctx.Value(callerKey{}).(caller)
 	if !ok {

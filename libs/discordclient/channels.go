@@ -11,7 +11,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// ListChannels returns all channels and categories of a guild in the order of their ids.
+// ListChannels returns all channels and categories of a guild, ordered by id.
 func (c *Client) ListChannels(ctx context.Context, guildID string) ([]*Channel, error) {
 	cl := get("list channels", "/guilds/{guild_id}/channels", discordgo.EndpointGuildChannels(guildID))
 	list, err := result[[]*Channel](ctx, c, cl, nil, guildID)
@@ -23,9 +23,9 @@ func (c *Client) GetChannel(ctx context.Context, id string) (*Channel, error) {
 	return result[*Channel](ctx, c, get("get channel", "/channels/{channel_id}", discordgo.EndpointChannel(id)), nil, id)
 }
 
-// CreateChannel cannot be repeated: after ClassUnknown ask package recovery first.
+// CreateChannel must not be repeated: after ClassUnknown, ask package recovery first.
 func (c *Client) CreateChannel(ctx context.Context, guildID string, in ChannelCreate, reason string) (*Channel, error) {
-	in.Overwrites = inTurn(in.Overwrites)
+	in.Overwrites = inApplyOrder(in.Overwrites)
 	return result[*Channel](ctx, c, createChannel(guildID, reason), in, guildID)
 }
 
@@ -39,16 +39,16 @@ func (c *Client) EditChannel(ctx context.Context, id string, edit ChannelEdit, r
 	cl := write(http.MethodPatch, "edit channel", "/channels/{channel_id}", discordgo.EndpointChannel(id), reason)
 	cl.hidden = edit.hidden()
 	if list, ok := edit.Overwrites.Get(); ok {
-		edit.Overwrites = Set(inTurn(list))
+		edit.Overwrites = Set(inApplyOrder(list))
 	}
 	return result[*Channel](ctx, c, cl, edit, id)
 }
 
-// inTurn returns overwrites in the order in which Discord applies them: @everyone, whose id is the
-// guild's and so the oldest, then the other roles, then the users. A server that applies them as they
-// were sent would let @everyone's deny win over what a user is allowed, and lock the bot out.
-// Source: https://github.com/spacebarchat/server, Permissions.channelPermission.
-func inTurn(list []Overwrite) []Overwrite {
+// inApplyOrder sorts overwrites as Discord applies them: @everyone (whose id is the guild's, so the
+// oldest), then the other roles, then the users. Compatible servers apply them as sent; there,
+// @everyone's deny would override what a user is allowed and lock the bot out. Source:
+// https://github.com/spacebarchat/server, Permissions.channelPermission.
+func inApplyOrder(list []Overwrite) []Overwrite {
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, func(a, b Overwrite) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), CompareIDs(a.ID, b.ID))
@@ -56,14 +56,13 @@ func inTurn(list []Overwrite) []Overwrite {
 	return sorted
 }
 
-// DeleteChannel deletes a channel; children of a category are then in none.
+// DeleteChannel deletes a channel. The channels of a deleted category lose their category.
 func (c *Client) DeleteChannel(ctx context.Context, id, reason string) error {
 	cl := write(http.MethodDelete, "delete channel", "/channels/{channel_id}", discordgo.EndpointChannel(id), reason)
 	return c.do(ctx, cl, nil, nil, id)
 }
 
-// MoveChannels changes positions of many channels in one request. It takes no reason for the audit
-// log.
+// MoveChannels changes positions in one request, for which Discord takes no audit log reason.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []Move) error {
 	if len(moves) == 0 {
 		return nil

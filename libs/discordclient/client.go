@@ -12,15 +12,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Client makes the calls of one bot. Each method makes one request (but for
-// [Client.ListMemberships], which reads page after page), never waits and never repeats anything.
-// Errors are *[Error] and *[RateLimited]; [ClassOf] says what to do about them.
-//
-// reason goes into the guild's audit log; it is cut to 512 encoded characters; empty for none.
+// Client makes the calls of one bot. Each method makes one request, never waits and never repeats
+// it. Errors are *[Error] and *[RateLimited]. The guild's audit log gets the reason, cut to 512
+// encoded characters; empty sends none.
 type Client struct {
 	opts        Options
 	base        *url.URL
-	webhookBase string // what webhook URLs start with: the API's address without its version
+	webhookBase string // prefix of webhook URLs: the API's address without its version
 	inner       http.RoundTripper
 	limiter     *ratelimit.Limiter
 	outage      *outage
@@ -30,7 +28,7 @@ type Client struct {
 	refuse      context.CancelCauseFunc
 }
 
-// New makes a Client. It does no I/O.
+// New makes a Client without any I/O.
 func New(o Options) (*Client, error) {
 	o, base, err := o.withDefaults()
 	if err != nil {
@@ -45,19 +43,18 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// WebURL is where users see what the API serves: its address before /api/v10, such as
+// WebURL returns the address of the website: the API's without /api/v10, such as
 // "https://discord.com".
 func (c *Client) WebURL() string { return strings.TrimSuffix(c.webhookBase, "/api") }
 
-// Options returns what the Client was made with, defaults filled in.
+// Options returns the options of the Client with all defaults filled in.
 func (c *Client) Options() Options { return c.opts }
 
-// Stats is a moment of a Client's health.
+// Stats describes a Client's health.
 type Stats struct {
 	TokenRefused    bool
-	GlobalRemaining int // calls that could be made in this second
-	// Unauthorized, Forbidden and TooMany are the refusals of the last ten minutes; Discord bans at
-	// 10,000.
+	GlobalRemaining int // calls that are still possible in this second
+	// Refusals (401, 403, 429) within ten minutes. Discord bans the address at 10,000.
 	Unauthorized, Forbidden, TooMany int
 }
 
@@ -68,27 +65,25 @@ func (c *Client) Stats() Stats {
 	return s
 }
 
-// Done is closed when the token is refused; [Client.Err] then says why, and no further request is
-// made with it.
+// Done is closed once the token is refused. [Client.Err] then returns the reason.
 func (c *Client) Done() <-chan struct{} { return c.usable.Done() }
 
-// Err returns an *[Error] of ClassBadToken once the token was refused, nil before.
+// Err returns an *[Error] of ClassBadToken once the token is refused, otherwise nil.
 func (c *Client) Err() error { return context.Cause(c.usable) }
 
-// RefuseToken records that Discord refuses the token elsewhere: the Gateway closes a connection for
-// that reason.
+// RefuseToken records a refusal of the token that the Gateway reported.
 func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
 }
 
-// MayCreateChannel returns, as an error of CreateChannel, what such a call would be refused for now
-// without asking Discord: a *[RateLimited], or a refused token. Nil promises nothing. Ask it before
-// recording an intent that a crash would leave open.
+// MayCreateChannel returns the error with which CreateChannel would be refused now without asking
+// Discord: a *[RateLimited] or a refused token. Nil promises nothing. Call it before recording an
+// intent that a crash would leave open.
 func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)
 }
 
-// MayCreateRole is MayCreateChannel for a role.
+// MayCreateRole is [Client.MayCreateChannel] for roles.
 func (c *Client) MayCreateRole(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createRole(guildID, ""), guildID)
 }

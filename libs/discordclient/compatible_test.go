@@ -14,9 +14,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// A server that applies overwrites as they were sent does not lock the bot out, whose id is lower than
-// that of the guild: @everyone comes first, then the other roles, then the users.
-func TestOverwritesAreSentInTheOrderInWhichTheyApply(t *testing.T) {
+// Compatible servers apply overwrites as sent, and the bot's id may be lower than the guild's.
+func TestClientSendsOverwritesInTheOrderOfDiscord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *discordtest.Options, _ *discordclient.Options) { o.Compatible = true })
 	role := r.srv.AddRole(r.guild, "Sensei", 0)

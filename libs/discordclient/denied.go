@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// How long a call is not repeated that Discord has not permitted, the first time and further times:
-// Discord has been seen to refuse what it permits, and counts every refusal.
+// A denied call is not repeated for firstDenial, and for nextDenial when Discord denies it again:
+// Discord counts every refusal, but is known to deny calls by mistake.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
 )
 
-// denials are the calls that Discord has not permitted. The object of one is reconciled for every
-// event of its guild, most of which change nothing about that. It is safe for concurrent use.
+// denials remembers denied calls: objects are reconciled at every event of the guild, and few
+// events change the result. It is safe for concurrent use.
 type denials struct {
-	circumstances func(major string) any // nil: none is remembered
+	circumstances func(major string) any // nil: remember nothing
 	now           func() time.Time
 
 	mu    sync.Mutex
@@ -31,35 +31,33 @@ type denials struct {
 }
 
 type denial struct {
-	err   Error
-	under any // circumstances
-	since time.Time
-	life  time.Duration
+	err           Error
+	circumstances any
+	since         time.Time
+	ttl           time.Duration
 }
 
-// remembers reports whether a call is remembered. A refused read may be one that is in doubt, which is
-// read again to know; but webhooks are read for their objects alone.
+// remembers excludes reads: a doubtful channel is read again for certainty. Webhooks are read for
+// their own objects only, so they are included.
 func (d *denials) remembers(cl *call) bool {
 	return d.circumstances != nil && (cl.mutating() || strings.HasSuffix(cl.route, "/webhooks"))
 }
 
-// admit refuses a call as Discord did under the same circumstances.
 func (d *denials) admit(cl *call) error {
 	if !d.remembers(cl) {
 		return nil
 	}
-	cl.under = d.circumstances(cl.major)
+	cl.circumstances = d.circumstances(cl.major)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last, ok := d.calls[cl.digest()]
-	if !ok || d.now().Sub(last.since) >= last.life || !reflect.DeepEqual(last.under, cl.under) {
+	if !ok || d.now().Sub(last.since) >= last.ttl || !reflect.DeepEqual(last.circumstances, cl.circumstances) {
 		return nil
 	}
 	last.err.unsent = true
 	return &last.err
 }
 
-// record takes note of how a call ended that was sent.
 func (d *denials) record(cl *call, err error) {
 	if !d.remembers(cl) {
 		return
@@ -72,30 +70,29 @@ func (d *denials) record(cl *call, err error) {
 		delete(d.calls, key)
 		return
 	}
-	life := firstDenial
-	if last, again := d.calls[key]; again && reflect.DeepEqual(last.under, cl.under) {
-		life = nextDenial
+	ttl := firstDenial
+	if last, again := d.calls[key]; again && reflect.DeepEqual(last.circumstances, cl.circumstances) {
+		ttl = nextDenial
 	}
 	maps.DeleteFunc(d.calls, func(_ [sha256.Size]byte, old denial) bool { return now.Sub(old.since) > 2*nextDenial })
-	d.calls[key] = denial{err: *e, under: cl.under, since: now, life: life}
+	d.calls[key] = denial{err: *e, circumstances: cl.circumstances, since: now, ttl: ttl}
 }
 
-// deciding are the fields by whose values Discord decides whether a call is permitted. Of all others
-// counts that the call has them: a refused topic is refused whatever it says.
-var deciding = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
+// permissionFields count by their values, all other fields by their presence: Discord refuses a
+// topic whatever its text.
+var permissionFields = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
 
-// digest distinguishes calls by the object that they are for, which the reason names, and by what
-// their permission depends on.
+// digest identifies a call by its object, which the reason names, and by its permissionFields.
 func (c *call) digest() [sha256.Size]byte {
 	body := c.body
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) == nil {
 		for name := range fields {
-			if !slices.Contains(deciding, name) {
+			if !slices.Contains(permissionFields, name) {
 				fields[name] = nil
 			}
 		}
-		body, _ = json.Marshal(fields) // in the order of the names; what was read can be written
+		body, _ = json.Marshal(fields) // sorted by name; cannot fail
 	}
 	return sha256.Sum256([]byte(c.method + " " + c.url + " " + c.reason + " " + string(body)))
 }

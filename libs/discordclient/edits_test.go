@@ -10,7 +10,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A create has what an edit sets, but for what a create says in another way.
 func TestCreateOfAnEdit(t *testing.T) {
 	t.Parallel()
 	order, reaction := 1, discordclient.ParseEmoji("✅")

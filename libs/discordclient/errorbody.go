@@ -10,15 +10,13 @@ import (
 	"unicode"
 )
 
-// Bounds on what is taken over from an error body, which others wrote. All of it fits into a
-// condition's message, of 32768 characters.
+// Together, texts within these bounds fit into a condition's message (32768 characters).
 const (
 	maxFields     = 20
 	maxFieldDepth = 16
 	maxTextRunes  = 300
 )
 
-// errorBody is the form of Discord's error answers, and of its 429.
 type errorBody struct {
 	Code       int             `json:"code"`
 	Message    string          `json:"message"`
@@ -27,9 +25,9 @@ type errorBody struct {
 	Global     bool            `json:"global"`
 }
 
-// parseErrorBody reads an error body; ok is false for one that is not in Discord's form (HTML of a
-// proxy, say): an object with a code or a message. The secrets are taken out before anything is
-// cut, so that no part of one is left.
+// parseErrorBody reads an error body. ok is false unless the body is a JSON object with a code or a
+// message (a proxy sends HTML, say). Secrets are removed before texts are cut, so that no part of
+// one remains.
 func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, fields []Field, ok bool) {
 	var b errorBody
 	if err := json.Unmarshal(body, &b); err != nil || b.Code == 0 && b.Message == "" {
@@ -40,14 +38,12 @@ func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, f
 	return b.Code, clean(b.Message, secrets...), fields, true
 }
 
-// collector gathers the complaints of one error body, without the secrets.
 type collector struct {
 	secrets []Secret
 	fields  *[]Field
 }
 
-// walk reads Discord's error tree, which mirrors the request: objects by key, arrays by index, and
-// under "_errors" the complaints.
+// walk reads Discord's error tree, which mirrors the request and has errors under "_errors".
 func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	var node map[string]json.RawMessage
 	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
@@ -70,8 +66,7 @@ func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	}
 }
 
-// leaves reads the complaints at one place. Their code is a string, though the OpenAPI description
-// says integer.
+// The code of an error is a string, although the OpenAPI description says integer.
 func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {
 		Code    json.RawMessage `json:"code"`
@@ -91,7 +86,6 @@ func (c collector) leaves(raw json.RawMessage, path string) {
 	}
 }
 
-// join appends a key to a path: a number is an index.
 func (c collector) join(path, key string) string {
 	if _, err := strconv.Atoi(key); err == nil {
 		return cutText(path + "[" + key + "]")
@@ -102,7 +96,6 @@ func (c collector) join(path, key string) string {
 	return cutText(path + "." + clean(key, c.secrets...))
 }
 
-// cutText bounds the length of a text.
 func cutText(text string) string {
 	if runes := []rune(text); len(runes) > maxTextRunes {
 		return string(runes[:maxTextRunes]) + "…"
@@ -110,8 +103,7 @@ func cutText(text string) string {
 	return text
 }
 
-// clean makes a text of others fit for a log line and a status: one line, printable, of
-// bounded length, no token.
+// clean makes a foreign text safe for logs and statuses: a bounded, printable line without tokens.
 func clean(text string, secrets ...Secret) string {
 	runes := []rune(cutText(redact(text, secrets...)))
 	for i, r := range runes {

@@ -14,85 +14,75 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Class is what an error means to the caller: what it should do about it.
+// Class groups errors by how the caller should react.
 type Class string
 
 const (
 	// ClassNone is the class of nil.
 	ClassNone Class = ""
-	// ClassGone means: the guild, channel, webhook, role or overwrite does not exist (any more). A
-	// delete has succeeded. An unknown guild (code 10004) also means that the bot is not a member
-	// of it; Discord has been seen to say so of guilds that were well, so check twice before acting
-	// on it.
+	// ClassGone means: the object does not exist. For a delete, this is success. Code 10004
+	// (unknown guild) also means that the bot is not a member. Discord is known to send it for
+	// healthy guilds, so check twice.
 	ClassGone Class = "gone"
-	// ClassDenied means: the bot is not allowed to. An administrator must change its permissions;
-	// until then every further try counts towards Discord's limit of refused requests.
+	// ClassDenied means: the bot lacks a permission. Retries count towards Discord's limit of
+	// refusals.
 	ClassDenied Class = "denied"
-	// ClassBadToken means: the token is refused. Every later call of this Client answers so without
-	// asking Discord.
+	// ClassBadToken means: Discord refuses the token. The Client sends no further call.
 	ClassBadToken Class = "bad-token"
-	// ClassInvalid means: the request is wrong in itself; the same request will be refused again.
+	// ClassInvalid means: the request is wrong; repeating it fails again.
 	ClassInvalid Class = "invalid"
 	// ClassLimit means: a limit of Discord is reached (500 channels, 50 children of a category, 250
-	// roles, 15 webhooks), or the request conflicts with what is there. It may succeed when room was made.
+	// roles, 15 webhooks), or the request conflicts with existing objects. It may succeed later.
 	ClassLimit Class = "limit-reached"
-	// ClassRateLimited means: too many calls; the error is a *[RateLimited] that says how long to
-	// wait.
+	// ClassRateLimited means: too many calls. The error is a *[RateLimited] with the time to wait.
 	ClassRateLimited Class = "rate-limited"
 	// ClassTransient means: the call had no effect and may succeed later.
 	ClassTransient Class = "transient"
-	// ClassUnknown means: the call may or may not have had its effect: the connection broke or the
-	// server failed while it was under way. Edits and deletes may be repeated. A create may NOT:
-	// look first, see package recovery.
+	// ClassUnknown means: the connection broke or the server failed during the call, which may have had
+	// its effect. Repeat edits and deletes, but never a create: see package recovery.
 	ClassUnknown Class = "outcome-unknown"
 )
 
-// RateLimited says that a call was not carried out, and how long to wait before making it again. It
-// is returned at once: nothing in this package waits.
+// RateLimited is the error of a call that a rate limit refused.
 type RateLimited struct {
-	Op    string        // what was being done, such as "create channel"
-	After time.Duration // how long to wait, more than 0
-	// Scope is what is limited: user (this bot, in this bucket), shared (everybody, this resource),
-	// global (this bot, all calls), hidden (no header announces it: name and topic), unknown (the
-	// first call of a route is under way), blocked (refused by what is in front of Discord, or too
-	// many refusals).
+	Op    string        // such as "create channel"
+	After time.Duration // time to wait, more than 0
+	// Scope is the limit: user (this bot and bucket), shared (this resource, all bots), global
+	// (this bot, all calls), hidden (name and topic; no header announces it), unknown (the first
+	// call of a route is in flight) or blocked (refused by Cloudflare, or too many refusals).
 	Scope string
-	// Local is true when the call was not sent, because it was known that it would be refused.
+	// Local reports that the call was not sent.
 	Local bool
-	// Refusals says that too many calls were refused that count together with this one, see
-	// [InvalidRequests].
+	// Refusals reports that the limit is that of [InvalidRequests].
 	Refusals bool
 }
 
-// Queued reports whether it is the bot's own limit of calls of all kinds, in the line for which the
-// caller has a place, see [WithCaller].
+// Queued reports whether the caller has a place in the queue; see [WithCaller].
 func (e *RateLimited) Queued() bool { return e.Local && e.Scope == ratelimit.ScopeGlobal }
 
-// Error names the call, the scope and the wait.
 func (e *RateLimited) Error() string {
 	return fmt.Sprintf("%s: rate limited (%s) for another %s", e.Op, e.Scope, e.After.Round(time.Millisecond))
 }
 
-// Field is one complaint of Discord about a request.
+// Field is one field of a request that Discord rejects.
 type Field struct {
-	Path    string // such as "permission_overwrites[0].allow"; empty for the request as a whole
+	Path    string // such as "permission_overwrites[0].allow"; empty for the whole request
 	Code    string // such as "BASE_TYPE_BAD_LENGTH"
 	Message string
 }
 
-// Error is every failure of a call but a rate limit. It never contains a token or a webhook's URL.
+// Error is every failure except a rate limit. It never contains a token or a webhook's URL.
 type Error struct {
 	Class   Class
-	Op      string  // what was being done, such as "create channel"
-	Status  int     // HTTP status, 0 when there was no answer
+	Op      string  // such as "create channel"
+	Status  int     // HTTP status; 0 without a response
 	Code    int     // Discord's own error code, 0 for none
-	Message string  // Discord's message, or what happened instead of an answer
-	Fields  []Field // the fields that Discord complains about, in the order of their paths
-	unsent  bool    // it was never sent
-	cause   error   // context.Canceled, context.DeadlineExceeded or Guard's, nothing that could hold a secret
+	Message string  // Discord's message, or the failure's without a response
+	Fields  []Field // the rejected fields, ordered by path
+	unsent  bool
+	cause   error // context.Canceled, context.DeadlineExceeded or Guard's error: none holds a secret
 }
 
-// Error says what was being done, what is wrong and where.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", e.Op, e.Class)
@@ -118,13 +108,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns context.Canceled or context.DeadlineExceeded when the call ended with its context
-// or by a timeout, this package's own or the dialler's, and the error of [Options].Guard when that
-// has refused the call; otherwise nil.
+// Unwrap returns context.Canceled or context.DeadlineExceeded if the context or a timeout (this
+// package's or the dialler's) ended the call, the error of [Options].Guard if that refused it,
+// otherwise nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ClassOf returns the class of an error of this package, whatever wraps it; ClassTransient for
-// errors of others.
+// ClassOf returns the class of an error, also of a wrapped one. Foreign errors are ClassTransient.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ClassNone
@@ -138,7 +127,7 @@ func ClassOf(err error) Class {
 	return ClassTransient
 }
 
-// CodeOf returns Discord's own error code out of an error, 0 for none.
+// CodeOf returns Discord's error code; 0 for none.
 func CodeOf(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -146,19 +135,18 @@ func CodeOf(err error) int {
 	return 0
 }
 
-// Codes that discordgo does not have. Source:
+// Codes that discordgo lacks. Source:
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes.
 const (
 	codeAntiAbuse             = 10008
 	codeMaxGuildWebhooks      = 30058
 	codeMaxOverwrites         = 30060
-	codeTooManyGuildChannels  = 30061 // documented as a limit of the same family
+	codeTooManyGuildChannels  = 30061 // documented as a limit like the one above
 	fieldCodeMaxChannelParent = "CHANNEL_PARENT_MAX_CHANNELS"
 )
 
-// classifyForeign decides the class of an answer without an error body of Discord: of a proxy on
-// the way, or cut off. It says nothing about the token, and of a cut answer not whether what was
-// asked for is gone.
+// classifyForeign classifies a response without Discord's error body. A proxy knows nothing about
+// the token, and a cut response does not say whether the object is gone.
 func classifyForeign(status int, cut, mutating bool) Class {
 	switch {
 	case status == 401, cut && !mutating:
@@ -169,8 +157,6 @@ func classifyForeign(status int, cut, mutating bool) Class {
 	return classify(status, 0, nil, mutating)
 }
 
-// classify decides the class of an HTTP answer that is not a success. mutating is true for
-// everything but GET.
 func classify(status, code int, fields []Field, mutating bool) Class {
 	switch code {
 	case discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeUnknownOverwrite,
@@ -184,7 +170,7 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 		return ClassDenied // compatible servers send the latter with 400
 	case discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded, discordgo.ErrCodeFeatureTemporarilyDisabledServerSide:
 		if mutating && status >= 500 {
-			return ClassUnknown // the server may have failed halfway; only a 4xx is certain not to have begun
+			return ClassUnknown // the server may have failed halfway; only a 4xx certainly did nothing
 		}
 		return ClassTransient
 	}
@@ -198,12 +184,12 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 		return ClassBadToken
 	case status == 403:
 		return ClassDenied
-	case status == 404 && code != 0: // without a code there is no such route
+	case status == 404 && code != 0: // without a code, the route does not exist
 		return ClassGone
 	case status == 409:
 		return ClassLimit
 	case status >= 500 && mutating:
-		return ClassUnknown // also 502: Discord says it means "not executed", a proxy in between may not
+		return ClassUnknown // 502 too: Discord says "not executed", a proxy in between may mean something else
 	case status >= 500 || status == 408:
 		return ClassTransient
 	default:
@@ -211,7 +197,6 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 	}
 }
 
-// contextCause keeps of an error only that its context ended.
 func contextCause(err error) error {
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
@@ -221,8 +206,8 @@ func contextCause(err error) error {
 	return nil
 }
 
-// IsHidden reports whether an error says that something is there and the bot may not view it: Discord
-// answers so for a hidden channel, and never for one that was deleted.
+// IsHidden reports whether Discord says that an object exists but the bot may not view it. Discord
+// never says so of a deleted channel.
 func IsHidden(err error) bool {
 	return ClassOf(err) == ClassDenied && CodeOf(err) == discordgo.ErrCodeMissingAccess
 }

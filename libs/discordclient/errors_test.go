@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// answering makes a Client whose every call gets one answer.
+// answering makes a Client that gets the same response to every call.
 func answering(t *testing.T, status int, header map[string]string, body string) (*discordclient.Client, *int) {
 	t.Helper()
 	calls := 0
@@ -27,7 +27,7 @@ func answering(t *testing.T, status int, header map[string]string, body string) 
 		_, _ = w.Write([]byte(body))
 	}))
 	t.Cleanup(srv.Close)
-	began := time.Now() // the clock stands, so that the limit in an answer has not ended by the next call, however late
+	began := time.Now() // a fixed clock, so that the limit in a response does not end before the next call
 	c, err := discordclient.New(discordclient.Options{
 		Token: discordclient.NewSecret("token"), APIURL: srv.URL + "/api", Now: func() time.Time { return began },
 	})
@@ -109,8 +109,7 @@ func TestEveryAnswerHasItsClass(t *testing.T) {
 	}
 }
 
-// Discord has taken the routes away, so that nothing is known of how they are answered for ever: as
-// if they had never been there means that bots may not, and a wrong request stays a wrong request.
+// Discord withdrew the route, and may answer as if it had never existed.
 func TestWithdrawnRoutesAreDenied(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -142,7 +141,7 @@ func TestRateLimitsOfDiscord(t *testing.T) {
 		body   string
 		scope  string
 		after  time.Duration
-		others bool // other channels may go on
+		others bool // calls for other channels are sent
 	}{
 		"the longer of header and body": {map[string]string{"Retry-After": "65", "X-RateLimit-Scope": "user"}, `{"retry_after":64.57}`, "user", 65 * time.Second, true},
 		"the body is longer":            {map[string]string{"Retry-After": "1", "X-RateLimit-Scope": "shared"}, `{"retry_after":1.25}`, "shared", 1250 * time.Millisecond, true},
@@ -210,7 +209,7 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 		}
 		return refusals
 	}
-	if got := stop(); got != 4500 { // half of 9,000, so that another bot has the other half
+	if got := stop(); got != 4500 { // half of 9,000; the other bot has the other half
 		t.Errorf("one bot stops after %d refusals, want 4500", got)
 	}
 	now = now.Add(11 * time.Minute)
@@ -219,10 +218,10 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 	if got := stop(); got != 220 { // half of a twentieth
 		t.Errorf("one bot of a tenant stops after %d refusals, want 220", got)
 	}
-	if c = client(tenant); stop() < 50 { // it does not use up those of the tenant's other bots
+	if c = client(tenant); stop() < 50 { // the tenant's other bots keep their share
 		t.Error("the other bot of a tenant has nothing left")
 	}
-	for range 50 { // more of them never use up what a bot needs that is refused now and then
+	for range 50 { // more of them never use up the share of a bot that is refused now and then
 		c = client(invalid.Share(20))
 		if stop(); c.Stats().Forbidden >= 9000 {
 			t.Fatalf("%d refusals in all", c.Stats().Forbidden)
@@ -239,8 +238,8 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 	}
 }
 
-// A call that its caller cuts off after it was sent may have been refused: it counts.
-func TestCallsThatAreCutOffCount(t *testing.T) {
+// A call cut off after it was sent may have been refused, so it counts.
+func TestACallThatIsCutOffCountsAsRefused(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	release := make(chan struct{})
@@ -269,7 +268,7 @@ func TestContextEndsACall(t *testing.T) {
 	defer srv.Close()
 	defer close(release)
 	c, err := discordclient.New(discordclient.Options{
-		Token: discordclient.NewSecret("token"), APIURL: srv.URL, Timeout: 3 * time.Second, // in which it has to connect
+		Token: discordclient.NewSecret("token"), APIURL: srv.URL, Timeout: 3 * time.Second, // time to connect
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -32,16 +32,14 @@ func FuzzErrorBody(f *testing.F) {
 			t.Errorf("not fit for a log line: %q", text)
 		}
 		if ok != json.Valid(body) && ok {
-			t.Error("what is no JSON was read")
+			t.Error("a body that is not JSON was read")
 		}
 	})
 }
 
-// tokenChars are those of a webhook's token.
 var tokenChars = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 
-// What looks like a token is hidden although no caller says that it is one, and what is said to be
-// one whatever it looks like.
+// redact hides likely tokens, and given secrets of any form.
 func FuzzRedact(f *testing.F) {
 	f.Add("https://discord.com/api/", "to-ken_1", "?wait=true")
 	f.Add("webhooks%2F1%2F", "x", "")

@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// guard answers what a test says, and counts how often it is asked.
+// guard returns the test's answer and counts the questions.
 type guard struct {
 	until time.Time
 	err   error
@@ -22,11 +22,11 @@ func (g *guard) guard(_ *discordtest.Options, o *discordclient.Options) {
 	o.Guard = func() (time.Time, error) { g.asked++; return g.until, g.err }
 }
 
-func TestAGuardRefusesWhatMayChangeSomething(t *testing.T) {
+func TestAGuardRefusesMutatingCalls(t *testing.T) {
 	t.Parallel()
 	g := &guard{err: errors.New("another process leads")}
 	r := newRig(t, g.guard)
-	for range 5 { // more than make an outage
+	for range 5 { // more failures than an outage has
 		_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "alerts"}, "test")
 		wantClass(t, err, discordclient.ClassTransient)
 		if !errors.Is(err, g.err) {
@@ -46,8 +46,8 @@ func TestAGuardRefusesWhatMayChangeSomething(t *testing.T) {
 	}
 }
 
-// Between the answer of a guard and the call nothing is waited for.
-func TestAGuardIsAskedAfterTheLimits(t *testing.T) {
+// Nothing waits between the guard and the call.
+func TestLimitsApplyBeforeTheGuard(t *testing.T) {
 	t.Parallel()
 	g := &guard{}
 	r := newRig(t, g.guard)
@@ -61,7 +61,7 @@ func TestAGuardIsAskedAfterTheLimits(t *testing.T) {
 	}
 }
 
-func TestACallEndsWhenItsGuardSays(t *testing.T) {
+func TestAGuardEndsACall(t *testing.T) {
 	t.Parallel()
 	g := &guard{until: time.Now().Add(300 * time.Millisecond)}
 	r := newRig(t, g.guard)

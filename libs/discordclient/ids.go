@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// discordEpoch is the start of Discord's time, in milliseconds since 1970.
+// discordEpoch is 2015-01-01 in milliseconds since 1970.
 const discordEpoch = 1420070400000
 
-// CreatedAt returns when the object with an id was created, to the millisecond; the zero time for
-// what is no id.
+// CreatedAt returns an object's time of creation, in milliseconds; the zero time if id is invalid.
 func CreatedAt(id string) time.Time {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -22,8 +21,7 @@ func CreatedAt(id string) time.Time {
 	return time.UnixMilli(int64(n>>22) + discordEpoch)
 }
 
-// SnowflakeAt returns the smallest id of an object created at t or later; "0" before Discord's
-// time.
+// SnowflakeAt returns the smallest id of an object created at t or later; "0" before 2015.
 func SnowflakeAt(t time.Time) string {
 	ms := t.UnixMilli() - discordEpoch
 	if ms < 0 {
@@ -32,7 +30,7 @@ func SnowflakeAt(t time.Time) string {
 	return strconv.FormatUint(uint64(ms)<<22, 10)
 }
 
-// CompareIDs orders ids by number, which is by time of creation.
+// CompareIDs orders ids by number, so by age.
 func CompareIDs(a, b string) int {
 	if len(a) != len(b) {
 		return cmp.Compare(len(a), len(b))
@@ -40,8 +38,7 @@ func CompareIDs(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// SortChannels sorts siblings as Discord shows them: text-like above voice-like, then by position,
-// then by id.
+// SortChannels sorts siblings as Discord shows them: voice-like last, then by position, then by id.
 func SortChannels(channels []*Channel) {
 	voice := func(c *Channel) int {
 		if IsVoiceLike(c.Type) {

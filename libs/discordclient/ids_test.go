@@ -17,7 +17,7 @@ func TestSnowflakes(t *testing.T) {
 		t.Errorf("the documented example is of %v", got)
 	}
 	if SnowflakeAt(time.Unix(0, 0)) != "0" || !CreatedAt("x").IsZero() {
-		t.Error("what has no time got one")
+		t.Error("an invalid id got a time")
 	}
 	if CompareIDs("9", "10") >= 0 || CompareIDs("11", "10") <= 0 || CompareIDs("7", "7") != 0 {
 		t.Error("ids are not ordered by number")

@@ -9,42 +9,42 @@ import (
 	"time"
 )
 
-// Discord bans an address that got 10,000 refusals (401, 403, 429) within ten minutes. Source:
+// Discord bans an address after 10,000 refusals (401, 403, 429) within ten minutes. Source:
 // https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans.
 const (
 	invalidWindow = 10 * time.Minute
 	invalidLimit  = 10000
 	invalidPause  = 10 * time.Second
-	// invalidStop is where we stop by ourselves: others may share the address.
+	// invalidStop leaves room for other processes at the same address.
 	invalidStop = invalidLimit * 9 / 10
 )
 
-// InvalidRequests counts the refusals of the last ten minutes by status. Discord counts them by
-// address, so all clients of a process should share one, see [Options]. It is safe for concurrent
+// InvalidRequests counts the refusals of the last ten minutes by status. Discord counts them per
+// address, so all Clients of a process should share one; see [Options]. It is safe for concurrent
 // use.
 type InvalidRequests struct {
 	mu    sync.Mutex
 	now   func() time.Time
 	times map[int][]time.Time // by status, oldest first
-	whole *InvalidRequests    // of which this is a part; nil for the whole
-	share int                 // one in so many of what is left of the whole may be used up
+	whole *InvalidRequests    // the count that this is a share of, or nil
+	share int                 // 1/share of what remains of the whole may be used
 }
 
-// NewInvalidRequests makes an empty count. now is time.Now but in tests.
+// NewInvalidRequests makes an empty count. Only tests pass another clock than time.Now.
 func NewInvalidRequests(now func() time.Time) *InvalidRequests {
 	return &InvalidRequests{now: now, times: map[int][]time.Time{}}
 }
 
-// Share returns a count of those who may use up one in so many of the refusals that all others
-// leave. So those that are refused all the time never use up everything, however many they are, and
-// who is refused now and then goes on.
+// Share returns a count that may use 1/oneIn of the refusals that all others leave. However many
+// shares are refused all the time, they never use up everything, so a caller that is refused now
+// and then can continue.
 func (i *InvalidRequests) Share(oneIn int) *InvalidRequests {
 	part := NewInvalidRequests(i.now)
 	part.whole, part.share = i, oneIn
 	return part
 }
 
-// Whole is the count that this is a share of, directly or not.
+// Whole returns the count at the root of the shares.
 func (i *InvalidRequests) Whole() *InvalidRequests {
 	for i.whole != nil {
 		i = i.whole
@@ -54,15 +54,14 @@ func (i *InvalidRequests) Whole() *InvalidRequests {
 
 type refusalsKey struct{}
 
-// WithRefusals returns a context for calls whose refusals count in another share than that of
-// [Options], such as one for the tenant that causes them. While that one is used up the calls are not
-// sent; those of others are. Both must be shares of the same count.
+// WithRefusals returns a context whose calls count in another share than that of [Options], such as
+// a tenant's. Once that share is used up, only its calls stop. Both must be shares of the same
+// count.
 func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
 	return context.WithValue(ctx, refusalsKey{}, in)
 }
 
-// refusalsOf is where the refusals of a call count: those of a call without a share, and of one with
-// the Client's own, in the part of that which is left to this bot.
+// By default, refusals count in the share of this bot alone.
 func (c *Client) refusalsOf(ctx context.Context) *InvalidRequests {
 	if in, ok := ctx.Value(refusalsKey{}).(*InvalidRequests); ok && in != c.opts.Invalid {
 		return in
@@ -70,7 +69,7 @@ func (c *Client) refusalsOf(ctx context.Context) *InvalidRequests {
 	return c.refusals
 }
 
-// Counts returns how many answers with each of the three statuses came in the last ten minutes.
+// Counts returns the responses of each of the three statuses within ten minutes.
 func (i *InvalidRequests) Counts() (unauthorized, forbidden, tooMany int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -85,7 +84,6 @@ func (i *InvalidRequests) Counts() (unauthorized, forbidden, tooMany int) {
 		len(i.times[http.StatusTooManyRequests])
 }
 
-// add counts a refusal, or a call of which it is not known whether it was refused.
 func (i *InvalidRequests) add(status int) {
 	for ; i != nil; i = i.whole {
 		i.mu.Lock()
@@ -94,25 +92,23 @@ func (i *InvalidRequests) add(status int) {
 	}
 }
 
-// Idle reports whether there was no refusal within the last ten minutes.
+// Idle reports whether there was no refusal within ten minutes.
 func (i *InvalidRequests) Idle() bool {
 	unauthorized, forbidden, tooMany := i.Counts()
 	return unauthorized+forbidden+tooMany == 0
 }
 
-// left is how many refusals there may still be.
-func (i *InvalidRequests) left() int {
+func (i *InvalidRequests) remaining() int {
 	unauthorized, forbidden, tooMany := i.Counts()
 	all := invalidStop
 	if i.whole != nil {
-		all = i.whole.left() / i.share
+		all = i.whole.remaining() / i.share
 	}
 	return all - unauthorized - forbidden - tooMany
 }
 
-// wait is 0 while calls may be made, else how long to wait for older refusals to be forgotten.
 func (i *InvalidRequests) wait() time.Duration {
-	if i.left() > 0 {
+	if i.remaining() > 0 {
 		return 0
 	}
 	return invalidPause

@@ -11,17 +11,16 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// What the bot needs: to manage channels and webhooks; to manage the guild's settings and to read
-// the audit log too; and to set overwrites as well. Setting an overwrite also takes every
-// permission that the overwrite mentions.
+// The bot's permissions: to manage channels and webhooks; also the guild's settings and audit log;
+// also overwrites. To set an overwrite, the bot also needs each permission in it.
 const (
 	PermissionsCore       = permissions.ViewChannel | permissions.ManageChannels | permissions.ManageWebhooks // 536871952
 	PermissionsGuild      = PermissionsCore | permissions.ManageGuild | permissions.ViewAuditLog              // 536872112
 	PermissionsOverwrites = PermissionsGuild | permissions.ManageRoles                                        // 805307568
 )
 
-// ToManage is what a bot needs in a channel of a type to manage it. Where it may not connect to one in
-// which members talk, it may not manage it either. Source:
+// ToManage returns the permissions that a bot needs to manage a channel of a type. Without Connect,
+// Discord refuses all changes of a voice or stage channel. Source:
 // https://docs.discord.com/developers/topics/permissions#implicit-permissions.
 func ToManage(t discordgo.ChannelType) permissions.Bits {
 	const always = permissions.ViewChannel | permissions.ManageChannels
@@ -31,9 +30,8 @@ func ToManage(t discordgo.ChannelType) permissions.Bits {
 	return always
 }
 
-// InviteURL is where a user adds the bot of an application to a guild, with exactly the given
-// permissions, below the web's address ([Client.WebURL]). guildID chooses the guild beforehand;
-// empty leaves it to the user. Source:
+// InviteURL returns the page where a user adds the bot to a guild with exactly these permissions.
+// web is [Client.WebURL]. guildID preselects the guild; if empty, the user selects it. Source:
 // https://discord.com/developers/docs/topics/oauth2#bot-authorization-flow.
 func InviteURL(web, applicationID string, wanted permissions.Bits, guildID string) string {
 	query := url.Values{

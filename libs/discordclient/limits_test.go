@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// watch counts the answers with 429 that come over the wire.
+// watch counts 429 responses on the wire.
 type watch struct {
 	next    http.RoundTripper
 	tooMany atomic.Int64
@@ -27,8 +27,7 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Name and topic may change twice in ten minutes; no header says so. Other fields, and other
-// channels, go on.
+// No header announces this limit of two changes in ten minutes.
 func TestHiddenLimitOfNamesAndTopics(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(so *discordtest.Options, _ *discordclient.Options) {
@@ -72,7 +71,6 @@ func TestHiddenLimitOfNamesAndTopics(t *testing.T) {
 	}
 }
 
-// A stream of edits uses up its own share only: creates and deletes go through in between.
 func TestEditsDoNotStarveCreatesAndDeletes(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}

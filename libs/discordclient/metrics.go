@@ -13,9 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Metrics counts the calls of the Clients of a process, all of them together: bots and guilds are
-// not distinguished, since ids as labels would make a series of each. Routes are templates. A nil
-// Metrics counts nothing.
+// Metrics counts the calls of all Clients of a process. It has no labels for bots and guilds, whose
+// number is unbounded. A nil Metrics counts nothing.
 type Metrics struct {
 	prometheus.Collector
 	requests    *prometheus.CounterVec
@@ -24,7 +23,7 @@ type Metrics struct {
 	limitedWait *prometheus.HistogramVec
 }
 
-// NewMetrics makes an unregistered set of metrics. Those of package guildcache include it.
+// NewMetrics makes unregistered metrics. Those of package guildcache include them.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	auto := promauto.With(registry)
@@ -46,8 +45,7 @@ func NewMetrics() *Metrics {
 			Buckets: []float64{.1, .5, 1, 2, 5, 15, 60, 300, 600},
 		}, []string{"scope"}),
 	}
-	// A series that begins at 0 shows its first increase, and that there was none; of limits there
-	// are few kinds.
+	// A series that starts at 0 shows its first increase.
 	refused := []string{ratelimit.ScopeUser, ratelimit.ScopeShared, ratelimit.ScopeGlobal, ratelimit.ScopeBlocked}
 	for origin, scopes := range map[string][]string{
 		"discord": refused, "local": append(refused, ratelimit.ScopeHidden, ratelimit.ScopeUnknown),
@@ -60,7 +58,6 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// observe counts a call by how it ended.
 func (m *Metrics) observe(cl *call, err error, took time.Duration) {
 	if m == nil {
 		return

@@ -9,24 +9,22 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// MaxNameLength is how long a channel's name may be, in characters
+// MaxNameLength is the longest name of a channel, in characters
 // (https://discord.com/developers/docs/resources/channel).
 const MaxNameLength = 100
 
-// NormaliseChannelName returns the name under which Discord stores a channel of a type when it is
-// given name. Discord does so silently: it answers a create with the rewritten name, and no error.
+// NormaliseChannelName returns the name that Discord stores for a channel of a type. Discord
+// rewrites names silently: the response to a create has the new name.
 //
-// Categories, voice and stage channels keep their names, but for white space around them. All
-// others are rewritten by the rule of the official client: a run of white space, '-' or '~' becomes
-// one '-', a leading '-' goes, ASCII punctuation other than '-' and '_' goes, letters become lower
-// case; other characters, emoji among them, stay.
+// Categories, voice and stage channels only lose surrounding white space. For all others the
+// official client's rule applies: a run of white space, '-' or '~' becomes one '-', a leading '-'
+// and ASCII punctuation other than '-' and '_' are removed, letters become lower case. Other
+// characters, emoji among them, stay.
 //
-// How sure this is: that the server normalises is certain, and so is lower case and '-' for a
-// space. The rule itself is the client's, reported by its users and not documented; that the server
-// strips punctuation was seen, the order of the steps was not, nor was what it does on a rename.
-// And channels from before the rule keep upper case. Therefore a name counts as equal when it
-// equals the one wanted, this function of it, or what Discord answered when it was last set: use
-// [SameChannelName]. Refuse, where possible, names that this function changes.
+// Certain: the server normalises, makes lower case, and '-' of a space. Observed: it removes
+// punctuation. Not documented, only reported by users of the client: the rest, the order of the
+// steps, and what a rename does. Channels older than the rule keep upper case. So compare names
+// with [SameChannelName], and refuse names that this function changes if you can.
 func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	name = strings.TrimSpace(name)
 	switch t {
@@ -56,9 +54,8 @@ func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	return b.String()
 }
 
-// SameChannelName reports whether a channel that is called live needs no rename to be called want.
-// answered is the name that Discord returned when want was last written, empty when that is not
-// known.
+// SameChannelName reports whether a channel named live needs no rename to be named want. answered
+// is the name in Discord's response to the last write of want; empty if unknown.
 func SameChannelName(t discordgo.ChannelType, want, live, answered string) bool {
 	return live == want || live == NormaliseChannelName(t, want) || answered != "" && live == answered
 }

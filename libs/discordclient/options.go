@@ -15,50 +15,45 @@ import (
 	"time"
 )
 
-// DefaultAPIURL is Discord's own API, in the version that this package speaks.
+// DefaultAPIURL is Discord's own API.
 const DefaultAPIURL = "https://discord.com/api/v10"
 
 // Options configure a [Client]. Only Token is required.
 type Options struct {
-	// Token of the bot, without "Bot " in front. One Client is for one token: a new token needs a
-	// new Client.
+	// Token of the bot, without "Bot " in front. A new token needs a new Client.
 	Token Secret
-	// APIURL is where the API is, as [ParseAPIURL] reads it. Default [DefaultAPIURL]. No request
-	// goes to another host.
+	// APIURL is the only address of requests; see [ParseAPIURL]. Default [DefaultAPIURL].
 	APIURL string
 	// Timeout of one REST call. Default 15 s.
 	Timeout time.Duration
-	// GlobalPerSecond is the limit over all calls, of which a fifth is kept for creates and
-	// deletes. Default 50, Discord's.
+	// GlobalPerSecond limits all calls; a fifth is reserved for creates and deletes. Default 50, as
+	// Discord.
 	GlobalPerSecond int
-	// Invalid counts refused requests. Discord counts by address, so give all Clients of a process
-	// the same, or shares of it. Each may use up what the others leave, and no more than they did:
-	// a bot that is refused all the time stops before the others. [WithRefusals] has a call count
-	// elsewhere. Default: its own.
+	// Invalid counts refused requests. Discord counts per address, so give all Clients of a process
+	// the same count, or shares of it. Each may use as much as the others leave: a bot that is
+	// refused all the time stops before the others. [WithRefusals] counts a call elsewhere.
+	// Default: a count of its own.
 	Invalid *InvalidRequests
-	// Circumstances is on what it depends whether Discord permits a call about a guild, a channel or a
-	// webhook: while it returns the same, a call that Discord has not permitted is not repeated for a
-	// while. Default: every call is made.
+	// Circumstances returns a value that changes when Discord's permission for calls about a guild,
+	// channel or webhook may change. While it stays equal, a denied call is not repeated for up to
+	// 9 minutes. Default: every call is made.
 	Circumstances func(id string) any
-	// Guard is asked right before a call is sent that may change something, after all limits. Its error
-	// is why that must not be, such as that another process leads; such a call fails as ClassTransient,
-	// with the error in its chain. Otherwise it says until when the call may last, the zero time for no
-	// limit of its own. Default: every call is made.
+	// Guard is called right before a mutating call is sent, after all limits. If it returns an
+	// error (such as that another process leads), the call fails as ClassTransient and wraps that
+	// error. Otherwise until limits the duration of the call; the zero time sets no limit. Default:
+	// every call is made.
 	Guard func() (until time.Time, err error)
-	// Metrics counts what this Client does. Default: nothing is counted.
+	// Metrics counts the calls. Default: none.
 	Metrics *Metrics
-	// UserAgent in Discord's form, "DiscordBot (url, version)"; others may be blocked. Default:
-	// this module's.
+	// UserAgent has Discord's form "DiscordBot (url, version)". Default: this module's.
 	UserAgent string
-	// Transport carries the requests. Default: one with HTTP/2, keep-alive and the environment's
-	// proxy.
+	// Transport carries the requests. Default: HTTP/2, keep-alive and the environment's proxy.
 	Transport http.RoundTripper
-	// Now is the time for rate limits and refusals; tests set it. The guild cache and the Gateway
-	// always follow the real time. Default time.Now.
+	// Now is the clock of rate limits and refusals, for tests; the guild cache uses the real one.
+	// Default time.Now.
 	Now func() time.Time
 }
 
-// withDefaults checks the options and fills in what was left out.
 func (o Options) withDefaults() (Options, *url.URL, error) {
 	if strings.ContainsFunc(o.Token.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) || o.Token.IsZero() {
 		return o, nil, errors.New("the bot token is empty or has characters that no token has (a line break at its end?)")
@@ -84,18 +79,17 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	return o, base, err
 }
 
-// apiVersion is the version of Discord's API that this package speaks.
 const apiVersion = "v10"
 
 var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// ParseAPIURL reads the address of an API: "https://discord.com", "https://discord.com/api" and
-// "https://discord.com/api/v10" are the same, and the last is returned. Another version is an
-// error, as is a user or a query, neither of which is quoted: they may be secret.
+// ParseAPIURL parses the address of an API: "https://discord.com", "https://discord.com/api" and
+// "https://discord.com/api/v10" all return the last. Another version, a user or a query is an
+// error. The error does not quote the latter two, which may be secret.
 func ParseAPIURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
-		base.User != nil || base.RawQuery != "" { // it may hold a password, so it is not shown
+		base.User != nil || base.RawQuery != "" { // either may be a secret
 		return nil, errors.New("the API's address is not one such as " + DefaultAPIURL + ", without a user or a query")
 	}
 	version := path.Base(base.Path)
@@ -112,9 +106,8 @@ func ParseAPIURL(raw string) (*url.URL, error) {
 	return base, nil
 }
 
-// defaultTransport keeps enough connections open that concurrent workers do not open one per call,
-// and asks a silent one whether it still lives: over HTTP/2 all calls share one, which would
-// otherwise fail each of them by its timeout until TCP gives up.
+// defaultTransport pings a silent connection: all calls share one HTTP/2 connection, and each would
+// fail by its timeout until TCP gives up.
 func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

@@ -10,47 +10,42 @@ import (
 	"time"
 )
 
-// routeGateway is how to reach the Gateway.
 const routeGateway = "/gateway/bot"
 
 const (
-	// failuresOfAnOutage is how many calls have to fail one after the other, before Discord counts
-	// as failing: single ones do now and then.
-	failuresOfAnOutage = 3
-	// outagePace is the time between two calls while Discord fails, of all callers together.
-	outagePace = 500 * time.Millisecond
+	// Single calls fail now and then; this many consecutive failures are an outage.
+	outageThreshold = 3
+	// outageInterval is the pause between calls of all callers together.
+	outageInterval = 500 * time.Millisecond
 )
 
-// outage slows a Client down while Discord fails: each of a thousand objects may back off by
-// itself, and a server that answers 502 at once would still get hundreds of calls in a second. The
-// first call that Discord answers ends it. It is safe for concurrent use.
+// outage slows a Client down while Discord fails. A thousand objects that each back off would still
+// send hundreds of calls per second to a server that answers 502 immediately. The first response of
+// Discord ends the outage. It is safe for concurrent use.
 type outage struct {
 	mu       sync.Mutex
 	now      func() time.Time
-	failures int   // one after the other
-	last     Error // how the last call failed
+	failures int // consecutive
+	last     Error
 	next     time.Time
 }
 
-// admit refuses a call, as the last one failed, while another one has been let through a moment
-// ago. How to reach the Gateway is asked first, by a caller that backs off by itself: with the
-// Gateway everything else comes back.
+// The call for the Gateway is always admitted: its caller backs off, and all else depends on it.
 func (o *outage) admit(cl *call) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.now()
-	if o.failures < failuresOfAnOutage || cl.route == routeGateway {
+	if o.failures < outageThreshold || cl.route == routeGateway {
 		return nil
 	}
 	if now.Before(o.next) {
 		return &Error{Class: ClassTransient, Op: cl.op, Status: o.last.Status, Message: o.last.Message, unsent: true}
 	}
-	o.next = now.Add(outagePace)
+	o.next = now.Add(outageInterval)
 	return nil
 }
 
-// record takes note of how a call ended that was sent. One that its caller has given up says
-// nothing.
+// A call that its caller cancelled says nothing about Discord.
 func (o *outage) record(err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -58,7 +53,7 @@ func (o *outage) record(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e, ok := errors.AsType[*Error](err)
-	if ok && e.unsent { // a guard has refused it
+	if ok && e.unsent { // a guard refused it
 		return
 	}
 	if !ok || e.Status != 0 && e.Status < http.StatusInternalServerError {

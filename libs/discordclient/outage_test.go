@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// failing is a Discord that answers with the status, and with success where that is 200.
+// failing is a Discord that always answers with one status.
 type failing struct {
 	*httptest.Server
 	status, calls int
@@ -29,9 +29,9 @@ func newFailing(t *testing.T) *failing {
 	return f
 }
 
-// A Discord that fails at once gets a few calls per second, from all clients together, and all of them as
-// soon as it answers one.
-func TestOutagesAreSpared(t *testing.T) {
+// While Discord fails immediately, all clients together send a few calls per second. One success
+// ends that.
+func TestAnOutageSlowsCallsDown(t *testing.T) {
 	t.Parallel()
 	srv, now := newFailing(t), time.Unix(1, 0)
 	c, err := discordclient.New(discordclient.Options{
@@ -50,7 +50,7 @@ func TestOutagesAreSpared(t *testing.T) {
 	}
 	calls := srv.calls
 	if _, err := c.CreateChannel(t.Context(), "1", discordclient.ChannelCreate{Name: "a"}, ""); srv.calls == calls {
-		wantClass(t, err, discordclient.ClassTransient) // it has surely not been made
+		wantClass(t, err, discordclient.ClassTransient) // certainly not sent
 	}
 	if _, err := c.GatewayStart(t.Context()); err == nil || srv.calls == calls {
 		t.Errorf("the Gateway was not looked up: %v", err)
@@ -62,8 +62,8 @@ func TestOutagesAreSpared(t *testing.T) {
 	}
 }
 
-// Only failures of Discord slow calls down: not what it refuses, and not what a caller gives up.
-func TestOnlyAnOutageIsSpared(t *testing.T) {
+// Refusals by Discord and cancelled calls are no outage.
+func TestOnlyAnOutageSlowsCallsDown(t *testing.T) {
 	t.Parallel()
 	srv := newFailing(t)
 	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: srv.URL})
@@ -85,6 +85,6 @@ func TestOnlyAnOutageIsSpared(t *testing.T) {
 		t.Errorf("%d of 10 calls that Discord refuses were made", srv.calls)
 	}
 	if _, err := c.GetChannel(t.Context(), "1"); srv.calls != 11 {
-		t.Errorf("a call after those that were given up: %v", err)
+		t.Errorf("a call after cancelled ones: %v", err)
 	}
 }

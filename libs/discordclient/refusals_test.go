@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// forbidding is a Discord that refuses every call, and a client whose own share is that of an owner.
+// forbidding is a Discord that refuses every call, and a client whose share is that of an owner.
 func forbidding(t *testing.T) (client *discordclient.Client, whole *discordclient.InvalidRequests, calls *atomic.Int64) {
 	calls = &atomic.Int64{}
 	now := time.Unix(1_700_000_000, 0)
@@ -35,7 +35,7 @@ func forbidding(t *testing.T) (client *discordclient.Client, whole *discordclien
 	return client, whole, calls
 }
 
-// until counts how many calls of a context are refused before none is sent any more.
+// until counts the refused calls of a context until none is sent.
 func until(t *testing.T, c *discordclient.Client, ctx context.Context) (refused int) { //nolint:revive // t first
 	for ; refused < 10_000; refused++ {
 		if _, err := c.GetChannel(ctx, "1"); discordclient.ClassOf(err) == discordclient.ClassRateLimited {
@@ -48,12 +48,12 @@ func until(t *testing.T, c *discordclient.Client, ctx context.Context) (refused 
 	return refused
 }
 
-// Who causes refusals has a share of their own, whichever bot makes the calls.
-func TestRefusalsCountForWhoCausesThem(t *testing.T) {
+// Each tenant has its own share of refusals, whichever bot makes the calls.
+func TestRefusalsCountForTheirTenant(t *testing.T) {
 	t.Parallel()
 	c, whole, _ := forbidding(t)
 	tenant := discordclient.WithRefusals(t.Context(), whole.Share(20))
-	if got := until(t, c, tenant); got != 428 { // a twenty-first of 9,000
+	if got := until(t, c, tenant); got != 428 { // 9,000 / 21
 		t.Errorf("a tenant stops after %d refusals", got)
 	}
 	if _, err := c.GetChannel(t.Context(), "1"); discordclient.ClassOf(err) != discordclient.ClassDenied {
@@ -71,7 +71,7 @@ func TestRefusalsCountForWhoCausesThem(t *testing.T) {
 	}
 }
 
-// Discord decides by what is changed and for whom, not by what a text says.
+// Discord decides by the changed fields and the channel, not by a text.
 func TestADeniedCallIsNotRepeatedWithAnotherText(t *testing.T) {
 	t.Parallel()
 	c, _, calls := forbidding(t)

@@ -18,15 +18,14 @@ import (
 	"time"
 )
 
-// Frames of HTTP/2 (RFC 9113), as far as a peer needs them that answers nothing well.
+// Frames of HTTP/2 (RFC 9113) for a peer that never answers well.
 const (
 	frameHeaders, frameReset, frameSettings, framePing, frameGoAway = 1, 3, 4, 6, 7
 	flagEndStream, flagAck                                          = 1, 1
 	codeProtocolError, codeRefusedStream                            = 1, 7
 )
 
-// rawPeer is a server that speaks HTTP/2 in frames of the test's choice; done is called with each
-// request that came whole.
+// rawPeer is an HTTP/2 server. It calls done for each complete request.
 func rawPeer(t *testing.T, done func(conn io.Writer, stream uint32)) (*httptest.Server, *http.Transport) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
@@ -37,7 +36,6 @@ func rawPeer(t *testing.T, done func(conn io.Writer, stream uint32)) (*httptest.
 	return srv, startTLS(t, srv)
 }
 
-// startTLS starts a server and returns a default transport that trusts it.
 func startTLS(t *testing.T, srv *httptest.Server) *http.Transport {
 	t.Helper()
 	srv.StartTLS()
@@ -50,8 +48,6 @@ func startTLS(t *testing.T, srv *httptest.Server) *http.Transport {
 	return tr
 }
 
-// The default transport speaks HTTP/2 with every server that does, and all calls share one
-// connection.
 func TestCallsShareAConnection(t *testing.T) {
 	t.Parallel()
 	from := map[string]bool{}
@@ -107,8 +103,7 @@ func writeFrame(w io.Writer, kind, flags byte, stream uint32, payload []byte) {
 	_, _ = w.Write(append(head, payload...))
 }
 
-// A create that the peer has received as a whole is not sent once more by net/http, which would do
-// so up to seven times when its stream is reset, and would sleep in between.
+// When a stream is reset, net/http would send a create up to seven times, with pauses.
 func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]uint32{"PROTOCOL_ERROR": codeProtocolError, "REFUSED_STREAM": codeRefusedStream} {
@@ -123,7 +118,7 @@ func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for call, do := range map[string]func() error{ // what has no body may be sent a second time, and is not sent for ever
+			for call, do := range map[string]func() error{ // a request without a body may be sent twice, but not endlessly
 				"read":   func() error { _, err := c.GetChannel(t.Context(), "1"); return err },
 				"delete": func() error { return c.DeleteChannel(t.Context(), "1", "") },
 				"create": func() error { _, err := c.CreateChannel(t.Context(), "1", ChannelCreate{Name: "a"}, ""); return err },
@@ -151,8 +146,7 @@ func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 	}
 }
 
-// A connection whose peer went silent without closing it is found out by a ping, and the next call
-// gets another one.
+// A ping detects a peer that went silent without closing, and the next call gets a new connection.
 func TestASilentConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -162,7 +156,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 		defer mu.Unlock()
 		from[conn] = true
 	})
-	// Still long enough that the peer has read a call before its connection is given up.
+	// Long enough for the peer to read a call before its connection ends.
 	tr.HTTP2.SendPingTimeout /= 30
 	tr.HTTP2.PingTimeout /= 30
 	c, err := New(Options{Token: NewSecret("token"), APIURL: srv.URL, Transport: tr, Timeout: time.Minute})
@@ -183,8 +177,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// A transport that reports nothing of its connections may have sent what it failed with: a create
-// is not made again blindly.
+// A transport without httptrace may have sent a failed create.
 func TestATransportThatReportsNothing(t *testing.T) {
 	t.Parallel()
 	failing := func(*http.Request) (*http.Response, error) { return nil, errors.New("broken pipe") }

@@ -18,23 +18,21 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// maxResponse bounds a body in bytes; a guild of 500 channels with 100 overwrites each is about 6
+// maxResponse bounds a body in bytes. A guild of 500 channels with 100 overwrites each has about 6
 // MB.
 const maxResponse = 64 << 20
 
-// blockedPause is how long everything waits after a refusal that says nothing about time
-// (Cloudflare's, in HTML).
+// blockedPause applies to a refusal without a time, such as Cloudflare's in HTML.
 const blockedPause = time.Minute
 
-// maxConnections is how many connections a call may be tried on. net/http repeats what has no body
-// without a bound when each connection that it makes fails in a certain way. Between the second and
-// the third try of a stream that an HTTP/2 server resets it also makes a pause of a second, which
-// can not be seen coming.
+// maxConnections bounds the connections of one call. net/http repeats a request without a body
+// endlessly if each connection fails in a certain way. Before the third try of a stream that an
+// HTTP/2 server resets, it also sleeps for a second.
 const maxConnections = 2
 
 var errAgain = errors.New("the connection failed, and so did another one")
 
-// response is what came back, read as a whole; cut says that the body of a refusal is not whole.
+// response is a whole response. cut reports that the body of a refusal is incomplete.
 type response struct {
 	status int
 	header http.Header
@@ -42,7 +40,7 @@ type response struct {
 	cut    bool
 }
 
-// exchange sends the request and reads the whole response. A nil response means that none came.
+// A nil response means that there was none.
 func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, c.broken(cl, err, false)
@@ -67,7 +65,7 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		err = errAgain
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
-		if sent && errors.Is(err, context.Canceled) { // as when a token is replaced: the answer may have been a refusal
+		if sent && errors.Is(err, context.Canceled) { // such as when the token was replaced: the response may have been a refusal
 			cl.count.add(http.StatusUnauthorized)
 		}
 		return nil, c.broken(cl, err, sent)
@@ -83,11 +81,10 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		e.Status = got.status
 		return got, e
 	}
-	got.cut = err != nil // a refusal is judged by its status and by what came of its body
+	got.cut = err != nil // the status and a partial body suffice for a refusal
 	return got, nil
 }
 
-// guarded returns the context of a call that is about to be sent, unless it must not be.
 func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, context.CancelFunc, error) {
 	if c.opts.Guard != nil && cl.mutating() {
 		until, err := c.opts.Guard()
@@ -103,34 +100,31 @@ func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, contex
 	return ctx, cancel, nil
 }
 
-// broken makes the error of a call without a whole response. Only when there was never a
-// connection, and the transport is one that reports its connections, is it certain that nothing
-// happened: once there is one, the request may have gone out.
+// broken makes the error of a call without a whole response. The call certainly had no effect only
+// if the transport reports connections and never had one. With a connection, the request may have
+// been sent.
 func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	class := ClassTransient
 	if sent && cl.mutating() {
 		class = ClassUnknown
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok { // its URL is of no use to the reader
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	return &Error{Class: class, Op: cl.op, Message: Sanitize(err.Error(), c.opts.Token), cause: contextCause(err)}
 }
 
-// addresses are those of a connection as package net writes them: "read tcp
-// 10.1.2.3:40111->162.159.128.233:443: ...".
+// "read tcp 10.1.2.3:40111->162.159.128.233:443: ..."
 var addresses = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+:\d+: `)
 
-// Sanitize makes the text of an error that others wrote fit for a status and a log: one line, of
-// bounded length, without the secrets, what looks like a token, and the addresses of a connection.
-// Those differ with every connection although the reason is the same, and an object's status would
-// be written again with every try.
+// Sanitize makes a foreign error's text safe for statuses and logs: one line of bounded length
+// without the secrets, likely tokens, and a connection's addresses. The addresses differ with every
+// connection, and an object's status would change at every retry.
 func Sanitize(text string, secrets ...Secret) string {
 	return clean(addresses.ReplaceAllString(text, "$1: "), secrets...)
 }
 
-// ofDiscord reports whether a response is about Discord's routes: it was not made by a proxy on
-// the way, nor by a server that has failed.
+// ofDiscord excludes responses of proxies and failing servers.
 func (r *response) ofDiscord() bool {
 	if r.status < 300 {
 		return true
@@ -139,8 +133,6 @@ func (r *response) ofDiscord() bool {
 	return ok && r.status < 500
 }
 
-// judge turns every response that is not a success into an error, and keeps count of the refused
-// ones.
 func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) error {
 	status := resp.status
 	if refused != nil {
@@ -169,9 +161,9 @@ func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) err
 	return e
 }
 
-// refusal reads a 429: of header and body the longer wait. One that is no JSON and names no scope
-// comes from what stands in front of Discord and is for everything; one of Discord's own that names
-// no scope is for this bot.
+// refusal reads a 429. The longer wait of header and body counts. A response that is not JSON and
+// has no scope comes from Cloudflare, which blocks everything. Discord's own without a scope limits
+// this bot.
 func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	var b errorBody
 	err := json.Unmarshal(body, &b)

@@ -16,10 +16,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// usual are the permissions that the bot asks for.
+// usual are the permissions that the bot requests.
 const usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// rig is a simulated Discord with one guild, and a Client for a bot in it.
 type rig struct {
 	t      *testing.T
 	srv    *discordtest.Server
@@ -31,8 +30,7 @@ type rig struct {
 
 type change func(*discordtest.Options, *discordclient.Options)
 
-// newRig starts a Discord without rate limits and makes a Client for it, unless changes say
-// otherwise.
+// newRig starts a Discord, by default without rate limits, and makes a Client for it.
 func newRig(t *testing.T, changes ...change) *rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
@@ -55,7 +53,7 @@ func newRig(t *testing.T, changes ...change) *rig {
 	return r
 }
 
-// newClient makes another Client for the same bot: a process that was started again.
+// newClient makes another Client of the same bot, as a restarted process would.
 func (r *rig) newClient() *discordclient.Client {
 	r.t.Helper()
 	c, err := discordclient.New(r.opts)
@@ -65,7 +63,6 @@ func (r *rig) newClient() *discordclient.Client {
 	return c
 }
 
-// create makes a channel that must come about.
 func (r *rig) create(in discordclient.ChannelCreate) *discordclient.Channel {
 	r.t.Helper()
 	c, err := r.client.CreateChannel(r.t.Context(), r.guild, in, "test")
@@ -75,7 +72,7 @@ func (r *rig) create(in discordclient.ChannelCreate) *discordclient.Channel {
 	return c
 }
 
-// calls is how many calls reached Discord in all.
+// calls counts the calls that reached Discord.
 func (r *rig) calls() int {
 	n := 0
 	for _, c := range r.srv.RequestCounts() {
@@ -84,7 +81,6 @@ func (r *rig) calls() int {
 	return n
 }
 
-// wantClass checks the class of an error.
 func wantClass(t *testing.T, err error, want discordclient.Class) {
 	t.Helper()
 	if got := discordclient.ClassOf(err); got != want {
@@ -92,7 +88,7 @@ func wantClass(t *testing.T, err error, want discordclient.Class) {
 	}
 }
 
-// limited returns the rate limit in an error, failing without one.
+// limited returns the rate limit in an error.
 func limited(t *testing.T, err error) *discordclient.RateLimited {
 	t.Helper()
 	l, ok := errors.AsType[*discordclient.RateLimited](err)
@@ -102,7 +98,7 @@ func limited(t *testing.T, err error) *discordclient.RateLimited {
 	return l
 }
 
-// output collects what was said, to be searched for secrets.
+// output collects text to search for secrets.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -120,7 +116,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// net/http logs through the standard logger when it thinks it must; that is searched too.
+// net/http may log to the standard logger, so search that too.
 func TestMain(m *testing.M) {
 	said := &output{}
 	log.SetOutput(said)

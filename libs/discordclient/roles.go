@@ -11,11 +11,10 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// RoleCreate describes a new role, with everything it shall have. It is the lowest of the guild, above
-// @everyone only.
+// RoleCreate describes a new role. Discord creates it as the lowest above @everyone.
 type RoleCreate struct {
 	Name        string            `json:"name"`                  // 1 to 100 characters
-	Permissions *permissions.Bits `json:"permissions,omitempty"` // nil: those of @everyone
+	Permissions *permissions.Bits `json:"permissions,omitempty"` // nil: the permissions of @everyone
 	Colors      *RoleColors       `json:"colors,omitempty"`
 	Hoist       bool              `json:"hoist,omitempty"`
 	Mentionable bool              `json:"mentionable,omitempty"`
@@ -30,14 +29,14 @@ type RoleEdit struct {
 	Mentionable Change[bool]             `json:"mentionable,omitzero"`
 }
 
-// The routes of roles; only roles below the bot's highest one can be written.
+// The bot can write only roles below its own highest one.
 const (
 	routeRoles      = "/guilds/{guild_id}/roles"
 	routeRole       = "/guilds/{guild_id}/roles/{role_id}"
 	routeMemberRole = "/guilds/{guild_id}/members/{user_id}/roles/{role_id}"
 )
 
-// ListRoles returns the roles of a guild in the order of their ids.
+// ListRoles returns the roles of a guild, ordered by id.
 func (c *Client) ListRoles(ctx context.Context, guildID string) ([]Role, error) {
 	cl := get("list roles", routeRoles, discordgo.EndpointGuildRoles(guildID))
 	roles, err := result[[]Role](ctx, c, cl, nil, guildID)
@@ -51,7 +50,7 @@ func (c *Client) GetRole(ctx context.Context, guildID, id string) (Role, error) 
 	return result[Role](ctx, c, cl, nil, guildID, id)
 }
 
-// CreateRole cannot be repeated: after ClassUnknown ask package recovery first.
+// CreateRole must not be repeated: after ClassUnknown, ask package recovery first.
 func (c *Client) CreateRole(ctx context.Context, guildID string, in RoleCreate, reason string) (Role, error) {
 	return result[Role](ctx, c, createRole(guildID, reason), in, guildID)
 }
@@ -66,14 +65,13 @@ func (c *Client) EditRole(ctx context.Context, guildID, id string, edit RoleEdit
 	return result[Role](ctx, c, cl, edit, guildID, id)
 }
 
-// DeleteRole deletes a role, and takes it from its members and out of all overwrites.
+// DeleteRole deletes a role, and removes it from members and overwrites.
 func (c *Client) DeleteRole(ctx context.Context, guildID, id, reason string) error {
 	cl := write(http.MethodDelete, "delete role", routeRole, discordgo.EndpointGuildRole(guildID, id), reason)
 	return c.do(ctx, cl, nil, nil, guildID, id)
 }
 
-// MoveRoles changes positions of many roles in one request, and returns all roles of the guild in the
-// order of their ids.
+// MoveRoles changes positions in one request. It returns all roles of the guild, ordered by id.
 func (c *Client) MoveRoles(ctx context.Context, guildID string, moves []Move, reason string) ([]Role, error) {
 	cl := write(http.MethodPatch, "move roles", routeRoles, discordgo.EndpointGuildRoles(guildID), reason)
 	roles, err := result[[]Role](ctx, c, cl, moves, guildID)
@@ -81,20 +79,20 @@ func (c *Client) MoveRoles(ctx context.Context, guildID string, moves []Move, re
 	return roles, err
 }
 
-// GetMember returns a member of a guild: the bot itself, or another user.
+// GetMember returns a member of a guild, such as the bot itself.
 func (c *Client) GetMember(ctx context.Context, guildID, userID string) (Member, error) {
 	cl := get("get member", "/guilds/{guild_id}/members/{user_id}", discordgo.EndpointGuildMember(guildID, userID))
 	return result[Member](ctx, c, cl, nil, guildID, userID)
 }
 
-// AddMemberRole gives a member of a guild a role, if it has not got it.
+// AddMemberRole gives a member a role. It succeeds if the member has it already.
 func (c *Client) AddMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	endpoint := discordgo.EndpointGuildMemberRole(guildID, userID, roleID)
 	cl := write(http.MethodPut, "add role to member", routeMemberRole, endpoint, reason)
 	return c.do(ctx, cl, nil, nil, guildID, userID, roleID)
 }
 
-// RemoveMemberRole takes a role from a member of a guild, if it has it.
+// RemoveMemberRole takes a role from a member. It succeeds if the member does not have it.
 func (c *Client) RemoveMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
 	endpoint := discordgo.EndpointGuildMemberRole(guildID, userID, roleID)
 	cl := write(http.MethodDelete, "remove role from member", routeMemberRole, endpoint, reason)

@@ -10,15 +10,13 @@ import (
 	"strings"
 )
 
-// redacted stands where a secret was.
 const redacted = "[redacted]"
 
-// Secret is a bot token, a webhook's token or its URL. Whatever prints it, fmt with any verb, JSON,
-// slog, prints "[redacted]"; [Secret.Reveal] is the only way to its text. The zero value is no
-// secret.
+// Secret is a bot token, or a webhook's token or URL. fmt (with any verb), JSON and slog print
+// "[redacted]"; only [Secret.Reveal] returns the text. The zero value is no secret.
 type Secret struct {
-	// A pointer, because fmt prints unexported fields of a struct without asking for their methods,
-	// and of a pointer inside one it prints the address.
+	// A pointer, because fmt prints unexported fields of a struct without calling their methods; of
+	// a pointer it prints the address.
 	text *string
 }
 
@@ -30,8 +28,7 @@ func NewSecret(text string) Secret {
 	return Secret{&text}
 }
 
-// Reveal returns the secret's text, for the one place that needs it (a request's header, a
-// Kubernetes Secret).
+// Reveal returns the text, for a request's header or a Kubernetes Secret.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -45,10 +42,9 @@ func (s Secret) IsZero() bool { return s.text == nil }
 // Equal reports whether two secrets have the same text.
 func (s Secret) Equal(other Secret) bool { return s.Reveal() == other.Reveal() }
 
-// Format implements fmt.Formatter for every verb.
+// Format implements [fmt.Formatter] for every verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// String returns "[redacted]", or nothing for the zero value.
 func (s Secret) String() string {
 	if s.IsZero() {
 		return ""
@@ -59,7 +55,7 @@ func (s Secret) String() string {
 // MarshalText keeps the secret out of JSON and YAML.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads a secret, a webhook's token for example.
+// UnmarshalText reads a secret, such as a webhook's token.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = NewSecret(string(text))
 	return nil
@@ -69,15 +65,12 @@ func (s *Secret) UnmarshalText(text []byte) error {
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 var (
-	// webhookToken matches the token in a webhook's URL or path, whatever the host.
+	// webhookToken matches at any host.
 	webhookToken = regexp.MustCompile(`(webhooks(?:/|%2[fF])\d+(?:/|%2[fF]))[^\s"'/?&#\\]+`)
-	// botToken matches what looks like a bot token: three parts in base64url, the first an encoded
-	// user id.
+	// botToken matches three parts in base64url, the first an encoded user id.
 	botToken = regexp.MustCompile(`[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{20,}`)
 )
 
-// redact removes from a text that others wrote what must not be shown: the given secrets and
-// everything that looks like a token.
 func redact(text string, secrets ...Secret) string {
 	for _, s := range secrets {
 		if !s.IsZero() {

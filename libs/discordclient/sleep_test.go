@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// A call returns as soon as its answer is there, and at once when a limit is in its way: in a
-// bubble whose time goes on only while a goroutine sleeps, no time passes.
+// In a synctest bubble time passes only while goroutines sleep: no call does, limited or not.
 func TestNothingSleeps(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, body string) transportFunc {
@@ -38,7 +37,7 @@ func TestNothingSleeps(t *testing.T) {
 					t.Fatal(err)
 				}
 				began := time.Now()
-				for range 60 { // more than the limit of a second
+				for range 60 { // more than a second allows
 					_, _ = c.CreateChannel(t.Context(), "1", ChannelCreate{Name: "a"}, "")
 					_, _ = c.GetChannel(t.Context(), "1")
 				}
@@ -50,7 +49,6 @@ func TestNothingSleeps(t *testing.T) {
 	}
 }
 
-// A request carries the bot's token, in Discord's form.
 func TestTheTokenIsSent(t *testing.T) {
 	t.Parallel()
 	var sent string

@@ -19,52 +19,44 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// call is one request, and what the transport must know of it besides.
 type call struct {
-	op     string // "create channel"
-	method string
-	route  string           // path template, as in Discord's documentation; limits and metrics are kept by it
-	url    string           // discordgo's endpoint
-	major  string           // major parameter of the rate limit
-	hidden string           // kind of change under a hidden rate limit
-	reason string           // for the audit log
-	body   []byte           // what is sent
-	under  any              // circumstances, see [Options]
-	count  *InvalidRequests // of refusals
+	op            string // "create channel"
+	method        string
+	route         string // path template of Discord's documentation; key of limits and metrics
+	url           string // discordgo's endpoint
+	major         string // major parameter of the rate limit
+	hidden        string // key of a hidden rate limit
+	reason        string // for the audit log
+	body          []byte
+	circumstances any              // see [Options.Circumstances]
+	count         *InvalidRequests // counts refusals
 }
 
-// mutating reports whether the call may have an effect.
 func (c *call) mutating() bool { return c.method != http.MethodGet }
 
-// get is a call that reads.
 func get(op, route, url string) call {
 	return call{op: op, method: http.MethodGet, route: route, url: url}
 }
 
-// write is a call that changes something.
 func write(method, op, route, url, reason string) call {
 	return call{op: op, method: method, route: route, url: url, reason: reason}
 }
 
-// unreadable is the error of a success that does not say what came of the call.
 func (c *call) unreadable(why string) error {
 	class := ClassTransient
 	if c.mutating() {
-		class = ClassUnknown // it was carried out, but what came of it is not known
+		class = ClassUnknown // executed, but its result is unknown
 	}
 	return &Error{Class: class, Op: c.op, Status: http.StatusOK, Message: "a response that cannot be read: " + why}
 }
 
-// unsent is the error of a call that is wrong in itself.
 func unsent(op, format string, args ...any) error {
 	return &Error{Class: ClassInvalid, Op: op, Message: fmt.Sprintf(format, args...), unsent: true}
 }
 
 var snowflake = regexp.MustCompile(`^[0-9]{1,20}$`)
 
-// do makes one call and counts it: in is sent as JSON unless nil, the response is read into out
-// unless nil. ids are what was put into the URL; anything but digits in one of them would be
-// another URL than the one meant.
+// do checks ids, the ids in the URL: anything but digits would change the URL.
 func (c *Client) do(ctx context.Context, cl call, in, out any, ids ...string) error {
 	start := time.Now()
 	if cl.major == "" && len(ids) > 0 {
@@ -92,7 +84,7 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	if err != nil || out == nil {
 		return err
 	}
-	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) { // encoding/json leaves out as it was: an empty list
+	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) { // encoding/json leaves out unchanged, so null would read as an empty list
 		return cl.unreadable("null")
 	}
 	if err := json.Unmarshal(body, out); err != nil {
@@ -101,15 +93,14 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	return nil
 }
 
-// result makes a call and returns what it is answered with. A channel, guild, role or webhook must
-// have its id.
+// A channel, guild, role or webhook must have an id.
 func result[T any](ctx context.Context, c *Client, cl call, in any, ids ...string) (out T, err error) {
-	var none T
+	var zero T
 	if err := c.do(ctx, cl, in, &out, ids...); err != nil {
-		return none, err
+		return zero, err
 	}
 	if o, ok := any(out).(interface{ id() string }); ok && o.id() == "" {
-		return none, cl.unreadable("an object without an id")
+		return zero, cl.unreadable("an object without an id")
 	}
 	return out, nil
 }
@@ -119,8 +110,8 @@ func (g Guild) id() string    { return g.ID }
 func (r Role) id() string     { return r.ID }
 func (w Webhook) id() string  { return w.ID }
 
-// request makes the HTTP request of a call. discordgo's endpoints begin with Discord's host and API
-// v9; only what follows that is used, so that the host cannot be anything but the configured one.
+// Only the part after host and version of a discordgo endpoint is used, so the host is the
+// configured one.
 func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if in != nil {
@@ -138,7 +129,7 @@ func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, 
 		return nil, err
 	}
 	if cl.mutating() {
-		req.GetBody = nil // or net/http would send it again, with pauses, when the peer resets its HTTP/2 stream
+		req.GetBody = nil // otherwise net/http sends it again, with pauses, when the peer resets the HTTP/2 stream
 	}
 	req.Header.Set("User-Agent", c.opts.UserAgent)
 	req.Header.Set("Authorization", "Bot "+c.opts.Token.Reveal())
@@ -151,8 +142,6 @@ func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, 
 	return req, nil
 }
 
-// send sends a request unless it is known that it would be refused, and returns the body of a
-// success. Its errors are *Error and *RateLimited.
 func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	if err := c.admit(cl); err != nil {
 		return nil, err
@@ -167,7 +156,6 @@ func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	return body, err
 }
 
-// ask sends a request and gives its ticket back.
 func (c *Client) ask(req *http.Request, cl *call, ticket ratelimit.Ticket) ([]byte, error) {
 	resp, err := c.exchange(req, cl)
 	if resp == nil {
@@ -186,7 +174,6 @@ func (c *Client) ask(req *http.Request, cl *call, ticket ratelimit.Ticket) ([]by
 	return resp.body, c.judge(cl, resp, answer.Refused)
 }
 
-// admit refuses calls that must not reach Discord at all.
 func (c *Client) admit(cl *call) error {
 	if c.Err() != nil {
 		return &Error{Class: ClassBadToken, Op: cl.op, Message: "the bot token was refused before; replace it", unsent: true}
@@ -200,17 +187,15 @@ func (c *Client) admit(cl *call) error {
 	return c.outage.admit(cl)
 }
 
-// maxReason is the length that Discord accepts for an encoded reason; a longer one fails the call.
+// maxReason is Discord's limit for an encoded reason. A longer one fails the call.
 const maxReason = 512
 
-// encodeReason makes a header value of a reason. A plus is encoded too: some decoders take it for a
-// space.
+// Some decoders take a plus for a space.
 func encodeReason(reason string) string {
 	return strings.ReplaceAll(url.PathEscape(reason), "+", "%2B")
 }
 
-// CutReason cuts an audit log reason to what Discord accepts, at a whole character: the reason that
-// the log will have.
+// CutReason cuts an audit log reason at a whole character to the length that Discord accepts.
 func CutReason(reason string) string {
 	length := 0
 	for i, r := range reason {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// The same reason reads the same, whichever connection it has hit: it is reported in the status of
-// objects.
+// Statuses have these texts: the same reason must read the same for every connection.
 func TestErrorsOfConnectionsDoNotDifferWithTheirAddresses(t *testing.T) {
 	t.Parallel()
 	local, remote := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 40111}, &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 443}

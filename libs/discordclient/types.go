@@ -22,37 +22,35 @@ var channelTypes = map[discordgo.ChannelType]string{
 	discordgo.ChannelTypeGuildMedia: "Media",
 }
 
-// Channel is a channel or a category of a guild. Threads are none.
+// Channel is a channel or a category of a guild, never a thread.
 type Channel struct {
 	ID       string                `json:"id"`
 	GuildID  string                `json:"guild_id"`
 	Type     discordgo.ChannelType `json:"type"`
 	Name     string                `json:"name"`
-	Topic    string                `json:"topic"`     // empty for none
-	ParentID string                `json:"parent_id"` // of the category; empty for none
-	Position int                   `json:"position"`  // not unique and not without gaps; see [SortChannels]
+	Topic    string                `json:"topic"`     // empty: no topic
+	ParentID string                `json:"parent_id"` // id of the category; empty: no category
+	Position int                   `json:"position"`  // neither unique nor contiguous; see [SortChannels]
 	NSFW     bool                  `json:"nsfw"`
 	Slowmode int                   `json:"rate_limit_per_user"` // seconds between two messages of one user, 0 to 21600
-	// DefaultAutoArchive is after how many minutes new threads are hidden: 60, 1440, 4320, 10080; 0
-	// for Discord's default.
+	// Minutes until new threads are hidden: 60, 1440, 4320 or 10080; 0 for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
-	Overwrites         []Overwrite `json:"permission_overwrites"` // in the order of their ids
-	// PositionUnknown reports whether the server sent no position, as compatible servers do in answers
-	// about one channel. Position is then 0 and means nothing.
+	Overwrites         []Overwrite `json:"permission_overwrites"` // ordered by id
+	// PositionUnknown: compatible servers omit the position of a single channel. Position is then
+	// 0.
 	PositionUnknown bool `json:"-"`
 
-	// Of a voice or stage channel only: bits per second; how many members may be connected, 0 for any
-	// number; the id of the voice region, empty where Discord chooses; 1 where Discord chooses the video
-	// quality, 2 for 720p.
+	// Voice and stage channels only. Bitrate is in bits per second. UserLimit 0 means no limit. An
+	// empty Region lets Discord choose. VideoQuality is 1 for Discord's choice, 2 for 720p.
 	Bitrate      int    `json:"bitrate"`
 	UserLimit    int    `json:"user_limit"`
 	Region       string `json:"rtc_region"`
 	VideoQuality int    `json:"video_quality_mode"`
 
-	// Of a forum or media channel only: see [FlagRequireTag]; the tags in the order in which they are
-	// shown; the emoji of the first reaction, nil for none; 0 for the latest activity first and 1 for the
-	// latest posts, nil for Discord's choice; 0 for Discord's choice, 1 for a list and 2 for a gallery, not
-	// of a media channel; seconds between two messages of one user in a new thread, 0 to 21600.
+	// Forum and media channels only. Flags has [FlagRequireTag] and [FlagHideMediaDownload]. Tags
+	// are in display order. SortOrder is 0 for latest activity, 1 for creation date, nil for
+	// Discord's choice. Layout, of forums only, is 0 for Discord's choice, 1 for a list, 2 for a
+	// gallery. ThreadSlowmode is in seconds, 0 to 21600.
 	Flags           int    `json:"flags"`
 	Tags            []Tag  `json:"available_tags"`
 	DefaultReaction *Emoji `json:"default_reaction_emoji"`
@@ -60,26 +58,25 @@ type Channel struct {
 	Layout          int    `json:"default_forum_layout"`
 	ThreadSlowmode  int    `json:"default_thread_rate_limit_per_user"`
 
-	// Hidden says that the bot may not view the channel. Since 2026-11-16 the Gateway sends no more of
-	// such a one than ID, GuildID, Type and Position, and the rest is empty here; lists leave it out.
-	// Source: https://docs.discord.com/developers/resources/channel#obfuscated-channels.
+	// Hidden reports that the bot may not view the channel. Since 2026-11-16 the Gateway sends only
+	// ID, GuildID, Type and Position of such a channel, and lists omit it. Source:
+	// https://docs.discord.com/developers/resources/channel#obfuscated-channels.
 	Hidden bool `json:"-"`
 }
 
-// GetID returns the id of the channel.
+// GetID returns the id.
 func (c *Channel) GetID() string { return c.ID }
 
-// GetName returns the name of the channel.
+// GetName returns the name.
 func (c *Channel) GetName() string { return c.Name }
 
-// GetParentID returns the id of the channel's category; empty for none.
+// GetParentID returns the id of the category; empty for none.
 func (c *Channel) GetParentID() string { return c.ParentID }
 
-// flagObfuscated marks a hidden channel: CHANNEL_OBFUSCATED.
+// flagObfuscated is CHANNEL_OBFUSCATED: the bot may not view the channel.
 const flagObfuscated = 1 << 17
 
-// UnmarshalJSON reads a channel as Discord sends it and puts its overwrites in order, so that two
-// states can be compared.
+// UnmarshalJSON sorts the overwrites, so that channels can be compared.
 func (c *Channel) UnmarshalJSON(raw []byte) error {
 	type plain Channel
 	sent := struct {
@@ -93,7 +90,7 @@ func (c *Channel) UnmarshalJSON(raw []byte) error {
 	if c.PositionUnknown = sent.Position == nil; !c.PositionUnknown {
 		c.Position = *sent.Position
 	}
-	if flags, err := strconv.Atoi(string(sent.Flags)); err == nil { // what has no use may have any form
+	if flags, err := strconv.Atoi(string(sent.Flags)); err == nil { // a value of another form is not used
 		c.Flags = flags
 	}
 	if c.Flags&flagObfuscated != 0 {
@@ -103,7 +100,7 @@ func (c *Channel) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	if IsVoiceLike(c.Type) {
-		c.VideoQuality = max(c.VideoQuality, 1) // left out where it is 1
+		c.VideoQuality = max(c.VideoQuality, 1) // Discord omits a 1
 	}
 	c.Overwrites = slices.DeleteFunc(c.Overwrites, func(o Overwrite) bool { return o.ID == "" })
 	slices.SortFunc(c.Overwrites, func(a, b Overwrite) int { return CompareIDs(a.ID, b.ID) })
@@ -113,7 +110,7 @@ func (c *Channel) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// TypeName returns the name of the channel's type that users know, such as "Text".
+// TypeName returns the type as users know it, such as "Text".
 func (c *Channel) TypeName() string {
 	if name, ok := channelTypes[c.Type]; ok {
 		return name
@@ -121,29 +118,29 @@ func (c *Channel) TypeName() string {
 	return fmt.Sprintf("ChannelType(%d)", c.Type)
 }
 
-// What a flag of a forum or media channel says: each post needs a tag; the buttons to download media
-// are hidden, in a media channel. Source:
+// Flags of forum and media channels: every post needs a tag; a media channel hides its download
+// buttons. Source:
 // https://docs.discord.com/developers/resources/channel#channel-object-channel-flags.
 const (
 	FlagRequireTag        = 1 << 4
 	FlagHideMediaDownload = 1 << 15
 )
 
-// Tag is a tag that posts of a forum or media channel may have. Its name has 1 to 20 characters.
+// Tag is a tag for posts of a forum or media channel. Its name has 1 to 20 characters.
 type Tag struct {
 	ID        string `json:"id,omitempty"` // empty for a new one
 	Name      string `json:"name"`
-	Moderated bool   `json:"moderated"` // only moderators may use it
+	Moderated bool   `json:"moderated"` // only moderators may apply it
 	Emoji
 }
 
-// Emoji is one of the guild's own by its ID, or a Unicode one by its Name; with neither it is none.
+// Emoji is a guild's own emoji (ID), a Unicode one (Name), or none.
 type Emoji struct {
 	ID   *string `json:"emoji_id"`
 	Name *string `json:"emoji_name"`
 }
 
-// ParseEmoji reads an emoji, which is a Unicode one or an id.
+// ParseEmoji parses an id or a Unicode emoji; empty is none.
 func ParseEmoji(text string) Emoji {
 	switch _, err := strconv.ParseUint(text, 10, 64); {
 	case text == "":
@@ -154,7 +151,6 @@ func ParseEmoji(text string) Emoji {
 	return Emoji{Name: &text}
 }
 
-// String writes an emoji as ParseEmoji reads it.
 func (e Emoji) String() string {
 	for _, part := range []*string{e.ID, e.Name} {
 		if part != nil && *part != "" {
@@ -164,21 +160,20 @@ func (e Emoji) String() string {
 	return ""
 }
 
-// IsForumLike reports the types of channels that have posts and no messages of their own.
+// IsForumLike reports whether channels of the type have posts instead of messages.
 func IsForumLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildForum || t == discordgo.ChannelTypeGuildMedia
 }
 
-// IsVoiceLike reports the types of channels in which members talk. Discord shows them below all others.
+// IsVoiceLike reports whether members talk in channels of the type. Discord shows these last.
 func IsVoiceLike(t discordgo.ChannelType) bool {
 	return t == discordgo.ChannelTypeGuildVoice || t == discordgo.ChannelTypeGuildStageVoice
 }
 
-// IsThread reports the types that are not channels of their own.
+// IsThread reports whether the channel is a thread.
 func (c *Channel) IsThread() bool { return (&discordgo.Channel{Type: c.Type}).IsThread() }
 
-// GuildChannels returns the channels of a list as Discord sends it, in the order of their ids,
-// without threads. The Gateway leaves the guild's id out of a guild's own channels.
+// GuildChannels removes threads, sorts by id and sets GuildID, which the Gateway omits.
 func GuildChannels(list []*Channel, guildID string) []*Channel {
 	list = slices.DeleteFunc(list, func(c *Channel) bool { return c == nil || c.ID == "" || c.IsThread() })
 	for _, c := range list {
@@ -191,44 +186,44 @@ func GuildChannels(list []*Channel, guildID string) []*Channel {
 // Overwrite allows and denies permissions in one channel.
 type Overwrite = permissions.Overwrite
 
-// Role is a role of a guild. @everyone has the guild's id.
+// Role is a role of a guild. The id of @everyone is the guild's.
 type Role struct {
 	ID          string           `json:"id"`
 	Name        string           `json:"name"`
-	Position    int              `json:"position"` // higher is above; not unique, see [SortRoles]
+	Position    int              `json:"position"` // a higher role is above; not unique, see [SortRoles]
 	Permissions permissions.Bits `json:"permissions"`
 	Colors      RoleColors       `json:"colors"`
-	Hoist       bool             `json:"hoist"` // its members are shown apart
+	Hoist       bool             `json:"hoist"` // shows its members separately
 	Mentionable bool             `json:"mentionable"`
 	Managed     bool             `json:"managed"` // belongs to a bot or an integration
 	Tags        RoleTags         `json:"tags"`
 }
 
-// GetID returns the id of the role.
+// GetID returns the id.
 func (r *Role) GetID() string { return r.ID }
 
-// GetName returns the name of the role.
+// GetName returns the name.
 func (r *Role) GetName() string { return r.Name }
 
-// GetParentID returns nothing: a role is in no category.
+// GetParentID returns an empty id: a role has no category.
 func (*Role) GetParentID() string { return "" }
 
-// RoleColors are the colours of a role, from 0, which is none, to 0xFFFFFF. One with a Secondary is a
-// gradient, one with a Tertiary too is holographic; a guild needs the feature ENHANCED_ROLE_COLORS for
-// either. Source: https://docs.discord.com/developers/topics/permissions#role-object-role-colors-object.
+// RoleColors are the colours of a role, 0 (none) to 0xFFFFFF. With a Secondary it is a gradient,
+// with a Tertiary too it is holographic. Both need the guild's feature ENHANCED_ROLE_COLORS.
+// Source: https://docs.discord.com/developers/topics/permissions#role-object-role-colors-object.
 type RoleColors struct {
 	Primary   int  `json:"primary_color"`
 	Secondary *int `json:"secondary_color"`
 	Tertiary  *int `json:"tertiary_color"`
 }
 
-// RoleTags say what a managed role belongs to.
+// RoleTags describe the owner of a managed role.
 type RoleTags struct {
-	BotID   string `json:"bot_id"` // the bot's user id; empty for none
-	Booster bool   `json:"-"`      // Discord gives it to those who boost the guild
+	BotID   string `json:"bot_id"` // user id of the bot; empty for none
+	Booster bool   `json:"-"`      // the role of members who boost the guild
 }
 
-// UnmarshalJSON reads the tags of a role; one that is there and null is true.
+// UnmarshalJSON reads the tags of a role. Discord sends null for true.
 func (t *RoleTags) UnmarshalJSON(raw []byte) error {
 	type plain RoleTags
 	sent := struct {
@@ -242,8 +237,7 @@ func (t *RoleTags) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a role as Discord sends it; a server may know the one colour only that there was
-// before 2025.
+// UnmarshalJSON reads a role of Discord. Servers from before 2025 send one colour only.
 func (r *Role) UnmarshalJSON(raw []byte) error {
 	type plain Role
 	sent := struct {
@@ -256,12 +250,12 @@ func (r *Role) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	if r.Colors.Primary == absent {
-		r.Colors.Primary, _ = strconv.Atoi(string(sent.Color)) // what has no use may have any form
+		r.Colors.Primary, _ = strconv.Atoi(string(sent.Color)) // a value of another form is not used
 	}
 	return nil
 }
 
-// ParseColor reads a colour such as "#E67E22"; nil for what is none.
+// ParseColor parses a colour such as "#E67E22"; nil if it is none.
 func ParseColor(text string) *int {
 	digits, ok := strings.CutPrefix(text, "#")
 	n, err := strconv.ParseUint(digits, 16, 24)
@@ -272,14 +266,13 @@ func ParseColor(text string) *int {
 	return &color
 }
 
-// FormatColor writes a colour as ParseColor reads it.
+// FormatColor is the inverse of [ParseColor].
 func FormatColor(color int) string { return fmt.Sprintf("#%06X", color) }
 
-// SortRoles sorts roles as Discord ranks them, the lowest first: by position, and of those with the
-// same one the older is above.
+// SortRoles sorts roles by rank, lowest first: by position; of equal ones the older role is higher.
 func SortRoles(roles []Role) { slices.SortFunc(roles, CompareRoles) }
 
-// CompareRoles compares roles as SortRoles sorts them.
+// CompareRoles compares roles by rank, as [SortRoles] sorts them.
 func CompareRoles(a, b Role) int {
 	return cmp.Or(cmp.Compare(a.Position, b.Position), CompareIDs(b.ID, a.ID))
 }
@@ -293,7 +286,7 @@ type Guild struct {
 	ID                     string   `json:"id"`
 	Name                   string   `json:"name"`
 	Description            string   `json:"description"`
-	Icon                   string   `json:"icon"` // Discord's hash of it; empty for none
+	Icon                   string   `json:"icon"` // Discord's hash of the image; empty for none
 	OwnerID                string   `json:"owner_id"`
 	VerificationLevel      int      `json:"verification_level"`            // 0 none to 4 very high
 	DefaultNotifications   int      `json:"default_message_notifications"` // 0 all messages, 1 mentions only
@@ -302,16 +295,15 @@ type Guild struct {
 	AFKChannelID           string   `json:"afk_channel_id"`
 	AFKTimeout             int      `json:"afk_timeout"` // seconds: 60, 300, 900, 1800 or 3600
 	SystemChannelID        string   `json:"system_channel_id"`
-	SystemChannelFlags     int      `json:"system_channel_flags"` // bits of messages that are not posted
+	SystemChannelFlags     int      `json:"system_channel_flags"` // bits of suppressed messages
 	RulesChannelID         string   `json:"rules_channel_id"`
 	PublicUpdatesChannelID string   `json:"public_updates_channel_id"`
 	PremiumTier            int      `json:"premium_tier"` // boost level, 0 to 3
 	Features               []string `json:"features"`     // sorted
-	Roles                  []Role   `json:"roles"`        // in the order of their ids; nil where Discord sent none
+	Roles                  []Role   `json:"roles"`        // ordered by id; nil if Discord sent none
 }
 
-// UnmarshalJSON reads a guild as Discord sends it and puts its lists in order, so that two states
-// can be compared.
+// UnmarshalJSON reads a guild of Discord and sorts its lists, so that guilds can be compared.
 func (g *Guild) UnmarshalJSON(raw []byte) error {
 	type plain Guild
 	if err := json.Unmarshal(raw, (*plain)(g)); err != nil {
@@ -322,19 +314,19 @@ func (g *Guild) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// featureCommunity is the feature of a Community guild.
 const featureCommunity = "COMMUNITY"
 
-// mutableFeatures are the others that an edit replaces. Source:
+// mutableFeatures are the other features that an edit replaces. Source:
 // https://docs.discord.com/developers/resources/guild#guild-object-mutable-guild-features.
 var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
 
-// IsCommunity reports whether it is a Community guild.
+// IsCommunity reports whether the guild is a Community guild.
 func (g *Guild) IsCommunity() bool { return slices.Contains(g.Features, featureCommunity) }
 
-// WithCommunity returns the features with which an edit makes it a Community guild and changes no other. Only
-// an administrator may, and the edit has to have both channels of such a guild, also where they are set
-// already. Sources: https://docs.discord.com/developers/resources/guild#modify-guild,
+// WithCommunity returns the value of [GuildEdit].Features that makes a Community guild and keeps
+// all other features. Only an administrator may set it. The edit must name both channels of such a
+// guild, even unchanged ones. Sources:
+// https://docs.discord.com/developers/resources/guild#modify-guild,
 // https://github.com/discord/discord-api-docs/issues/6015.
 func (g *Guild) WithCommunity() []string {
 	features := []string{featureCommunity}
@@ -346,7 +338,7 @@ func (g *Guild) WithCommunity() []string {
 	return features
 }
 
-// Permissions returns what a member with these roles may do in the guild, before overwrites.
+// Permissions returns a member's permissions in the guild, before overwrites.
 func (g *Guild) Permissions(userID string, roleIDs []string) permissions.Bits {
 	var everyone permissions.Bits
 	var roles []permissions.Bits
@@ -362,15 +354,7 @@ func (g *Guild) Permissions(userID string, roleIDs []string) permissions.Bits {
 
 // Member is a user in a guild.
 type Member struct {
-	Roles []string `json:"roles"` // their ids, but @everyone's, which every member has
-}
-
-// Membership is a guild that the bot is a member of.
-type Membership struct {
-	ID          string           `json:"id"`
-	Name        string           `json:"name"`
-	Owner       bool             `json:"owner"`
-	Permissions permissions.Bits `json:"permissions"` // of the bot in the whole guild
+	Roles []string `json:"roles"` // ids, without @everyone, which every member has
 }
 
 // Webhook posts messages to a channel for every client that has its URL.
@@ -380,9 +364,9 @@ type Webhook struct {
 	GuildID       string                `json:"guild_id"`
 	ChannelID     string                `json:"channel_id"`
 	Name          string                `json:"name"`
-	ApplicationID string                `json:"application_id"` // of the bot that created it; empty when a user did
-	Token         Secret                `json:"token"`          // only known to the application that created it
-	URL           Secret                `json:"-"`              // at the configured API host; only when the token is known
+	ApplicationID string                `json:"application_id"` // application of the bot that created it; empty if a user did
+	Token         Secret                `json:"token"`          // known to the application that created it only
+	URL           Secret                `json:"-"`              // at the configured API host; empty without Token
 }
 
 // User is the bot's own user.
@@ -397,12 +381,11 @@ type Application struct {
 	Name string `json:"name"`
 }
 
-// AuditEntry is one entry of the audit log. Entries are written some time after what they report,
-// or never.
+// AuditEntry is one entry of the audit log. Discord writes it later than the event, or never.
 type AuditEntry struct {
 	ID       string                   `json:"id"`
 	Action   discordgo.AuditLogAction `json:"action_type"`
-	TargetID string                   `json:"target_id"` // what was acted on: the new channel's id for a create
-	UserID   string                   `json:"user_id"`   // who did it
+	TargetID string                   `json:"target_id"` // id of the object, such as the new channel's
+	UserID   string                   `json:"user_id"`   // the user who acted
 	Reason   string                   `json:"reason"`
 }

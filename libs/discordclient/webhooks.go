@@ -11,8 +11,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// withURL gives a webhook its URL, which is made from the configured API address and not taken from
-// the response, so that it cannot point anywhere else.
+// withURL makes the URL from the configured API address: a response could name another host.
 func (c *Client) withURL(hook Webhook) Webhook {
 	if !hook.Token.IsZero() {
 		path := url.PathEscape(hook.ID) + "/" + url.PathEscape(hook.Token.Reveal())
@@ -21,13 +20,11 @@ func (c *Client) withURL(hook Webhook) Webhook {
 	return hook
 }
 
-// webhook makes a call that returns a webhook.
 func (c *Client) webhook(ctx context.Context, cl call, in any, id string) (Webhook, error) {
 	hook, err := result[Webhook](ctx, c, cl, in, id)
 	return c.withURL(hook), err
 }
 
-// webhooks makes a call that returns a list of webhooks.
 func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, error) {
 	hooks, err := result[[]Webhook](ctx, c, cl, nil, id)
 	hooks = slices.DeleteFunc(hooks, func(w Webhook) bool { return w.ID == "" })
@@ -37,10 +34,10 @@ func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, e
 	return hooks, err
 }
 
-// CreateWebhook cannot be repeated: after ClassUnknown list those of the channel first, where it
-// has its token, and ask the audit log.
+// CreateWebhook must not be repeated: after ClassUnknown, list the channel's webhooks first, which
+// include the token, and ask the audit log.
 //
-// Its name has 1 to 80 characters, without "discord" and "clyde".
+// A name has 1 to 80 characters and contains neither "discord" nor "clyde".
 func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason string) (Webhook, error) {
 	endpoint := discordgo.EndpointChannelWebhooks(channelID)
 	cl := write(http.MethodPost, "create webhook", "/channels/{channel_id}/webhooks", endpoint, reason)
@@ -70,7 +67,7 @@ func (c *Client) RenameWebhook(ctx context.Context, id, name, reason string) (We
 	return c.webhook(ctx, cl, map[string]string{"name": name}, id)
 }
 
-// DeleteWebhook deletes a webhook; its URL works no more.
+// DeleteWebhook deletes a webhook. Its URL stops working.
 func (c *Client) DeleteWebhook(ctx context.Context, id, reason string) error {
 	cl := write(http.MethodDelete, "delete webhook", "/webhooks/{webhook_id}", discordgo.EndpointWebhook(id), reason)
 	return c.do(ctx, cl, nil, nil, id)

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// Flags holds the flags of the process, not those of what the operator does.
+// Flags has the flags of the process, apart from the operator's own.
 type Flags struct {
-	// Namespaces are the watched namespaces, each once and sorted; none means all.
+	// Namespaces are the watched namespaces, sorted and unique; empty means all.
 	Namespaces []string
 	// Version prints the version and exits.
 	Version bool
@@ -39,8 +39,7 @@ type Flags struct {
 	shutdownTimeout time.Duration
 }
 
-// Parse adds the flags to those of the operator in the set, and reads the command line as the
-// function Parse does.
+// Parse adds the flags to the operator's and parses the command line as the function Parse does.
 func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	f.bind(set)
 	if err := Parse(set, introduction, args, out); err != nil {
@@ -49,8 +48,8 @@ func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out
 	return f.validate()
 }
 
-// Parse reads a command line without arguments that are no flags. An error names the flag and the
-// cause. For --help it prints the introduction and all flags to out, and returns flag.ErrHelp.
+// Parse parses a command line without positional arguments. An error names the flag and the cause.
+// On --help it prints the introduction and all flags to out, and returns flag.ErrHelp.
 func Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	set.Usage = func() {}
 	set.SetOutput(io.Discard) // the caller reports the error
@@ -98,8 +97,7 @@ func (f *Flags) bind(set *flag.FlagSet) {
 	config.RegisterFlags(set)
 }
 
-// namespaces reads the value of --watch-namespaces. An empty one is an error: it would mean all of
-// them.
+// namespaces parses --watch-namespaces. An empty value is an error, since it would mean all.
 func namespaces(list string) ([]string, error) {
 	var all []string
 	for name := range strings.SplitSeq(list, ",") {

@@ -14,8 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// These do not run in parallel: --kubeconfig is registered with a global of controller-runtime as
-// its value.
+// Not parallel: --kubeconfig is bound to a global of controller-runtime.
 
 func parse(args []string, out io.Writer) (*Flags, error) {
 	f := &Flags{}
@@ -23,7 +22,7 @@ func parse(args []string, out io.Writer) (*Flags, error) {
 	return f, err
 }
 
-// settings are what a manager is made with.
+// settings returns the options of a manager.
 func settings(f *Flags) map[string]any {
 	m := f.managerOptions("lease.example.com")
 	return map[string]any{
@@ -75,7 +74,7 @@ func TestFlags(t *testing.T) {
 func TestWrongFlags(t *testing.T) {
 	cases := map[string]struct {
 		args []string
-		want string // "" where it is right
+		want string // empty: valid
 	}{
 		"a log level that logs Secrets":    {[]string{"--zap-log-level=8"}, "--zap-log-level must be at most 7"},
 		"the highest log level":            {[]string{"--zap-log-level=7"}, ""},

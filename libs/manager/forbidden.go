@@ -10,15 +10,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// forbidden counts the calls that the API server refuses with 403, by namespace: what client-go counts has none, so
-// that the quota of one tenant would hide a permission that the operator lacks.
+// forbidden counts 403 responses of the API server by namespace. client-go's metrics have no
+// namespace, so one tenant's quota would hide a permission that the operator lacks.
 type forbidden struct {
 	*prometheus.CounterVec
 	mu         sync.Mutex
 	namespaces map[string]bool
 }
 
-// maxNamespaces bounds the series: a namespace may be what a user has written into a reference.
+// maxNamespaces bounds the series: users can write any namespace into a reference.
 const maxNamespaces = 5000
 
 func newForbidden() *forbidden {
@@ -26,11 +26,10 @@ func newForbidden() *forbidden {
 		Name: "kubernetes_requests_forbidden_total",
 		Help: "Calls that the API server refused with 403, by namespace; empty for what is in none.",
 	}, []string{"namespace"})}
-	f.WithLabelValues("") // a series that begins at 0 shows its first increase
+	f.WithLabelValues("") // a series that starts at 0 shows its first increase
 	return f
 }
 
-// wrap counts the answers of a transport.
 func (f *forbidden) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
@@ -55,7 +54,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// namespaceOf is the namespace in the path of a call, such as /apis/apps/v1/namespaces/team-a/deployments.
+// "/apis/apps/v1/namespaces/team-a/deployments" has the namespace team-a.
 func namespaceOf(path string) string {
 	_, rest, _ := strings.Cut(path, "/namespaces/")
 	namespace, _, _ := strings.Cut(rest, "/")

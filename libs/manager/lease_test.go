@@ -20,13 +20,12 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// slowLeases is an API server with one Lease. Its writes take effect even if the client disconnects
-// meanwhile.
+// slowLeases is an API server with one Lease. Its writes take effect even if the client
+// disconnects.
 type slowLeases struct {
 	lease coordinationv1.Lease
 	lock  sync.Mutex
-	// arrived gets the method of each request, which is carried out once there is something in
-	// proceed.
+	// arrived gets the method of each request. Each value in proceed executes one.
 	arrived chan string
 	proceed chan struct{}
 }
@@ -41,7 +40,7 @@ func (s *slowLeases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.arrived <- r.Method
-	s.lock.Lock() // before it may proceed: what comes later is carried out later
+	s.lock.Lock() // keep the order of arrival
 	defer s.lock.Unlock()
 	<-s.proceed
 	if written != nil {
@@ -60,9 +59,9 @@ func (s *slowLeases) holder() string {
 	return *s.lease.Spec.HolderIdentity
 }
 
-// A process that receives SIGTERM while it renews the Lease, so that its write is cut off and takes
-// effect all the same, releases it: client-go reads the Lease before that.
-func TestTheLeaseIsReleasedAfterARenewalThatWasCutOff(t *testing.T) {
+// SIGTERM cancels a renewal that still takes effect: client-go reads the Lease before it releases
+// it.
+func TestTheLeaseIsReleasedAfterACancelledRenewal(t *testing.T) {
 	t.Parallel()
 	leases := &slowLeases{arrived: make(chan string), proceed: make(chan struct{})}
 	leases.lease.ObjectMeta = metav1.ObjectMeta{Namespace: "default", Name: "it"}

@@ -35,32 +35,31 @@ import (
 
 // Options are the settings of one operator.
 type Options struct {
-	// Name is the operator's name: "dojo-operator".
+	// Name of the operator, such as "dojo-operator".
 	Name string
-	// Version of the operator. The metric <name>_build_info has it as a label, and the user agent
-	// of all requests ends with it, except of those for the Lease, whose user agent
-	// controller-runtime sets.
+	// Version of the operator, for the metric <name>_build_info and the user agent (except that of
+	// the Lease, which controller-runtime sets).
 	Version string
-	// Lease is the name of the Lease that the leader holds.
+	// Lease is the name of the leader's Lease.
 	Lease string
-	// Kinds register the kinds that the operator reads and writes.
+	// Kinds register the operator's kinds.
 	Kinds []func(*runtime.Scheme) error
-	// Cache configures what the cache holds.
+	// Cache configures the cache.
 	Cache cache.Options
-	// Client configures how the manager's client reads.
+	// Client configures the manager's client.
 	Client client.Options
-	// Watched are the kinds whose caches must be synced before the process is ready.
+	// Watched are the kinds whose caches must sync before the process is ready.
 	Watched []client.Object
 }
 
 // Manager is a manager whose clients write only while the process leads.
 type Manager struct {
 	ctrl.Manager
-	// Fence is for writes to elsewhere; nil without leader election.
+	// Fence is for other writes; nil without leader election.
 	Fence *fence.Fence
 }
 
-// New sets up logging and returns the manager for the cluster of the flags or the environment.
+// New sets up logging and returns a manager for the cluster of the flags or the environment.
 func New(f *Flags, o Options) (*Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.log)))
 	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog
@@ -69,7 +68,8 @@ func New(f *Flags, o Options) (*Manager, error) {
 		return nil, fmt.Errorf("find the cluster (set KUBECONFIG, --kubeconfig, or run in a pod): %w", err)
 	}
 	kubeconfig.UserAgent = o.Name + "/" + o.Version
-	// An API server compresses each event of a watch by itself, which costs both more than the network.
+	// An API server compresses each event of a watch separately, which costs more than the network
+	// saves.
 	kubeconfig.DisableCompression = true
 	refused := newForbidden()
 	kubeconfig.Wrap(refused.wrap)
@@ -93,7 +93,6 @@ func New(f *Flags, o Options) (*Manager, error) {
 	return mgr, nil
 }
 
-// fenced returns a manager whose clients respect the fence that its Lease opens.
 func (f *Flags) fenced(kubeconfig *rest.Config, settings ctrl.Options) (*Manager, error) {
 	if !f.leaderElect {
 		mgr, err := ctrl.NewManager(kubeconfig, settings)
@@ -107,7 +106,7 @@ func (f *Flags) fenced(kubeconfig *rest.Config, settings ctrl.Options) (*Manager
 	if m.Manager, err = ctrl.NewManager(kubeconfig, settings); err != nil {
 		return nil, err
 	}
-	// The lock records its events with the manager, so it can be made only now.
+	// The lock records its events with the manager, so it is made after it.
 	lock.Interface, err = leaderelection.NewResourceLock(kubeconfig, m, leaderelection.Options{
 		LeaderElection: true, LeaderElectionID: settings.LeaderElectionID,
 		LeaderElectionNamespace: f.leaseNamespace, RenewDeadline: f.renewDeadline,
@@ -115,7 +114,6 @@ func (f *Flags) fenced(kubeconfig *rest.Config, settings ctrl.Options) (*Manager
 	return m, err
 }
 
-// managerOptions returns the options of the flags, with the name of the Lease.
 func (f *Flags) managerOptions(lease string) ctrl.Options {
 	warm := true
 	m := metricsserver.Options{BindAddress: f.metricsAddress, CertDir: f.metricsCertDir}
@@ -137,12 +135,12 @@ func (f *Flags) managerOptions(lease string) ctrl.Options {
 		RenewDeadline:                 &f.renewDeadline,
 		RetryPeriod:                   &f.retryPeriod,
 
-		// A standby fills its cache before it is elected, so that it takes over immediately.
+		// A standby fills its cache before its election, so that it takes over immediately.
 		Controller: config.Controller{EnableWarmup: &warm},
 	}
 }
 
-// synced is ready when the caches are synced, also on a standby, which must be able to take over.
+// A standby must be ready too.
 func synced(c cache.Cache, kinds []client.Object) healthz.Checker {
 	return func(req *http.Request) error {
 		for _, kind := range kinds {
@@ -158,7 +156,7 @@ func synced(c cache.Cache, kinds []client.Object) healthz.Checker {
 	}
 }
 
-// buildInfo is a metric with the version, so that dashboards show upgrades.
+// Dashboards show upgrades by this metric.
 func buildInfo(name, version string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        strings.ReplaceAll(name, "-", "_") + "_build_info",

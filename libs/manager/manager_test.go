@@ -24,7 +24,7 @@ func TestReadyOnceTheCacheShowsAll(t *testing.T) {
 	away := &informertest.FakeInformers{Error: http.ErrServerClosed}
 	for name, c := range map[string]struct {
 		cache *informertest.FakeInformers
-		want  string // "" where it is ready
+		want  string // empty: ready
 	}{
 		"all are shown":        {shown, ""},
 		"one is not yet":       {lagging, "the cache of *v1.Secret is not synced"},

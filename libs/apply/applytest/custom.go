@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// metadataSchema is what field management knows of the metadata of a custom resource.
+// metadataSchema is the schema of a custom resource's metadata for field management.
 const metadataSchema = `{"type": "object", "properties": {
   "name": {"type": "string"}, "namespace": {"type": "string"}, "generateName": {"type": "string"},
   "uid": {"type": "string"}, "resourceVersion": {"type": "string"}, "generation": {"type": "integer"},
@@ -32,8 +32,7 @@ const metadataSchema = `{"type": "object", "properties": {
       "name": {"type": "string"}, "uid": {"type": "string"},
       "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"}}}}}}`
 
-// AddCRD gives the server the schema of a kind, with its defaults, as the YAML of a
-// CustomResourceDefinition.
+// AddCRD adds a kind with its schema and defaults from the YAML of a CustomResourceDefinition.
 func (s *Server) AddCRD(text []byte) error {
 	var crd struct {
 		Spec struct {
@@ -57,7 +56,7 @@ func (s *Server) AddCRD(text []byte) error {
 	return nil
 }
 
-// addKind adds a kind of custom resources; without a schema it accepts everything.
+// addKind adds a kind of custom resources. Without a schema it accepts everything.
 func (s *Server) addKind(gvk schema.GroupVersionKind, of map[string]any) error {
 	if of == nil {
 		of = map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
@@ -89,7 +88,6 @@ func (s *Server) addKind(gvk schema.GroupVersionKind, of map[string]any) error {
 	return nil
 }
 
-// setDefaults sets the defaults of a structural schema.
 func setDefaults(value any, of *spec.Schema) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -107,12 +105,12 @@ func setDefaults(value any, of *spec.Schema) {
 		}
 	case []any:
 		for _, item := range value {
-			setDefaults(item, of.Items.Schema) // every array of a structural schema has one
+			setDefaults(item, of.Items.Schema) // a structural schema has one for every array
 		}
 	}
 }
 
-// custom converts and defaults custom resources, of which there is one version each.
+// custom converts and defaults custom resources with a single version.
 type custom struct{ defaults func(map[string]any) }
 
 func (c custom) Default(o runtime.Object) {
@@ -139,5 +137,5 @@ func (custom) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) 
 
 var errNoSuchUID = errors.New("uid mismatch: the provided object specified a uid, and no existing object was found")
 
-// setZero makes an object empty, as decoding into it does.
+// setZero empties an object, as decoding into it does.
 func setZero(o any) { reflect.ValueOf(o).Elem().SetZero() }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// defaulter sets the defaults of the API server (pkg/apis/*/*/defaults.go in Kubernetes), of the
-// kinds that operators here write.
+// defaulter sets the API server's defaults (pkg/apis/*/*/defaults.go in Kubernetes) for the kinds
+// that our operators write.
 type defaulter struct{}
 
 func (defaulter) Default(o runtime.Object) {
@@ -146,8 +146,7 @@ func defaultGet(get *corev1.HTTPGetAction) {
 	orDefault(&get.Scheme, corev1.URISchemeHTTP)
 }
 
-// allocate sets what the API server allocates for a new object after field management, so that it
-// has no manager.
+// allocate sets fields of a new object after field management, so they have no manager.
 func allocate(o *unstructured.Unstructured) {
 	spec, _ := o.Object["spec"].(map[string]any)
 	switch o.GroupVersionKind() {

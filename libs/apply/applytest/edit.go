@@ -8,13 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TB is what testing.TB and rapid.TB share.
+// TB has the methods that testing.TB and rapid.TB share.
 type TB interface {
 	Helper()
 	Fatal(args ...any)
 }
 
-// Edit updates an object as another manager, and returns what it is after that.
+// Edit updates an object as another manager and returns the result.
 func Edit[T client.Object](t TB, s *Server, manager string, live T, change func(T)) T {
 	t.Helper()
 	edited := live.DeepCopyObject().(T)
@@ -25,13 +25,13 @@ func Edit[T client.Object](t TB, s *Server, manager string, live T, change func(
 	return edited
 }
 
-// EditStatus updates the status of an object as another manager, and returns what it is after that.
+// EditStatus updates the status of an object as another manager and returns the result.
 func EditStatus[T client.Object](t TB, s *Server, manager string, live T, change func(T)) T {
 	t.Helper()
 	return editSubresource(t, s, "status", manager, live, change)
 }
 
-// Scale updates an object through its scale subresource, and returns what it is after that.
+// Scale updates an object through its scale subresource and returns the result.
 func Scale[T client.Object](t TB, s *Server, manager string, live T, change func(T)) T {
 	t.Helper()
 	return editSubresource(t, s, "scale", manager, live, change)
@@ -47,8 +47,7 @@ func editSubresource[T client.Object](t TB, s *Server, name, manager string, liv
 	return edited
 }
 
-// Get reads an object by the namespace and name of the given one; the zero value where it does not
-// exist.
+// Get reads an object into the given one and returns it; the zero value if it does not exist.
 func Get[T client.Object](t TB, s *Server, namespace, name string, into T) T {
 	t.Helper()
 	var absent T

@@ -26,7 +26,7 @@ type handlerKey struct {
 	subresource string
 }
 
-// kind is how the API server handles objects of a kind: as typed ones where it is built in.
+// kind describes how to handle objects of a kind: typed if it is built in.
 type kind struct {
 	builtin  bool
 	convert  managedfields.TypeConverter
@@ -47,7 +47,7 @@ func (s *Server) kind(gvk schema.GroupVersionKind) (kind, error) {
 	return s.kinds[gvk], nil
 }
 
-// handler is what keeps the managedFields of a kind.
+// handler returns the field manager of a kind.
 func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*managedfields.FieldManager, kind, error) {
 	k, err := s.kind(gvk)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*mana
 	if s.fields[at] != nil {
 		return s.fields[at], k, nil
 	}
-	// Requests for the object leave the status as it is, and those for the status all else.
+	// Requests for the object keep the status; those for the status keep everything else.
 	reset := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	if subresource == "status" {
 		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata"))
@@ -83,7 +83,7 @@ func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*mana
 	return fields, k, nil
 }
 
-// update answers a POST (where there is no live object), a PUT or a patch.
+// update handles a POST (live is nil), a PUT or a patch.
 func (s *Server) update(live, desired *object, subresource, manager string) (*object, error) {
 	if manager == "" {
 		manager = "unknown"
@@ -125,7 +125,6 @@ func (s *Server) update(live, desired *object, subresource, manager string) (*ob
 	return s.store(live, managed)
 }
 
-// apply answers a server-side apply.
 func (s *Server) apply(live, desired *object, manager string, force bool) (*object, error) {
 	gvk := desired.GroupVersionKind()
 	fields, k, err := s.handler(gvk, "")
@@ -153,7 +152,6 @@ func (s *Server) apply(live, desired *object, manager string, force bool) (*obje
 	return s.store(live, after)
 }
 
-// store completes an object to what is stored: the live one where nothing has changed.
 func (s *Server) store(live *unstructured.Unstructured, managed runtime.Object) (*unstructured.Unstructured, error) {
 	o := managed.(client.Object)
 	after, err := content(o, o.GetObjectKind().GroupVersionKind())
@@ -172,7 +170,7 @@ func (s *Server) store(live *unstructured.Unstructured, managed runtime.Object) 
 	return after, nil
 }
 
-// setTimes gives entries of managedFields that have changed the time of our clock.
+// setTimes sets the time of changed entries in managedFields.
 func (s *Server) setTimes(live, after *unstructured.Unstructured) {
 	now := metav1.NewTime(s.clock.Now().UTC().Truncate(1e9))
 	entries := after.GetManagedFields()
@@ -219,8 +217,7 @@ func changesGeneration(live, after *unstructured.Unstructured) bool {
 	return !equality.Semantic.DeepEqual(rest(live), rest(after))
 }
 
-// decode is what a request becomes before field management sees it: typed where the kind is built
-// in, and with defaults.
+// decode returns the object for field management: typed if the kind is built in, with defaults.
 func (k kind) decode(o *unstructured.Unstructured) (runtime.Object, error) {
 	if !k.builtin {
 		if k.defaults != nil {

@@ -34,11 +34,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Server is an API server and a client of it. Make one with New.
+// Server is an API server and its client.
 type Server struct {
-	// Admit, where set, is a mutating admission policy: it may change any object that is written.
+	// Admit, if set, is a mutating admission policy: it may change every written object.
 	Admit func(*unstructured.Unstructured)
-	// Writes are the requests that have changed something, in their order, such as "POST Deployment
+	// Writes are the requests that changed an object, in order, such as "POST Deployment
 	// school/tokyo".
 	Writes []string
 
@@ -67,8 +67,8 @@ type key struct {
 	types.NamespacedName
 }
 
-// New returns an empty server. The scheme has the types that objects are read into; the clock is
-// that of creationTimestamp and managedFields.
+// New returns an empty server. scheme has the types to read objects into. The clock sets
+// creationTimestamp and the times in managedFields.
 func New(scheme *runtime.Scheme, now clock.PassiveClock) *Server {
 	return &Server{
 		scheme: scheme, clock: now, version: 100,
@@ -286,7 +286,7 @@ func (s *Server) Apply(_ context.Context, config runtime.ApplyConfiguration, opt
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, config)
 }
 
-// Delete implements client.Writer. What belongs to the object stays.
+// Delete implements client.Writer. Dependents stay.
 func (s *Server) Delete(_ context.Context, o client.Object, opts ...client.DeleteOption) error {
 	var options client.DeleteOptions
 	options.ApplyOptions(opts)
@@ -312,7 +312,7 @@ func (s *Server) Delete(_ context.Context, o client.Object, opts ...client.Delet
 	})
 }
 
-// request answers a request about an object with what write makes of the live one: nil deletes it.
+// request stores the result of write, which gets the live object. Nil deletes it.
 func (s *Server) request(
 	verb string, o client.Object, write func(kindOf, *object) (*object, error),
 ) error {
@@ -350,7 +350,7 @@ func (s *Server) request(
 	return fill(o, after)
 }
 
-// accept checks and sets what the API server itself keeps of an object.
+// accept checks and sets the API server's own fields.
 func (s *Server) accept(live, after *unstructured.Unstructured) error {
 	gvk := after.GroupVersionKind()
 	if live == nil {
@@ -407,7 +407,7 @@ var errUnsupported = errors.New("applytest does not support this")
 // Status implements client.Client.
 func (s *Server) Status() client.SubResourceWriter { return s.SubResource("status") }
 
-// SubResource implements client.Client. Of any but status the whole object is written, with the
+// SubResource implements client.Client. Except for status, it writes the whole object, with the
 // subresource in managedFields.
 func (s *Server) SubResource(name string) client.SubResourceClient { return subresource{s, name} }
 
@@ -444,7 +444,6 @@ func (subresource) Apply(context.Context, runtime.ApplyConfiguration, ...client.
 	return errUnsupported
 }
 
-// content is the JSON of an object.
 func content(o client.Object, gvk schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
@@ -455,7 +454,7 @@ func content(o client.Object, gvk schema.GroupVersionKind) (*unstructured.Unstru
 	return u, nil
 }
 
-// fill makes an object that a client gave the live one, in the client's type.
+// fill sets a client's object to the live one, in the client's type.
 func fill(into client.Object, live *unstructured.Unstructured) error {
 	switch into := into.(type) {
 	case *unstructured.Unstructured:
@@ -474,7 +473,7 @@ func fill(into client.Object, live *unstructured.Unstructured) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into); err != nil {
 		return err
 	}
-	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // as a typed client leaves it
+	into.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // as a typed client does
 	return nil
 }
 

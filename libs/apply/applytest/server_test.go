@@ -30,7 +30,6 @@ const (
 	byApply  = metav1.ManagedFieldsOperationApply
 )
 
-// applied applies an object, forced.
 func applied(t *testing.T, s *applytest.Server, o *unstructured.Unstructured) error {
 	config := client.ApplyConfigurationFromUnstructured(o)
 	return s.Apply(t.Context(), config, client.FieldOwner("us"), client.ForceOwnership)
@@ -50,7 +49,7 @@ func deployment() *appsv1.Deployment {
 	}
 }
 
-// fieldsOf are the fields of one manager, as JSON.
+// fieldsOf returns the fields of one manager as JSON.
 func fieldsOf(o client.Object, manager string, by metav1.ManagedFieldsOperationType, subresource string) string {
 	for _, entry := range o.GetManagedFields() {
 		if entry.Manager == manager && entry.Operation == by && entry.Subresource == subresource {

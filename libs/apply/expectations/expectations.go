@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package expectations answers whether a cache already shows what this process has written itself
+// Package expectations reports whether a cache already has this process's own writes
 // (read-your-writes).
 //
-// A reconciler reads from a cache that lags behind its own writes by milliseconds. A decision on
-// such a stale view makes writes that change nothing, or undoes what was just done. The set kept
-// here is a shortcut, not state: it holds the last write of each object until the cache has shown
-// it, or has had long enough to. Losing it costs a write that changes nothing, as long as the same
-// decision writes the same. A client that writes something random, such as a new password, has to
-// ask the API server first whether there is one.
+// A cache lags behind its process's writes by milliseconds. A decision on a stale view makes writes
+// that change nothing, or undoes the last one. This set is no state: it holds the last write of
+// each object until the cache shows it or a timeout ends. Losing it costs a write without effect,
+// if the same decision makes the same write. Before writing something random, such as a new
+// password, ask the API server.
 //
 // controller-runtime 0.25 offers the same as EnableReadYourWritesConsistency, experimental. It is
 // not used, for reasons that its source (pkg/client/consistency.go, internal/consistencyhandler) and
@@ -40,58 +39,58 @@ import (
 )
 
 const (
-	// absentTimeout is how long a write is expected that the cache may never show: it lags by
-	// milliseconds, and an object that was deleted right after our write is not in it.
+	// absentTimeout is how long to expect a write while the cache lacks the object, which may have
+	// been deleted since.
 	absentTimeout = 3 * time.Second
-	// outdatedTimeout is how long it is expected while the cache has an older version, so that a
+	// outdatedTimeout is how long to expect it while the cache has an older version, so that a
 	// newer one must come. After an outage of the API server, client-go watches again within a
-	// minute (reflector.go: 30 s, plus as much jitter). A status decided before that would not be
-	// corrected: nothing but the status has changed when the cache catches up.
+	// minute (reflector.go: 30 s, plus jitter). A status decided earlier would stay wrong: nothing
+	// else triggers a reconcile.
 	outdatedTimeout = 2 * time.Minute
-	// sweepAt is how many expectations are kept before expired ones are removed.
+	// sweepAt is the number of expectations at which expired ones are removed.
 	sweepAt = 1024
 )
 
-// Key names an object of one kind.
+// Key identifies an object of one kind.
 type Key struct {
 	Kind string
 	types.NamespacedName
 }
 
-// KeyOf returns the key of an object of a kind.
+// KeyOf returns the key of an object.
 func KeyOf(kind, namespace, name string) Key {
 	return Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// Set holds the latest own write of each object until [Set.Satisfied] has seen it in the cache, or
-// gives up. It is safe for concurrent use.
+// Set holds the last own write of each object until [Set.Satisfied] finds it in the cache or times
+// out. It is safe for concurrent use.
 type Set struct {
 	clock   clock.PassiveClock
 	mu      sync.Mutex
 	last    map[Key]write
-	pending map[Key][]string // versions that the cache has shown while a write is under way
-	sweep   int              // at how many writes expired ones are removed
+	pending map[Key][]string // versions that the cache showed during a write
+	sweep   int              // number of writes at which expired ones are removed
 }
 
 type write struct {
 	version string    // resourceVersion after the write; empty for a deletion
-	before  string    // that after the write before it, where the cache has not shown that either
-	deleted types.UID // UID of the object that was deleted
+	before  string    // resourceVersion of the previous write, if the cache lacks that too
+	deleted types.UID // UID of the deleted object
 	at      time.Time
 }
 
-// NewSet returns an empty set that reads the given clock.
+// NewSet returns an empty set.
 func NewSet(c clock.PassiveClock) *Set {
 	return &Set{clock: c, last: map[Key]write{}, pending: map[Key][]string{}, sweep: sweepAt}
 }
 
-// Expect records that the object was written and has the given resourceVersion since.
+// Expect records a write and the resulting resourceVersion.
 func (s *Set) Expect(key Key, resourceVersion string) { s.put(key, write{version: resourceVersion}) }
 
-// Writing records that a write of the object begins, which the cache may show before its answer
-// arrives: until it is over, [Set.ByOthers] holds back all changes of the object. done records, as
-// Expect does, the resourceVersion after the write, empty when it failed. It reports whether a
-// change by another client was held back: the object has to be reconciled again.
+// Writing records the start of a write, which the cache may show before the response. Until done,
+// [Set.ByOthers] holds back all changes of the object. done takes the resulting resourceVersion,
+// empty after a failure. It reports whether a foreign change was held back: reconcile the object
+// again.
 func (s *Set) Writing(key Key) (done func(resourceVersion string) (others bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,20 +101,20 @@ func (s *Set) Writing(key Key) (done func(resourceVersion string) (others bool))
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		others := slices.ContainsFunc(s.pending[key], func(version string) bool { return !s.last[key].ledTo(version) })
+		others := slices.ContainsFunc(s.pending[key], func(version string) bool { return !s.last[key].resultedIn(version) })
 		delete(s.pending, key)
 		return others
 	}
 }
 
-// ExpectDeleted records that the object with this UID was deleted.
+// ExpectDeleted records the deletion of the object with this UID.
 func (s *Set) ExpectDeleted(key Key, uid types.UID) { s.put(key, write{deleted: uid}) }
 
 func (s *Set) put(key Key, w write) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.at = s.clock.Now()
-	// Objects that are never read again, since their owner is gone, would stay for ever.
+	// Objects of a deleted owner are never read again.
 	if len(s.last) >= s.sweep {
 		maps.DeleteFunc(s.last, func(_ Key, old write) bool { return w.at.Sub(old.at) > outdatedTimeout })
 		s.sweep = max(sweepAt, 2*len(s.last))
@@ -126,8 +125,7 @@ func (s *Set) put(key Key, w write) {
 	s.last[key] = w
 }
 
-// Satisfied reports whether the cached view of an object, nil where the cache has none, is at least
-// as new as our last write.
+// Satisfied reports whether the cached object (nil for none) is at least as new as our last write.
 func (s *Set) Satisfied(key Key, cached metav1.Object) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,29 +137,28 @@ func (s *Set) Satisfied(key Key, cached metav1.Object) bool {
 	if w.version != "" && cached != nil {
 		timeout = outdatedTimeout
 	}
-	if !w.shownBy(cached) && s.clock.Since(w.at) <= timeout {
+	if !w.visibleIn(cached) && s.clock.Since(w.at) <= timeout {
 		return false
 	}
 	delete(s.last, key)
 	return true
 }
 
-// own reports whether this version of an object is one of our own writes, or has to be held back
-// since it may be. A version that was shown already is forgotten: the answer is then no.
-func (s *Set) own(key Key, resourceVersion string) bool {
+// isOwn reports whether a version is, or may be, our own write. It forgets a version once shown.
+func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held, ok := s.pending[key]; ok {
 		s.pending[key] = append(held, resourceVersion)
 		return true
 	}
-	return s.last[key].ledTo(resourceVersion)
+	return s.last[key].resultedIn(resourceVersion)
 }
 
-// ByOthers passes updates of objects of a kind that are not our own writes, so that what another
-// client changes, the status above all, is corrected: also the last status of a former leader,
-// which may reach the cache after our first reconcile. A write that is recorded by Expect alone may
-// reach the cache before; that costs a reconcile that writes nothing.
+// ByOthers passes updates of a kind that are not our own, so that foreign changes are corrected, of
+// the status above all: a former leader's last status may reach the cache after our first
+// reconcile. A write recorded by Expect may reach the cache earlier, which costs a reconcile
+// without effect.
 func (s *Set) ByOthers(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -171,12 +168,12 @@ func (s *Set) ByOthers(kind string) predicate.Predicate {
 	}
 }
 
-// NotOurs passes all events of objects of a kind but their creates and updates by ourselves, for
-// children that nothing waits for: what was written is known.
+// NotOurs passes all events of a kind except our own creates and updates, for children that nothing
+// waits for.
 func (s *Set) NotOurs(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
-			return !s.own(Key{kind, client.ObjectKeyFromObject(e.Object)}, e.Object.GetResourceVersion())
+			return !s.isOwn(Key{kind, client.ObjectKeyFromObject(e.Object)}, e.Object.GetResourceVersion())
 		},
 		UpdateFunc: s.updatedByOthers(kind),
 	}
@@ -185,15 +182,15 @@ func (s *Set) NotOurs(kind string) predicate.Predicate {
 func (s *Set) updatedByOthers(kind string) func(event.UpdateEvent) bool {
 	return func(e event.UpdateEvent) bool {
 		key, version := Key{kind, client.ObjectKeyFromObject(e.ObjectNew)}, e.ObjectNew.GetResourceVersion()
-		return version != e.ObjectOld.GetResourceVersion() && !s.own(key, version)
+		return version != e.ObjectOld.GetResourceVersion() && !s.isOwn(key, version)
 	}
 }
 
-func (w write) ledTo(resourceVersion string) bool {
+func (w write) resultedIn(resourceVersion string) bool {
 	return resourceVersion == w.version || resourceVersion == w.before
 }
 
-func (w write) shownBy(cached metav1.Object) bool {
+func (w write) visibleIn(cached metav1.Object) bool {
 	if w.version == "" {
 		return cached == nil || cached.GetUID() != w.deleted
 	}

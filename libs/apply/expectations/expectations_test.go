@@ -97,10 +97,10 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// The cache may show a write before its answer arrives.
+// The cache may show a write before its response arrives.
 func TestWriting(t *testing.T) {
 	cases := map[string]struct {
-		shown   []string // while it is under way
+		shown   []string // during the write
 		version string
 		others  bool
 	}{

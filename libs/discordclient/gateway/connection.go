@@ -28,7 +28,7 @@ const (
 	opHeartbeatACK   = 11
 )
 
-// maxFrame bounds a frame in bytes. Discord names no bound: GUILD_CREATE carries a whole guild.
+// maxFrame is in bytes. GUILD_CREATE carries a whole guild; Discord documents no limit.
 const maxFrame = 64 << 20
 
 var (
@@ -39,7 +39,6 @@ var (
 	errReady          = errors.New("no READY in time")
 )
 
-// frame is what travels in both directions.
 type frame struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
@@ -47,19 +46,17 @@ type frame struct {
 	Type string          `json:"t,omitempty"`
 }
 
-// connection is one connection and its session.
 type connection struct {
 	Config
 	ws      *websocket.Conn
 	seq     atomic.Int64 // of the last event; 0 before the first
-	acked   atomic.Bool  // the last heartbeat was acknowledged
-	greeted bool         // HELLO came
-	ready   bool         // READY came
+	acked   atomic.Bool  // of the last heartbeat
+	greeted bool         // HELLO arrived
+	ready   bool         // READY arrived
 	fail    context.CancelCauseFunc
 	beats   sync.WaitGroup
 }
 
-// run connects and reads until the connection ends; it always returns an error that says why.
 func (c *connection) run(ctx context.Context, rawURL string) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	c.fail = fail
@@ -81,14 +78,13 @@ func (c *connection) run(ctx context.Context, rawURL string) error {
 	c.ws = ws
 	err = c.read(ctx, &deadline)
 	if ctx.Err() == nil || errors.Is(err, errReconnect) {
-		go func() { _ = ws.Close(websocket.StatusNormalClosure, "") }() // ends the session; a peer that is gone takes it 5 s
+		go func() { _ = ws.Close(websocket.StatusNormalClosure, "") }() // ends the session; takes 5 s if the peer is gone
 	} else {
 		_ = ws.CloseNow()
 	}
 	return err
 }
 
-// read handles frames until one of them, an error or a deadline ends the connection.
 func (c *connection) read(ctx context.Context, deadline **time.Timer) error {
 	for {
 		kind, raw, err := c.ws.Read(ctx)
@@ -116,7 +112,6 @@ func (c *connection) read(ctx context.Context, deadline **time.Timer) error {
 	}
 }
 
-// handle does what one frame asks for.
 func (c *connection) handle(ctx context.Context, f *frame) error {
 	switch f.Op {
 	case opDispatch:
@@ -135,7 +130,7 @@ func (c *connection) handle(ctx context.Context, f *frame) error {
 	return nil
 }
 
-// dispatch passes an event on and notes whether any went missing before it.
+// dispatch passes an event on. gap reports a lost event before it.
 func (c *connection) dispatch(f *frame) {
 	gap := false
 	if f.Seq != nil {
@@ -148,7 +143,6 @@ func (c *connection) dispatch(f *frame) {
 	c.Handler.Dispatch(f.Type, f.Data, gap)
 }
 
-// hello starts the heartbeat and the session.
 func (c *connection) hello(ctx context.Context, data []byte) error {
 	var d struct {
 		Interval float64 `json:"heartbeat_interval"` // milliseconds
@@ -168,9 +162,7 @@ func (c *connection) hello(ctx context.Context, data []byte) error {
 	})
 }
 
-// heartbeat beats until the connection ends, the first time after a random part of the interval. A
-// beat that was not acknowledged until the next one is due means that the connection is dead,
-// whatever TCP believes.
+// An unacknowledged heartbeat means a dead connection, even if TCP still holds it.
 func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	wait := firstBeat(interval)
 	for sleep(ctx, wait) {
@@ -186,12 +178,11 @@ func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// firstBeat is a random part of the interval, so that after an outage not all clients beat at once.
+// firstBeat is random, so that clients do not all beat together after an outage.
 func firstBeat(interval time.Duration) time.Duration {
 	return time.Duration(rand.Float64() * float64(interval)) //nolint:gosec // G404: jitter, no secret
 }
 
-// beat sends a heartbeat with the number of the last event, null before the first.
 func (c *connection) beat(ctx context.Context) error {
 	var d any
 	if seq := c.seq.Load(); seq != 0 {
@@ -200,7 +191,7 @@ func (c *connection) beat(ctx context.Context) error {
 	return c.send(ctx, opHeartbeat, d)
 }
 
-// send writes a frame. Its errors never hold what was sent.
+// The errors of send never contain the data.
 func (c *connection) send(ctx context.Context, op int, data any) error {
 	raw, err := json.Marshal(map[string]any{"op": op, "d": data})
 	if err != nil {
@@ -211,7 +202,6 @@ func (c *connection) send(ctx context.Context, op int, data any) error {
 	return c.ws.Write(ctx, websocket.MessageText, raw)
 }
 
-// withVersion adds the version and encoding that this package speaks to the Gateway's address.
 func withVersion(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -227,7 +217,6 @@ func withVersion(raw string) (string, error) {
 	return u.String(), nil
 }
 
-// causeOf prefers the reason why the context was ended over the error that this led to.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -235,7 +224,6 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// fatalOf returns the fatal close code in an error, nil for any other.
 func fatalOf(err error) *Fatal {
 	code := int(websocket.CloseStatus(err))
 	if reason, ok := fatalCodes[code]; ok {

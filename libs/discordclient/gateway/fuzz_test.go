@@ -21,8 +21,7 @@ func (quiet) Dispatch(string, []byte, bool) {}
 func (quiet) Alive()                        {}
 func (quiet) Disconnected(error)            {}
 
-// Whatever a Gateway sends, in place of HELLO and after it, a connection ends with an error and
-// does not panic or hang.
+// Whatever a Gateway sends, a connection ends with an error, and neither panics nor hangs.
 func FuzzFrames(f *testing.F) {
 	for _, seed := range []string{
 		`{"op":10,"d":{"heartbeat_interval":41250}}`, `{"op":10,"d":{"heartbeat_interval":0}}`, `{"op":10}`, `{"op":7}`, `{"op":9,"d":true}`, `{"op":9}`,
@@ -54,9 +53,9 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// The heartbeat carries the number of the last event, and null before the first; IDENTIFY has the
-// token without "Bot".
-func TestWhatIsSent(t *testing.T) {
+// A heartbeat has the number of the last event, null before the first. IDENTIFY has the token
+// without "Bot".
+func TestHeartbeatsAndIdentify(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 10)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +73,7 @@ func TestWhatIsSent(t *testing.T) {
 			_, raw, _ := ws.Read(r.Context())
 			got <- string(raw)
 		}
-		// The first heartbeat comes after a random part of the interval: as late as can be, lest it mix with those asked for.
+		// A long interval, so that the first heartbeat does not mix with the requested ones.
 		say(`{"op":10,"d":{"heartbeat_interval":3600000}}`)
 		hear()
 		say(`{"op":1}`)

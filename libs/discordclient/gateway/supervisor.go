@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gateway keeps one connection to Discord's Gateway up:
+// Package gateway keeps a connection to Discord's Gateway:
 // https://discord.com/developers/docs/events/gateway.
 //
-// Every connection is a fresh session (IDENTIFY) and not a resumed one: what it brings first is the
-// whole state of every guild, so nothing that happened in between can be missed, whatever became of
-// the connection before. A session costs one IDENTIFY of the 1000 that Discord grants per day (one
-// more resets the token), so the supervisor asks how many are left before each one and rather stays
-// offline than use the last of them.
+// Every connection starts a fresh session (IDENTIFY) instead of resuming one: Discord then sends
+// the whole state of every guild, so no event can be lost between connections. Discord grants 1000
+// IDENTIFYs per day, and one more resets the token. So the supervisor looks up the rest before each
+// connection, and stays offline rather than use the last ones.
 //
-// connection.go is one connection, from dialling to its end; supervisor.go decides what comes after
-// it.
+// connection.go handles one connection; supervisor.go decides when the next one starts.
 package gateway
 
 import (
@@ -23,29 +21,27 @@ import (
 	"time"
 )
 
-// Start is where to connect and how many sessions may still be started.
+// Start is the Gateway's address and the number of sessions that may still be started.
 type Start struct {
 	URL        string
 	Remaining  int
 	ResetAfter time.Duration
 }
 
-// RetryAfter is an error of Lookup that says how long to wait before asking again.
+// RetryAfter is an error of Lookup with the time until the next look-up.
 type RetryAfter struct {
 	Err   error
 	After time.Duration
 }
 
-// Error returns the cause's text.
 func (e *RetryAfter) Error() string { return e.Err.Error() }
 
-// Fatal ends the supervisor: no further connection can succeed until a user does something.
+// Fatal ends the supervisor: only a user can fix the cause.
 type Fatal struct {
-	Code   int // the Gateway's close code; 0 when it was not the Gateway that refused
+	Code   int // the Gateway's close code; 0 if another part refused
 	Reason string
 }
 
-// Error says why.
 func (e *Fatal) Error() string {
 	if e.Code == 0 {
 		return e.Reason
@@ -53,13 +49,13 @@ func (e *Fatal) Error() string {
 	return fmt.Sprintf("the Gateway closed the connection for good: %s (code %d)", e.Reason, e.Code)
 }
 
-// Close codes: for a token that is refused, and for a bot in more guilds than a session may have.
+// Close codes for a refused token, and for a bot in too many guilds for one session.
 const (
 	CloseBadToken      = 4004
 	CloseTooManyGuilds = 4011
 )
 
-// fatalCodes are the close codes after which Discord asks not to reconnect.
+// Discord forbids reconnecting after these close codes.
 var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials, none itself
 	CloseBadToken:      "the bot token is refused",
 	4010:               "invalid shard",
@@ -69,48 +65,44 @@ var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials
 	4014:               "an intent that the application is not allowed to use",
 }
 
-// Handler receives what happens. Its methods are called from one goroutine, in order, and hold up
-// the connection.
+// Handler receives events. Its methods run in order in one goroutine and block the connection.
 type Handler interface {
-	// Connecting says that a new session is about to be started: what it brings is at least as new
-	// as this moment.
+	// Connecting precedes a new session. The state that the session sends is at least this new.
 	Connecting()
-	// Dispatch delivers an event. A gap in the numbers before it means that events were lost.
+	// Dispatch delivers an event. gap reports that events before it were lost.
 	Dispatch(event string, data []byte, gap bool)
-	// Alive says that something was heard from Discord.
+	// Alive reports that Discord sent something.
 	Alive()
-	// Disconnected says that a connection is over, or did not come about, and why.
+	// Disconnected reports the end of a connection, or a failure to connect.
 	Disconnected(err error)
 }
 
-// Config configures [Run]. All fields must be set but where a default is given.
+// Config configures [Run]. A field without a default is required.
 type Config struct {
-	HTTP    *http.Client // for the websocket's handshake; it must not follow redirects to other hosts
+	HTTP    *http.Client // for the handshake; must not follow redirects to other hosts
 	Token   func() string
 	Intents int
 	Agent   string
-	// Lookup is asked before each connection. A *Fatal from it ends Run, a *RetryAfter says when to
-	// ask again.
+	// Lookup runs before each connection. It may return a *Fatal or a *RetryAfter.
 	Lookup  func(context.Context) (Start, error)
 	Handler Handler
 	Timing  Timing
 }
 
-// Timing holds the times. The zero value of each field means its default.
+// Timing has the durations of a connection. The zero value of a field means its default.
 type Timing struct {
 	Hello   time.Duration // from dialling to HELLO; default 20 s
 	Ready   time.Duration // from IDENTIFY to READY; default 30 s
-	Spacing time.Duration // between two IDENTIFYs at least; Discord: 5 s
+	Spacing time.Duration // least time between two IDENTIFYs; Discord's limit, and the default, is 5 s
 	MinWait time.Duration // first pause after a failure; default 1 s
-	MaxWait time.Duration // longest pause; default 2 min, less than 1000 sessions a day
-	// Lookup is the longest pause after a look-up that failed, which uses up no session: with the
-	// Gateway all else comes back after an outage. Default 10 s.
+	MaxWait time.Duration // longest pause; default 2 min, so fewer than 1000 sessions a day
+	// Lookup is the longest pause after a failed look-up, which costs no session. Default 10 s.
 	Lookup time.Duration
-	Steady time.Duration // a connection that lasts this long resets the pause; default 1 min
-	// Invalid is the least pause after op 9; a random part of it is added. Discord: 1 to 5 s;
-	// default 1 s, up to 5 s.
+	Steady time.Duration // a connection of this duration resets the pause; default 1 min
+	// Invalid is the least pause after op 9; up to four times as much is added at random. Discord
+	// demands 1 to 5 s. Default 1 s.
 	Invalid time.Duration
-	// Closed is how long after a *[Fatal] the caller of Run should call it again. Default 1 h.
+	// Closed is the pause after a *[Fatal] until the caller should call Run again. Default 1 h.
 	Closed time.Duration
 }
 
@@ -124,17 +116,16 @@ func (t Timing) withDefaults() Timing {
 	}
 }
 
-// sessionReserve is how many IDENTIFYs are left alone: other processes with the same token may need
-// them.
+// sessionReserve leaves IDENTIFYs for other processes with the same token.
 const sessionReserve = 5
 
-// Run keeps a connection up until the context ends (nil) or going on is useless (a *Fatal).
+// Run keeps a connection until the context ends (nil) or reconnecting is useless (a *Fatal).
 func Run(ctx context.Context, c Config) error {
 	c.Timing = c.Timing.withDefaults()
 	s := supervisor{Config: c, pause: c.Timing.MinWait}
 	for ctx.Err() == nil {
 		wait, err := s.once(ctx)
-		s.Handler.Disconnected(err) // also when the context ended: nothing keeps the state up to date from here on
+		s.Handler.Disconnected(err) // even if the context ended: from here on nothing updates the state
 		if fatal, ok := errors.AsType[*Fatal](err); ok && ctx.Err() == nil {
 			return fatal
 		}
@@ -149,8 +140,6 @@ type supervisor struct {
 	identified time.Time
 }
 
-// once makes one connection and stays with it to its end; it returns how long to wait before the
-// next.
 func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	start, err := s.Lookup(ctx)
 	if retry, ok := errors.AsType[*RetryAfter](err); ok {
@@ -176,16 +165,15 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	return s.pauseAfter(err, time.Since(s.identified)), err
 }
 
-// pauseAfter is how long to wait after a connection that lasted so long and ended so. A peer that
-// ends every session right away, whatever it gives as the reason, must not use up the day's
-// IDENTIFYs.
+// pauseAfter returns the pause after a connection. A peer that ends every session immediately, for
+// whatever reason, must not use up the day's IDENTIFYs.
 func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
 	steady := lasted > s.Timing.Steady
 	if steady {
 		s.pause = s.Timing.MinWait
 	}
 	switch {
-	case errors.Is(err, errReconnect) && steady: // Discord asks for it in its normal course: at once
+	case errors.Is(err, errReconnect) && steady: // Discord's routine request: reconnect at once
 		return 0
 	case errors.Is(err, errInvalidSession):
 		return max(s.Timing.Invalid+jitter(4*s.Timing.Invalid), s.backoff())
@@ -193,19 +181,18 @@ func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
 	return s.backoff()
 }
 
-// backoff returns the next pause: twice the last one up to the longest, of which a random half.
+// backoff returns the next pause: random between half and all of a pause that doubles each time.
 func (s *supervisor) backoff() time.Duration {
 	wait := s.pause/2 + jitter(s.pause/2+1)
 	s.pause = min(2*s.pause, s.Timing.MaxWait)
 	return wait
 }
 
-// jitter is a random duration from 0 to below limit, which is more than 0.
+// jitter returns a random duration in [0, limit). limit must be positive.
 func jitter(limit time.Duration) time.Duration {
 	return rand.N(limit) //nolint:gosec // G404: spreads clients over time, no secret
 }
 
-// sleep waits; false means that the context ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

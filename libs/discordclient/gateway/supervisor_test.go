@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ended counts what Run reports about the end of connections.
+// ended counts the reports of a connection's end.
 type ended struct {
 	quiet
 	times int
@@ -19,7 +19,7 @@ type ended struct {
 
 func (e *ended) Disconnected(error) { e.times++ }
 
-// On every way out of Run its handler hears that nothing is connected any more.
+// However Run ends, it reports the end of the connection.
 func TestRunEndsDisconnected(t *testing.T) {
 	t.Parallel()
 	for name, fatal := range map[string]bool{"context": false, "fatal": true} {
@@ -39,8 +39,7 @@ func TestRunEndsDisconnected(t *testing.T) {
 	}
 }
 
-// Two connections are as far apart as Discord asks for between two IDENTIFYs, however short the
-// pause would be.
+// However short the pause is, two IDENTIFYs are as far apart as Discord demands.
 func TestConnectionsAreSpaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -67,8 +66,7 @@ func TestConnectionsAreSpaced(t *testing.T) {
 	})
 }
 
-// After an outage of any length the Gateway is there within seconds: a look-up that fails uses up no
-// session.
+// A failed look-up costs no session, so the Gateway is back within seconds of any outage.
 func TestLookupsGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +92,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The pause doubles up to the longest, and between half of it and the whole is by chance.
+// The pause doubles up to the longest; half of it is random.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	timing := Timing{MinWait: time.Second, MaxWait: 6 * time.Second}
@@ -114,7 +112,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Sessions that end right away cost pauses, whatever the Gateway gives as the reason.
+// A session that ends immediately costs a pause, whatever the reason.
 func TestPauseAfterConnections(t *testing.T) {
 	t.Parallel()
 	timing := Timing{MinWait: 8 * time.Second, MaxWait: 64 * time.Second, Steady: time.Minute, Invalid: time.Second}
@@ -135,7 +133,6 @@ func TestPauseAfterConnections(t *testing.T) {
 	}
 }
 
-// The first heartbeat comes at a random part of the interval.
 func TestFirstBeat(t *testing.T) {
 	t.Parallel()
 	differs := map[time.Duration]bool{}

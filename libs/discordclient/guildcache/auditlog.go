@@ -16,58 +16,51 @@ import (
 )
 
 const (
-	// maxAuditPages bounds how much of the audit log is read at once. The next reading continues where
-	// this one has come to.
+	// maxAuditPages bounds one reading of the audit log. The next reading continues after it.
 	maxAuditPages = 4
-	// auditFresh is how long a reading of the audit log serves those for whom it is not complete.
-	auditFresh = time.Second
-	// auditLate is how much later than others an entry may become visible: so far before its end the
-	// log is read again.
+	auditFresh    = time.Second
+	// auditLate is how much later than newer entries an entry may appear. Readings overlap by it.
 	auditLate = time.Minute
-	// auditStep is what the beginning of a reading is rounded to, so that it serves intents that are
-	// somewhat older too.
+	// auditStep rounds the start of a reading down, to serve somewhat older intents too.
 	auditStep = time.Hour
-	// auditRefused is for how long Discord has to refuse the audit log before it counts as one that it
-	// does not show the bot: it has been seen to refuse what it permits.
+	// auditRefused is how long Discord must refuse the log to count as denied: it is known to
+	// refuse briefly.
 	auditRefused = 5 * time.Second
-	// auditAgain is when the log is asked again about a channel or role of which it had no entry.
-	auditAgain = 10 * time.Minute
+	auditRetry   = 10 * time.Minute
 )
 
 var (
-	// ErrReading says that the audit log of a guild is being read for another caller.
+	// ErrReading means that another caller is reading the audit log of the guild.
 	ErrReading = errors.New("the audit log is being read for another caller")
-	// ErrRefused says that Discord refuses the audit log, maybe for a moment: ask again after five
+	// ErrRefused means that Discord refuses the audit log, perhaps briefly. Retry after five
 	// seconds.
 	ErrRefused = errors.New("the audit log is refused, maybe for a moment")
 )
 
-// createsKey is which creates of a guild were read: those of channels, or those of roles.
 type createsKey struct {
 	guildID string
 	action  discordgo.AuditLogAction
 }
 
-// createsRead is what was read of a guild's audit log: the bot's own creates of one kind, oldest
-// first, and others where the log cannot be filtered.
+// createsRead has the bot's own creates of one kind in a guild's audit log, oldest first. Where the
+// log ignores filters, it has others too.
 type createsRead struct {
-	mu sync.Mutex // held while it is read
+	mu sync.Mutex // held while reading
 
-	from, read time.Time // the log is known from one moment to the other
-	cursor     string    // where the next reading begins
+	from, read time.Time // the entries between these times are known
+	cursor     string    // start of the next reading
 	entries    []discordclient.AuditEntry
 
-	refused atomic.Pointer[time.Time] // since when Discord refuses the log; nil for a log that it shows
-	asked   asked
-	unshown atomic.Bool // it counts as an empty one
+	refusedSince atomic.Pointer[time.Time] // when Discord began to refuse the log; nil if it does not
+	lookups      lookups
+	denied       atomic.Bool // the log counts as empty
 }
 
-// OwnCreates returns the bot's own creates of channels, or of roles, as the action says, that the
-// guild's audit log has since a moment, oldest first, and what the log is newer than. Since after a
-// crash many intents ask at once, a reading that is newer than complete is not repeated, and none
-// begins anew: it continues where the last one has come to. A log that Discord does not show the bot is
-// an empty one. The error is [ErrReading] while another caller's reading is under way, [ErrRefused]
-// when it may be shown later.
+// OwnCreates returns the bot's own creates since from in the guild's audit log, oldest first, and
+// the time up to which they are complete. action selects channels or roles. Many intents ask at
+// once after a crash, so a reading newer than complete is not repeated, and every reading continues
+// the last one. A log that Discord does not show the bot counts as empty. The error is [ErrReading]
+// while another caller reads, [ErrRefused] if a retry may succeed.
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
@@ -77,14 +70,13 @@ func (c *Client) OwnCreates(
 		return nil, time.Time{}, ErrReading
 	}
 	defer last.mu.Unlock()
-	if last.unshown.Load() && c.mayViewLog(guildID) && now.Sub(last.read) >= auditFresh {
-		last.cursor = "" // what was not shown then may be now
+	if last.denied.Load() && c.mayViewLog(guildID) && now.Sub(last.read) >= auditFresh {
+		last.cursor = "" // the log may be visible now
 	}
 	if last.cursor == "" || from.Before(last.from) {
 		last.from, last.read = from.Truncate(auditStep), time.Time{}
 		last.cursor = discordclient.SnowflakeAt(last.from)
 	}
-	// Before it is complete a reading can only prove what is there, and is repeated in any case.
 	recent := now.Before(complete) && now.Sub(last.read) < auditFresh
 	if recent || !last.read.Before(complete) {
 		return last.entries, last.read, nil
@@ -108,7 +100,7 @@ func (c *Client) createsOf(of createsKey) *createsRead {
 	return entry.(*createsRead)
 }
 
-// readCreates reads page after page; end is the entry up to which, empty for all there are.
+// An empty end means that all pages were read.
 func (c *Client) readCreates(
 	ctx context.Context, of createsKey, to *createsRead, now time.Time,
 ) (end string, err error) {
@@ -121,7 +113,7 @@ func (c *Client) readCreates(
 		page, err := c.ListAuditLog(ctx, of.guildID, discordclient.AuditQuery{
 			UserID: self, Action: of.action, After: after, Limit: 100,
 		})
-		if shown, err := c.shown(of, err, now); err != nil || !shown {
+		if shown, err := c.visible(of, err, now); err != nil || !shown {
 			return "", err
 		}
 		last := after
@@ -139,7 +131,7 @@ func (c *Client) readCreates(
 	return after, nil
 }
 
-// add keeps an entry once, unless it is another user's: a log may ignore the filter.
+// add skips known entries, and those of other users: a log may ignore the filter.
 func (r *createsRead) add(e discordclient.AuditEntry, self string) {
 	if e.UserID != "" && e.UserID != self {
 		return
@@ -148,11 +140,10 @@ func (r *createsRead) add(e discordclient.AuditEntry, self string) {
 		return discordclient.CompareIDs(e.ID, id)
 	})
 	if !there {
-		r.entries = slices.Insert(slices.Clone(r.entries), i, e) // those of before were handed out
+		r.entries = slices.Insert(slices.Clone(r.entries), i, e) // callers hold the old slice
 	}
 }
 
-// self is the bot's own user id.
 func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 	if id := c.Guild(guildID).Snapshot().SelfID(); id != "" {
 		return id, nil
@@ -161,52 +152,48 @@ func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 	return user.ID, err
 }
 
-// shown reports whether Discord shows the bot the audit log of a guild, from the error of a call. What a
-// proxy refuses, and what Discord refuses although the bot's permissions allow it, may be shown a
-// moment later.
-func (c *Client) shown(of createsKey, err error, now time.Time) (bool, error) {
+// visible classifies the error of an audit log call. A proxy's refusal, and Discord's in spite of
+// the bot's permissions, may be temporary.
+func (c *Client) visible(of createsKey, err error, now time.Time) (bool, error) {
 	log := c.createsOf(of)
 	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {
 		if err == nil {
-			log.refused.Store(nil)
-			log.unshown.Store(false)
+			log.refusedSince.Store(nil)
+			log.denied.Store(false)
 		}
 		return true, err
 	}
 	if !c.mayViewLog(of.guildID) {
-		log.unshown.Store(true)
+		log.denied.Store(true)
 		return false, nil
 	}
-	log.refused.CompareAndSwap(nil, &now)
-	if since := log.refused.Load(); since == nil || now.Sub(*since) < auditRefused {
+	log.refusedSince.CompareAndSwap(nil, &now)
+	if since := log.refusedSince.Load(); since == nil || now.Sub(*since) < auditRefused {
 		return false, ErrRefused
 	}
-	log.unshown.Store(true)
+	log.denied.Store(true)
 	return false, nil
 }
 
-// mayViewLog reports whether the bot's permissions allow it to view the audit log, as far as they are known.
 func (c *Client) mayViewLog(guildID string) bool {
 	have, exact := c.Guild(guildID).Snapshot().BotPermissions()
 	return !exact || have&discordgo.PermissionViewAuditLogs != 0
 }
 
-// ShowsCreates reports whether the last reading of the audit log of a guild was shown to the bot, so that
-// what it does not have is more than unknown.
+// ShowsCreates reports whether Discord showed the log at the last reading.
 func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) bool {
-	return !c.createsOf(createsKey{guildID, action}).unshown.Load()
+	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }
 
-// CreateOf returns the entry of the audit log that the create of a channel or role has, as the action
-// says, and whether there is one. The log is asked for entries about it; where it ignores that, it is
-// read from that id on, since the entry is written afterwards. A log that Discord does not show the bot
-// has none. The answer is remembered, see [Client.KnownCreate]: until complete the entry may still be on
-// its way. The error is [ErrReading] while another caller asks about the same id, [ErrRefused] when the
-// log may be shown later.
+// CreateOf returns the audit log entry of a channel's or role's create, and whether there is one.
+// If the log ignores the filter for the id, it is read from that id on: the entry is written later.
+// A log that Discord does not show the bot has no entry. The answer is cached; see
+// [Client.KnownCreate]. Until complete, the entry may still be missing. The error is [ErrReading]
+// while another caller looks up the same id, [ErrRefused] if a retry may succeed.
 func (c *Client) CreateOf(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, complete, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
-	memory := &c.createsOf(createsKey{guildID, action}).asked
+	memory := &c.createsOf(createsKey{guildID, action}).lookups
 	if !memory.begin(id) {
 		return discordclient.AuditEntry{}, false, ErrReading
 	}
@@ -218,42 +205,40 @@ func (c *Client) CreateOf(
 		query.After = id
 		page, err = c.ListAuditLog(ctx, guildID, query)
 	}
-	if _, err := c.shown(createsKey{guildID, action}, err, now); err != nil {
+	if _, err := c.visible(createsKey{guildID, action}, err, now); err != nil {
 		return discordclient.AuditEntry{}, false, err
 	}
 	if i := slices.IndexFunc(page, about); i >= 0 {
 		memory.add(id, answer{entry: page[i], found: true})
 		return page[i], true, nil
 	}
-	again := complete
+	retryAt := complete
 	if !now.Before(complete) {
-		again = now.Add(auditAgain)
+		retryAt = now.Add(auditRetry)
 	}
-	memory.add(id, answer{again: again})
+	memory.add(id, answer{retryAt: retryAt})
 	return discordclient.AuditEntry{}, false, nil
 }
 
-// KnownCreate returns what [Client.CreateOf] has answered, without a call. An entry never changes, so it
-// is known for good. That there is none is known for ten minutes, since entries come late. known is
-// false where it is not remembered.
+// KnownCreate returns the cached answer of [Client.CreateOf]. An entry is known for good, a missing
+// one for ten minutes, as entries may come late.
 func (c *Client) KnownCreate(
 	guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (entry discordclient.AuditEntry, found, known bool) {
-	a, known := c.createsOf(createsKey{guildID, action}).asked.get(id)
-	if !known || a.gone || !a.found && !now.Before(a.again) {
+	a, known := c.createsOf(createsKey{guildID, action}).lookups.get(id)
+	if !known || a.gone || !a.found && !now.Before(a.retryAt) {
 		return discordclient.AuditEntry{}, false, false
 	}
 	return a.entry, a.found, true
 }
 
-// RememberGone remembers that a channel or role, which the audit log says was created, is deleted. Ids are
-// not used again, so that is known for good.
+// RememberGone records a deleted channel or role. Discord does not reuse ids.
 func (c *Client) RememberGone(guildID string, action discordgo.AuditLogAction, id string) {
-	c.createsOf(createsKey{guildID, action}).asked.add(id, answer{gone: true})
+	c.createsOf(createsKey{guildID, action}).lookups.add(id, answer{gone: true})
 }
 
-// KnownGone reports whether a channel or role is remembered as deleted.
+// KnownGone reports whether [Client.RememberGone] recorded a channel or role.
 func (c *Client) KnownGone(guildID string, action discordgo.AuditLogAction, id string) bool {
-	a, known := c.createsOf(createsKey{guildID, action}).asked.get(id)
+	a, known := c.createsOf(createsKey{guildID, action}).lookups.get(id)
 	return known && a.gone
 }

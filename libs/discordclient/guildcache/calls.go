@@ -10,11 +10,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// The calls whose answers the views take over at once. What is not here goes straight to
-// [discordclient.Client].
+// These calls update the views. All other calls are [discordclient.Client]'s own.
 
-// read makes a call that reads, and has its answer taken over with the moment at which it was asked
-// for.
 func read[T any](do func() (T, error), take func(answer T, since time.Time)) (T, error) {
 	since := time.Now()
 	answer, err := do()
@@ -163,8 +160,7 @@ func (c *Client) DeleteChannel(ctx context.Context, channelID, reason string) er
 	}, channelID)
 }
 
-// MoveChannels makes the call of [discordclient.Client]. Discord answers without the new state,
-// which is therefore worked out here.
+// MoveChannels makes the call of [discordclient.Client], and derives the new state from moves.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []discordclient.Move) error {
 	ids := make([]string, 0, len(moves))
 	for _, m := range moves {
@@ -192,8 +188,7 @@ func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason stri
 	})
 }
 
-// KeepWebhook adds a webhook to those that are known of its channel, whose list lacks it although
-// Discord shows it by its id.
+// KeepWebhook adds a webhook that Discord returns by id but omits in its channel's list.
 func (c *Client) KeepWebhook(hook discordclient.Webhook) { c.store.KeepWebhook(hook) }
 
 // RenameWebhook makes the call of [discordclient.Client].

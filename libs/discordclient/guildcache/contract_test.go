@@ -21,8 +21,7 @@ import (
 	"jutsu.com/operators/test/discordtest/contract"
 )
 
-// Every request that the Client can send, with every field that it can carry, holds against
-// Discord's own description.
+// Every request with every field matches Discord's OpenAPI description.
 func TestRequestsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	client, srv, bot, guild := newClient(t)
@@ -75,7 +74,7 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	full := create(carriesAll(t, discordclient.ChannelCreate{
 		Name: "tokyo", Type: discordgo.ChannelTypeGuildNews, Topic: "fire", ParentID: group.ID, Position: &position, NSFW: true,
 		Slowmode: 60, DefaultAutoArchive: 4320, Overwrites: []discordclient.Overwrite{own, {ID: guild, Deny: permissions.AddReactions}},
-		// Which this type has not:
+		// Fields that this type lacks:
 		Bitrate: 64000, UserLimit: 1, Region: "rotterdam", VideoQuality: 2, Flags: discordclient.FlagRequireTag,
 		Tags: []discordclient.Tag{{Name: "bug"}}, DefaultReaction: &check, SortOrder: &position, Layout: 1, ThreadSlowmode: 5,
 	}))
@@ -123,7 +122,7 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	ok(err)
 }
 
-// carriesAll fails where a request leaves a field out.
+// carriesAll fails if a request lacks a field.
 func carriesAll[T any](t *testing.T, request T) T {
 	t.Helper()
 	v := reflect.ValueOf(request)
@@ -135,7 +134,6 @@ func carriesAll[T any](t *testing.T, request T) T {
 	return request
 }
 
-// And each call there is, none forgotten.
 func TestEveryCallKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	client, _, _, guild := newClient(t)
@@ -165,9 +163,9 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	}
 	c, role, hook := made()
 	calls := everyCall(client, guild, c.ID, role.ID, hook)
-	all := []string{"MemberSince"} // is guildcache's own; it makes the others too
+	all := []string{"MemberSince"} // guildcache's own, and calls others
 	for m := range reflect.TypeFor[*discordclient.Client]().Methods() {
-		sends := !slices.Contains([]string{"MayCreateChannel", "MayCreateRole"}, m.Name) // these ask the limiter alone
+		sends := !slices.Contains([]string{"MayCreateChannel", "MayCreateRole"}, m.Name) // these ask the limiter only
 		if sends && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() {
 			all = append(all, m.Name)
 		}
@@ -177,11 +175,11 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 		t.Errorf("calls that are not made (-) or there are not (+):\n%s", d)
 	}
 	for name, call := range calls {
-		if slices.Contains(deletes, name) { // done, and would keep the others from being made
+		if slices.Contains(deletes, name) { // later, because they delete what the other calls need
 			continue
 		}
 		switch name {
-		case "DeleteGuild": // withdrawn by Discord, and the description excuses its absence only
+		case "DeleteGuild": // withdrawn by Discord; the description only excuses its absence
 			if _, err := call(ctx); discordclient.ClassOf(err) != discordclient.ClassDenied {
 				t.Errorf("%s: %v, want it denied", name, err)
 			}
@@ -192,7 +190,7 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	}
 }
 
-// newClient makes a Client whose requests are held against the description, and a Discord for it.
+// newClient makes a Discord, and a Client whose requests are compared with the description.
 func newClient(t *testing.T) (*guildcache.Client, *discordtest.Server, discordtest.Bot, string) {
 	t.Helper()
 	rules := contract.FromEnv(t)
@@ -205,7 +203,7 @@ func newClient(t *testing.T) (*guildcache.Client, *discordtest.Server, discordte
 	client, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
 		Token: discordclient.NewSecret(bot.Token), APIURL: srv.APIURL(), GlobalPerSecond: 10_000,
 		Transport: rules.Transport(inner, func(v contract.Violation) { t.Error(v) }),
-		Timeout:   10 * time.Minute, // the first request of a kind waits for schemas to be compiled
+		Timeout:   10 * time.Minute, // the first request of a kind compiles schemas
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -15,11 +15,11 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// An object is reconciled for every event of its guild. What Discord does not permit is asked for
-// again once something has changed that it depends on, else seldom.
-func TestWhatIsDeniedIsNotAskedForByEveryEvent(t *testing.T) {
+// Objects are reconciled at every event of their guild. A denied call is repeated once the
+// circumstances change, and otherwise rarely.
+func TestEventsDoNotRepeatADeniedCall(t *testing.T) {
 	t.Parallel()
-	began := time.Now() // the clock stands but for ahead, so that no step is late
+	began := time.Now() // a fixed clock, so that no step is late
 	var ahead atomic.Int64
 	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
 		o.Now = func() time.Time { return began.Add(time.Duration(ahead.Load())) }
@@ -44,7 +44,7 @@ func TestWhatIsDeniedIsNotAskedForByEveryEvent(t *testing.T) {
 		cachetest.WantClass(t, err, discordclient.ClassDenied)
 		return r.Discord.RequestCounts()[route] > before
 	}
-	// until has the view show a change.
+	// until waits for a change in the view.
 	until := func(act func(), shown func(*guildcache.Snapshot) bool) func() {
 		return func() {
 			act()
@@ -100,6 +100,6 @@ func TestWhatIsDeniedIsNotAskedForByEveryEvent(t *testing.T) {
 	}
 	refuse()
 	if !edit("a") {
-		t.Error("what Discord has permitted since counts as denied")
+		t.Error("a call that Discord permits again counts as denied")
 	}
 }

@@ -17,8 +17,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Whatever the Gateway does wrong, the client comes back by itself when it does right again, and
-// has missed nothing.
+// After any fault of the Gateway the client reconnects by itself and has lost no event.
 func TestGatewayComesBack(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]discordtest.GatewayFaults{
@@ -47,7 +46,7 @@ func TestGatewayComesBack(t *testing.T) {
 				case fault.Refuse:
 					return strings.Contains(r.Client.Stats().GatewayError, "503")
 				case fault.AckBeforeReady:
-					return now.Identifies > before.Identifies // and it is none
+					return now.Identifies > before.Identifies // a session without a fault
 				default:
 					return now.Connections >= before.Connections+2
 				}
@@ -88,7 +87,6 @@ func TestGatewayReconnectsWhenAsked(t *testing.T) {
 	}
 }
 
-// A bot in more guilds than a session may have is polled, which is said, until it has left some.
 func TestTooManyGuilds(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(so *discordtest.Options, o *guildcache.Options) {
@@ -105,7 +103,7 @@ func TestTooManyGuilds(t *testing.T) {
 	r.Discord.RemoveMember(other, r.Bot.UserID)
 	eventually(t, "the guild is followed", func() bool { return v.Snapshot().Mode == guildcache.ModeLive })
 	if r.Client.Stats().TooManyGuilds {
-		t.Error("it is said still")
+		t.Error("it still counts as too many")
 	}
 }
 
@@ -126,7 +124,7 @@ func TestFatalCloseCodes(t *testing.T) {
 			if code == 4004 {
 				eventually(t, "the token counts as refused", func() bool { return r.Client.Stats().TokenRefused })
 				cachetest.WantClass(t, stop(), discordclient.ClassBadToken)
-				calls := wire.sent.Load() // not Discord's count, in which a poll that was cut off may show later
+				calls := wire.sent.Load() // Discord's own count may include a cancelled poll later
 				_, err := r.Client.GetGuild(t.Context(), r.Guild)
 				cachetest.WantClass(t, err, discordclient.ClassBadToken)
 				if wire.sent.Load() != calls {
@@ -148,9 +146,9 @@ func TestFatalCloseCodes(t *testing.T) {
 	}
 }
 
-func TestMissedAcknowledgementIsADeadConnection(t *testing.T) {
+func TestAMissingAcknowledgementEndsTheConnection(t *testing.T) {
 	t.Parallel()
-	// Long enough that no heartbeat of a busy machine is so late that the server ends the session for it.
+	// Long enough that no late heartbeat of a busy machine ends the session.
 	r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.HeartbeatInterval = 4 * time.Second })
 	run(r)
 	liveOn(r)
@@ -165,7 +163,7 @@ func TestMissedAcknowledgementIsADeadConnection(t *testing.T) {
 	liveOn(r)
 }
 
-// Lost events show as a gap in their numbers; one read by REST corrects the view.
+// A gap in the numbers of events shows a loss. A read by REST then corrects the view.
 func TestMissedEventsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -201,7 +199,6 @@ func TestSessionStartsAreNotUsedUp(t *testing.T) {
 	}
 }
 
-// Neither REST nor the Gateway goes anywhere but to the configured host.
 func TestHostsArePinned(t *testing.T) {
 	t.Parallel()
 	var elsewhereCalls atomic.Int32

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// hide takes the bot's sight of a channel, show gives it back.
+// hide hides a channel from the bot.
 func hide(r *cachetest.Rig, id string) {
 	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) {
 		c.Overwrites = []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermViewChannel}}
@@ -24,9 +24,8 @@ func show(r *cachetest.Rig, id string) {
 	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = nil })
 }
 
-// TestHiddenIsKnownAndNotRead: of a channel that Discord hides the view keeps that it is there, and
-// no list that lacks it changes that.
-func TestHiddenIsKnownAndNotRead(t *testing.T) {
+// The view keeps a channel that Discord hides, even if lists lack it.
+func TestAHiddenChannelStaysInTheView(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
 	view := r.Client.Guild(r.Guild)
@@ -66,9 +65,8 @@ func TestHiddenIsKnownAndNotRead(t *testing.T) {
 	eventually(t, "deleted", func() bool { return !view.Snapshot().Hidden(id) && len(view.Snapshot().All()) == 1 })
 }
 
-// TestOwnEditThatHides: what an own edit hides from the bot stays hidden, whichever of answer and
-// event is first.
-func TestOwnEditThatHides(t *testing.T) {
+// A channel that an own edit hides stays hidden, whether the response or the event comes first.
+func TestAnOwnEditHidesAChannel(t *testing.T) {
 	t.Parallel()
 	for _, answerLast := range []bool{false, true} {
 		r := cachetest.New(t)

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// watch counts the calls that go over the wire, and the answers with 429 to them.
+// watch counts calls on the wire and their 429 responses.
 type watch struct {
 	next          http.RoundTripper
 	sent, tooMany atomic.Int64
@@ -35,15 +35,14 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// 500 channels in one guild, by sixteen workers at once, under the limits of the default simulation
-// but for creates, which would take minutes: the callers get nothing but waits, which cost no
-// request (nor any time: TestNothingSleeps), and Discord never has to refuse.
+// Sixteen workers create 500 channels under Discord's limits, except a faster one for creates.
+// Callers only get waits, which cost neither requests nor time, and Discord refuses nothing.
 func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
 	r := cachetest.New(t, func(so *discordtest.Options, co *guildcache.Options) {
 		so.Limits = discordtest.DefaultLimits()
-		// fewer at once than there are workers, so that the limit is near however slow the machine is
+		// fewer at once than workers, so that even a slow machine comes near the limit
 		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 10, Per: 250 * time.Millisecond}
 		co.GlobalPerSecond, co.Transport = 50, wire
 	})
@@ -59,7 +58,7 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	if got := len(view.Snapshot().Channels()); got != 500 {
 		t.Errorf("%d channels in the view, want 500", got)
 	}
-	cachetest.WantClass(t, cachetest.Patiently(func() error {
+	cachetest.WantClass(t, cachetest.RetryWhileLimited(func() error {
 		_, err := r.Client.CreateChannel(t.Context(), r.Guild, discordclient.ChannelCreate{Name: "one-more"}, "")
 		return err
 	}), discordclient.ClassLimit)
@@ -72,8 +71,7 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	}
 }
 
-// createAll makes categories and channels, many workers at once; it returns how often a limit made
-// them wait.
+// createAll creates categories and channels from many workers, and counts their waits.
 func createAll(r *cachetest.Rig, categories, channels, workers int) int64 {
 	work := make(chan discordclient.ChannelCreate, categories+channels)
 	for i := range categories {
@@ -88,7 +86,7 @@ func createAll(r *cachetest.Rig, categories, channels, workers int) int64 {
 	for range workers {
 		wg.Go(func() {
 			for in := range work {
-				if err := cachetest.Patiently(func() error {
+				if err := cachetest.RetryWhileLimited(func() error {
 					_, err := r.Client.CreateChannel(r.Context(), r.Guild, in, "uid-"+in.Name)
 					limited, ok := errors.AsType[*discordclient.RateLimited](err)
 					if ok && (limited.Scope == ratelimit.ScopeUser || limited.Scope == ratelimit.ScopeGlobal) {

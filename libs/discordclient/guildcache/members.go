@@ -12,23 +12,20 @@ import (
 )
 
 const (
-	// maxMembers bounds what is remembered for one asker: every member counts memberWeight, and one for each of
-	// their roles. That is 2,500 members with ten roles each, and about 2 MB.
+	// maxMembers bounds one asker's cache: 2,500 members with ten roles, about 2 MB.
 	maxMembers, memberWeight = 45_000, 8
-	// membersSwept is how often members are forgotten that were read too long ago.
-	membersSwept = time.Minute
+	membersSwept             = time.Minute
 )
 
-// membersRead are members of guilds as they were read, or changed by this Client, last. Discord reports
-// changes of members to privileged bots only. What one asker has read takes no room of another's: when it
-// is full, more is not remembered until something has expired. The zero value has none.
+// membersRead caches members of guilds, with this Client's own changes. Discord reports changes of
+// members to privileged bots only. Each asker has its own bound: a full cache keeps its members
+// until they expire, and takes nothing from other askers. The zero value is ready to use.
 type membersRead struct {
 	mu    sync.Mutex
 	by    map[string]*memberSet
 	swept time.Time
 }
 
-// memberSet are the members that one asker has read.
 type memberSet struct {
 	last   map[memberKey]memberRead
 	weight int
@@ -36,7 +33,6 @@ type memberSet struct {
 
 type memberKey struct{ guildID, userID string }
 
-// memberRead is what was read of a member; err says that the user is not in the guild.
 type memberRead struct {
 	at     time.Time
 	member discordclient.Member
@@ -52,7 +48,6 @@ func (s *memberSet) drop(key memberKey) {
 	}
 }
 
-// set replaces what is known of a member, if there is room for it.
 func (s *memberSet) set(key memberKey, now memberRead) {
 	s.drop(key)
 	if s.weight+now.weight() > maxMembers {
@@ -71,7 +66,6 @@ func (m *membersRead) get(asker string, key memberKey) memberRead {
 	return memberRead{}
 }
 
-// put remembers what was read, and forgets from time to time what was read longer ago than life.
 func (m *membersRead) put(asker string, key memberKey, now memberRead, life time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,27 +82,26 @@ func (m *membersRead) put(asker string, key memberKey, now memberRead, life time
 	m.by[asker].set(key, now)
 }
 
-// change brings an own change of a member's roles into what was read of it, if anything was.
+// change applies an own change of roles to a cached member.
 func (m *membersRead) change(key memberKey, change func(roles []string) []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.by {
 		if was, ok := s.last[key]; ok && was.err == nil {
 			now := was
-			now.member.Roles = change(slices.Clone(was.member.Roles)) // those of before were handed out
+			now.member.Roles = change(slices.Clone(was.member.Roles)) // callers hold the old slice
 			s.set(key, now)
 		}
 	}
 }
 
-// forget drops the members of a guild.
 func (m *membersRead) forget(guildID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropIf(func(key memberKey, _ memberRead) bool { return key.guildID == guildID })
 }
 
-// dropIf drops some members, and the askers that have none left. The lock is held.
+// dropIf expects the lock to be held.
 func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	for asker, s := range m.by {
 		for key, was := range s.last {
@@ -122,9 +115,9 @@ func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	}
 }
 
-// MemberSince returns a member of a guild as it was at a moment or later, from memory where it was read
-// since for the same asker, such as a namespace. That a user is not in the guild is an error of ClassGone, and
-// remembered too. What was read longer ago than Options.ResyncLive is forgotten.
+// MemberSince returns a member of a guild as of since or later. It uses the member that the same
+// asker (such as a namespace) has read within Options.ResyncLive. A user who is not in the guild is
+// a cached error of ClassGone.
 func (c *Client) MemberSince(
 	ctx context.Context, asker, guildID, userID string, since time.Time,
 ) (discordclient.Member, error) {

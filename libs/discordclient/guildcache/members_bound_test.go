@@ -11,7 +11,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// What one asker has read is bounded, takes no room of another's, and expires.
 func TestMembersReadAreBounded(t *testing.T) {
 	t.Parallel()
 	var m membersRead

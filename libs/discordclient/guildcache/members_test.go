@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Members are read once in a while, own changes of their roles are known without a call, and so is that
-// a user is not in the guild.
 func TestMemberSince(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = true })
@@ -47,7 +45,7 @@ func TestMemberSince(t *testing.T) {
 		t.Error("Discord reports no changes of members")
 	}
 	if !has(time.Now()) || reads() != 2 {
-		t.Error("what is older than asked for is not read again")
+		t.Error("a member older than since is not read again")
 	}
 	for range 2 {
 		_, err := r.Client.MemberSince(ctx, "team-a", r.Guild, gone, hourAgo)

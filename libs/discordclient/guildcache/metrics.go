@@ -14,18 +14,17 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 )
 
-// Metrics counts what the Clients of a process do, all of them together, their calls included. Make
-// one per process with [NewMetrics] and register it.
+// Metrics counts events and calls of all Clients of a process. Make and register one per process.
 type Metrics struct {
 	prometheus.Collector
 	calls    *discordclient.Metrics
 	counters store.Counters
 
 	mu      sync.Mutex
-	clients []weak.Pointer[Client] // weak: a Client whose token was replaced must be able to go
+	clients []weak.Pointer[Client] // weak, so that a Client with a replaced token can be collected
 }
 
-// NewMetrics makes an unregistered set of metrics.
+// NewMetrics makes unregistered metrics.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	auto := promauto.With(registry)
@@ -68,10 +67,10 @@ var (
 		"Age of what is known of the most outdated guild in use, by namespace of the bot.", "namespace")
 )
 
-// gauges are read from the Clients when they are asked for.
+// gauges reads the Clients at each scrape.
 type gauges struct{ metrics *Metrics }
 
-// Describe implements prometheus.Collector.
+// Describe implements [prometheus.Collector].
 func (gauges) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descConnected, descClients, descRefused, descRemaining, descInvalid, descViews, descAge,
@@ -80,7 +79,7 @@ func (gauges) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements [prometheus.Collector].
 func (g gauges) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -89,7 +88,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	invalid := map[*discordclient.InvalidRequests]discordclient.Stats{} // shared by Clients
 	clients, remaining := g.metrics.living(), -1
 	if len(clients) == 0 {
-		of[""] = &bots{} // 0 rather than no series, which could also be no scrape
+		of[""] = &bots{} // a missing series could also mean a failed scrape
 	}
 	for _, c := range clients {
 		s := c.Stats()
@@ -121,7 +120,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// bots are the gauges of the bots of a namespace.
+// bots are the gauges of one namespace.
 type bots struct {
 	clients, connected, refused, views float64
 	age                                time.Duration
@@ -139,14 +138,13 @@ func (b *bots) add(s Stats) {
 	b.age = max(b.age, s.OldestView)
 }
 
-// watch has the gauges of a Client shown as long as it is in use.
 func (m *Metrics) watch(c *Client) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.clients = append(m.clients, weak.Make(c))
 }
 
-// living returns the Clients that are in use and forgets the others.
+// living also drops collected Clients.
 func (m *Metrics) living() []*Client {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -27,7 +27,7 @@ func TestMetrics(t *testing.T) {
 	registry.MustRegister(m)
 	r := cachetest.New(t, func(so *discordtest.Options, o *guildcache.Options) {
 		o.Metrics, o.Namespace = m, "school"
-		o.Grace = time.Hour // on a slow machine the Gateway takes longer than the default, and the guild is polled
+		o.Grace = time.Hour // a slow Gateway must not make the guild be polled
 		so.Limits.Routes = map[string]discordtest.Rate{"GET /channels/{channel_id}": {N: 2, Per: time.Minute}}
 	})
 	run(r)
@@ -95,8 +95,6 @@ discord_invalid_requests{status="429"} 0
 	runtime.KeepAlive(r.Client)
 }
 
-// What the Gateway's metrics count, and what the gauges say of a stale view and of a refused
-// token.
 func TestMetricsOfTheGateway(t *testing.T) {
 	t.Parallel()
 	m := guildcache.NewMetrics()
@@ -139,8 +137,7 @@ func TestMetricsOfTheGateway(t *testing.T) {
 	runtime.KeepAlive(r.Client)
 }
 
-// value reads one series of a registry, with a label's value where it has any; -1 where there is
-// none.
+// value returns one series of a registry, by a label's value if it has any; -1 for none.
 func value(t *testing.T, registry prometheus.Gatherer, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -158,7 +155,6 @@ func value(t *testing.T, registry prometheus.Gatherer, name, label string) float
 	return -1
 }
 
-// A Client whose token was replaced must not be counted, nor held in memory, for ever.
 func TestMetricsForgetClients(t *testing.T) {
 	t.Parallel()
 	m := guildcache.NewMetrics()

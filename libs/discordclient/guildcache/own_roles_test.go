@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The bot's roles are given and taken by users; the Gateway reports it, without the intent for
-// members.
+// The Gateway reports the bot's own roles without the intent for members.
 func TestOwnRolesAreFollowed(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

@@ -16,14 +16,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/gateway"
 )
 
-// poller reads guilds by REST that the Gateway does not keep up to date: one GET of the guild and
-// one of its channels per period and guild, however many objects are managed in it.
+// poller reads guilds by REST that the Gateway does not keep up to date.
 type poller struct {
 	client *Client
 	woken  chan struct{}
 }
 
-// wake has the poller check at once what is due. It does not block.
 func (p *poller) wake() {
 	select {
 	case p.woken <- struct{}{}:
@@ -31,10 +29,9 @@ func (p *poller) wake() {
 	}
 }
 
-// maxPolls is how many guilds are polled at once: one whose calls hang does not hold up the others.
+// maxPolls polls run at once, so that a hanging call does not block other guilds.
 const maxPolls = 8
 
-// run polls what is due until the context ends.
 func (p *poller) run(ctx context.Context) {
 	var polls errgroup.Group
 	polls.SetLimit(maxPolls)
@@ -51,7 +48,7 @@ func (p *poller) run(ctx context.Context) {
 			continue
 		}
 		if wait < 0 {
-			wait = time.Hour // nothing is due: only a wake-up ends this
+			wait = time.Hour // only a wake-up ends this
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -63,7 +60,6 @@ func (p *poller) run(ctx context.Context) {
 	}
 }
 
-// poll reads one guild; a failure is retried when Discord says, or after a pause that grows.
 func (p *poller) poll(ctx context.Context, guildID string) {
 	err := p.client.Refresh(ctx, guildID)
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
@@ -76,9 +72,9 @@ func (p *poller) poll(ctx context.Context, guildID string) {
 	}
 }
 
-// Refresh reads a guild by REST, one GET of the guild and one of its channels, into its view; where a
-// server sends no roles with the guild, one of those too. An unknown guild is believed only when
-// Discord itself refuses its channels too: a refusal by something on the way to it proves nothing.
+// Refresh reads a guild and its channels by REST into its view (and its roles if the server sends
+// none with the guild). An unknown guild counts as absent only if Discord itself refuses its
+// channels too: a proxy's refusal proves nothing.
 func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	since := time.Now()
 	guild, err := c.GetGuild(ctx, guildID)
@@ -107,9 +103,8 @@ func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	return nil
 }
 
-// Run keeps the views up to date, through the Gateway or by polling, until the context ends (then
-// it returns nil) or the token is refused (then a *Error with ClassBadToken). Call it once, on one
-// replica.
+// Run keeps the views up to date through the Gateway or by polling. It returns nil when the context
+// ends, and an *Error of ClassBadToken when the token is refused. Call it once, on one replica.
 func (c *Client) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -127,15 +122,14 @@ func (c *Client) Run(ctx context.Context) error {
 	}()
 	c.poller.run(ctx)
 	<-connected
-	return c.Err() // also when the context ended at the same time
+	return c.Err() // even if the context ended at the same time
 }
 
-// intents are the events that are asked for; none is privileged.
-// Source: https://discord.com/developers/docs/events/gateway#gateway-intents.
+// intents selects the events; none is privileged. Source:
+// https://discord.com/developers/docs/events/gateway#gateway-intents.
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
-// runGateway keeps the Gateway connected. When it is closed for good, the views are polled and it is
-// tried again after a long while; when it is closed because of the token, everything stops.
+// After a fatal close code the views are polled until [gateway.Timing].Closed.
 func (c *Client) runGateway(ctx context.Context) {
 	handshake := &http.Client{
 		Transport:     c.opts.Transport,
@@ -154,7 +148,7 @@ func (c *Client) runGateway(ctx context.Context) {
 			c.RefuseToken("connect to the Gateway", fatal.Error())
 			return
 		}
-		c.overfull.Store(fatal.Code == gateway.CloseTooManyGuilds)
+		c.tooManyGuilds.Store(fatal.Code == gateway.CloseTooManyGuilds)
 		c.opts.Log.Error("the Discord Gateway stays disconnected; polling instead",
 			"reason", discordclient.Sanitize(fatal.Error(), c.opts.Token))
 		select {
@@ -164,7 +158,6 @@ func (c *Client) runGateway(ctx context.Context) {
 	}
 }
 
-// lookupGateway asks where the Gateway is and what it may cost to connect.
 func (c *Client) lookupGateway(ctx context.Context) (gateway.Start, error) {
 	start, err := c.GatewayStart(ctx)
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
@@ -182,7 +175,7 @@ func (c *Client) lookupGateway(ctx context.Context) (gateway.Start, error) {
 	}
 	limit := start.SessionStartLimit
 	if limit.Total == 0 {
-		limit.Remaining = 1000 // a server that does not count them
+		limit.Remaining = 1000 // the server does not count sessions
 	}
 	return gateway.Start{
 		URL: address, Remaining: limit.Remaining, ResetAfter: time.Duration(limit.ResetAfter) * time.Millisecond,

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Polling costs one GET of the guild and one of its channels, whatever the number of objects.
+// However many objects there are, polling costs one GET of the guild and one of its channels.
 func TestPollingCostsTwoCalls(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
@@ -39,7 +39,6 @@ func TestPollingCostsTwoCalls(t *testing.T) {
 	})
 }
 
-// An unknown guild is believed only when its channels cannot be read either.
 func TestUnknownGuildIsConfirmed(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -63,8 +62,8 @@ func TestUnknownGuildIsConfirmed(t *testing.T) {
 	}
 }
 
-// heldList has the next list of channels made now and answered when release is called; asked waits
-// until it was made.
+// heldList delays the response to the next list of channels until release. asked waits for the
+// request.
 func heldList(r *cachetest.Rig) (asked, release func()) {
 	hold := make(chan struct{})
 	r.Discord.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1, Action: discordtest.Hold(hold)})
@@ -74,7 +73,6 @@ func heldList(r *cachetest.Rig) (asked, release func()) {
 	}, func() { close(hold) }
 }
 
-// A list that was made before own writes, and arrives after them, does not undo them.
 func TestAListDoesNotUndoOwnWrites(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = true })
@@ -107,7 +105,6 @@ func TestAListDoesNotUndoOwnWrites(t *testing.T) {
 	}
 }
 
-// A list that was made before the Gateway came up, and arrives after it, is not believed.
 func TestAListThatTheGatewayOvertookIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -127,8 +124,7 @@ func TestAListThatTheGatewayOvertookIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A call that hangs concerns its own guild alone.
-func TestAHangingPollHoldsNobodyUp(t *testing.T) {
+func TestAHangingPollBlocksNoOtherGuild(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
 		o.DisableGateway, o.Timeout = true, time.Hour

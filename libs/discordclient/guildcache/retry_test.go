@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 )
 
-// A poll that fails is retried soon and then ever more rarely, not after a whole period, which may
-// be a day.
+// A failed poll is retried soon and then ever more rarely, not after a whole period.
 func TestAPollThatFailsIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	for name, gateway := range map[string]bool{"polled": false, "live, after a gap": true} {

@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
-// run runs the Client until the test ends, and returns how to end it sooner.
+// run runs the Client until the test ends or stop is called.
 func run(r *cachetest.Rig) (stop func() error) {
 	r.Helper()
 	ctx, cancel := context.WithCancel(r.Context())
@@ -22,7 +22,7 @@ func run(r *cachetest.Rig) (stop func() error) {
 	return stop
 }
 
-// calls is how many calls reached Discord in all.
+// callsOf counts the calls that reached Discord.
 func callsOf(r *cachetest.Rig) int {
 	n := 0
 	for _, c := range r.Discord.RequestCounts() {
@@ -31,8 +31,6 @@ func callsOf(r *cachetest.Rig) int {
 	return n
 }
 
-// eventually waits until a condition holds. What it waits for comes over a network or from another
-// goroutine.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// ranked are the names of the roles that a view has, the lowest first.
+// ranked returns the names of a view's roles, lowest first.
 func ranked(v *guildcache.View) (names []string) {
 	for _, r := range v.Snapshot().RankedRoles() {
 		names = append(names, r.Name)
@@ -22,7 +22,7 @@ func ranked(v *guildcache.View) (names []string) {
 	return names
 }
 
-func TestOwnWritesOfRolesAreSeenAtOnce(t *testing.T) {
+func TestTheViewHasOwnWritesOfRolesImmediately(t *testing.T) {
 	t.Parallel()
 	for name, gatewayDown := range map[string]bool{"live": false, "polled": true} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestOwnWritesOfRolesAreSeenAtOnce(t *testing.T) {
 	}
 }
 
-// What others change is followed and reported, and does not make the Client read the guild.
+// Changes by others cost no read of the guild.
 func TestEventsOfRoles(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -86,7 +86,7 @@ func TestEventsOfRoles(t *testing.T) {
 	events := r.Client.Subscribe(ctx)
 	made, err := r.Client.CreateRole(ctx, r.Guild, discordclient.RoleCreate{Name: "On call"}, "why")
 	changed := guildcache.Event{Kind: guildcache.EventRole, GuildID: r.Guild, RoleID: made.ID}
-	expect(t, events, changed) // what waits for its name does not know who has made it
+	expect(t, events, changed) // an object that waits for the name does not know the creator
 	if err == nil {
 		_, err = r.Client.EditRole(ctx, r.Guild, made.ID, discordclient.RoleEdit{Hoist: discordclient.Set(true)}, "why")
 	}
@@ -106,7 +106,6 @@ func TestEventsOfRoles(t *testing.T) {
 	}
 }
 
-// The bot can write what is below its highest role; the owner of a guild, everything.
 func TestBotRole(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

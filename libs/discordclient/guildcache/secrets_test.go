@@ -25,11 +25,11 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// format prints a value with the verbs that fit any. (The others print what a pointer points to,
-// and thereby race with a connection that is in use.)
+// format prints a value with the verbs for any type. (Others print the target of a pointer, which
+// races with a connection in use.)
 func format(o *cachetest.Output, v any) { _, _ = fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
 
-// say prints a value in every way that code prints values.
+// say prints a value in every form that code uses.
 func say(o *cachetest.Output, v any) {
 	format(o, v)
 	_, _ = fmt.Fprintf(o, "%s %q %d %x\n", v, v, v, v)
@@ -42,9 +42,9 @@ func say(o *cachetest.Output, v any) {
 	}
 }
 
-// No failure of any call, in whatever form it is printed, shows the bot's token or a webhook's URL;
-// not even when the other side writes them into its answers.
-func TestSecretsAreNeverSaid(t *testing.T) {
+// No failure of any call shows the bot's token or a webhook's URL, even if the response contains
+// them.
+func TestNoFailureShowsASecret(t *testing.T) {
 	t.Parallel()
 	metrics := guildcache.NewMetrics()
 	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
@@ -59,13 +59,13 @@ func TestSecretsAreNeverSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []any{hook, &hook, []discordclient.Webhook{hook}, hook.Token, hook.URL, r.Options.Token, struct{ S discordclient.Secret }{hook.URL}} {
-		say(r.Said, v)
+		say(r.Printed, v)
 	}
-	format(r.Said, r.Client)
-	format(r.Said, r.Options)
+	format(r.Printed, r.Client)
+	format(r.Printed, r.Options)
 	for name, fault := range failures(r, hook) {
 		t.Run(name, func(t *testing.T) {
-			client := r.NewClient() // since a 401 is for good
+			client := r.NewClient() // a 401 stops a Client for good
 			remove := r.Discord.Faults().Add(discordtest.Fault{Action: fault})
 			defer remove()
 			for op, do := range everyCall(client, r.Guild, c.ID, r.Guild, hook) {
@@ -75,10 +75,10 @@ func TestSecretsAreNeverSaid(t *testing.T) {
 				if err == nil && strings.HasPrefix(name, "5") {
 					t.Errorf("%s did not fail", op)
 				}
-				say(r.Said, err)
-				say(r.Said, result)
+				say(r.Printed, err)
+				say(r.Printed, result)
 			}
-			say(r.Said, client.Stats())
+			say(r.Printed, client.Stats())
 		})
 	}
 	brokenConnections(r, c.ID, hook)
@@ -88,15 +88,15 @@ func TestSecretsAreNeverSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range families {
-		_, _ = expfmt.MetricFamilyToText(r.Said, f)
+		_, _ = expfmt.MetricFamilyToText(r.Printed, f)
 	}
-	r.Said.MustHide(t, r.Bot.Token, hook.Token.Reveal(), hook.ID+"/"+hook.Token.Reveal(), "Bot "+r.Bot.Token[:8])
-	if text := r.Said.String(); len(text) < 100_000 || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "discord_requests_total") {
+	r.Printed.MustHide(t, r.Bot.Token, hook.Token.Reveal(), hook.ID+"/"+hook.Token.Reveal(), "Bot "+r.Bot.Token[:8])
+	if text := r.Printed.String(); len(text) < 100_000 || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "discord_requests_total") {
 		t.Errorf("only %d bytes were printed: the test saw nothing", len(text))
 	}
 }
 
-// failures are answers that fail in all ways, many of which quote the secrets.
+// failures returns failing responses, many with secrets in them.
 func failures(r *cachetest.Rig, hook discordclient.Webhook) map[string]discordtest.Action {
 	telling := fmt.Sprintf( //nolint:gocritic // sprintfQuotedString: JSON, not Go
 		`{"code":50035,"message":"%s %s","errors":{"https://discord.com/api/webhooks/%s/%s":{"_errors":[{"code":"%s","message":"%s"}]}}}`,
@@ -111,7 +111,6 @@ func failures(r *cachetest.Rig, hook discordclient.Webhook) map[string]discordte
 	}
 }
 
-// brokenConnections makes every call fail below HTTP.
 func brokenConnections(r *cachetest.Rig, channel string, hook discordclient.Webhook) {
 	for _, transport := range []http.RoundTripper{
 		&http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
@@ -128,7 +127,7 @@ func brokenConnections(r *cachetest.Rig, channel string, hook discordclient.Webh
 			if err == nil {
 				r.Errorf("%s worked without a connection", op)
 			}
-			say(r.Said, err)
+			say(r.Printed, err)
 		}
 	}
 	r.Options.Transport = nil
@@ -143,20 +142,20 @@ func (c *cutConn) Write(p []byte) (int, error) {
 	return n, errors.New("cut by the test")
 }
 
-// gatewayFailures lets the Gateway fail in several ways; what is logged lands in the rig's output.
+// gatewayFailures makes the Gateway fail in several ways.
 func gatewayFailures(r *cachetest.Rig) {
 	for _, fault := range []discordtest.GatewayFaults{{Refuse: true}, {WithholdHello: true}, {CloseOnIdentify: 4000}, {CloseOnIdentify: 4014}, {CloseOnIdentify: 4004}} {
 		r.Discord.Gateway().SetFaults(fault)
 		c := r.NewClient()
 		c.Guild(r.Guild)
 		ctx, cancel := context.WithTimeout(r.Context(), 400*time.Millisecond)
-		say(r.Said, c.Run(ctx))
+		say(r.Printed, c.Run(ctx))
 		cancel()
-		say(r.Said, c.Stats())
+		say(r.Printed, c.Stats())
 	}
 }
 
-// net/http logs through the standard logger when it thinks it must; that is searched too.
+// net/http may log to the standard logger, so search that too.
 func TestMain(m *testing.M) {
 	said := &cachetest.Output{}
 	log.SetOutput(said)

@@ -16,8 +16,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Own writes, users' edits, a Gateway that drops, delays and loses events, and readers, all at
-// once: in the end the view is what Discord has. The race detector watches.
+// After own writes, users' edits, and a Gateway that drops, delays and loses events, all at once,
+// the view equals Discord's state.
 func TestViewUnderStress(t *testing.T) {
 	t.Parallel()
 	all := func(string) bool { return true }
@@ -26,10 +26,10 @@ func TestViewUnderStress(t *testing.T) {
 		heal func(*cachetest.Rig)
 	}{
 		"events are lost on the wire": {discordtest.GatewayFaults{LoseOnWire: all}, func(r *cachetest.Rig) {
-			r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "last"}) // shows a gap, should events have been lost at the end
+			r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "last"}) // shows a gap if the last events were lost
 		}},
 		"events are lost without a gap": {discordtest.GatewayFaults{Miss: all}, func(r *cachetest.Rig) {
-			if err := r.Client.Refresh(r.Context(), r.Guild); err != nil { // as it does by itself every hour
+			if err := r.Client.Refresh(r.Context(), r.Guild); err != nil { // as every hour
 				r.Fatal(err)
 			}
 		}},
@@ -41,7 +41,6 @@ func TestViewUnderStress(t *testing.T) {
 	}
 }
 
-// stress does all that at once, with a kind of loss and what heals it.
 func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*cachetest.Rig)) {
 	t.Helper()
 	r := cachetest.New(t, func(so *discordtest.Options, co *guildcache.Options) {
@@ -62,7 +61,7 @@ func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*cachetest.R
 		late := discordtest.GatewayFaults{Delay: lateness()}
 		for _, faults := range []discordtest.GatewayFaults{{}, loss, late, {}, late, loss} {
 			r.Discord.Gateway().SetFaults(faults)
-			for range 30 { // how many writes a fault lasts
+			for range 30 { // writes per fault
 				<-faultsTurn
 			}
 			r.Discord.Gateway().Drop(0)
@@ -90,13 +89,13 @@ func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*cachetest.R
 	agrees(r, view)
 }
 
-// lateness lets each event come up to 30 ms late. It is used under the simulator's lock alone.
+// lateness delays each event by up to 30 ms. Only the simulator's lock guards it.
 func lateness() func(string) time.Duration {
 	rng := rand.New(rand.NewPCG(1, 1))
 	return func(string) time.Duration { return time.Duration(rng.IntN(30)) * time.Millisecond }
 }
 
-// How many writers there are, and how many writes each does.
+// number of writers, and of writes by each
 const writers, writes = 4, 60
 
 // writer creates, edits and deletes channels of its own. It calls wrote after each write.
@@ -109,7 +108,7 @@ func writer(r *cachetest.Rig, w int, wrote func()) {
 		switch {
 		case len(ids) < 3 || rng.IntN(3) == 0:
 			var c *discordclient.Channel
-			err = cachetest.Patiently(func() (err error) {
+			err = cachetest.RetryWhileLimited(func() (err error) {
 				c, err = r.Client.CreateChannel(ctx, r.Guild, discordclient.ChannelCreate{Name: fmt.Sprintf("w%d-%d", w, i)}, "")
 				return err
 			})
@@ -117,12 +116,12 @@ func writer(r *cachetest.Rig, w int, wrote func()) {
 				ids = append(ids, c.ID)
 			}
 		case rng.IntN(3) == 0:
-			err = cachetest.Patiently(func() error { return r.Client.DeleteChannel(ctx, ids[0], "") })
+			err = cachetest.RetryWhileLimited(func() error { return r.Client.DeleteChannel(ctx, ids[0], "") })
 			ids = ids[1:]
 		default:
 			id := ids[rng.IntN(len(ids))]
 			for range 3 {
-				err = cachetest.Patiently(func() error {
+				err = cachetest.RetryWhileLimited(func() error {
 					_, err := r.Client.EditChannel(ctx, id, discordclient.ChannelEdit{Topic: discordclient.Set(strconv.Itoa(rng.Int()))}, "")
 					return err
 				})
@@ -135,7 +134,7 @@ func writer(r *cachetest.Rig, w int, wrote func()) {
 	}
 }
 
-// users edits channels by hand, at half the pace of the writers.
+// users edits channels by hand at half the pace of the writers.
 func users(r *cachetest.Rig, view *guildcache.View, turn <-chan struct{}) {
 	for i := range 100 {
 		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})

@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
-// A refused token stops all calls with it.
 func TestRefusedTokenStopsAllCalls(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
@@ -40,8 +39,7 @@ func TestRefusedTokenStopsAllCalls(t *testing.T) {
 	}
 }
 
-// The reason that a Gateway gives for closing a connection does not show the token.
-func TestATokenInTheReasonOfACloseIsHidden(t *testing.T) {
+func TestTheLogHidesATokenInACloseReason(t *testing.T) {
 	t.Parallel()
 	const token = "plain-token-of-a-compatible-server"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,11 +52,11 @@ func TestATokenInTheReasonOfACloseIsHidden(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	r := &cachetest.Rig{T: t, Said: &cachetest.Output{}}
+	r := &cachetest.Rig{T: t, Printed: &cachetest.Output{}}
 	var err error
 	r.Client, err = guildcache.New(guildcache.Options{
 		Options: discordclient.Options{Token: discordclient.NewSecret(token), APIURL: srv.URL},
-		Gateway: cachetest.Quick, Resync: time.Hour, Log: slog.New(slog.NewTextHandler(r.Said, nil)),
+		Gateway: cachetest.Quick, Resync: time.Hour, Log: slog.New(slog.NewTextHandler(r.Printed, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,10 +66,9 @@ func TestATokenInTheReasonOfACloseIsHidden(t *testing.T) {
 	if why := r.Client.Stats().GatewayError; strings.Contains(why, token[:8]) {
 		t.Errorf("the reason is reported as %q", why)
 	}
-	r.Said.MustHide(t, token)
+	r.Printed.MustHide(t, token)
 }
 
-// Options that cannot work are refused at once.
 func TestGatewayURLsThatCannotWork(t *testing.T) {
 	t.Parallel()
 	for name, address := range map[string]string{"over http": "http://x", "without a host": "wss://"} {

@@ -11,8 +11,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// TestRolesThatAreNotSentAreNotGone: a server of other people's making leaves them out of a guild.
-func TestRolesThatAreNotSentAreNotGone(t *testing.T) {
+// Compatible servers send a guild without its roles.
+func TestAGuildWithoutRolesKeepsTheKnownOnes(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(d *discordtest.Options, c *guildcache.Options) { d.Compatible, c.DisableGateway = true, true })
 	view := r.Client.Guild(r.Guild)

@@ -4,19 +4,19 @@ package guildcache
 
 import "jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 
-// What readers get; package store has the documentation.
+// The types for readers; see package store.
 type (
 	// View is the live view of one guild. It is safe for concurrent use and never blocks.
 	View = store.View
-	// Snapshot is an immutable state of a guild. Do not change what its methods return.
+	// Snapshot is an immutable state of a guild. Do not change the values that its methods return.
 	Snapshot = store.Snapshot
-	// Presence is what is known about the bot's place in a guild.
+	// Presence describes the bot's membership of a guild.
 	Presence = store.Presence
-	// Mode is where a view comes from.
+	// Mode is the source of a view.
 	Mode = store.Mode
-	// Event says that something of a guild has changed on Discord, by a user or another program.
+	// Event reports a change of a guild on Discord by a user or another program.
 	Event = store.Event
-	// EventKind is what an event is about.
+	// EventKind is the subject of an event.
 	EventKind = store.EventKind
 )
 

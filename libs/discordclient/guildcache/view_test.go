@@ -28,7 +28,7 @@ func liveOn(r *cachetest.Rig) *guildcache.View {
 	return v
 }
 
-// agrees checks that the view is what Discord has.
+// agrees compares the view with Discord.
 func agrees(r *cachetest.Rig, v *guildcache.View) {
 	r.Helper()
 	fresh, err := discordclient.New(r.Options.Options)
@@ -92,7 +92,7 @@ func expect(t *testing.T, events <-chan guildcache.Event, want guildcache.Event)
 	}
 }
 
-func TestOwnWritesAreSeenAtOnce(t *testing.T) {
+func TestTheViewHasOwnWritesImmediately(t *testing.T) {
 	t.Parallel()
 	for name, gatewayDown := range map[string]bool{"live": false, "polled": true} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestWebhooksAreKnownUntilOthersChangeThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Something that comes after the own webhook's event, to know that it was handled.
+	// An event after that of the own webhook.
 	marker := func() {
 		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "marker"})
 		expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.Guild, ChannelID: id})
@@ -198,7 +198,7 @@ func TestBotPermissions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := cachetest.New(t, func(d *discordtest.Options, o *guildcache.Options) {
-				d.ShowHidden, o.DisableGateway = true, gatewayDown // what it may do in a channel that it may not view, too
+				d.ShowHidden, o.DisableGateway = true, gatewayDown // for permissions in a channel that the bot may not view
 			})
 			run(r)
 			v := r.Client.Guild(r.Guild)
@@ -252,7 +252,7 @@ func TestPresence(t *testing.T) {
 	eventually(t, "the bot is back", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 }
 
-// A guild that was deleted is gone from the view at once, whether or not the Gateway reports it.
+// Whether or not the Gateway reports a deletion, the view has it immediately.
 func TestDeletingAGuildShowsInTheView(t *testing.T) {
 	t.Parallel()
 	for name, live := range map[string]bool{"live": true, "polled": false} {

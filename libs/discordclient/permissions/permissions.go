@@ -2,12 +2,9 @@
 
 // Package permissions translates Discord's permission bits to names and back.
 //
-// Names are those of Discord's documentation in CamelCase (VIEW_CHANNEL is ViewChannel, USE_VAD is
-// UseVAD), which is also what discord.js and discord-api-types call them. A bit that has no
-// documented name keeps a place of its own as "Bit47", so a translation never loses anything:
-// [Bits.Names] and [Parse] are inverse to each other for every value.
-//
-// Source: https://discord.com/developers/docs/topics/permissions, read 2026-08.
+// Names are Discord's documented ones in CamelCase (VIEW_CHANNEL is ViewChannel), like those of
+// discord.js. A bit without a documented name is "Bit47", so [Bits.Names] and [Parse] are inverse
+// for every value. Source: https://discord.com/developers/docs/topics/permissions, read 2026-08.
 package permissions
 
 import (
@@ -22,7 +19,7 @@ import (
 // Bits is a set of permissions, one bit each. Discord sends it as a decimal string.
 type Bits uint64
 
-// The permissions that have a use in Go. [Parse] knows all that Discord documents.
+// The permissions that Go code uses. [Parse] knows all documented ones.
 const (
 	Administrator   Bits = discordgo.PermissionAdministrator
 	ManageChannels  Bits = discordgo.PermissionManageChannels
@@ -39,7 +36,6 @@ const (
 	ManageWebhooks  Bits = discordgo.PermissionManageWebhooks
 )
 
-// byBit holds the name of each bit; an empty one is not documented.
 var byBit = [64]string{
 	0: "CreateInstantInvite", 1: "KickMembers", 2: "BanMembers", 3: "Administrator", 4: "ManageChannels",
 	5: "ManageGuild", 6: "AddReactions", 7: "ViewAuditLog", 8: "PrioritySpeaker", 9: "Stream", 10: "ViewChannel",
@@ -54,7 +50,6 @@ var byBit = [64]string{
 	48: "SetVoiceChannelStatus", 49: "SendPolls", 50: "UseExternalApps", 51: "PinMessages", 52: "BypassSlowmode",
 }
 
-// byName is byBit the other way round.
 var byName = func() map[string]Bits {
 	m := make(map[string]Bits, len(byBit))
 	for i, name := range byBit {
@@ -65,7 +60,7 @@ var byName = func() map[string]Bits {
 	return m
 }()
 
-// All is every documented permission: what the owner of a guild and an administrator hold.
+// All has every documented permission. Guild owners and administrators hold it.
 var All = func() Bits {
 	var all Bits
 	for _, b := range byName {
@@ -74,10 +69,10 @@ var All = func() Bits {
 	return all
 }()
 
-// Documented returns the documented names in the order of their bits.
+// Documented returns the documented names, ordered by bit.
 func Documented() []string { return All.Names() }
 
-// Names returns the name of each bit that is set, in the order of the bits; nil for none.
+// Names returns the names of the set bits, ordered by bit; nil for none.
 func (b Bits) Names() []string {
 	var names []string
 	for i := range byBit {
@@ -93,7 +88,7 @@ func (b Bits) Names() []string {
 	return names
 }
 
-// Parse returns the bit of a name, in either of its two forms, and whether there is one.
+// Parse returns the bit of a documented name or of "Bit47", and whether the name is valid.
 func Parse(name string) (Bits, bool) {
 	if b, ok := byName[name]; ok {
 		return b, true
@@ -103,27 +98,25 @@ func Parse(name string) (Bits, bool) {
 		return 0, false
 	}
 	i, err := strconv.Atoi(digits)
-	// The canonical form only, or one permission would have two names.
+	// Only the canonical form, so that each permission has one name.
 	if err != nil || i < 0 || i > 63 || byBit[i] != "" || strconv.Itoa(i) != digits {
 		return 0, false
 	}
 	return 1 << i, true
 }
 
-// Has reports whether every one of want is set. [Administrator] has no special meaning here, see
-// [Base].
+// Has reports whether all bits of want are set. [Administrator] implies nothing here; see [Base].
 func (b Bits) Has(want Bits) bool { return b&want == want }
 
-// Missing returns those of want that are not set.
+// Missing returns the bits of want that are not set.
 func (b Bits) Missing(want Bits) Bits { return want &^ b }
 
-// String returns the names, separated by commas, for messages.
 func (b Bits) String() string { return strings.Join(b.Names(), ", ") }
 
-// MarshalText writes the decimal form that Discord uses, which JSON then puts in quotes.
+// MarshalText writes Discord's decimal form; JSON quotes it.
 func (b Bits) MarshalText() ([]byte, error) { return strconv.AppendUint(nil, uint64(b), 10), nil }
 
-// UnmarshalText reads the decimal form that Discord uses.
+// UnmarshalText reads Discord's decimal form.
 func (b *Bits) UnmarshalText(text []byte) error {
 	v, err := strconv.ParseUint(string(text), 10, 64)
 	if err != nil {
@@ -133,8 +126,8 @@ func (b *Bits) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Base computes what a member may do in a guild before channel overwrites, from the permissions of
-// @everyone and of the member's roles. The owner and administrators hold everything.
+// Base returns a member's permissions in a guild, before overwrites. The owner and administrators
+// hold [All].
 func Base(owner bool, everyone Bits, roles ...Bits) Bits {
 	bits := everyone
 	for _, r := range roles {
@@ -148,15 +141,15 @@ func Base(owner bool, everyone Bits, roles ...Bits) Bits {
 
 // Overwrite allows and denies permissions in one channel to a role or a member.
 type Overwrite struct {
-	ID    string                            `json:"id"` // of the role or the user; of the guild for @everyone
+	ID    string                            `json:"id"` // of the role or user; the guild's id for @everyone
 	Type  discordgo.PermissionOverwriteType `json:"type"`
 	Allow Bits                              `json:"allow"`
 	Deny  Bits                              `json:"deny"`
 }
 
-// In computes what a member may do in a channel, in Discord's order: @everyone's overwrite, then
-// all of the member's roles together (an allow wins over a deny), then the member's own.
-// Administrators are not bound by overwrites.
+// In returns a member's permissions in a channel. It applies overwrites in Discord's order:
+// @everyone's, then those of all the member's roles (allow overrides deny), then the member's. No
+// overwrite binds administrators.
 func In(base Bits, guildID, memberID string, roleIDs []string, overwrites []Overwrite) Bits {
 	if base.Has(Administrator) {
 		return base

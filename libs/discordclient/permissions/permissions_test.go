@@ -36,7 +36,7 @@ func TestNamesAndBitsAreInverse(t *testing.T) {
 	}
 }
 
-// Every name against discordgo, or Discord's documentation where discordgo is older.
+// Compare every name with discordgo, or with Discord's documentation where discordgo is older.
 func TestBitsAgreeWithOthers(t *testing.T) {
 	t.Parallel()
 	others := map[string]int64{

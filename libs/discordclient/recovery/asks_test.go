@@ -14,17 +14,17 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roundCalls bounds the calls of one round: the list, the bot's own creates, its user id, and three
-// channels that fit.
+// roundCalls bounds the calls of one round: the list, the bot's creates, its user id, three
+// matches.
 const roundCalls = 6
 
-// asks makes a guild with channels of other users that could all be the intent's.
+// asks has a guild with matching channels of other users.
 type asks struct {
 	*cachetest.Rig
 
 	intent recovery.Intent
 	now    time.Time
-	// asked counts how often the audit log was asked about a channel.
+	// asked counts lookups in the audit log by channel.
 	asked map[string]int
 }
 
@@ -61,7 +61,7 @@ func newAsks(t *testing.T, n int, hidden, own, lost bool) *asks {
 	return a
 }
 
-// round looks once and returns how many calls that made.
+// round looks once and returns the number of calls.
 func (a *asks) round(in recovery.Intent) (recovery.Result, int) {
 	a.Helper()
 	a.Discord.ResetRequests()
@@ -77,7 +77,7 @@ func (a *asks) round(in recovery.Intent) (recovery.Result, int) {
 	return got, len(a.Discord.Requests())
 }
 
-// total is how often the audit log was asked about any channel.
+// total counts the lookups in the audit log.
 func (a *asks) total() int {
 	n := 0
 	for _, times := range a.asked {
@@ -86,8 +86,7 @@ func (a *asks) total() int {
 	return n
 }
 
-// settle looks until the result is sure or no channel is asked about any more; it fails beyond a number
-// of rounds.
+// settle looks until the result is sure or no more lookups happen. It fails after rounds.
 func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	a.Helper()
 	var got recovery.Result
@@ -106,17 +105,17 @@ func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
 	return got
 }
 
-// However many channels could be the intent's, each is asked about, and none twice.
-func TestManyChannelsThatFitEndAsThreeDo(t *testing.T) {
+// However many channels match, each is looked up once.
+func TestManyMatchesEndAsThreeDo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		hidden, own, lost bool
 		want              recovery.Outcome
 	}{
-		"equal, other users made them":                          {want: recovery.Absent},
+		"equal, made by other users":                            {want: recovery.Absent},
 		"equal, and the intent's own is among them":             {own: true, want: recovery.Found},
 		"equal, and no audit log":                               {lost: true, want: recovery.Unsure},
-		"hidden, other users made them":                         {hidden: true, want: recovery.Absent},
+		"hidden, made by other users":                           {hidden: true, want: recovery.Absent},
 		"hidden, and the intent's own is there for all to view": {hidden: true, own: true, want: recovery.Found},
 		"hidden, and no audit log":                              {hidden: true, lost: true, want: recovery.Unsure},
 	} {
@@ -130,7 +129,7 @@ func TestManyChannelsThatFitEndAsThreeDo(t *testing.T) {
 				if len(a.asked) < n {
 					t.Errorf("the audit log was asked about %d channels, want %d", len(a.asked), n)
 				}
-				another := a.intent // of the same name: two objects look at the same time
+				another := a.intent // two objects of the same name look at the same time
 				another.Reason = "uid2"
 				a.settle(another, 3)
 				for id, times := range a.asked {
@@ -143,8 +142,8 @@ func TestManyChannelsThatFitEndAsThreeDo(t *testing.T) {
 	}
 }
 
-// That the audit log does not have an entry is not remembered for ever: entries come late.
-func TestAnEntryThatComesLateIsSeen(t *testing.T) {
+// Entries come late, so a missing one is looked up again.
+func TestALateEntryIsFound(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {
 		o.AuditDelay, g.DisableGateway = 2*time.Minute, true
@@ -167,8 +166,8 @@ func TestAnEntryThatComesLateIsSeen(t *testing.T) {
 	}
 }
 
-// A channel that was made a moment ago is asked about again once its entry must be there.
-func TestAnAnswerThatCameTooEarlyIsAskedForAgain(t *testing.T) {
+// A channel made a moment ago is looked up again once its entry must exist.
+func TestAnEarlyLookupIsRepeated(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {
 		o.AuditDelay, g.DisableGateway = 5*time.Second, true

@@ -16,18 +16,18 @@ import (
 
 const auditLog = "GET /guilds/{guild_id}/audit-logs"
 
-// What came of a create is found out with few calls, whatever others do in the guild.
-func TestABusyGuildCostsNoMoreCalls(t *testing.T) {
+// Whatever others do in the guild, few calls find a lost create.
+func TestOthersInTheGuildCostNoCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		made, foreign, ignored bool
 		want                   recovery.Outcome
 	}{
-		"it was carried out": {made: true, want: recovery.Found},
-		"it was not":         {want: recovery.Absent},
-		"it was not, and another one has made the like":           {foreign: true, want: recovery.Absent},
-		"both, the log ignores target_id":                         {made: true, foreign: true, ignored: true, want: recovery.Found},
-		"another one has made the like, the log ignores the rest": {foreign: true, ignored: true, want: recovery.Absent},
+		"executed":                                      {made: true, want: recovery.Found},
+		"not executed":                                  {want: recovery.Absent},
+		"not executed, a user made a match":             {foreign: true, want: recovery.Absent},
+		"both, the log ignores target_id":               {made: true, foreign: true, ignored: true, want: recovery.Found},
+		"a user made a match, the log ignores the rest": {foreign: true, ignored: true, want: recovery.Absent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,8 +64,7 @@ func TestABusyGuildCostsNoMoreCalls(t *testing.T) {
 	}
 }
 
-// Several lost creates of a guild share one reading, whichever came first, and where a reading has
-// come to is not read again.
+// Lost creates of a guild share one reading, in any order. The next reading continues it.
 func TestLostCreatesShareOneReading(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = true })
@@ -91,7 +90,7 @@ func TestLostCreatesShareOneReading(t *testing.T) {
 			t.Errorf("%d: %+v", i, got)
 		}
 	}
-	// Two pages at first, and one for each that asks for more of the past.
+	// Two pages at first, and one for each earlier start.
 	if n := r.Discord.RequestCounts()[auditLog]; n > 11 {
 		t.Errorf("the audit log was read %d times for 10 intents", n)
 	}

@@ -21,7 +21,7 @@ import (
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	t0 := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) // the intent; the last attempt is 10 s later
+	t0 := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) // time of the intent; the last attempt is 10 s later
 	at := func(d time.Duration) string { return discordclient.SnowflakeAt(t0.Add(d)) }
 	second := func(n int) time.Time { return t0.Add(time.Duration(n) * time.Second) }
 	fits := func(id string) *discordclient.Channel {
@@ -33,12 +33,12 @@ func TestDecide(t *testing.T) {
 	ours, other := at(5*time.Second), at(6*time.Second)
 	for name, c := range map[string]struct {
 		now, listed int // seconds after the intent
-		logAge      int // in seconds, of what was read of the audit log
+		logAge      int // seconds since the audit log was read
 		channels    []*discordclient.Channel
 		audit       []discordclient.AuditEntry
 		claimed     string
 		proofOnly   bool
-		unshown     bool
+		auditDenied bool
 		want        Outcome
 		id          string
 		proof       Proof
@@ -69,8 +69,8 @@ func TestDecide(t *testing.T) {
 		"only proof counts: two fit":                   {proofOnly: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Absent},
 		"only proof counts: one fits, too early":       {proofOnly: true, now: 11, listed: 11, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
 		"only proof counts: the log is not at its end": {proofOnly: true, now: 30, logAge: 10, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
-		"only proof counts: one fits, no log":          {proofOnly: true, unshown: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Unproven},
-		"only proof counts: none fits, no log":         {proofOnly: true, unshown: true, now: 30, listed: 30, want: Absent},
+		"only proof counts: one fits, no log":          {proofOnly: true, auditDenied: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Unproven},
+		"only proof counts: none fits, no log":         {proofOnly: true, auditDenied: true, now: 30, listed: 30, want: Absent},
 		"another type":                                 {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Type: discordgo.ChannelTypeGuildVoice, Name: "tokyo-alerts", ParentID: "7"}}, want: Absent},
 		"another category":                             {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Name: "tokyo-alerts"}}, want: Absent},
 	} {
@@ -81,7 +81,7 @@ func TestDecide(t *testing.T) {
 				ProofOnly: c.proofOnly,
 				Claimed:   func(id string) bool { return id == c.claimed }, Now: func() time.Time { return second(c.now) },
 			}.withDefaults()
-			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge), unshown: c.unshown})
+			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge), auditDenied: c.auditDenied})
 			want := Result{Outcome: c.want, ID: c.id, Proof: c.proof, Why: got.Why, After: got.After}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", got.Why, diff)
@@ -93,8 +93,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// endless answers for a guild with more entries in its audit log than are read at once, the oldest
-// first.
+// endless is a guild with more audit log entries than one reading has, oldest first.
 func endless(req *http.Request) (*http.Response, error) {
 	body := any([]discordclient.Channel{})
 	if q := req.URL.Query(); strings.HasSuffix(req.URL.Path, "/audit-logs") {
@@ -121,7 +120,6 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// What is beyond the part of the audit log that was read is not taken for what is not there.
 func TestALogThatIsTooLongProvesNoAbsence(t *testing.T) {
 	t.Parallel()
 	c, err := guildcache.New(guildcache.Options{Options: discordclient.Options{

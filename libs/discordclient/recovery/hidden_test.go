@@ -13,9 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// What a lost create has made and Discord hides from the bot is not absent: nothing may be created
-// in its place.
-func TestWhatIsHiddenIsNotAbsent(t *testing.T) {
+// A lost create whose channel Discord hides is not absent: creating again would make a second one.
+func TestAHiddenChannelIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		live, deleted, lost bool
@@ -47,7 +46,7 @@ func TestWhatIsHiddenIsNotAbsent(t *testing.T) {
 			}
 			r.Client = r.NewClient()
 			if c.live {
-				guild := r.Client.Guild(r.Guild) // before the Gateway sends it: what is hidden, only it shows
+				guild := r.Client.Guild(r.Guild) // before the Gateway sends it: only the Gateway shows hidden channels
 				go func() { _ = r.Client.Run(t.Context()) }()
 				for guild.Snapshot().Mode != guildcache.ModeLive {
 					<-time.After(time.Millisecond)

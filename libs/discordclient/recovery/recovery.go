@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recovery finds out what came of a create whose answer was lost.
+// Package recovery finds the object of a create whose response was lost.
 //
-// A create has no idempotency key: when its answer was lost, or the process died before it could
-// save the new id, a channel or role may exist that is not recorded anywhere. Before creating again,
-// look for it: [Channel], [Role]. A webhook is found by listing those of its channel and by the audit
-// log: Discord returns its token to the application that created it, and to no other.
+// A create has no idempotency key. If its response was lost, or the process died before it saved
+// the new id, an unrecorded channel or role may exist. Look for it with [Channel] or [Role] before
+// creating again. A webhook is found in the list of its channel and the audit log: Discord returns
+// its token only to the application that created it.
 package recovery
 
 import (
@@ -27,91 +27,83 @@ import (
 type Outcome string
 
 const (
-	// Found means: this is the object; adopt it.
+	// Found means: the create's object exists. Adopt it.
 	Found Outcome = "found"
-	// Absent means: nothing was created, and nothing will be any more; create.
+	// Absent means: the create made nothing and will make nothing. Create.
 	Absent Outcome = "absent"
-	// Hidden means: this is the object, and Discord hides it from the bot. Never create now.
+	// Hidden means: the create's object exists, but Discord hides it from the bot. Do not create.
 	Hidden Outcome = "hidden"
-	// Unsure means: it is not known yet; look again after [Result.After]. Never create now.
+	// Unsure means: unknown as yet. Look again after [Result.After]. Do not create.
 	Unsure Outcome = "unsure"
-	// Unproven means: something matches, and only the audit log, which Discord does not show the bot,
-	// could prove that it is this object. Neither adopt nor create; see [Intent.ProofOnly].
+	// Unproven means: only the audit log could prove whose a match is, and Discord does not show it to
+	// the bot. Neither adopt nor create; see [Intent.ProofOnly].
 	Unproven Outcome = "unproven"
 )
 
-// Proof is what a find rests on.
+// Proof is the evidence of a Found.
 type Proof string
 
 const (
-	// ProofAuditLog means: the audit log names the object together with the reason of the intent.
-	// That is certain.
+	// ProofAuditLog means: the audit log names the object together with the intent's reason. Certain.
 	ProofAuditLog Proof = "audit-log"
-	// ProofMatch means: it is the only object that fits, and no other claims it. The audit log,
-	// which is written late or never, does not have it.
+	// ProofMatch means: the only match, which no other object claims. The audit log, written late or
+	// never, lacks it.
 	ProofMatch Proof = "match"
 )
 
-// Result is what was found out about a lost create.
+// Result is the result of looking for a lost create.
 type Result struct {
 	Outcome Outcome
-	ID      string        // of what was found
-	Proof   Proof         // what the find rests on
-	After   time.Duration // when to look again, for Unsure
-	Why     string        // in words, for a status
+	ID      string // of the object found
+	Proof   Proof
+	After   time.Duration // time until the next look, for Unsure and Unproven
+	Why     string        // for a status message
 }
 
-// DefaultPropagation is how long after an attempt the sources are taken to be complete: longer than
-// a call may be under way, and than Discord takes to write its audit log.
+// DefaultPropagation is when list and audit log are complete after an attempt. It is longer than a
+// call lasts and than Discord needs to write its audit log.
 const DefaultPropagation = 15 * time.Second
 
 const (
-	// clockSkew is by how much the clocks of Discord and of the recorder of the intent may differ
-	// where only the time shows whose a channel is.
-	clockSkew = time.Minute
-	// maxAsked is about how many channels Discord is asked at once. The next look asks about others.
-	maxAsked = 3
-	// maxNamed bounds the ids in a message.
-	maxNamed = 5
-	// refusedRetry is when an audit log is asked for again that Discord refuses, maybe for a moment.
-	refusedRetry = 5 * time.Second
-	// unprovenRetry is when an audit log is asked for again that Discord does not show the bot.
+	// clockSkew is the assumed difference between the clocks of Discord and of the intent's
+	// recorder.
+	clockSkew     = time.Minute
+	maxAsked      = 3
+	maxNamed      = 5
+	refusedRetry  = 5 * time.Second
 	unprovenRetry = time.Minute
-	// tooEarly is why it is not known yet what came of a create.
-	tooEarly = "the result of an earlier create may still appear"
-	// provenSkew is the same for entries of the audit log, which name the intent: looking further
-	// back costs a page at most, and makes no mistake.
+	tooEarly      = "the result of an earlier create may still appear"
+	// Audit log entries name the intent, so looking further back is safe and costs at most a page.
 	provenSkew = time.Hour
 )
 
-// Intent is what was to be created.
+// Intent describes the object to be created.
 type Intent struct {
 	GuildID  string
 	Type     discordgo.ChannelType
 	ParentID string
-	Name     string // as it was given to the create
-	// Reason is the audit log reason of the create. It must name the intent and no other, by an
-	// object's UID for example.
+	Name     string // as given to the create
+	// Reason is the audit log reason of the create. It must be unique, such as an object's UID.
 	Reason string
-	// NotBefore is when the intent came up; older channels are not it.
+	// NotBefore is the time of the intent. Older channels do not match.
 	NotBefore time.Time
-	// LastAttempt is the last moment at which a create may have been sent. After a crash that is
-	// the moment at which this process took over; after an unknown outcome, when that came back.
+	// LastAttempt is the last time at which a create may have been sent: after an unknown outcome,
+	// the call's end; after a crash, this process's start.
 	LastAttempt time.Time
-	// Claimed reports whether a channel belongs to another object; nil for never.
+	// Claimed reports whether a channel belongs to another object. Nil: none does.
 	Claimed func(channelID string) bool
-	// ProofOnly says that nothing but the audit log proves the intent's object: a match is not found,
-	// and once the log was read to its end without the intent's create, it counts as absent.
+	// ProofOnly accepts the audit log alone as proof. A mere match is not Found. The result is
+	// Absent if the whole log lacks the create.
 	ProofOnly bool
-	// Propagation is how long after LastAttempt the sources are complete; 0 for DefaultPropagation.
+	// Propagation is when list and audit log are complete after LastAttempt. Default
+	// [DefaultPropagation].
 	Propagation time.Duration
-	// Now is the time; nil for time.Now.
+	// Now is the clock. Default time.Now.
 	Now func() time.Time
 
-	role bool // it is a role, and not a channel
+	role bool // a role, not a channel
 }
 
-// action is the create in the audit log.
 func (in Intent) action() discordgo.AuditLogAction {
 	if in.role {
 		return discordgo.AuditLogActionRoleCreate
@@ -119,7 +111,6 @@ func (in Intent) action() discordgo.AuditLogAction {
 	return discordgo.AuditLogActionChannelCreate
 }
 
-// noun is what was to be created.
 func (in Intent) noun() string {
 	if in.role {
 		return "role"
@@ -138,30 +129,26 @@ func (in Intent) withDefaults() Intent {
 	return in
 }
 
-// complete is when the sources surely show what came of the intent's create.
 func (in Intent) complete() time.Time { return in.LastAttempt.Add(in.Propagation) }
 
-// evidence is what was read.
 type evidence struct {
-	channels []*discordclient.Channel
-	roles    []discordclient.Role
-	listed   time.Time // the list is newer than this
-	// hidden are the channels that are there and that the bot may not view, as far as they are known,
-	// and maybe those of them that could be the intent's.
-	hidden map[string]bool
-	maybe  []string
-	// unlisted are the channels that Discord has when it is asked for them, but not in its list.
-	unlisted map[string]bool
-	audit    []discordclient.AuditEntry
-	audited  time.Time // the audit log is newer than this
-	unshown  bool      // Discord does not show the bot the audit log, which counts as an empty one
-	self     string    // the bot's own user id
-	// pending says that Discord was not asked about all channels that fit yet.
+	channels      []*discordclient.Channel
+	roles         []discordclient.Role
+	listed        time.Time // the list is at least this new
+	hidden        map[string]bool
+	hiddenMatches []string
+	// unlisted channels exist although Discord's list lacks them.
+	unlisted    map[string]bool
+	audit       []discordclient.AuditEntry
+	audited     time.Time // the audit log is at least this new
+	auditDenied bool      // Discord does not show the bot the audit log, which then counts as empty
+	self        string    // the bot's user id
+	// pending reports that some matching channels have not been looked up yet.
 	pending bool
 }
 
-// completeFor is when the audit log surely has the intent's create, and those of all channels that
-// fit: one that another client has just made must not be taken for it.
+// completeFor also waits for the creates of fits: a channel that another client has just made must
+// not count as the intent's.
 func (in Intent) completeFor(fits []string) time.Time {
 	at := in.complete()
 	for _, id := range fits {
@@ -172,16 +159,15 @@ func (in Intent) completeFor(fits []string) time.Time {
 	return at
 }
 
-// Channel looks for a channel whose create may have been carried out. It makes no call as long as
-// looking cannot help. Otherwise it makes one for the list of channels and one for the bot's own
-// creates in the audit log, which all intents of a guild share, and one for each channel that fits, of
-// which it asks about three at once. The [guildcache.Client] remembers the answers, so that none is asked
-// for again. What others do in the guild adds none. Errors are those of the calls; a log that may not be
-// read is none.
+// Channel looks for a channel whose create may have been executed. It makes no call while looking
+// cannot help. Otherwise it makes one call for the list of channels and one for the bot's own
+// creates in the audit log, which all intents of a guild share, and one per matching channel, about
+// three per look. The [guildcache.Client] caches all responses. Actions of other users cause no
+// calls. Errors are those of the calls; a denied audit log is no error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
-	state := in.known(snap)
+	state := in.fromSnapshot(snap)
 	early := in.Now().Before(in.complete())
 	if state.listed.Before(in.complete()) && (!early || snap.Mode != guildcache.ModeLive) {
 		if err := in.list(ctx, c, &state); err != nil {
@@ -189,7 +175,7 @@ func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, erro
 		}
 	}
 	fits := in.candidates(state)
-	if early && len(fits)+len(state.maybe) == 0 {
+	if early && len(fits)+len(state.hiddenMatches) == 0 {
 		return decide(in, state), nil
 	}
 	err := in.readAudit(ctx, c, &state)
@@ -204,13 +190,12 @@ func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, erro
 	return decide(in, state), nil
 }
 
-// Role is [Channel] for a role, which has neither type nor parent, and is never hidden.
+// Role is [Channel] for a role, which has neither type nor parent and is never hidden.
 func Role(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in.role = true
 	return Channel(ctx, c, in)
 }
 
-// list reads what there is.
 func (in Intent) list(ctx context.Context, c *guildcache.Client, state *evidence) (err error) {
 	since := in.Now()
 	if in.role {
@@ -222,39 +207,36 @@ func (in Intent) list(ctx context.Context, c *guildcache.Client, state *evidence
 	return err
 }
 
-// readAudit reads what the audit log knows of the intent and of the channels that fit, and asks
-// Discord for those that its list lacks.
 func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evidence) (err error) {
 	from, complete := in.NotBefore.Add(-provenSkew), in.completeFor(in.candidates(*state))
 	state.audit, state.audited, err = c.OwnCreates(ctx, in.GuildID, in.action(), from, complete, in.Now())
 	if err != nil {
 		return err
 	}
-	state.unshown = !c.ShowsCreates(in.GuildID, in.action())
+	state.auditDenied = !c.ShowsCreates(in.GuildID, in.action())
 	state.self = c.Guild(in.GuildID).Snapshot().SelfID()
 	if err := in.readCreators(ctx, c, state); err != nil {
 		return err
 	}
-	left := maxAsked
+	remaining := maxAsked
 	for _, e := range state.audit {
 		if !in.own(e, state.self) || state.lists(e.TargetID) || state.hidden[e.TargetID] ||
 			c.KnownGone(in.GuildID, in.action(), e.TargetID) {
 			continue
 		}
-		if left == 0 {
+		if remaining == 0 {
 			state.pending = true
 			break
 		}
-		left--
-		if err := in.ask(ctx, c, state, e.TargetID); err != nil {
+		remaining--
+		if err := in.probe(ctx, c, state, e.TargetID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readCreators reads who created the channels that fit, unless the intent's is known and there, or
-// nothing can be concluded yet.
+// readCreators reads who created the matching channels.
 func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *evidence) error {
 	for _, e := range state.audit {
 		if in.own(e, state.self) && (state.lists(e.TargetID) || state.hidden[e.TargetID]) {
@@ -264,15 +246,15 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 	if in.ProofOnly {
 		return nil
 	}
-	left := maxAsked
-	for _, id := range append(in.candidates(*state), in.maybe(*state)...) {
+	remaining := maxAsked
+	for _, id := range append(in.candidates(*state), in.hiddenCandidates(*state)...) {
 		e, found, known := c.KnownCreate(in.GuildID, in.action(), id, in.Now())
-		if !known && (left == 0 || in.Now().Before(in.complete())) {
+		if !known && (remaining == 0 || in.Now().Before(in.complete())) {
 			state.pending = true
 			continue
 		}
 		if !known {
-			left--
+			remaining--
 			var err error
 			e, found, err = c.CreateOf(ctx, in.GuildID, in.action(), id, in.completeFor([]string{id}), in.Now())
 			if err != nil {
@@ -286,8 +268,7 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 	return nil
 }
 
-// known is what the view of the guild shows.
-func (in Intent) known(snap *guildcache.Snapshot) evidence {
+func (in Intent) fromSnapshot(snap *guildcache.Snapshot) evidence {
 	if in.role {
 		return evidence{roles: snap.Guild.Roles, listed: snap.RolesAt, unlisted: map[string]bool{}}
 	}
@@ -300,15 +281,14 @@ func (in Intent) known(snap *guildcache.Snapshot) evidence {
 		}
 		state.hidden[c.ID] = true
 		if c.Type == in.Type && in.youngEnough(c.ID) {
-			state.maybe = append(state.maybe, c.ID)
+			state.hiddenMatches = append(state.hiddenMatches, c.ID)
 		}
 	}
 	return state
 }
 
-// ask asks Discord itself about a channel or role that its list does not have: one of channels leaves
-// out what the bot may not view.
-func (in Intent) ask(ctx context.Context, c *guildcache.Client, state *evidence, id string) (err error) {
+// probe looks up what the list lacks: lists omit hidden channels.
+func (in Intent) probe(ctx context.Context, c *guildcache.Client, state *evidence, id string) (err error) {
 	if in.role {
 		_, err = c.GetRole(ctx, in.GuildID, id)
 	} else {
@@ -321,19 +301,17 @@ func (in Intent) ask(ctx context.Context, c *guildcache.Client, state *evidence,
 		state.hidden[id] = true
 	case discordclient.ClassOf(err) != discordclient.ClassGone:
 		return err
-	case !in.Now().Before(in.completeFor([]string{id})): // before, Discord may not know yet what it has made
+	case !in.Now().Before(in.completeFor([]string{id})): // earlier, Discord may not know its new object yet
 		c.RememberGone(in.GuildID, in.action(), id)
 	}
 	return nil
 }
 
-// lists reports whether the list has a channel or role.
 func (e *evidence) lists(id string) bool {
 	return slices.ContainsFunc(e.channels, func(c *discordclient.Channel) bool { return c.ID == id }) ||
 		slices.ContainsFunc(e.roles, func(r discordclient.Role) bool { return r.ID == id })
 }
 
-// decide draws the conclusion. It is pure.
 func decide(in Intent, state evidence) Result {
 	wait := max(in.complete().Sub(in.Now()), time.Second)
 	if r, ok := in.proven(state, wait); ok {
@@ -350,14 +328,14 @@ func decide(in Intent, state evidence) Result {
 	case state.pending:
 		return Result{Outcome: Unsure, After: wait, Why: "the audit log is being asked who has created each " + in.noun() +
 			" that may be it"}
-	case len(in.maybe(state)) > 0:
+	case len(in.hiddenCandidates(state)) > 0:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"channels %s are hidden from the bot, and the audit log does not show who has created them; "+
-				"let the bot view them, or delete them", some(in.maybe(state)))}
+				"let the bot view them, or delete them", abbreviated(in.hiddenCandidates(state)))}
 	case len(fits) > 1:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"%ss %s all match, and the audit log does not show which one was created for this object; "+
-				"adopt one by its id, or delete them", in.noun(), some(fits))}
+				"adopt one by its id, or delete them", in.noun(), abbreviated(fits))}
 	case !complete:
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case len(fits) == 1 && state.audited.Before(in.completeFor(fits)):
@@ -365,7 +343,7 @@ func decide(in Intent, state evidence) Result {
 			"%s %s matches, and the audit log may not yet show who has created it", in.noun(), fits[0])}
 	case len(fits) == 1:
 		return Result{Outcome: Found, ID: fits[0], Proof: ProofMatch, Why: "the only " + in.noun() + " that matches"}
-	case state.audited.Before(in.complete()): // it may have been renamed or moved, and then the log alone knows it
+	case state.audited.Before(in.complete()): // a renamed or moved one appears only in the log
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation),
 			Why: "no " + in.noun() + " matches, and the audit log was not read to its end"}
 	default:
@@ -373,21 +351,19 @@ func decide(in Intent, state evidence) Result {
 	}
 }
 
-// some lists a few ids, since a status is no place for all.
-func some(ids []string) string {
+func abbreviated(ids []string) string {
 	if more := len(ids) - maxNamed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(ids[:maxNamed], ", "), more)
 	}
 	return strings.Join(ids, ", ")
 }
 
-// unproven draws the conclusion for an intent that the log alone can prove, and does not. It names nothing
-// that is there: that may not be for others to know.
+// The texts of unproven name no existing object: the user may have no right to know of it.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
-	case state.unshown && len(in.candidates(state))+len(in.maybe(state)) > 0:
+	case state.auditDenied && len(in.candidates(state))+len(in.hiddenCandidates(state)) > 0:
 		return Result{Outcome: Unproven, After: unprovenRetry, Why: fmt.Sprintf(
 			"a %s of this name may exist, and Discord does not show the bot the audit log, which names its creator", in.noun())}
 	case state.audited.Before(in.complete()):
@@ -397,20 +373,17 @@ func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Res
 	}
 }
 
-// own reports whether an entry of the audit log is that of the intent's create.
 func (in Intent) own(e discordclient.AuditEntry, self string) bool {
 	return e.Action == in.action() && !in.foreign(e, self) && !in.Claimed(e.TargetID)
 }
 
-// foreign reports whether an entry has another reason than the intent, or is another user's.
 func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
 	other := self != "" && e.UserID != "" && e.UserID != self
 	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
-// proven looks for the intent's own entry in the audit log. A channel that it names, that a list
-// newer than it lacks and that Discord does not know by its id either, was deleted since: the create
-// is over and did not last.
+// If a newer list lacks the channel of an entry and Discord does not know its id, it has been
+// deleted: the create is over.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found, hidden []string
 	unlisted := false
@@ -441,8 +414,7 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	return Result{}, false
 }
 
-// candidates returns the ids of the channels or roles that could be the intent's, oldest first: of its
-// type, parent and name, not older than it, claimed by no other, and not created for another reason.
+// candidates returns the ids of the channels or roles that may be the intent's, oldest first.
 func (in Intent) candidates(state evidence) []string {
 	var ids []string
 	for _, c := range state.channels {
@@ -459,18 +431,15 @@ func (in Intent) candidates(state evidence) []string {
 	return in.unclaimed(ids, state)
 }
 
-// maybe returns the ids of hidden channels that could be the intent's.
-func (in Intent) maybe(state evidence) []string { return in.unclaimed(state.maybe, state) }
+func (in Intent) hiddenCandidates(state evidence) []string {
+	return in.unclaimed(state.hiddenMatches, state)
+}
 
-// youngEnough reports whether a channel is not older than the intent, nor so new that no attempt can have
-// created it.
 func (in Intent) youngEnough(id string) bool {
 	at := discordclient.CreatedAt(id)
 	return !at.Before(in.NotBefore.Add(-clockSkew)) && !at.After(in.complete().Add(clockSkew))
 }
 
-// unclaimed leaves the channels that were not created for another reason and that no other claims,
-// oldest first.
 func (in Intent) unclaimed(ids []string, state evidence) []string {
 	foreign := map[string]bool{}
 	for _, e := range state.audit {
@@ -478,7 +447,7 @@ func (in Intent) unclaimed(ids []string, state evidence) []string {
 			foreign[e.TargetID] = true
 		}
 	}
-	left := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return foreign[id] || in.Claimed(id) })
-	slices.SortFunc(left, discordclient.CompareIDs)
-	return left
+	rest := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return foreign[id] || in.Claimed(id) })
+	slices.SortFunc(rest, discordclient.CompareIDs)
+	return rest
 }

@@ -21,13 +21,13 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// knife is a dialer whose connections are cut after so many bytes were written or read; negative
-// means never.
+// knife is a dialer that cuts connections after so many bytes written or read; negative means
+// never.
 type knife struct {
 	write, read   int64
 	refuse        bool
-	once          bool         // what is dialled after a cut is whole
-	wrote, didGet atomic.Int64 // bytes that went through
+	once          bool         // only the first connection is cut
+	wrote, didGet atomic.Int64 // bytes that passed
 }
 
 func (k *knife) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -45,7 +45,7 @@ type cutConn struct {
 
 var errCut = errors.New("cut by the test")
 
-// Write lets the bytes before the cut through, so that the peer gets exactly those.
+// Write passes exactly the bytes before the cut.
 func (c *cutConn) Write(p []byte) (int, error) {
 	if left := c.knife.write - c.knife.wrote.Load(); c.knife.write >= 0 && int64(len(p)) > left {
 		n, _ := c.Conn.Write(p[:max(left, 0)])
@@ -56,11 +56,11 @@ func (c *cutConn) Write(p []byte) (int, error) {
 		_ = c.Close()
 		return n, errCut
 	}
-	c.knife.wrote.Add(int64(len(p))) // before it is written: the answer may be here before Write returns
+	c.knife.wrote.Add(int64(len(p))) // before the write: the response may come before Write returns
 	return c.Conn.Write(p)
 }
 
-// Read hands out the bytes before the cut.
+// Read returns the bytes before the cut.
 func (c *cutConn) Read(p []byte) (int, error) {
 	left := c.knife.read - c.knife.didGet.Load()
 	if c.knife.read >= 0 && left <= 0 {
@@ -75,15 +75,15 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// attempt is one create that is cut somewhere.
+// attempt is one create that is cut.
 type attempt struct {
 	name   string
 	knife  *knife
-	reused bool // the connection has served another call before
+	reused bool // the connection has carried another call
 	err    error
 }
 
-// make tries to create the channel over a connection of its own that will be cut.
+// make tries to create the channel over its own connection.
 func (a *attempt) make(r *cachetest.Rig) {
 	o := r.Options
 	tr := &http.Transport{DialContext: a.knife.dial, DisableKeepAlives: !a.reused}
@@ -105,7 +105,7 @@ func (a *attempt) make(r *cachetest.Rig) {
 	_, a.err = c.CreateChannel(r.Context(), r.Guild, discordclient.ChannelCreate{Name: a.name, Topic: "fire"}, "uid-"+a.name)
 }
 
-// cuts returns an attempt for every fifth byte of request and answer, and for all of their ends.
+// cuts returns an attempt for every fifth byte of request and response, and for all their ends.
 func cuts(r *cachetest.Rig) []*attempt {
 	whole := &attempt{name: "whole-0000", knife: &knife{write: -1, read: -1}}
 	whole.make(r)
@@ -119,7 +119,7 @@ func cuts(r *cachetest.Rig) []*attempt {
 			list = append(list, &attempt{name: fmt.Sprintf("write-%04d", i), knife: &knife{write: i, read: 0}})
 		}
 	}
-	for i := range wrote - int64(len("Connection: close\r\n")) { // net/http repeats on its own what fails on a connection that it reused, if it dares
+	for i := range wrote - int64(len("Connection: close\r\n")) { // net/http may repeat a failure on a reused connection
 		if i%25 == 0 || i < 3 {
 			list = append(list, &attempt{name: fmt.Sprintf("again-%04d", i), knife: &knife{write: i, read: -1, once: true}, reused: true})
 		}
@@ -132,8 +132,7 @@ func cuts(r *cachetest.Rig) []*attempt {
 	return list
 }
 
-// A create whose connection is cut, at whatever byte, ends in exactly one channel: never two, never
-// none.
+// A create whose connection is cut at any byte makes exactly one channel.
 func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.Limits.Channels = 5000 })
@@ -144,7 +143,7 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 	lost := 0
 	for _, a := range cuts {
 		switch discordclient.ClassOf(a.err) {
-		case discordclient.ClassTransient: // surely not sent: it may be repeated without looking
+		case discordclient.ClassTransient: // certainly not sent: repeat without looking
 			if a.knife.wrote.Load() > 0 {
 				t.Errorf("%s: %v, though bytes were sent", a.name, a.err)
 			}
@@ -154,7 +153,7 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 			t.Errorf("%s ended as %v", a.name, a.err)
 		}
 	}
-	// The process was killed and is started again: it knows its intents alone.
+	// A restarted process knows only its intents.
 	r.Client = r.NewClient()
 	found := atomic.Int64{}
 	each(cuts, func(a *attempt) {
@@ -162,7 +161,7 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 			found.Add(1)
 			return
 		}
-		if err := cachetest.Patiently(func() error {
+		if err := cachetest.RetryWhileLimited(func() error {
 			_, err := r.Client.CreateChannel(t.Context(), r.Guild, discordclient.ChannelCreate{Name: a.name}, "uid-"+a.name)
 			return err
 		}); err != nil {
@@ -184,13 +183,13 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 	if len(cuts) < 150 {
 		t.Errorf("only %d cuts were tried", len(cuts))
 	}
-	t.Logf("%d cuts: %d with unknown outcome, of which %d had created a channel", len(cuts), lost, found.Load())
+	t.Logf("%d cuts: %d with unknown outcome, %d of them had created a channel", len(cuts), lost, found.Load())
 	if found.Load() == 0 || found.Load() == int64(lost) {
 		t.Error("the cuts were not on both sides of the effect")
 	}
 }
 
-// each works on the attempts, a few at a time.
+// each runs do for the attempts, a few at a time.
 func each(list []*attempt, do func(*attempt)) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 16)
@@ -201,7 +200,7 @@ func each(list []*attempt, do func(*attempt)) {
 	wg.Wait()
 }
 
-// recovered looks for a lost create until it is sure; it returns the id, empty when there is none.
+// recovered looks for a lost create until the result is sure. It returns the id, or an empty one.
 func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time) string {
 	r.Helper()
 	in := recovery.Intent{
@@ -209,7 +208,7 @@ func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time) 
 	}
 	for range 100 {
 		var got recovery.Result
-		err := cachetest.Patiently(func() (err error) {
+		err := cachetest.RetryWhileLimited(func() (err error) {
 			got, err = recovery.Channel(r.Context(), r.Client, in)
 			return err
 		})
@@ -220,14 +219,13 @@ func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time) 
 		case got.Outcome != recovery.Unsure:
 			return got.ID
 		}
-		<-time.After(min(got.After, 500*time.Millisecond)) // as a reconciler would, through its queue
+		<-time.After(min(got.After, 500*time.Millisecond)) // as a reconciler's queue does
 	}
 	r.Errorf("%s: never sure", name)
 	return ""
 }
 
-// The same with the failures that the simulator makes, and with an audit log that is late, lost or
-// forbidden.
+// The simulator's own failures, with an audit log that is late, lost or denied.
 func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
 	audits := map[string]func(*cachetest.Rig){
@@ -272,13 +270,12 @@ func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	}
 }
 
-// A log that something on the way to Discord refuses is not an empty one.
 func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
 	made := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
 	r.Discord.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
-	r.Discord.Advance(time.Second) // the audit log has it
+	r.Discord.Advance(time.Second) // the audit log has the entry
 	now := time.Now().Add(time.Minute)
 	look := func() (recovery.Result, error) {
 		return recovery.Channel(t.Context(), r.Client, recovery.Intent{
@@ -297,12 +294,12 @@ func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
 	}
 }
 
-// A log that Discord refuses once, although the bot may view it, is not an empty one either.
+// Discord may refuse the log once although the bot may view it.
 func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		other bool // the only channel that fits is another user's
-		after int  // how many readings come before the refusal
+		other bool // the only match is another user's
+		after int  // readings before the refusal
 	}{
 		"of the bot's own creates": {},
 		"of who created a channel": {other: true, after: 1},
@@ -345,8 +342,8 @@ func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 	}
 }
 
-// One that it refuses for longer is not shown to the bot, whatever its permissions are.
-func TestAnAuditLogThatIsRefusedForLongIsNotWaitedFor(t *testing.T) {
+// A log refused for longer counts as denied, whatever the bot's permissions.
+func TestALongRefusedAuditLogCountsAsDenied(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
 	now := time.Now().Add(time.Minute)
@@ -365,14 +362,14 @@ func TestAnAuditLogThatIsRefusedForLongIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A clock that is ahead of Discord's makes a channel older than its intent, and yet the audit log
-// shows whose it is.
-func TestClocksThatDifferHideNoLostCreate(t *testing.T) {
+// A clock ahead of Discord's makes a channel look older than its intent. The audit log still proves
+// it.
+func TestADifferingClockHidesNoLostCreate(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
 	made := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
 	ahead := time.Now().Add(30 * time.Minute)
-	r.Discord.Advance(time.Second) // the audit log has it
+	r.Discord.Advance(time.Second) // the audit log has the entry
 	got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
 		GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: ahead, LastAttempt: ahead, Now: func() time.Time { return ahead.Add(time.Minute) },
 	})

@@ -13,9 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// What came of the create of a role, of which only its entry in the audit log is proof: names are not
-// unique, and roles have no parent.
-func TestRole(t *testing.T) {
+// Only its entry in the audit log proves the create of a role: names are not unique.
+func TestLostRole(t *testing.T) {
 	t.Parallel()
 	const reason = "DiscordRole 1 ns/on-call"
 	for name, c := range map[string]struct {
@@ -23,13 +22,13 @@ func TestRole(t *testing.T) {
 		want                                 recovery.Outcome
 		proof                                recovery.Proof
 	}{
-		"it was carried out":                   {made: true, want: recovery.Found, proof: recovery.ProofAuditLog},
-		"and renamed since":                    {made: true, renamed: true, want: recovery.Found, proof: recovery.ProofAuditLog},
-		"and another one has made the like":    {made: true, byHand: true, want: recovery.Found, proof: recovery.ProofAuditLog},
-		"and the log does not have it":         {made: true, lost: true, want: recovery.Found, proof: recovery.ProofMatch},
-		"and deleted since":                    {made: true, deleted: true, want: recovery.Absent},
-		"it was not":                           {want: recovery.Absent},
-		"it was not, another one has the like": {byHand: true, want: recovery.Absent},
+		"executed":                          {made: true, want: recovery.Found, proof: recovery.ProofAuditLog},
+		"executed, renamed":                 {made: true, renamed: true, want: recovery.Found, proof: recovery.ProofAuditLog},
+		"executed, a user made a match":     {made: true, byHand: true, want: recovery.Found, proof: recovery.ProofAuditLog},
+		"executed, not logged":              {made: true, lost: true, want: recovery.Found, proof: recovery.ProofMatch},
+		"executed, deleted":                 {made: true, deleted: true, want: recovery.Absent},
+		"not executed":                      {want: recovery.Absent},
+		"not executed, a user made a match": {byHand: true, want: recovery.Absent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,17 +10,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// due lets through what client-go's delaying queue adds when its time has come, unless it has been handed
-// out meanwhile.
+// due adds an item of client-go's delaying queue at its time, unless it was handed out meanwhile.
 type due struct {
 	workqueue.TypedInterface[reconcile.Request]
 	delaying workqueue.TypedDelayingInterface[reconcile.Request]
 
 	mu sync.Mutex
-	at map[reconcile.Request]time.Time // when what waits is due
+	at map[reconcile.Request]time.Time // due times of waiting items
 }
 
-// addAfter lets an item wait. Of several times the first one counts.
+// addAfter delays an item. The earliest of several times counts.
 func (d *due) addAfter(item reconcile.Request, after time.Duration) {
 	at := time.Now().Add(after)
 	d.mu.Lock()
@@ -31,25 +30,24 @@ func (d *due) addAfter(item reconcile.Request, after time.Duration) {
 	d.delaying.AddAfter(item, after)
 }
 
-// forget ends the waiting of an item.
 func (d *due) forget(item reconcile.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.at, item)
 }
 
-// Add is called when the time of an item has come: that of a wait which has ended, where there was one.
+// Add is called by the delaying queue at an item's time. The wait may have ended earlier.
 func (d *due) Add(item reconcile.Request) {
 	d.mu.Lock()
 	at, waits := d.at[item]
-	left := time.Until(at)
-	if waits && left <= 0 {
+	remaining := time.Until(at)
+	if waits && remaining <= 0 {
 		delete(d.at, item)
 	}
 	d.mu.Unlock()
 	switch {
-	case waits && left > 0: // the delaying queue knows one time of each item, the earliest
-		d.delaying.AddAfter(item, left)
+	case waits && remaining > 0: // the delaying queue keeps only the earliest time of an item
+		d.delaying.AddAfter(item, remaining)
 	case waits:
 		d.TypedInterface.Add(item)
 	}

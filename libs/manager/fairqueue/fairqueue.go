@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairqueue is a controller's queue in which namespaces take turns: one with ten thousand
-// objects to reconcile does not keep another one waiting for all of them.
+// Package fairqueue is a controller's queue that serves namespaces round-robin: a namespace with
+// ten thousand objects does not delay the others.
 //
-// controller-runtime's own priority queue is first in, first out within a priority. This one hands out
-// the item of the highest priority, and among equals that of the namespace whose turn it is. What else
-// a queue does (each item once, one worker for an item, delays, back-off, metrics) is client-go's
-// workqueue, which takes an order of its items (workqueue.TypedQueueConfig.Queue). As in
-// controller-runtime's, an item that waits for a time and is handed out before that has waited enough: the
-// reconcile says whether, and when, it is to come again.
+// controller-runtime's priority queue is first in, first out within a priority. This queue takes
+// the highest priority, and within it one item of each namespace in rotation. client-go's
+// workqueue, which accepts an order of items (workqueue.TypedQueueConfig.Queue), does the rest:
+// each item once, one worker per item, delays, back-off, metrics. As in controller-runtime, handing
+// out an item ends its delay: the reconcile decides when it is due again.
 package fairqueue
 
 import (
@@ -20,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// RateLimiter says when an item that failed is due again.
+// RateLimiter delays items that failed.
 type RateLimiter = workqueue.TypedRateLimiter[reconcile.Request]
 
 type queue struct {
@@ -32,7 +31,7 @@ type queue struct {
 
 var _ priorityqueue.PriorityQueue[reconcile.Request] = &queue{}
 
-// New makes a queue. It is a NewQueue of controller.Options.
+// New makes a queue, for NewQueue of controller.Options.
 func New(controller string, limit RateLimiter) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	order := newOrder()
 	ready := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: controller, Queue: order})
@@ -44,7 +43,7 @@ func New(controller string, limit RateLimiter) workqueue.TypedRateLimitingInterf
 	return &queue{limiting, due, order, limit}
 }
 
-// AddWithOpts adds items with a priority, 0 by default, at once or after a while.
+// AddWithOpts adds items with a priority (default 0), immediately or after a delay.
 func (q *queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	for _, item := range items {
 		after := o.After
@@ -53,7 +52,7 @@ func (q *queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request)
 				after = limit
 			}
 		}
-		q.order.want(item, ptr.Deref(o.Priority, 0))
+		q.order.setPriority(item, ptr.Deref(o.Priority, 0))
 		if after > 0 {
 			q.ready.addAfter(item, after)
 		} else {
@@ -62,17 +61,17 @@ func (q *queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request)
 	}
 }
 
-// AddAfter adds an item after a while.
+// AddAfter adds an item after a delay.
 func (q *queue) AddAfter(item reconcile.Request, after time.Duration) {
 	q.AddWithOpts(priorityqueue.AddOpts{After: after}, item)
 }
 
-// AddRateLimited adds an item when it is due again after a failure.
+// AddRateLimited adds an item after its back-off.
 func (q *queue) AddRateLimited(item reconcile.Request) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// Add adds an item at once.
+// Add adds an item immediately.
 func (q *queue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
 // GetWithPriority waits for the next item.

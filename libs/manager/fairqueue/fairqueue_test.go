@@ -30,7 +30,7 @@ func newQueue(t *testing.T) priorityqueue.PriorityQueue[reconcile.Request] {
 	return q
 }
 
-// drain takes what is ready, as "namespace/name" with its priority where that is not 0.
+// drain takes all ready items, as "namespace/name" with a priority other than 0.
 func drain(q priorityqueue.PriorityQueue[reconcile.Request]) (all []string) {
 	for q.Len() > 0 {
 		item, priority, _ := q.GetWithPriority()
@@ -44,7 +44,7 @@ func drain(q priorityqueue.PriorityQueue[reconcile.Request]) (all []string) {
 	return all
 }
 
-// A namespace waits for one item of each of the others, however many they have.
+// However many items others have, a namespace waits for one of each.
 func TestNamespacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
@@ -63,8 +63,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	}
 }
 
-// Who comes again and again waits for the others again and again.
-func TestATurnIsNotForKeeps(t *testing.T) {
+func TestANamespaceReturnsToTheEndOfTheRotation(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
 	for _, name := range []string{"0", "1", "2"} {
@@ -82,7 +81,7 @@ func TestATurnIsNotForKeeps(t *testing.T) {
 	}
 }
 
-func TestPrioritiesComeBeforeTurns(t *testing.T) {
+func TestPrioritiesComeBeforeTheRotation(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
 	add := func(priority int, items ...reconcile.Request) {
@@ -93,7 +92,7 @@ func TestPrioritiesComeBeforeTurns(t *testing.T) {
 	add(1, request("a", "first"), request("a", "first-too"), request("b", "first"))
 	add(0, request("a", "rises"))
 	add(1, request("a", "rises-too"))
-	add(-100, request("a", "0")) // falls not
+	add(-100, request("a", "0")) // does not fall
 	want := []string{
 		"a/first:1", "b/first:1", "a/first-too:1", "a/rises-too:1", "a/0", "a/rises", "a/low:-100", "b/low:-100",
 	}
@@ -106,7 +105,7 @@ func TestPrioritiesComeBeforeTurns(t *testing.T) {
 	}
 }
 
-// An item that is added while it is worked on comes once more, with its priority, when that is done.
+// An item added while it is processed comes once more, with its priority.
 func TestOneWorkerForAnItem(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
@@ -160,7 +159,7 @@ func TestDelays(t *testing.T) {
 	})
 }
 
-// What waits for a time and is handed out before that does not come again, unless it is to wait again.
+// Handing out an item ends its wait, unless it is to wait again.
 func TestNoItemComesTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -190,8 +189,7 @@ func TestNoItemComesTwice(t *testing.T) {
 	})
 }
 
-// Many workers and many sources: each item that is added is worked on after that, by one worker at a
-// time, and nothing is left.
+// Many workers and sources: each added item is processed after that, by one worker at a time.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)

@@ -10,14 +10,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// order is what a queue of client-go keeps its ready items in: it says which is next. It is safe for
-// concurrent use, since the priority of an item is said before the item is added.
+// order is the order of ready items in client-go's queue. It is safe for concurrent use: an item's
+// priority is set before the item is added.
 type order struct {
 	mu      sync.Mutex
-	wanted  map[reconcile.Request]int // with which priority an item is to be queued, 0 for none
-	queued  map[reconcile.Request]int // with which it is
-	running map[reconcile.Request]int // with which it was handed out
-	levels  map[int]*level            // by priority; none is empty
+	wanted  map[reconcile.Request]int // priority for the next Push
+	queued  map[reconcile.Request]int // priority in the queue
+	running map[reconcile.Request]int // priority when handed out
+	levels  map[int]*level            // by priority; never empty
 }
 
 func newOrder() *order {
@@ -27,8 +27,8 @@ func newOrder() *order {
 	}
 }
 
-// want records the priority of an item that is about to be added. Of several the highest counts.
-func (o *order) want(item reconcile.Request, priority int) {
+// setPriority sets the priority for the next Push. The highest of several counts.
+func (o *order) setPriority(item reconcile.Request, priority int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if before, ok := o.wanted[item]; !ok || priority > before {
@@ -44,8 +44,7 @@ func (o *order) Push(item reconcile.Request) {
 	delete(o.wanted, item)
 }
 
-// Touch is called for an item that is queued and added again: it moves up where it has a higher
-// priority now. What is left of it on the lower level is skipped.
+// Touch raises the priority of a queued item. Its entry on the lower level is skipped later.
 func (o *order) Touch(item reconcile.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,24 +62,23 @@ func (o *order) push(item reconcile.Request, priority int) {
 	o.levels[priority].push(item)
 }
 
-// Len is how many items are queued.
 func (o *order) Len() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.queued)
 }
 
-// Pop hands out the next item: of the highest priority, and there of the namespace whose turn it is.
+// Pop renamespaces the next item of the highest priority, and rotates the namespaces.
 func (o *order) Pop() reconcile.Request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
 		priority := slices.Max(slices.Collect(maps.Keys(o.levels)))
 		item := o.levels[priority].pop()
-		if len(o.levels[priority].turns) == 0 {
+		if len(o.levels[priority].namespaces) == 0 {
 			delete(o.levels, priority)
 		}
-		if at, ok := o.queued[item]; ok && at == priority { // else it has moved up since
+		if at, ok := o.queued[item]; ok && at == priority { // otherwise its priority was raised
 			delete(o.queued, item)
 			o.running[item] = priority
 			return item
@@ -88,7 +86,7 @@ func (o *order) Pop() reconcile.Request {
 	}
 }
 
-// handedOut returns the priority with which an item was handed out, once.
+// handedOut renamespaces the priority of an item handed out, once.
 func (o *order) handedOut(item reconcile.Request) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,28 +95,28 @@ func (o *order) handedOut(item reconcile.Request) int {
 	return priority
 }
 
-// level has the items of one priority: those of a namespace in the order in which they came, and the
-// namespaces in the order of their turns. A namespace without items has none.
+// level has the items of one priority: first in, first out per namespace, and the namespaces in
+// rotation. Each listed namespace has items.
 type level struct {
-	turns []string
-	items map[string][]reconcile.Request
+	namespaces []string
+	items      map[string][]reconcile.Request
 }
 
 func (l *level) push(item reconcile.Request) {
 	if len(l.items[item.Namespace]) == 0 {
-		l.turns = append(l.turns, item.Namespace)
+		l.namespaces = append(l.namespaces, item.Namespace)
 	}
 	l.items[item.Namespace] = append(l.items[item.Namespace], item)
 }
 
 func (l *level) pop() reconcile.Request {
-	namespace := l.turns[0]
-	l.turns = l.turns[1:]
+	namespace := l.namespaces[0]
+	l.namespaces = l.namespaces[1:]
 	item, rest := l.items[namespace][0], l.items[namespace][1:]
 	if len(rest) == 0 {
 		delete(l.items, namespace)
 	} else {
-		l.items[namespace], l.turns = rest, append(l.turns, namespace)
+		l.items[namespace], l.namespaces = rest, append(l.namespaces, namespace)
 	}
 	return item
 }

@@ -2,8 +2,9 @@
 
 // Package fence refuses writes while another process may lead.
 //
-// client-go stops a leader that cannot renew its Lease. A process that was stopped for longer than
-// the Lease lasts continues first: it would write beside its successor for up to the renew deadline.
+// client-go stops a leader that cannot renew its Lease. But a process that was frozen for longer
+// than its Lease continues first, and would write beside its successor for up to the renew
+// deadline.
 //
 // A candidate takes over at the earliest one lease duration after it has seen a renewal. So a write
 // must be sent before the renew deadline, counted from before the renewal was sent, and is given up
@@ -37,31 +38,30 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// ErrNotLeading is the error of a write that is refused because another process may lead by now.
-// The same write may succeed after the next renewal of the Lease, so it is nothing to report.
+// ErrNotLeading refuses a write because another process may lead. The write may succeed after the
+// next renewal of the Lease, so do not report it.
 var ErrNotLeading = errors.New("the Lease was not renewed in time, so another process may lead by now")
 
-// retryPeriod is when an object is reconciled again after a refused write, should the process keep
-// the Lease.
+// retryPeriod is when to reconcile again after a refused write.
 const retryPeriod = time.Second
 
-// Fence says whether this process may write. It is safe for concurrent use. A nil Fence lets every
-// write through: nothing is elected.
+// Fence allows or refuses writes. It is safe for concurrent use. A nil Fence (no election) allows
+// all.
 type Fence struct {
 	lease, renew time.Duration
 	now          func() time.Time
 
 	mu      sync.Mutex
-	renewed time.Time // when the last successful renewal was about to be sent; zero for none that counts
+	renewed time.Time // when the last successful renewal was about to be sent; zero closes the fence
 }
 
-// New returns the closed fence of a process that does not hold the Lease yet.
+// New returns a closed fence.
 func New(leaseDuration, renewDeadline time.Duration) *Fence {
 	return &Fence{lease: leaseDuration, renew: renewDeadline, now: time.Now}
 }
 
-// Check returns ErrNotLeading where nothing may be written, and otherwise until when a write that is
-// sent now may last; the zero time for no limit.
+// Check returns ErrNotLeading, or the time at which a write sent now must be cancelled; zero for no
+// limit.
 func (f *Fence) Check() (until time.Time, err error) {
 	if f == nil {
 		return time.Time{}, nil
@@ -76,9 +76,9 @@ func (f *Fence) Check() (until time.Time, err error) {
 	return now.Add((f.renew+f.lease)/2 - passed), nil
 }
 
-// age returns how long ago a moment was, by the clock that says more. The monotonic clock counts
-// while the process is stopped (SIGSTOP, a frozen cgroup) but, on Linux, not while the machine is
-// suspended; the wall clock is set forward after that.
+// age returns the longer duration of both clocks. The monotonic clock runs while the process is
+// frozen (SIGSTOP, cgroup) but, on Linux, not while the machine is suspended. The wall clock is set
+// forward then.
 func age(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
@@ -90,7 +90,7 @@ func (f *Fence) set(renewed time.Time) {
 	f.renewed = renewed
 }
 
-// Quiet wraps a reconciler so that a refused write is retried, without an error in log and metrics.
+// Quiet wraps a reconciler to retry refused writes without an error in log and metrics.
 func Quiet(r reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 		result, err := r.Reconcile(ctx, request)

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// lease is one in memory. Reading and writing it takes a while.
+// lease is in memory, with slow reads and writes.
 type lease struct {
 	holder string
 	err    error
@@ -84,8 +84,8 @@ func (r *rig) release(ctx context.Context) error {
 func TestFence(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		do   func(context.Context, *rig)
-		left time.Duration // for a write that is sent now; 0 where it is refused
+		do        func(context.Context, *rig)
+		remaining time.Duration // for a write sent now; 0: refused
 	}{
 		"before the election": {func(context.Context, *rig) {}, 0},
 		"the Lease is created": {func(ctx context.Context, r *rig) {
@@ -124,11 +124,11 @@ func TestFence(t *testing.T) {
 			r := newRig()
 			c.do(t.Context(), r)
 			until, err := r.Check()
-			if c.left == 0 && !errors.Is(err, ErrNotLeading) {
+			if c.remaining == 0 && !errors.Is(err, ErrNotLeading) {
 				t.Errorf("open until %s, %v", until, err)
 			}
-			if c.left > 0 && (err != nil || until.Sub(r.now) != c.left) {
-				t.Errorf("a write may last %s, want %s: %v", until.Sub(r.now), c.left, err)
+			if c.remaining > 0 && (err != nil || until.Sub(r.now) != c.remaining) {
+				t.Errorf("a write may last %s, want %s: %v", until.Sub(r.now), c.remaining, err)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func TestNothingIsFencedWithoutAnElection(t *testing.T) {
 	}
 }
 
-// A process that continues after a freeze because of SIGTERM leaves the Lease to its successor.
+// A frozen process that continues on SIGTERM leaves the Lease to its successor.
 func TestOnlyAnOwnLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	for holder, want := range map[string]string{"me": "", "other": "other"} {
@@ -212,8 +212,8 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// A write that is under way ends before a successor may begin.
-func TestAWriteIsGivenUpInTime(t *testing.T) {
+// A write in flight ends before a successor may begin.
+func TestAWriteIsCancelledInTime(t *testing.T) {
 	t.Parallel()
 	f := New(300*time.Millisecond, 200*time.Millisecond)
 	f.set(time.Now())

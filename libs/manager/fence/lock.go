@@ -10,16 +10,14 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Lock is a Lease that opens and closes a fence. The elector of client-go uses it in one goroutine.
+// Lock is a Lease that opens and closes a fence. client-go's elector uses it in one goroutine.
 type Lock struct {
-	// Interface is the Lease itself.
 	resourcelock.Interface
 	fence *Fence
-	// other is the other holder of the Lease as it was read last; empty for none.
-	other string
+	other string // the other holder of the Lease when last read; empty for none
 }
 
-// Lock returns a lock without its Lease, which must be set before the election begins.
+// Lock returns a lock. Set its Interface, the Lease, before the election begins.
 func (f *Fence) Lock() *Lock { return &Lock{fence: f} }
 
 // Get implements resourcelock.Interface.
@@ -48,8 +46,8 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 	l.fence.set(time.Time{})
 	if l.other != "" {
-		// client-go releases by what it knew before the Get that precedes each release. A process that
-		// continues after a freeze because of SIGTERM would release the Lease of its successor.
+		// client-go releases by its knowledge from before this call's Get. A frozen process that
+		// continues on SIGTERM would release its successor's Lease.
 		return fmt.Errorf("the Lease is held by %s", l.other)
 	}
 	return l.Interface.Update(ctx, record)

@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// unfenced are the API groups whose writes need no leader: the Lease itself, and the reviews of the
-// metrics endpoint, which store nothing.
+// unfenced groups need no leader: the Lease itself, and the metrics endpoint's reviews, which store
+// nothing.
 var unfenced = []string{"coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
 
-// Transport returns a transport for Kubernetes that refuses what only a leader may write.
+// Transport returns a transport to Kubernetes that refuses a leader's writes while the fence is
+// closed.
 func (f *Fence) Transport(next http.RoundTripper) http.RoundTripper {
 	return &transport{fence: f, next: next}
 }
@@ -24,10 +25,10 @@ type transport struct {
 	next  http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go reach the transport below.
+// WrappedRoundTripper gives client-go access to the transport below.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !mutates(r) {
 		return t.next.RoundTrip(r)
@@ -52,7 +53,6 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// mutates reports whether a request may change what only a leader may change.
 func mutates(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -69,7 +69,7 @@ type cancelingBody struct {
 	cancel context.CancelFunc
 }
 
-// Close implements io.Closer.
+// Close implements [io.Closer].
 func (b *cancelingBody) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()

@@ -49,13 +49,13 @@ const (
 func Transient(after time.Duration) *conditions.Issue {
 	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
-	issue.Brief = true
+	issue.Transient = true
 	return issue
 }
 
 // IsTransient reports whether an issue is over in a moment.
 func IsTransient(issue *conditions.Issue) bool {
-	return issue != nil && issue.Brief
+	return issue != nil && issue.Transient
 }
 
 // Of returns the issues of an error. One that is not Discord's is retried with the queue's back-off.

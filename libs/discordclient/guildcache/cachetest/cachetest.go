@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cachetest is a simulated Discord with one guild, and a guildcache.Client for a bot in it, for
-// the tests of what is built on them.
+// Package cachetest has a simulated Discord with one guild and a guildcache.Client, for tests.
 package cachetest
 
 import (
@@ -20,34 +19,32 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Usual are the permissions that the bot asks for.
+// Usual are the permissions that the bot requests.
 const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// Quick shortens the Gateway's times so that tests need not wait for them. Those of the handshake are
-// long enough for a busy machine: one that is given up makes another connection, and tests count these.
+// Quick has short pauses, and timeouts long enough for a busy machine: tests count connections.
 var Quick = gateway.Timing{
 	Hello: 3 * time.Second, Ready: 3 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
 }
 
-// Rig is a simulated Discord with one guild, and a Client for a bot in it. Logs and errors are
-// kept, to be searched for secrets at the end.
+// Rig is a simulated Discord with one guild and a Client of a bot in it. At the end of the test it
+// searches all logs and errors for secrets.
 type Rig struct {
 	*testing.T
 
 	Discord *discordtest.Server
 	Bot     discordtest.Bot
-	Guild   string // its id
+	Guild   string // id
 	Client  *guildcache.Client
 	Options guildcache.Options // of the Client
-	Said    *Output            // logs
+	Printed *Output            // logs and errors
 }
 
 // Change changes the options of both.
 type Change func(*discordtest.Options, *guildcache.Options)
 
-// New starts a Discord without rate limits and makes a Client for it, unless changes say
-// otherwise.
+// New starts a Discord, by default without rate limits, and makes a Client for it.
 func New(t *testing.T, changes ...Change) *Rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
@@ -55,12 +52,12 @@ func New(t *testing.T, changes ...Change) *Rig {
 	for _, c := range changes {
 		c(&so, &co)
 	}
-	r := &Rig{T: t, Discord: discordtest.Run(t, so), Said: &Output{}}
+	r := &Rig{T: t, Discord: discordtest.Run(t, so), Printed: &Output{}}
 	r.Bot = r.Discord.AddBot(discordtest.Bot{Name: "operator"})
 	r.Guild = r.Discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High", Features: []string{"NEWS"}}).ID
 	r.Discord.AddMember(r.Guild, r.Bot.UserID, Usual)
 	co.Token, co.APIURL = discordclient.NewSecret(r.Bot.Token), r.Discord.APIURL()
-	co.Log = slog.New(slog.NewTextHandler(r.Said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	co.Log = slog.New(slog.NewTextHandler(r.Printed, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if co.Transport == nil {
 		tr := &http.Transport{MaxIdleConnsPerHost: 32}
 		t.Cleanup(tr.CloseIdleConnections)
@@ -68,11 +65,11 @@ func New(t *testing.T, changes ...Change) *Rig {
 	}
 	r.Options = co
 	r.Client = r.NewClient()
-	t.Cleanup(func() { r.Said.MustHide(t, r.Bot.Token) })
+	t.Cleanup(func() { r.Printed.MustHide(t, r.Bot.Token) })
 	return r
 }
 
-// NewClient makes another Client for the same bot: a process that was started again.
+// NewClient makes another Client of the same bot, as a restarted process would.
 func (r *Rig) NewClient() *guildcache.Client {
 	r.Helper()
 	c, err := guildcache.New(r.Options)
@@ -82,7 +79,7 @@ func (r *Rig) NewClient() *guildcache.Client {
 	return c
 }
 
-// Create makes a channel that must come about.
+// Create makes a channel or fails the test.
 func (r *Rig) Create(in discordclient.ChannelCreate) *discordclient.Channel {
 	r.Helper()
 	c, err := r.Client.CreateChannel(r.Context(), r.Guild, in, "test")
@@ -100,9 +97,8 @@ func WantClass(t *testing.T, err error, want discordclient.Class) {
 	}
 }
 
-// Patiently makes a call again for as long as it is rate limited, after the wait that the error
-// names: what a reconciler does through its queue.
-func Patiently(do func() error) error {
+// RetryWhileLimited repeats a call after each rate limit, as a reconciler's queue does.
+func RetryWhileLimited(do func() error) error {
 	for {
 		err := do()
 		limited, ok := errors.AsType[*discordclient.RateLimited](err)
@@ -113,27 +109,26 @@ func Patiently(do func() error) error {
 	}
 }
 
-// Output collects what was said, to be searched for secrets.
+// Output collects text to search for secrets.
 type Output struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// Write takes over what is said.
+// Write implements [io.Writer].
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.Write(p)
 }
 
-// String is all that was said.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
 }
 
-// MustHide fails when a secret was said.
+// MustHide fails if the output contains a secret.
 func (o *Output) MustHide(t testing.TB, secrets ...string) {
 	t.Helper()
 	text := o.String()

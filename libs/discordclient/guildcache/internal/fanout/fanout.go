@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fanout hands values to subscribers, none of which can hold up the sender.
+// Package fanout sends values to subscribers that cannot block the sender.
 package fanout
 
 import (
@@ -8,14 +8,13 @@ import (
 	"sync"
 )
 
-// Fanout sends each value to all subscribers. The zero value has none.
+// Fanout sends each value to all subscribers. The zero value is ready to use.
 type Fanout[T comparable] struct {
 	mu   sync.Mutex
 	subs map[*queue[T]]struct{}
 }
 
-// queue is without bound in time and bounded in size by the number of values: one that was not
-// taken yet is not queued again. So a slow reader loses nothing and never holds up the sender.
+// queue holds each distinct value once until it is taken, so it is bounded and loses nothing.
 type queue[T comparable] struct {
 	mu     sync.Mutex
 	list   []T
@@ -23,8 +22,7 @@ type queue[T comparable] struct {
 	wake   chan struct{}
 }
 
-// Subscribe returns a channel of the values that are sent from now on. It is closed when the
-// context ends.
+// Subscribe returns a channel of the values sent from now on. It closes when the context ends.
 func (f *Fanout[T]) Subscribe(ctx context.Context) <-chan T {
 	q := &queue[T]{queued: map[T]struct{}{}, wake: make(chan struct{}, 1)}
 	f.mu.Lock()
@@ -42,7 +40,7 @@ func (f *Fanout[T]) Subscribe(ctx context.Context) <-chan T {
 	return out
 }
 
-// Send queues a value for all subscribers. It does not block.
+// Send queues a value for all subscribers without blocking.
 func (f *Fanout[T]) Send(v T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +49,6 @@ func (f *Fanout[T]) Send(v T) {
 	}
 }
 
-// deliver hands out values until the context ends.
 func (q *queue[T]) deliver(ctx context.Context, out chan<- T) {
 	for {
 		v, ok := q.take()

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pending orders own writes and events about the same object. Discord gives neither a
-// version, and the two come on different ways: an answer can be older than an event that came
-// before it, and an event can be older than an answer. Events among themselves come in order. So:
-//   - the event that equals an own write but the last one is older than that and is dropped;
-//   - an answer whose event already came is not applied: what came after that event is newer.
+// Package pending orders own writes and events of one object. Discord gives neither a version, and
+// a response may arrive before or after an older event. Only events among themselves are ordered.
+// So:
+//
+//   - An event that equals an own write other than the last is older than the last and is dropped.
+//   - A response whose event already came is not applied: later events are newer.
 package pending
 
 import (
@@ -13,14 +14,14 @@ import (
 	"time"
 )
 
-// Life is how long the event of an own write is waited for. Discord promises events 0 to N times.
+// Life is how long to expect the event of an own write. Discord sends an event zero or more times.
 const Life = 30 * time.Second
 
-// Writes are the own writes to one object whose answers or events are still to come.
+// Writes are the own writes to one object with an outstanding response or event.
 type Writes struct {
-	inFlight int     // own writes under way
-	events   []any   // states of events that came while one was under way
-	states   []state // states of own writes whose events are still to come, in the order of the answers
+	inFlight int     // writes without a response
+	events   []any   // states of events during a write
+	states   []state // states of own writes with an outstanding event, in the order of the responses
 }
 
 type state struct {
@@ -28,10 +29,10 @@ type state struct {
 	until time.Time
 }
 
-// Begin records that an own write goes out.
+// Begin records the start of an own write.
 func (p *Writes) Begin() { p.inFlight++ }
 
-// End records its result, nil for a failure, and reports whether to apply it.
+// End records the resulting state, nil after a failure, and reports whether to apply it.
 func (p *Writes) End(value any, now time.Time) bool {
 	p.inFlight--
 	came := value != nil && slices.ContainsFunc(p.events, func(v any) bool { return reflect.DeepEqual(v, value) })
@@ -46,7 +47,7 @@ func (p *Writes) End(value any, now time.Time) bool {
 	return true
 }
 
-// Event records the state that an event brought and reports whether to apply it.
+// Event records the state in an event and reports whether to apply it.
 func (p *Writes) Event(value any, now time.Time) bool {
 	p.expire(now)
 	if p.inFlight > 0 && len(p.events) < 64 {
@@ -68,7 +69,7 @@ func (p *Writes) expire(now time.Time) {
 	}
 }
 
-// Idle reports whether nothing is expected any more.
+// Idle reports whether no response or event is outstanding.
 func (p *Writes) Idle(now time.Time) bool {
 	p.expire(now)
 	return p.inFlight == 0 && len(p.states) == 0

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-func TestPendingWritesBringAnswersAndEventsIntoOrder(t *testing.T) {
+func TestPendingWritesOrderResponsesAndEvents(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	for name, tc := range map[string]struct {
-		steps string // letters: states; lower case: an event; upper case: an own write that is answered; ( begins a write
-		want  string // y or n per event and answer: applied or not
+		steps string // letters are states; lower case: event; upper case: response to an own write; ( begins a write
+		want  string // y or n per event and response: applied or not
 	}{
 		"the event of an own write":                      {"(Aa", "yy"},
 		"an event before its answer":                     {"(aA", "yn"},
@@ -46,7 +46,7 @@ func TestPendingWritesBringAnswersAndEventsIntoOrder(t *testing.T) {
 	p.Begin()
 	p.End('b', now)
 	if !p.Event('a', now.Add(2*Life)) || !p.Idle(now.Add(2*Life)) {
-		t.Error("an own write is waited for for ever")
+		t.Error("an own write never expires")
 	}
 }
 

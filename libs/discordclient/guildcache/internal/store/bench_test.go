@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// BenchmarkViewOf500Channels measures what a live view of a full guild keeps in memory, as the
-// Gateway brings it, each channel with a topic and two overwrites, and how long a lookup takes.
+// BenchmarkViewOf500Channels measures the memory of a full guild's live view, each channel with a
+// topic and two overwrites, and the time of a lookup.
 func BenchmarkViewOf500Channels(b *testing.B) {
 	st, _ := newTestStore(b)
 	guild := func(id int) []byte {

@@ -20,8 +20,7 @@ func (st *Store) Connecting() {
 // Alive implements gateway.Handler.
 func (st *Store) Alive() { st.alive.Store(time.Now().UnixNano()) }
 
-// Disconnected implements gateway.Handler: views stay as they are and are polled after a period
-// without the Gateway.
+// Disconnected implements gateway.Handler. Views keep their state until they are polled.
 func (st *Store) Disconnected(err error) {
 	why := "closed"
 	if err != nil {
@@ -33,14 +32,13 @@ func (st *Store) Disconnected(err error) {
 	st.Counters.Disconnects.Inc()
 }
 
-// disconnect reports whether it was not known before.
 func (st *Store) disconnect(why string) (news bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	news = st.connected || st.gatewayErr != why
 	st.connected, st.gatewayErr = false, why
 	for _, g := range st.guilds {
-		if g.awaited = (time.Time{}); !g.live {
+		if g.eventDeadline = (time.Time{}); !g.live {
 			continue
 		}
 		g.setState(g.snap().Presence, ModePolled, g.view.AsOf())
@@ -56,7 +54,6 @@ func (st *Store) disconnect(why string) (news bool) {
 	return news
 }
 
-// handlers are the events that matter.
 var handlers = map[string]func(st *Store, data []byte) error{
 	"READY":               handler((*Store).onReady),
 	"GUILD_CREATE":        handler((*Store).onGuildCreate),
@@ -72,10 +69,8 @@ var handlers = map[string]func(st *Store, data []byte) error{
 	"WEBHOOKS_UPDATE":     handler((*Store).onWebhooks),
 }
 
-// errNoObject is the error of an event without what it must have.
 var errNoObject = errors.New("the event names no object")
 
-// handler decodes an event before the lock is taken.
 func handler[T any](on func(*Store, *T) error) func(*Store, []byte) error {
 	return func(st *Store, data []byte) error {
 		event := new(T)
@@ -88,8 +83,7 @@ func handler[T any](on func(*Store, *T) error) func(*Store, []byte) error {
 	}
 }
 
-// Dispatch implements gateway.Handler. After a gap in the numbering, or an event that cannot be
-// read, the views are read again by REST: what was missed is not known.
+// Dispatch implements gateway.Handler. A lost or unreadable event may concern any guild.
 func (st *Store) Dispatch(event string, data []byte, gap bool) {
 	handle, known := handlers[event]
 	if !known {
@@ -106,14 +100,13 @@ func (st *Store) Dispatch(event string, data []byte, gap bool) {
 		st.mu.Lock()
 		defer st.mu.Unlock()
 		for _, g := range st.guilds {
-			if g.live { // one that is not wanted is read as soon as it is
+			if g.live { // any other is read once it is requested
 				st.markStale(g, 0)
 			}
 		}
 	}
 }
 
-// identified is any object, decoded as far as its id.
 type identified struct {
 	ID string `json:"id"`
 }
@@ -127,28 +120,27 @@ func (st *Store) onReady(event *readyEvent) error {
 	st.Log.Info("Discord Gateway is connected", "guilds", len(event.Guilds))
 	st.Counters.Connects.Inc()
 	st.selfID, st.connected, st.gatewayErr = event.User.ID, true, ""
-	st.coming = map[string]bool{}
+	st.statePending = map[string]bool{}
 	for _, guild := range event.Guilds {
-		st.coming[guild.ID] = true
+		st.statePending[guild.ID] = true
 	}
 	for _, g := range st.guilds {
 		g.update(func(s *Snapshot) { s.selfID = st.selfID })
-		if !st.coming[g.id] {
+		if !st.statePending[g.id] {
 			st.absent(g, st.connecting)
 		} else if at := time.Now().Add(st.Grace); !g.live && at.Before(g.nextPoll) {
-			g.nextPoll = at // should its GUILD_CREATE not come
+			g.nextPoll = at // in case its GUILD_CREATE does not come
 		}
 	}
 	return nil
 }
 
-// guildEvent is an event about a guild: its settings, and what else such events have.
 type guildEvent struct {
 	settings discordclient.Guild
 	more     struct {
 		Channels    []*discordclient.Channel `json:"channels"`    // GUILD_CREATE only
-		Members     []memberEvent            `json:"members"`     // GUILD_CREATE only: without privileged intents the bot
-		Unavailable *bool                    `json:"unavailable"` // absent from GUILD_DELETE: the bot was removed
+		Members     []memberEvent            `json:"members"`     // GUILD_CREATE only; without privileged intents only the bot
+		Unavailable *bool                    `json:"unavailable"` // missing in GUILD_DELETE if the bot was removed
 	}
 }
 
@@ -162,13 +154,12 @@ func (e *guildEvent) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// onGuildCreate takes over the whole state of a guild that is in use.
 func (st *Store) onGuildCreate(event *guildEvent) error {
 	guild, more := event.settings, event.more
-	delete(st.coming, guild.ID)
-	g := st.heard(guild.ID)
+	delete(st.statePending, guild.ID)
+	g := st.eventFor(guild.ID)
 	if g == nil {
-		if !st.Named(guild.ID) {
+		if !st.Keep(guild.ID) {
 			return nil
 		}
 		g = newGuildState(st, guild.ID)
@@ -180,13 +171,13 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 	}
 	since := st.connecting
 	if g.goneAt.After(since) {
-		since = g.goneAt // it came back within one session
+		since = g.goneAt // the guild returned within one session
 	}
 	g.live, g.liveAt, g.retry = true, time.Now(), 0
 	g.markFresh()
 	g.nextPoll = g.liveAt.Add(st.period(g))
-	clear(g.hookChanges) // the events of own writes that have not come went to the session before
-	clear(g.hookDoubts)
+	clear(g.hookChanges) // outstanding events of own writes went to the last session
+	clear(g.hookRechecks)
 	g.forgetAllHooks()
 	g.update(func(s *Snapshot) {
 		s.selfKnown, s.selfAt = false, time.Time{}
@@ -197,7 +188,7 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 		}
 	})
 	if !g.guildAt.Before(since) {
-		guild = g.snap().Guild // an own write made while the session began
+		guild = g.snap().Guild // keep an own write made while the session started
 		st.markStale(g, consistencyDelay)
 	} else {
 		g.update(func(s *Snapshot) { s.RolesAt = since })
@@ -212,23 +203,21 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 	return nil
 }
 
-// onGuildUpdate takes over settings and roles.
 func (st *Store) onGuildUpdate(event *guildEvent) error {
-	g := st.heard(event.settings.ID)
+	g := st.eventFor(event.settings.ID)
 	if now := time.Now(); g != nil && g.pendingFor(g.id).Event(event.settings, now) && g.setGuild(event.settings, now) {
 		st.emit(EventGuild, g.id, "")
 	}
 	return nil
 }
 
-// onGuildDelete distinguishes an outage ("unavailable" is there) from the bot's removal (it is
-// not).
+// An event with "unavailable" reports an outage, one without it the bot's removal.
 func (st *Store) onGuildDelete(event *guildEvent) error {
-	g := st.heard(event.settings.ID)
+	g := st.eventFor(event.settings.ID)
 	if g == nil {
 		return nil
 	}
-	g.goneAt, g.recent = time.Now(), nil // what comes back has all that came until now
+	g.goneAt, g.recent = time.Now(), nil // a returning guild includes all changes until now
 	if event.more.Unavailable == nil {
 		st.absent(g, time.Now())
 		return nil
@@ -240,8 +229,7 @@ func (st *Store) onGuildDelete(event *guildEvent) error {
 	return nil
 }
 
-// absent takes over that the bot is not in a guild, which is as live as its state would be. The
-// lock is held.
+// absent makes a guild live without the bot.
 func (st *Store) absent(g *guildState, asOf time.Time) {
 	g.live, g.liveAt = true, time.Now()
 	g.markFresh()
@@ -251,24 +239,24 @@ func (st *Store) absent(g *guildState, asOf time.Time) {
 
 func (st *Store) onChannel(channel *discordclient.Channel) error {
 	if channel.GuildID == "" || channel.ID == "" || channel.IsThread() {
-		return nil // a direct message, or a thread
+		return nil // a direct message or a thread
 	}
-	g, now := st.heard(channel.GuildID), time.Now()
+	g, now := st.eventFor(channel.GuildID), time.Now()
 	if g == nil || !g.pendingFor(channel.ID).Event(channel, now) {
 		return nil
 	}
-	echo := len(g.lastChanges(now.Add(-consistencyDelay), channel.ID)) > 0 // some servers send events twice
+	duplicate := len(g.lastChanges(now.Add(-consistencyDelay), channel.ID)) > 0 // some servers send events twice
 	switch {
 	case g.setChannel(channel, now):
 		st.emit(EventChannel, g.id, channel.ID)
-	case channel.PositionUnknown && !echo:
-		st.markStale(g, 0) // nothing else has changed, so a user may have moved it
+	case channel.PositionUnknown && !duplicate:
+		st.markStale(g, 0) // nothing else changed, so a user may have moved it
 	}
 	return nil
 }
 
 func (st *Store) onChannelDelete(channel *discordclient.Channel) error {
-	if g := st.heard(channel.GuildID); g != nil && g.dropChannel(channel.ID, time.Now()) {
+	if g := st.eventFor(channel.GuildID); g != nil && g.dropChannel(channel.ID, time.Now()) {
 		st.emit(EventChannel, g.id, channel.ID)
 	}
 	return nil

@@ -8,8 +8,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Whatever the Gateway sends as an event, the cache neither panics nor ends up with a view that
-// contradicts itself.
+// No event makes the cache panic or its view inconsistent.
 func FuzzDispatch(f *testing.F) {
 	for event := range handlers {
 		f.Add(event, []byte(`{"id":"1","guild_id":"1","channel_id":"5","role_id":"1","role":{"id":"3","permissions":"8"},"user":{"id":"9"},"guilds":[{"id":"1"}],`+

@@ -13,42 +13,39 @@ import (
 )
 
 const (
-	// memory is how long changes are remembered: longer than any list of channels or beginning of a
-	// session takes.
+	// memory is how long changes are remembered, longer than any list or session start takes.
 	memory = 2 * time.Minute
-	// consistencyDelay is when all of Discord surely shows a change: a view is read again so long
-	// after it became stale.
+	// consistencyDelay is when all of Discord certainly shows a change.
 	consistencyDelay = 5 * time.Second
 )
 
-// guildState is what the store knows of one guild. All methods expect the store's lock to be held.
+// guildState is the state of one guild. All methods expect the store's lock to be held.
 type guildState struct {
 	store    *Store
 	id       string
 	view     *View
 	wanted   bool
-	since    time.Time // when it was first heard of
-	live     bool      // the current session delivered it and follows it
-	liveAt   time.Time // when it did: what was asked for before may be older
-	stale    time.Time // the last cause to read it again, though live; zero for none
+	since    time.Time // first mention of the guild
+	live     bool      // the current session sent the state and sends events
+	liveAt   time.Time // start of live: earlier requests may be outdated
+	stale    time.Time // last reason to read a live view again; zero for none
 	nextPoll time.Time
 	polling  bool
-	retry    time.Duration // the last pause after a poll that failed; 0 after one that did not
+	retry    time.Duration // last pause after a failed poll; 0 after a success
 
-	recent      []change                   // the last changes of channels, oldest first
-	tombstones  map[string]time.Time       // deleted channels and roles: what still comes for them is outdated
-	guildAt     time.Time                  // when its settings last changed
-	writes      map[string]*pending.Writes // by the id of a channel or role, or the guild's own
-	hookChanges map[string]hookChanges     // by channel
-	hookDoubts  map[string]hookDoubt       // by channel
-	goneAt      time.Time                  // when the Gateway last took the guild away
+	recent       []change                   // changes of channels, oldest first
+	tombstones   map[string]time.Time       // deleted channels and roles: later states of them are outdated
+	guildAt      time.Time                  // last change of the settings
+	writes       map[string]*pending.Writes // by id of a channel or role, or the guild's
+	hookChanges  map[string]hookChanges     // by channel
+	hookRechecks map[string]hookRecheck     // by channel
+	goneAt       time.Time                  // when the Gateway last removed the guild
 
-	heard   time.Time // when its last event came
-	awaited time.Time // when an event of an own write has to have come at the latest; zero for none
-	silent  bool      // none came, and none since: the Gateway does not follow the guild any more
+	heard         time.Time // last event
+	eventDeadline time.Time // deadline for an event of an own write; zero for none
+	silent        bool      // the deadline passed without an event: the Gateway no longer follows the guild
 }
 
-// change is a change of a channel, by an event or an own write; a nil channel was deleted.
 type change struct {
 	at      time.Time
 	id      string
@@ -58,7 +55,7 @@ type change struct {
 func newGuildState(st *Store, id string) *guildState {
 	g := &guildState{
 		store: st, id: id, since: time.Now(), tombstones: map[string]time.Time{}, writes: map[string]*pending.Writes{},
-		hookChanges: map[string]hookChanges{}, hookDoubts: map[string]hookDoubt{},
+		hookChanges: map[string]hookChanges{}, hookRechecks: map[string]hookRecheck{},
 	}
 	g.view = &View{store: st, id: id}
 	g.view.current.Store(&Snapshot{Guild: discordclient.Guild{ID: id}, selfID: st.selfID})
@@ -67,14 +64,12 @@ func newGuildState(st *Store, id string) *guildState {
 
 func (g *guildState) snap() *Snapshot { return g.view.current.Load() }
 
-// update replaces the snapshot with a changed copy.
 func (g *guildState) update(f func(*Snapshot)) {
 	s := *g.snap()
 	f(&s)
 	g.view.current.Store(&s)
 }
 
-// setChannel puts a channel into the view; it reports whether that changed anything.
 func (g *guildState) setChannel(channel *discordclient.Channel, at time.Time) bool {
 	if _, gone := g.tombstones[channel.ID]; gone {
 		return false
@@ -82,7 +77,7 @@ func (g *guildState) setChannel(channel *discordclient.Channel, at time.Time) bo
 	g.remember(change{at, channel.ID, channel})
 	s := g.snap()
 	i, found := s.find(channel.ID)
-	channel = s.placed(channel)
+	channel = s.withPosition(channel)
 	if found && reflect.DeepEqual(s.channels[i], channel) {
 		return false
 	}
@@ -95,20 +90,19 @@ func (g *guildState) setChannel(channel *discordclient.Channel, at time.Time) bo
 		}
 		s.setChannels(all)
 	})
-	if channel.Hidden { // no event says when its webhooks change
+	if channel.Hidden { // no event reports changes of its webhooks
 		g.forgetHooks(channel.ID)
 	}
 	return true
 }
 
-// markFresh ends the staleness of the view.
 func (g *guildState) markFresh() {
 	g.stale = time.Time{}
 	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
 }
 
-// dropChannel takes a channel out of the view for good. Children of a category are then in none,
-// which is reported here: the events of theirs that follow change nothing any more.
+// The channels of a deleted category lose their category. They get an event here, since their later
+// events change nothing.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})
@@ -135,25 +129,23 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 		g.store.emit(EventChannel, g.id, orphan)
 	}
 	delete(g.hookChanges, id)
-	delete(g.hookDoubts, id)
+	delete(g.hookRechecks, id)
 	return true
 }
 
-// await expects an event of an own write that was begun at a moment, unless one has come since, or none
-// is expected any more.
-func (g *guildState) await(began time.Time) {
-	if g.live && !g.silent && g.heard.Before(began) && g.awaited.IsZero() {
-		g.awaited = time.Now().Add(g.store.EventTimeout)
+// expectEvent sets a deadline for the event of an own write, unless one has come since began.
+func (g *guildState) expectEvent(began time.Time) {
+	if g.live && !g.silent && g.heard.Before(began) && g.eventDeadline.IsZero() {
+		g.eventDeadline = time.Now().Add(g.store.EventTimeout)
 		g.store.Wake()
 	}
 }
 
-// doubt handles that an event that was awaited has not come, though the Gateway is connected: until
-// one comes, the guild is read as often as without the Gateway. What was missed is so old that one
-// reading surely has it.
-func (g *guildState) doubt() {
-	began, stale := g.awaited.Add(-g.store.EventTimeout), g.stale
-	g.awaited, g.silent = time.Time{}, true
+// missedEvent handles a passed deadline. The missed change is old enough that one reading certainly
+// includes it.
+func (g *guildState) missedEvent() {
+	began, stale := g.eventDeadline.Add(-g.store.EventTimeout), g.stale
+	g.eventDeadline, g.silent = time.Time{}, true
 	g.store.Log.Warn("the Discord Gateway has sent no event of an own change; reading the guild instead", "guild", g.id)
 	g.store.Counters.Gaps.Inc()
 	g.store.markStale(g, 0)
@@ -167,7 +159,6 @@ func (g *guildState) doubt() {
 	})
 }
 
-// remember records a change and forgets old ones.
 func (g *guildState) remember(last change) {
 	g.recent = append(g.recent, last)
 	if old := slices.IndexFunc(g.recent, func(r change) bool { return last.at.Sub(r.at) < memory }); old > 256 {
@@ -175,7 +166,7 @@ func (g *guildState) remember(last change) {
 	}
 }
 
-// complete takes what was not sent with the settings as it was: every guild has roles.
+// complete keeps the known roles and features if a response lacks them: every guild has roles.
 func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
 	known := g.snap().Guild
 	if guild.Roles == nil {
@@ -187,7 +178,6 @@ func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
 	return guild
 }
 
-// setGuild replaces the settings; it reports whether that changed anything.
 func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	g.guildAt, guild = at, g.complete(guild)
 	if reflect.DeepEqual(g.snap().Guild, guild) {
@@ -197,16 +187,15 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	return true
 }
 
-// setChannels replaces all channels by a list that is newer than since, and then puts the changes
-// on top that came after overlay, since it may or may not have them. What differs from before is
-// reported to subscribers.
+// setChannels applies the changes after overlay on top of a list newer than since, which may lack
+// them.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
 	before := g.snap()
 	for _, channel := range list {
-		byID[channel.ID] = before.placed(channel)
+		byID[channel.ID] = before.withPosition(channel)
 	}
-	followed := since // what the list has and the view has not is, from then on, still to come by the Gateway
+	followed := since // the Gateway still sends what is only in the list
 	if g.liveAt.After(since) {
 		followed = g.liveAt
 	}
@@ -217,22 +206,22 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 		}
 		listed, ok := byID[id]
 		if ok {
-			last.channel = placed(last.channel, listed)
+			last.channel = withPosition(last.channel, listed)
 		}
-		last.channel = before.placed(last.channel)
+		last.channel = before.withPosition(last.channel)
 		if g.live && last.at.Before(followed) && (!ok || !reflect.DeepEqual(listed, last.channel)) {
-			g.store.markStale(g, consistencyDelay) // which of the two is newer will show
+			g.store.markStale(g, consistencyDelay) // unclear which of the two is newer
 		}
 		byID[id] = last.channel
 	}
-	for id, at := range g.tombstones { // what a list still has long after is there
+	for id, at := range g.tombstones { // a list that still has the channel much later is right
 		if at.Before(since.Add(-consistencyDelay)) {
 			delete(g.tombstones, id)
 		} else {
 			delete(byID, id)
 		}
 	}
-	// Snapshots have some of them already, so that none is written to.
+	// Snapshots share some of these, so copy before writing.
 	after := slices.SortedFunc(maps.Values(byID), func(a, b *discordclient.Channel) int {
 		return discordclient.CompareIDs(a.ID, b.ID)
 	})
@@ -244,11 +233,10 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 		maps.DeleteFunc(known, func(id string, _ hookList) bool { return byID[id] == nil })
 	})
 	maps.DeleteFunc(g.hookChanges, func(id string, _ hookChanges) bool { return byID[id] == nil })
-	maps.DeleteFunc(g.hookDoubts, func(id string, _ hookDoubt) bool { return byID[id] == nil })
+	maps.DeleteFunc(g.hookRechecks, func(id string, _ hookRecheck) bool { return byID[id] == nil })
 	g.emitDifferences(before.channels, after)
 }
 
-// lastChanges returns the last change of each channel, or of one, of those that changed after a moment.
 func (g *guildState) lastChanges(after time.Time, only string) map[string]change {
 	last := map[string]change{}
 	for _, r := range g.recent {
@@ -259,7 +247,6 @@ func (g *guildState) lastChanges(after time.Time, only string) map[string]change
 	return last
 }
 
-// emitDifferences emits an event for each channel that came, changed or went.
 func (g *guildState) emitDifferences(before, after []*discordclient.Channel) {
 	old := make(map[string]*discordclient.Channel, len(before))
 	for _, channel := range before {
@@ -276,7 +263,6 @@ func (g *guildState) emitDifferences(before, after []*discordclient.Channel) {
 	}
 }
 
-// setState changes presence and mode and reports it to subscribers when they differ.
 func (g *guildState) setState(p Presence, m Mode, asOf time.Time) {
 	s := g.snap()
 	changed := s.Presence != p || s.Mode != m
@@ -292,7 +278,6 @@ func (g *guildState) setState(p Presence, m Mode, asOf time.Time) {
 	}
 }
 
-// pendingFor returns the own writes to an object.
 func (g *guildState) pendingFor(id string) *pending.Writes {
 	p := g.writes[id]
 	if p == nil {

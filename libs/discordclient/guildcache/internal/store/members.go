@@ -8,18 +8,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
-// The Gateway's events about the bot's own membership and webhooks.
-
-// memberEvent is what is used of a member.
 type memberEvent struct {
 	GuildID string     `json:"guild_id"`
 	Roles   []string   `json:"roles"`
 	User    identified `json:"user"`
 }
 
-// onMember follows the bot's own roles; of other members nothing is asked for.
+// onMember follows the bot's own roles only.
 func (st *Store) onMember(event *memberEvent) error {
-	if g := st.heard(event.GuildID); g != nil && event.User.ID == st.selfID {
+	if g := st.eventFor(event.GuildID); g != nil && event.User.ID == st.selfID {
 		g.update(func(s *Snapshot) { s.selfRoles, s.selfKnown = event.Roles, true })
 		st.emit(EventGuild, g.id, "")
 	}
@@ -31,10 +28,10 @@ type webhooksEvent struct {
 	ChannelID string `json:"channel_id"`
 }
 
-// onWebhooks makes the webhooks of a channel unknown, unless an own write explains the event: it
-// says no more than that something changed.
+// The event says only that some webhooks changed. One event after an own write counts as that
+// write's.
 func (st *Store) onWebhooks(event *webhooksEvent) error {
-	g := st.heard(event.GuildID)
+	g := st.eventFor(event.GuildID)
 	if g == nil {
 		return nil
 	}

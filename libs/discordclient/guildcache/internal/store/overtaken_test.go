@@ -16,11 +16,10 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Discord's answers and events come on different ways and give no version. These tests have one
-// overtake the other: the view may then be wrong for a while, but never for good, which is when
-// nothing is left that would have it read again.
+// Discord's responses and events have no version and may overtake each other. The view may then be
+// wrong for a while, but another reading must follow.
 
-// newTestStore returns a store, and the view of guild 1 in it.
+// newTestStore returns a store and its view of guild 1.
 func newTestStore(t testing.TB) (*Store, *View) {
 	t.Helper()
 	vec := func() *prometheus.CounterVec {
@@ -30,20 +29,18 @@ func newTestStore(t testing.TB) (*Store, *View) {
 	st := New(Config{
 		Log: slog.New(slog.DiscardHandler), Token: discordclient.NewSecret("token"), Wake: func() {},
 		Resync: 5 * time.Minute, Grace: 5 * time.Second, ResyncLive: time.Hour, EventTimeout: 15 * time.Second,
-		Named:    func(id string) bool { return id == "2" },
+		Keep:     func(id string) bool { return id == "2" },
 		Counters: Counters{Events: vec(), Resyncs: vec(), Gaps: counter(), Connects: counter(), Disconnects: counter()},
 	})
 	view, _ := st.Want("1")
 	return st, view
 }
 
-// writeWebhook makes a write to a webhook that ends with an error, or nil.
 func (st *Store) writeWebhook(channelID string, err error) error {
 	_, err = st.WriteWebhook(channelID, "", func() (discordclient.Webhook, error) { return discordclient.Webhook{}, err })
 	return err
 }
 
-// receive has the Gateway deliver an event.
 func (st *Store) receive(t *testing.T, event, data string) {
 	t.Helper()
 	if handlers[event] == nil {
@@ -52,7 +49,7 @@ func (st *Store) receive(t *testing.T, event, data string) {
 	st.Dispatch(event, []byte(data), false)
 }
 
-// session begins a session of the Gateway that has guild 1.
+// session starts a session of the Gateway that has guild 1.
 func (st *Store) session(t *testing.T, guild string) {
 	t.Helper()
 	st.Connecting()
@@ -60,14 +57,14 @@ func (st *Store) session(t *testing.T, guild string) {
 	st.receive(t, "GUILD_CREATE", guild)
 }
 
-// poll has guild 1 read with one channel, 20.
+// poll reads guild 1 with one channel, 20.
 func (st *Store) poll() {
 	since := time.Now()
 	st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1"}}, since)
 	st.Refreshed("1", PresencePresent, since)
 }
 
-// stale reports whether guild 1 is going to be read again soon.
+// stale reports whether guild 1 is due to be read soon.
 func (st *Store) stale() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -81,9 +78,8 @@ const (
 	edited20    = `{"id":"20","guild_id":"1","type":0,"name":"b"}`
 )
 
-// An own write's event goes to the session in which it was made. After a reconnect it never comes,
-// and the webhooks may have changed in between: they are reported as changed, and so is the next
-// event about them.
+// The event of an own write goes to the session of the write. After a reconnect the webhooks may
+// have changed, so they and the next event about them are reported.
 func TestWebhooksAcrossSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,7 +140,7 @@ func TestWebhooksOfAChannelThatVanishedAreForgotten(t *testing.T) {
 	}
 }
 
-func TestALateWebhookListDoesNotUndoWhatCameMeanwhile(t *testing.T) {
+func TestALateWebhookListDoesNotUndoNewerChanges(t *testing.T) {
 	t.Parallel()
 	listed := []discordclient.Webhook{{ID: "40", ChannelID: "20"}}
 	for name, meanwhile := range map[string]func(t *testing.T, st *Store){
@@ -195,7 +191,7 @@ func TestALateWebhookListDoesNotUndoWhatCameMeanwhile(t *testing.T) {
 	}
 }
 
-func TestAWebhookWriteThatWasContradictedMakesThemUnknown(t *testing.T) {
+func TestAWebhookThatIsNotFoundMakesAllUnknown(t *testing.T) {
 	t.Parallel()
 	for name, class := range map[string]discordclient.Class{"gone": discordclient.ClassGone, "unknown result": discordclient.ClassUnknown} {
 		t.Run(name, func(t *testing.T) {
@@ -215,8 +211,8 @@ func TestAWebhookWriteThatWasContradictedMakesThemUnknown(t *testing.T) {
 	}
 }
 
-// A create that was given up on may be carried out later, and after its result has been looked for.
-func TestALateWebhookOfUnknownOutcomeIsNews(t *testing.T) {
+// A cancelled create may take effect later, even after its result was looked for.
+func TestALateWebhookOfUnknownOutcomeIsReported(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	st.session(t, guildWith20)
@@ -234,7 +230,7 @@ func TestALateWebhookOfUnknownOutcomeIsNews(t *testing.T) {
 	}
 }
 
-func TestALateRoleListDoesNotUndoAnEvent(t *testing.T) {
+func TestALateListOfRolesDoesNotUndoAnEvent(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	st.session(t, `{"id":"1","name":"g","roles":[{"id":"1","name":"e","permissions":"0"}]}`)
@@ -245,7 +241,7 @@ func TestALateRoleListDoesNotUndoAnEvent(t *testing.T) {
 		t.Error("the role is gone")
 	}
 	if !st.stale() {
-		t.Error("which of the two is right will not be found out")
+		t.Error("no reading will show which of the two is right")
 	}
 	events := st.Events().Subscribe(t.Context())
 	st.Roles("1", []discordclient.Role{{ID: "1", Name: "e"}}, time.Now())
@@ -257,8 +253,7 @@ func TestALateRoleListDoesNotUndoAnEvent(t *testing.T) {
 	}
 }
 
-// A channel that was edited shortly before the guild came anew, and is not in it any more, does not
-// come back.
+// A channel that was edited shortly before its guild came back without it stays away.
 func TestNoGhostChannels(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(t *testing.T, st *Store){
@@ -293,7 +288,7 @@ func TestNoGhostChannels(t *testing.T) {
 			if len(view.Snapshot().Channels()) > 0 && !st.stale() {
 				t.Error("the channel is a ghost for good")
 			}
-			st.Listed("1", nil, time.Now().Add(consistencyDelay)) // the poll that follows
+			st.Listed("1", nil, time.Now().Add(consistencyDelay)) // the next poll
 			if n := len(view.Snapshot().Channels()); n > 0 {
 				t.Errorf("%d channels after the guild was read again", n)
 			}
@@ -301,7 +296,7 @@ func TestNoGhostChannels(t *testing.T) {
 	}
 }
 
-// Only the last of several changes counts, or each edit during a reading would cost another one.
+// Only the last of several changes counts. Otherwise each edit during a reading costs another one.
 func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -316,9 +311,9 @@ func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	}
 }
 
-// What changes while a guild is being read comes by the Gateway, also where the list is the newer one:
-// otherwise a guild would be read again and again as long as channels are being created.
-func TestWhatChangesDuringAReadingCostsNoOther(t *testing.T) {
+// The Gateway sends changes during a reading, even if the list is newer. Otherwise new channels
+// would make the guild be read again and again.
+func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	st.session(t, guildWith20)
@@ -337,7 +332,7 @@ func TestWhatChangesDuringAReadingCostsNoOther(t *testing.T) {
 	}
 }
 
-// Settings that could not be taken over from a poll leave the view stale.
+// Settings of a poll that were skipped leave the view stale.
 func TestAViewStaysStaleWhenTheSettingsWereSkipped(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -359,7 +354,7 @@ func TestAViewStaysStaleWhenTheSettingsWereSkipped(t *testing.T) {
 	}
 }
 
-// A list from a replica that lags behind what the Gateway delivered before does not undo that.
+// A list from a lagging replica does not undo an event.
 func TestAListThatLagsBehindTheGateway(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -376,7 +371,7 @@ func TestAListThatLagsBehindTheGateway(t *testing.T) {
 	}
 }
 
-func TestPermissionsAreExactOnlyWhileSomethingKeepsThemTrue(t *testing.T) {
+func TestPermissionsAreExactOnlyWhileTheyAreFollowed(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	exact := func(when string, want bool) {
@@ -409,8 +404,8 @@ func TestPermissionsAreExactOnlyWhileSomethingKeepsThemTrue(t *testing.T) {
 	exact("a session without the bot's roles", false)
 }
 
-// When Discord says that what a write is about is not there, the view is wrong and is read again.
-func TestAContradictedWriteHasTheGuildReadAgain(t *testing.T) {
+// When Discord does not find the object of a write, the view is wrong and is read again.
+func TestAWriteThatFindsNothingHasTheGuildReadAgain(t *testing.T) {
 	t.Parallel()
 	gone := func(code int) error {
 		return &discordclient.Error{Class: discordclient.ClassGone, Code: code, Status: http.StatusNotFound, Op: "write"}
@@ -444,14 +439,13 @@ func TestAContradictedWriteHasTheGuildReadAgain(t *testing.T) {
 			}
 			st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1", Name: "c"}}, time.Now())
 			if channel, _ := view.Snapshot().Channel("20"); channel.Name != "c" {
-				t.Errorf("what was read is not believed: %+v", channel)
+				t.Errorf("the reading is not believed: %+v", channel)
 			}
 		})
 	}
 }
 
-// A channel that Discord says is gone does not come back with an older change of it.
-func TestAMissedChannelStaysOut(t *testing.T) {
+func TestAChannelThatIsNotFoundStaysOut(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	st.session(t, guildWith20)
@@ -465,8 +459,7 @@ func TestAMissedChannelStaysOut(t *testing.T) {
 	}
 }
 
-// The Gateway may lose an event without a gap in its numbers: a live view is read now and then all
-// the same.
+// The Gateway may lose an event without a gap, so a live view is read now and then.
 func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

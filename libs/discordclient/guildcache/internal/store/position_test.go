@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// channelOf reads a channel as a server sends it.
+// channelOf parses a channel of a server.
 func channelOf(t *testing.T, data string) *discordclient.Channel {
 	t.Helper()
 	var c discordclient.Channel
@@ -21,8 +21,7 @@ func channelOf(t *testing.T, data string) *discordclient.Channel {
 	return &c
 }
 
-// TestAnswersWithoutPosition: a compatible server leaves it out of answers and events about one
-// channel, which says nothing about where that is.
+// Compatible servers omit the position in responses and events about one channel.
 func TestAnswersWithoutPosition(t *testing.T) {
 	t.Parallel()
 	const (

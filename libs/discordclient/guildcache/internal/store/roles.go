@@ -10,8 +10,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
-// setRole puts a role into the view, or takes it out where it is nil; it reports whether that changed
-// anything.
+// setRole removes a nil role.
 func (g *guildState) setRole(id string, role *discordclient.Role, at time.Time) bool {
 	guild := g.snap().Guild
 	guild.Roles = slices.DeleteFunc(slices.Clone(guild.Roles), func(r discordclient.Role) bool { return r.ID == id })
@@ -33,7 +32,7 @@ func (st *Store) onRole(event *roleEvent) error {
 	if event.GuildID == "" || event.Role.ID == "" {
 		return errNoObject
 	}
-	g, now := st.heard(event.GuildID), time.Now()
+	g, now := st.eventFor(event.GuildID), time.Now()
 	if g == nil || !g.pendingFor(event.Role.ID).Event(event.Role, now) {
 		return nil
 	}
@@ -52,14 +51,14 @@ func (st *Store) onRoleDelete(event *roleDeleteEvent) error {
 	if event.GuildID == "" {
 		return errNoObject
 	}
-	if g := st.heard(event.GuildID); g != nil && g.setRole(event.RoleID, nil, time.Now()) {
+	if g := st.eventFor(event.GuildID); g != nil && g.setRole(event.RoleID, nil, time.Now()) {
 		st.emitRole(g.id, event.RoleID)
 	}
 	return nil
 }
 
-// WriteRoles makes an own write to roles of a guild known to its view: begin before it, end with the
-// states that it led to, nil for a deleted role. A role that is not among the ids is new.
+// WriteRoles makes an own write. do returns the resulting roles, nil for a deleted one. A role that
+// is not in ids is new.
 func (st *Store) WriteRoles(
 	guildID string, do func() (map[string]*discordclient.Role, error), ids ...string,
 ) error {
@@ -82,7 +81,7 @@ func (st *Store) WriteRoles(
 			if !g.wroteRole(id, own[id], role) {
 				continue
 			}
-			g.await(began)
+			g.expectEvent(began)
 			if role != nil && role.Name != before.Name {
 				st.emitRole(guildID, id)
 			}
@@ -94,8 +93,7 @@ func (st *Store) WriteRoles(
 	return err
 }
 
-// wroteRole brings what an own write has led to into the view, unless an event came before the answer
-// and may be newer; it reports whether that changed anything.
+// wroteRole ignores the result of an own write if an event preceded it and may be newer.
 func (g *guildState) wroteRole(id string, own *pending.Writes, role *discordclient.Role) bool {
 	now := time.Now()
 	switch _, there := g.snap().Role(id); {

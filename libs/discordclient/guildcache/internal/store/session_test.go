@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A list that was asked for while a session began, and arrives after its GUILD_CREATE, may be older
-// than that: what happened in between would be lost for good, since no event brings it again.
+// A list that was requested before GUILD_CREATE and arrives after it may be older. No later event
+// would bring the changes in between.
 func TestListAskedForWhileASessionBegan(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -29,7 +29,6 @@ func TestListAskedForWhileASessionBegan(t *testing.T) {
 	}
 }
 
-// A view that becomes stale while its guild is being read stays so after that poll.
 func TestStalenessDuringAPollStays(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)

@@ -13,12 +13,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Presence is what is known about the bot's place in a guild.
+// Presence describes the bot's membership of a guild.
 type Presence string
 
-// A guild is unknown until it was read once; absent when the bot is not a member of it, or it does
-// not exist; unavailable while Discord has an outage that hides it (its last known state stays in
-// the view).
+// Unknown: the guild was never read. Absent: it does not exist, or the bot is not a member.
+// Unavailable: an outage of Discord hides it, and the view keeps its last state.
 const (
 	PresenceUnknown     Presence = ""
 	PresencePresent     Presence = "present"
@@ -26,11 +25,10 @@ const (
 	PresenceUnavailable Presence = "unavailable"
 )
 
-// Mode is where a view comes from.
+// Mode is the source of a view.
 type Mode string
 
-// A live view follows the Gateway's events; a polled one was read at [View.AsOf] and is as old as
-// that.
+// A live view follows the Gateway's events. A polled one dates from [View.AsOf].
 const (
 	ModeNone   Mode = ""
 	ModeLive   Mode = "live"
@@ -44,12 +42,10 @@ type View struct {
 	current atomic.Pointer[Snapshot]
 }
 
-// Snapshot returns the guild as it is known now: one consistent state that never changes under its
-// reader.
+// Snapshot returns the current state, which never changes.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted reports whether the deletion of a channel or role is known from the Gateway, or from an answer to the
-// bot's own call. What is only missing from a list may exist all the same.
+// Deleted reports whether Discord reported a deletion. One that lists lack may still exist.
 func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -61,9 +57,9 @@ func (v *View) Deleted(id string) bool {
 	return deleted
 }
 
-// AsOf returns when the view was last known to be up to date: for a live view, when something was
-// last heard from the Gateway (a heartbeat's answer at the least), or since when it is stale; for a
-// polled one, when it was read; the zero time when never.
+// AsOf returns when the view was last certainly up to date. Of a live view this is the last frame
+// of the Gateway (at least a heartbeat's), or the start of its staleness. Of a polled view it is
+// the last poll; zero before the first.
 func (v *View) AsOf() time.Time {
 	s := v.Snapshot()
 	if s.Mode != ModeLive {
@@ -76,40 +72,37 @@ func (v *View) AsOf() time.Time {
 	return alive
 }
 
-// Snapshot is an immutable state of a guild. Do not change what its methods return.
+// Snapshot is an immutable state of a guild. Do not change the values that its methods return.
 type Snapshot struct {
 	Presence Presence
 	Mode     Mode
-	AsOf     time.Time // of a polled view: when it was read; see [View.AsOf]
-	// CompleteAt is a moment that the last complete list of channels is surely newer than. A
-	// channel that was created before it and not seen in it does not exist, or is hidden from the
-	// bot.
+	AsOf     time.Time // of a polled view, the time of the poll; see [View.AsOf]
+	// CompleteAt is older than the last list of channels: an older channel that is not here does
+	// not exist or is hidden.
 	CompleteAt time.Time
-	// RolesAt is the same for the list of roles, none of which is ever hidden.
+	// RolesAt is the same for roles, which are never hidden.
 	RolesAt    time.Time
 	Guild      discordclient.Guild
-	staleSince time.Time                // since when a live view may have missed something; zero for never
-	channels   []*discordclient.Channel // in the order of their ids, hidden ones too
-	visible    []*discordclient.Channel // those of them that the bot may view
+	staleSince time.Time                // start of staleness; zero for none
+	channels   []*discordclient.Channel // ordered by id, with hidden ones
+	visible    []*discordclient.Channel // channels without hidden ones
 	selfID     string
-	selfRoles  []string // of the bot in this guild
+	selfRoles  []string // the bot's in this guild
 	selfKnown  bool
-	selfAt     time.Time           // when they were asked for; zero where the Gateway has sent them
-	hooks      map[string]hookList // by channel; a missing key is not known
+	selfAt     time.Time           // time of the request; zero if the Gateway sent them
+	hooks      map[string]hookList // by channel; without an entry, unknown
 }
 
-// SelfID returns the bot's own user id; empty while it is not known, which is until the Gateway is
-// connected or the current user was asked for.
+// SelfID returns the bot's user id; empty until the Gateway connects or CurrentUser was called.
 func (s *Snapshot) SelfID() string { return s.selfID }
 
-// Channels returns all channels and categories that the bot may view, in the order of their ids.
+// Channels returns all visible channels and categories, ordered by id.
 func (s *Snapshot) Channels() []*discordclient.Channel { return s.visible }
 
-// All returns Channels and those that Discord hides from the bot, as far as the Gateway has reported
-// them: of these, only id, type and position are known.
+// All also returns hidden channels, of which only id, type and position are known.
 func (s *Snapshot) All() []*discordclient.Channel { return s.channels }
 
-// Channel returns a channel or category by its id, unless it is hidden.
+// Channel returns a visible channel or category.
 func (s *Snapshot) Channel(id string) (*discordclient.Channel, bool) {
 	i, ok := s.find(id)
 	if !ok || s.channels[i].Hidden {
@@ -118,18 +111,16 @@ func (s *Snapshot) Channel(id string) (*discordclient.Channel, bool) {
 	return s.channels[i], true
 }
 
-// Hidden reports whether a channel or category is there and the bot may not view it.
+// Hidden reports whether a channel or category exists but the bot may not view it.
 func (s *Snapshot) Hidden(id string) bool {
 	i, ok := s.find(id)
 	return ok && s.channels[i].Hidden
 }
 
-// hidden returns the channels that are there and that the bot may not view.
 func (s *Snapshot) hidden() []*discordclient.Channel {
 	return slices.DeleteFunc(slices.Clone(s.channels), func(c *discordclient.Channel) bool { return !c.Hidden })
 }
 
-// setChannels replaces all channels, hidden ones too.
 func (s *Snapshot) setChannels(all []*discordclient.Channel) {
 	s.channels, s.visible = all, all
 	if slices.ContainsFunc(all, func(c *discordclient.Channel) bool { return c.Hidden }) {
@@ -143,15 +134,14 @@ func (s *Snapshot) find(id string) (int, bool) {
 	})
 }
 
-// placed returns a channel with the position that the view has of it, where the server sent none.
-func (s *Snapshot) placed(channel *discordclient.Channel) *discordclient.Channel {
+func (s *Snapshot) withPosition(channel *discordclient.Channel) *discordclient.Channel {
 	if i, found := s.find(channel.ID); found {
-		return placed(channel, s.channels[i])
+		return withPosition(channel, s.channels[i])
 	}
 	return channel
 }
 
-func placed(channel, known *discordclient.Channel) *discordclient.Channel {
+func withPosition(channel, known *discordclient.Channel) *discordclient.Channel {
 	if !channel.PositionUnknown || known.PositionUnknown {
 		return channel
 	}
@@ -160,8 +150,7 @@ func placed(channel, known *discordclient.Channel) *discordclient.Channel {
 	return &c
 }
 
-// With returns the same state with further channels and roles, for what would be. Those of the same id are
-// replaced.
+// With returns a copy with these channels and roles added or replaced, to plan a change.
 func (s *Snapshot) With(channels []*discordclient.Channel, roles []discordclient.Role) *Snapshot {
 	with := *s
 	all := slices.DeleteFunc(slices.Clone(s.channels), func(c *discordclient.Channel) bool {
@@ -178,12 +167,11 @@ func (s *Snapshot) With(channels []*discordclient.Channel, roles []discordclient
 	return &with
 }
 
-// Without returns the same state without some channels and roles, for what would be. The overwrites for such a
-// role go with it.
+// Without returns a copy without these channels and roles, and without the roles' overwrites.
 func (s *Snapshot) Without(ids ...string) *Snapshot {
 	without := *s
 	gone := func(o discordclient.Overwrite) bool { return slices.Contains(ids, o.ID) }
-	var left []*discordclient.Channel
+	var rest []*discordclient.Channel
 	for _, c := range s.channels {
 		switch {
 		case slices.Contains(ids, c.ID):
@@ -193,40 +181,38 @@ func (s *Snapshot) Without(ids ...string) *Snapshot {
 			stripped.Overwrites = slices.DeleteFunc(slices.Clone(c.Overwrites), gone)
 			c = &stripped
 		}
-		left = append(left, c)
+		rest = append(rest, c)
 	}
-	without.setChannels(left)
+	without.setChannels(rest)
 	without.Guild.Roles = slices.DeleteFunc(slices.Clone(s.Guild.Roles), func(r discordclient.Role) bool {
 		return slices.Contains(ids, r.ID)
 	})
 	return &without
 }
 
-// Children returns the channels in a category, in the order that Discord shows them; "" stands for
-// those in none, where categories are left out.
+// Children returns the channels of a category in display order; for "" those without a category.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
-	return s.shown(func(c *discordclient.Channel) bool {
+	return s.inDisplayOrder(func(c *discordclient.Channel) bool {
 		return c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory
 	})
 }
 
-// Categories returns the categories in the order that Discord shows them.
+// Categories returns the categories in display order.
 func (s *Snapshot) Categories() []*discordclient.Channel {
-	return s.shown(func(c *discordclient.Channel) bool { return c.Type == discordgo.ChannelTypeGuildCategory })
+	return s.inDisplayOrder(func(c *discordclient.Channel) bool { return c.Type == discordgo.ChannelTypeGuildCategory })
 }
 
-// shown returns some channels in the order that Discord shows them.
-func (s *Snapshot) shown(which func(*discordclient.Channel) bool) (some []*discordclient.Channel) {
+func (s *Snapshot) inDisplayOrder(selects func(*discordclient.Channel) bool) (list []*discordclient.Channel) {
 	for _, c := range s.visible {
-		if which(c) {
-			some = append(some, c)
+		if selects(c) {
+			list = append(list, c)
 		}
 	}
-	discordclient.SortChannels(some)
-	return some
+	discordclient.SortChannels(list)
+	return list
 }
 
-// Role returns a role by its id.
+// Role returns a role.
 func (s *Snapshot) Role(id string) (discordclient.Role, bool) {
 	i, ok := slices.BinarySearchFunc(s.Guild.Roles, id, func(r discordclient.Role, id string) int {
 		return discordclient.CompareIDs(r.ID, id)
@@ -237,7 +223,7 @@ func (s *Snapshot) Role(id string) (discordclient.Role, bool) {
 	return s.Guild.Roles[i], true
 }
 
-// RolesNamed returns the roles with a name; Discord allows several.
+// RolesNamed returns the roles of a name, which need not be unique.
 func (s *Snapshot) RolesNamed(name string) []discordclient.Role {
 	var roles []discordclient.Role
 	for _, r := range s.Guild.Roles {
@@ -248,8 +234,8 @@ func (s *Snapshot) RolesNamed(name string) []discordclient.Role {
 	return roles
 }
 
-// BotRole returns the bot's highest role, below which roles are that it can write. exact is as for
-// [Snapshot.BotPermissions]; the owner of a guild is above all roles and has none here.
+// BotRole returns the bot's highest role; empty for the guild's owner, who is above all roles.
+// exact is as for [Snapshot.BotPermissions].
 func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	if s.selfID == s.Guild.OwnerID {
 		return highest, false
@@ -262,47 +248,43 @@ func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	return highest, s.selfFollowed()
 }
 
-// BelowBot reports whether a role is below the bot's highest one, as far as both are known.
+// BelowBot reports whether a role is below the bot's highest one, or either is unknown.
 func (s *Snapshot) BelowBot(roleID string) bool {
 	highest, exact := s.BotRole()
 	role, known := s.Role(roleID)
 	return !exact || !known || discordclient.CompareRoles(role, highest) < 0
 }
 
-// RankedRoles returns the roles as Discord ranks them, @everyone first, which is the lowest.
+// RankedRoles returns the roles by rank, lowest (@everyone) first.
 func (s *Snapshot) RankedRoles() []discordclient.Role {
 	roles := slices.Clone(s.Guild.Roles)
 	discordclient.SortRoles(roles)
 	return roles
 }
 
-// hookList is the webhooks of one channel.
 type hookList struct {
 	hooks  []discordclient.Webhook
 	listed time.Time
 }
 
-// Webhooks returns the webhooks of a channel as they were last listed or written by this Client.
-// known is false when that is not known (never listed, or changed since by another client): then
-// list them, which makes them known.
+// Webhooks returns the known webhooks of a channel. known is false if they were never listed or
+// another client changed them: list them again.
 func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, known bool) {
 	list, known := s.hooks[channelID]
 	return list.hooks, known
 }
 
-// WebhooksListed returns a moment that the last list of a channel's webhooks is surely newer than,
-// the zero time where they are not known. One that was created before it and not seen in it does
-// not exist.
+// WebhooksListed is older than the last list of a channel's webhooks; zero if unknown.
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
-// BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when
-// nothing keeps that up to date: the view is not live, and the bot's roles were not read since it was
-// last polled. Then it is the best guess from the roles that are known.
+// BotPermissions returns the bot's permissions in the guild, before overwrites. exact is false if
+// the view is not live and the bot's roles are older than the last poll. The result is then derived
+// from the known roles.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	roles := s.selfRoles
 	if !s.selfKnown && s.selfID != "" {
 		for _, r := range s.Guild.Roles {
-			if r.Tags.BotID == s.selfID { // the one that every bot has of its own
+			if r.Tags.BotID == s.selfID { // every bot has one such role
 				roles = append(slices.Clone(roles), r.ID)
 			}
 		}
@@ -310,12 +292,11 @@ func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	return s.Guild.Permissions(s.selfID, roles), s.selfFollowed()
 }
 
-// selfFollowed reports whether the bot's roles are known, and followed or as new as the view.
 func (s *Snapshot) selfFollowed() bool {
 	return s.selfKnown && (s.Mode == ModeLive || !s.selfAt.IsZero() && !s.selfAt.Before(s.AsOf))
 }
 
-// BotPermissionsIn returns what the bot may do in a channel, and whether that is exact.
+// BotPermissionsIn returns the bot's permissions in a channel, and whether they are exact.
 func (s *Snapshot) BotPermissionsIn(c *discordclient.Channel) (bits permissions.Bits, exact bool) {
 	base, _ := s.BotPermissions()
 	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, c.Overwrites), s.selfFollowed()

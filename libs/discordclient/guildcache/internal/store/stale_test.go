@@ -12,19 +12,19 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// reading has guild 1 read, with an answer as of now.
+// reading reads guild 1 now.
 func (st *Store) reading() { st.Refreshed("1", PresencePresent, time.Now()) }
 
-// A view that may have missed something does not count as up to date as of the last heartbeat,
-// until it was read when all must be consistent.
-func TestAStaleViewSaysSo(t *testing.T) {
+// The age of a stale view counts from the loss, not from the last heartbeat, until a consistent
+// reading.
+func TestAStaleViewReportsItsAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st, view := newTestStore(t)
 		st.session(t, guildWith20)
 		st.Alive()
 		later := func(d time.Duration) {
-			<-time.After(d) // of the bubble's time
+			<-time.After(d) // the bubble's clock
 			st.Alive()
 		}
 		later(time.Minute)
@@ -64,7 +64,6 @@ func TestAStaleViewSaysSo(t *testing.T) {
 	})
 }
 
-// What was missed while a guild was not wanted is read as soon as it is.
 func TestAStaleViewIsReadOnceWanted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,8 +87,7 @@ func TestAStaleViewIsReadOnceWanted(t *testing.T) {
 	})
 }
 
-// A reading that began before a session does not bring back a guild that the session knows the bot
-// not to be in.
+// A reading from before a session does not bring back a guild that the bot has left.
 func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,9 +105,9 @@ func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	})
 }
 
-// The manager of a channel gets an event when its category is deleted by hand, although the
-// channel's own event that follows changes nothing any more, and when a call finds it missing.
-func TestWhatAViewLosesIsReported(t *testing.T) {
+// Channels of a deleted category get an event, although their own later events change nothing. So
+// does a channel that a call does not find.
+func TestAViewReportsLostChannels(t *testing.T) {
 	t.Parallel()
 	const guild = `{"id":"1","channels":[{"id":"20","type":4,"name":"a"},{"id":"21","type":0,"name":"b","parent_id":"20"}]}`
 	for name, tc := range map[string]struct {
@@ -146,9 +144,8 @@ func TestWhatAViewLosesIsReported(t *testing.T) {
 	}
 }
 
-// The answer of an own edit may be older than an event of roles or settings that came meanwhile:
-// which it is, is found out.
-func TestAnEditsAnswerThatAnEventMayHaveOvertaken(t *testing.T) {
+// The response to an own edit may be older than an event meanwhile, so another reading follows.
+func TestAnEventDuringAnEditCausesAnotherReading(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)
 	st.session(t, `{"id":"1","name":"old"}`)
@@ -173,8 +170,7 @@ func TestAnEditsAnswerThatAnEventMayHaveOvertaken(t *testing.T) {
 	}
 }
 
-// Nothing of a guild or a channel that is not in use any more stays in memory.
-func TestWhatIsNotUsedIsForgotten(t *testing.T) {
+func TestUnusedGuildsAndChannelsLeaveTheMemory(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)
 	if _, err := st.EditGuild("1", func() (discordclient.Guild, error) { st.Forget("1"); return discordclient.Guild{ID: "1"}, nil }); err != nil {

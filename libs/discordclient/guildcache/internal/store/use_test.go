@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A bot may be in 2,500 guilds, of which the objects name few.
+// A bot may be in 2,500 guilds, and objects use few of them.
 func TestOnlyGuildsInUseAreKept(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)
@@ -29,7 +29,7 @@ func TestOnlyGuildsInUseAreKept(t *testing.T) {
 		t.Errorf("%d guilds are kept, want the one that is wanted and the one that is named", n)
 	}
 	if view, _ := st.Want("2"); view.Snapshot().Mode != ModeLive || len(view.Snapshot().Channels()) != 1 {
-		t.Errorf("what is named was not kept up to date: %+v", view.Snapshot())
+		t.Errorf("the named guild was not kept up to date: %+v", view.Snapshot())
 	}
 	st.Forget("1")
 	st.Forget("2")
@@ -38,7 +38,6 @@ func TestOnlyGuildsInUseAreKept(t *testing.T) {
 	}
 }
 
-// A guild that is asked for in the middle of a session is read, and followed from then on.
 func TestAGuildAskedForLaterBecomesLive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,8 +76,7 @@ func TestAGuildAskedForLaterBecomesLive(t *testing.T) {
 	})
 }
 
-// Between READY and the guild's state, nothing is read that is on its way.
-func TestAGuildThatIsOnItsWayIsNotRead(t *testing.T) {
+func TestAGuildWhoseStateIsPendingIsNotRead(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)
 	st.Connecting()
@@ -94,7 +92,7 @@ func TestAGuildThatIsOnItsWayIsNotRead(t *testing.T) {
 	}
 }
 
-// A Gateway may stay connected, acknowledge heartbeats and deliver nothing.
+// A Gateway may stay connected and acknowledge heartbeats without sending events.
 func TestASilentGatewayIsNoticed(t *testing.T) {
 	t.Parallel()
 	renamed := func(st *Store) {
@@ -158,8 +156,7 @@ func TestASilentGatewayIsNoticed(t *testing.T) {
 	}
 }
 
-// While the Gateway is silent, a guild is read as without it, until an event comes.
-func TestASilentGatewayIsReadInsteadOf(t *testing.T) {
+func TestAGuildIsPolledWhileTheGatewayIsSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st, _ := newTestStore(t)
@@ -181,8 +178,7 @@ func TestASilentGatewayIsReadInsteadOf(t *testing.T) {
 	})
 }
 
-// One reading serves all that a silent Gateway has not reported, and further edits cost none before the
-// next period.
+// One reading replaces all missing events; further edits cost none before the next period.
 func TestASilentGatewayCostsOneReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -222,8 +218,8 @@ func TestASilentGatewayCostsOneReading(t *testing.T) {
 	})
 }
 
-// A channel that a list still has long after its deletion was reported is there; a new session knows
-// of no deletion of the one before.
+// A channel that lists still have long after its deletion exists. A new session knows no old
+// deletions.
 func TestTombstonesEnd(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(*testing.T, *Store){
@@ -251,7 +247,7 @@ func TestTombstonesEnd(t *testing.T) {
 	}
 }
 
-// Events of webhooks may be lost as others are: the hourly reading knows no more of them.
+// Events of webhooks may be lost too.
 func TestWebhooksAreReadAgainWithTheGuild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

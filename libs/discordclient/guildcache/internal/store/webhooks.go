@@ -10,20 +10,17 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// What the views know of webhooks: the lists and own writes of them. Their event is in members.go.
-
-// hookChanges are the changes of the webhooks of a channel.
 type hookChanges struct {
-	last time.Time   // when they last changed, or an own write began or ended
-	own  []time.Time // the own writes whose events are still to come
+	last time.Time   // last change, or start or end of an own write
+	own  []time.Time // own writes with an outstanding event
 }
 
-// hookDoubt says that other clients changed webhooks of a channel, and what was listed before. A list
-// that still shows the same may be as late as any read.
-type hookDoubt struct {
+// hookRecheck records that other clients changed webhooks of a channel, and the list before the
+// change. A later list that is still the same may be outdated.
+type hookRecheck struct {
 	at     time.Time
 	before []discordclient.Webhook
-	same   bool // a list after the change shows the same
+	same   bool // a list after the change was the same
 }
 
 // ChannelIDs returns the ids of all channels in the view of a guild.
@@ -36,9 +33,8 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	return ids
 }
 
-// WebhooksListed records the webhooks of channels that were asked for at since; every one of
-// channelIDs is known from now on, unless its webhooks changed meanwhile: then the list may be
-// older or newer than the change.
+// WebhooksListed records a list that was requested at since and covers channelIDs. Webhooks that
+// changed since then stay unknown: the list may lack the change.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
@@ -64,45 +60,42 @@ func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, c
 	})
 }
 
-// hooksChanged makes the webhooks of a channel unknown, which other clients have changed.
 func (g *guildState) hooksChanged(channelID string) {
-	doubt, known := g.hookDoubts[channelID]
+	recheck, known := g.hookRechecks[channelID]
 	if list, listed := g.snap().hooks[channelID]; listed {
-		doubt.before, known = list.hooks, true
+		recheck.before, known = list.hooks, true
 	}
 	if known {
-		g.hookDoubts[channelID] = hookDoubt{at: time.Now(), before: doubt.before}
+		g.hookRechecks[channelID] = hookRecheck{at: time.Now(), before: recheck.before}
 	}
 	g.forgetHooks(channelID)
 }
 
-// hooksCompared compares a list of the webhooks of a channel with the one before their last change.
 func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhook, since time.Time) {
-	doubt, ok := g.hookDoubts[channelID]
+	recheck, ok := g.hookRechecks[channelID]
 	if !ok {
 		return
 	}
-	same := slices.EqualFunc(doubt.before, list, func(a, b discordclient.Webhook) bool {
+	same := slices.EqualFunc(recheck.before, list, func(a, b discordclient.Webhook) bool {
 		return a.ID == b.ID && a.Name == b.Name
 	})
-	if !same || since.Sub(doubt.at) >= consistencyDelay {
-		delete(g.hookDoubts, channelID)
+	if !same || since.Sub(recheck.at) >= consistencyDelay {
+		delete(g.hookRechecks, channelID)
 		return
 	}
-	doubt.same = true
-	g.hookDoubts[channelID] = doubt
+	recheck.same = true
+	g.hookRechecks[channelID] = recheck
 	g.store.Wake()
 }
 
-// doubtHooks has webhooks read again whose list was the same right after a change, once all of
-// Discord surely shows that. It returns when the next ones are due, the zero time for none.
-func (g *guildState) doubtHooks(now time.Time) (next time.Time) {
-	for channelID, doubt := range g.hookDoubts {
-		due := doubt.at.Add(consistencyDelay)
+// recheckHooks invalidates lists that showed no change, once all of Discord certainly shows it.
+func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
+	for channelID, recheck := range g.hookRechecks {
+		due := recheck.at.Add(consistencyDelay)
 		switch {
-		case !doubt.same:
+		case !recheck.same:
 		case !now.Before(due):
-			delete(g.hookDoubts, channelID)
+			delete(g.hookRechecks, channelID)
 			g.forgetHooks(channelID)
 			g.store.emit(EventWebhooks, g.id, channelID)
 		case next.IsZero() || due.Before(next):
@@ -112,7 +105,7 @@ func (g *guildState) doubtHooks(now time.Time) (next time.Time) {
 	return next
 }
 
-// KeepWebhook adds a webhook to those that are known of its channel.
+// KeepWebhook adds a webhook to the known ones of its channel.
 func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -121,15 +114,14 @@ func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 	}
 }
 
-// WriteWebhook makes an own write to a webhook of a channel (empty: the one that the webhook is in)
-// and takes over its new state, with an empty one its end. Its event is expected, since it says no
-// more than that something changed; it may come before the answer.
+// WriteWebhook makes an own write. An empty channelID means the webhook's channel; an empty result
+// means deleted. The write explains one event, which may come before the response.
 func (st *Store) WriteWebhook(
 	channelID, webhookID string, do func() (discordclient.Webhook, error),
 ) (discordclient.Webhook, error) {
 	st.mu.Lock()
 	if channelID == "" {
-		channelID = st.holder(webhookID)
+		channelID = st.channelOfHook(webhookID)
 	}
 	g, began := st.owner(channelID), time.Now()
 	if g != nil {
@@ -144,17 +136,16 @@ func (st *Store) WriteWebhook(
 	defer st.mu.Unlock()
 	own := g.hookChanges[channelID].own
 	if err == nil {
-		g.await(began)
+		g.expectEvent(began)
 	} else if len(own) > 0 {
-		own = own[:len(own)-1] // should it come after all, a list made meanwhile may lack the change
+		own = own[:len(own)-1] // if the event does come, a list requested meanwhile may lack the change
 	}
 	g.hookChanges[channelID] = hookChanges{time.Now(), own}
 	g.webhookWritten(channelID, webhookID, hook, discordclient.ClassOf(err))
 	return hook, err
 }
 
-// holder finds the channel in whose list a webhook is; empty for none. The lock is held.
-func (st *Store) holder(webhookID string) string {
+func (st *Store) channelOfHook(webhookID string) string {
 	for _, g := range st.guilds {
 		for channelID, list := range g.snap().hooks {
 			if slices.ContainsFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID }) {
@@ -165,7 +156,6 @@ func (st *Store) holder(webhookID string) string {
 	return ""
 }
 
-// webhookWritten takes over the new state of a webhook, where those of its channel are known.
 func (g *guildState) webhookWritten(
 	channelID, webhookID string, hook discordclient.Webhook, class discordclient.Class,
 ) {
@@ -184,7 +174,6 @@ func (g *guildState) webhookWritten(
 	}
 }
 
-// changeHooks changes what is known of webhooks, in a copy: a snapshot never changes.
 func (g *guildState) changeHooks(change func(known map[string]hookList)) {
 	known := map[string]hookList{}
 	maps.Copy(known, g.snap().hooks)
@@ -196,13 +185,11 @@ func (g *guildState) setHooks(channelID string, list hookList) {
 	g.changeHooks(func(known map[string]hookList) { known[channelID] = list })
 }
 
-// forgetHooks makes the webhooks of a channel unknown.
 func (g *guildState) forgetHooks(channelID string) {
 	g.changeHooks(func(known map[string]hookList) { delete(known, channelID) })
 }
 
-// forgetAllHooks makes all webhooks of a guild unknown, since they may have changed without an event
-// that came.
+// forgetAllHooks is for changes of which no event came.
 func (g *guildState) forgetAllHooks() {
 	for channelID := range g.snap().hooks {
 		g.store.emit(EventWebhooks, g.id, channelID)

@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A list right after a change by others that shows what was there before may be late, and is made again
-// once. One that shows the change is not.
+// If a list right after a change is the same as before, it may be late and is repeated once.
 func TestALateListOfWebhooksIsReadAgain(t *testing.T) {
 	t.Parallel()
 	a, b := discordclient.Webhook{ID: "30", ChannelID: "20"}, discordclient.Webhook{ID: "31", ChannelID: "20"}

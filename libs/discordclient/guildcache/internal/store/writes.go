@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
-// owner finds the guild that has a channel in its view. The lock is held.
 func (st *Store) owner(channelID string) *guildState {
 	for _, g := range st.guilds {
 		if _, ok := g.snap().find(channelID); ok {
@@ -22,8 +21,7 @@ func (st *Store) owner(channelID string) *guildState {
 	return nil
 }
 
-// Write makes an own write to channels known to their guild: begin before it, end with the states
-// that it led to, nil for a deleted channel. A channel that is in no view is left alone.
+// Write makes an own write. do returns the resulting channels, nil for a deleted one.
 func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids ...string) error {
 	st.mu.Lock()
 	own, began := map[string]*pending.Writes{}, time.Now()
@@ -39,19 +37,18 @@ func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids
 	defer st.mu.Unlock()
 	for id, p := range own {
 		if g := st.owner(id); st.written(id, p, states, err) && g != nil {
-			g.await(began)
+			g.expectEvent(began)
 		}
 	}
 	if discordclient.ClassOf(err) == discordclient.ClassGone {
 		missing := discordclient.CodeOf(err) == discordgo.ErrCodeUnknownChannel && len(ids) == 1
 		for _, id := range ids {
-			st.contradicted(id, missing)
+			st.notFound(id, missing)
 		}
 	}
 	return err
 }
 
-// written ends an own write to a channel; it reports whether that changed the view.
 func (st *Store) written(id string, p *pending.Writes, states map[string]*discordclient.Channel, err error) bool {
 	g, now := st.owner(id), time.Now()
 	channel, ok := states[id]
@@ -62,15 +59,14 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 		p.End(nil, now)
 		return g != nil && g.dropChannel(id, now)
 	case p.End(channel, now) && g != nil && (!g.live || !g.snap().Hidden(id)):
-		return g.setChannel(channel, now) // unless an event has hidden it from the bot meanwhile
+		return g.setChannel(channel, now) // an event may have hidden it meanwhile
 	}
 	return false
 }
 
-// contradicted handles that something a write was about is not there, though the view has it: it is
-// read again. A channel that is missing itself leaves the view, for now: Discord has been seen to
-// say so too early.
-func (st *Store) contradicted(channelID string, missing bool) {
+// A channel that Discord does not find leaves the view, perhaps briefly: Discord is known to report
+// this too early.
+func (st *Store) notFound(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
 		return
@@ -78,13 +74,13 @@ func (st *Store) contradicted(channelID string, missing bool) {
 	if missing {
 		i, _ := g.snap().find(channelID)
 		g.update(func(s *Snapshot) { s.setChannels(slices.Delete(slices.Clone(s.channels), i, i+1)) })
-		st.emit(EventChannel, g.id, channelID) // the poll will find nothing that differs from the view
+		st.emit(EventChannel, g.id, channelID) // the poll will find no difference to the view
 	}
 	g.recent = slices.DeleteFunc(g.recent, func(r change) bool { return r.id == channelID })
 	st.markStale(g, 0)
 }
 
-// Channel returns a copy of a channel as the view has it.
+// Channel returns a copy of a channel in a view.
 func (st *Store) Channel(id string) (discordclient.Channel, bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -96,8 +92,7 @@ func (st *Store) Channel(id string) (discordclient.Channel, bool) {
 	return discordclient.Channel{}, false
 }
 
-// Created puts a new channel into the view, unless its event came before the answer and may be
-// newer.
+// Created adds a new channel, unless its event came before the response and may be newer.
 func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 	st.with(guildID, func(g *guildState) {
 		if _, known := g.snap().hooks[channel.ID]; !known {
@@ -111,28 +106,25 @@ func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 		p.Begin()
 		p.End(channel, now)
 		g.setChannel(channel, now)
-		if channel.PositionUnknown && !g.live { // no event brings it
+		if channel.PositionUnknown && !g.live { // no event has it
 			g.store.markStale(g, consistencyDelay)
 		}
-		g.await(now)
+		g.expectEvent(now)
 	})
 }
 
-// GuildDeleted records that the bot has deleted a guild; GUILD_DELETE or the next poll say the
-// same.
+// GuildDeleted records the bot's own deletion of a guild, before GUILD_DELETE or a poll confirm it.
 func (st *Store) GuildDeleted(id string) {
 	st.with(id, func(g *guildState) {
-		g.liveAt = time.Now() // lists that were asked for before are outdated
+		g.liveAt = time.Now() // lists requested earlier are outdated
 		g.setState(PresenceAbsent, g.snap().Mode, g.liveAt)
 	})
 }
 
-// outdated reports whether what was asked for at since may be older than what the Gateway delivered
-// meanwhile.
+// outdated reports whether a response to a request at since may be older than the Gateway's state.
 func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
 
-// Listed takes over a list of channels that was asked for at since. It has all that the bot may view;
-// what is known to be hidden from it stays.
+// Listed applies a list of channels that was requested at since. Known hidden channels stay.
 func (st *Store) Listed(guildID string, list []*discordclient.Channel, since time.Time) {
 	st.with(guildID, func(g *guildState) {
 		if g.outdated(since) || since.Before(g.snap().CompleteAt) {
@@ -140,19 +132,18 @@ func (st *Store) Listed(guildID string, list []*discordclient.Channel, since tim
 		}
 		overlay := since
 		if g.live {
-			overlay = since.Add(-consistencyDelay) // the list can lag behind the Gateway's events
+			overlay = since.Add(-consistencyDelay) // the list may lag behind events
 		}
 		g.setChannels(append(g.snap().hidden(), list...), since, overlay)
 	})
 }
 
-// Read takes over settings that were asked for at since, unless they changed meanwhile.
+// Read applies settings that were requested at since.
 func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
 }
 
-// readGuild takes over settings that were asked for at since. When they changed meanwhile, what was
-// read may be older or newer than that: they are read again.
+// If the settings changed since the request, the response may be older, so another reading follows.
 func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	switch {
 	case g.outdated(since):
@@ -168,20 +159,20 @@ func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	}
 }
 
-// Refreshed records that a guild was read as a whole, or found not to be there.
+// Refreshed records that a guild was read as a whole, or is absent.
 func (st *Store) Refreshed(guildID string, p Presence, since time.Time) {
 	st.with(guildID, func(g *guildState) { g.refreshed(p, since) })
 }
 
 func (g *guildState) refreshed(p Presence, since time.Time) {
 	g.retry = 0
-	consistent := g.stale.Add(consistencyDelay) // what was asked for earlier may lag behind what made the view stale
+	consistent := g.stale.Add(consistencyDelay) // earlier requests may lack the reason for the staleness
 	if g.stale.IsZero() || !since.Before(consistent) {
 		g.markFresh()
 		g.nextPoll = time.Now().Add(g.store.period(g))
-		g.forgetAllHooks() // one call reads those again that are in use
+		g.forgetAllHooks() // one call reads all that are in use
 	} else {
-		if !since.Before(g.stale) { // otherwise there was a new cause meanwhile, which has set the time
+		if !since.Before(g.stale) { // otherwise a newer reason has set the time
 			g.nextPoll = consistent
 		}
 		g.update(func(s *Snapshot) {
@@ -191,25 +182,24 @@ func (g *guildState) refreshed(p Presence, since time.Time) {
 		})
 	}
 	if g.live {
-		if p != g.snap().Presence && !g.outdated(since) { // its event was lost
+		if p != g.snap().Presence && !g.outdated(since) { // the event was lost
 			g.setState(p, ModeLive, since)
 		}
 	} else {
 		g.update(func(s *Snapshot) {
-			s.hooks = nil // nothing reports when they change
+			s.hooks = nil // nothing reports their changes
 		})
 		g.setState(p, ModePolled, since)
 	}
 	g.store.Counters.Resyncs.WithLabelValues("rest").Inc()
 }
 
-// concernsOthers reports whether an own write of settings changed what objects may have or delete in the guild.
-func concernsOthers(before, after *discordclient.Guild) bool {
+func affectsOthers(before, after *discordclient.Guild) bool {
 	return !slices.Equal(before.Features, after.Features) ||
 		before.RulesChannelID != after.RulesChannelID || before.PublicUpdatesChannelID != after.PublicUpdatesChannelID
 }
 
-// EditGuild brings an own write of settings into the view.
+// EditGuild makes an own write to settings.
 func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error)) (discordclient.Guild, error) {
 	st.mu.Lock()
 	since := time.Now()
@@ -223,19 +213,19 @@ func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	g := st.guilds[guildID]
-	if p == nil || g == nil { // not in use, or not any more
+	if p == nil || g == nil { // not in use
 		return guild, err
 	}
 	if guild = g.complete(guild); err != nil {
 		p.End(nil, time.Now())
 	} else if now := time.Now(); p.End(guild, now) {
-		if !g.guildAt.Before(since) { // an event of settings or roles that may be newer than the answer
+		if !g.guildAt.Before(since) { // an event of settings or roles may be newer than the response
 			st.markStale(g, consistencyDelay)
 		}
 		before := g.snap().Guild
 		if g.setGuild(guild, now) {
-			g.await(since)
-			if concernsOthers(&before, &guild) {
+			g.expectEvent(since)
+			if affectsOthers(&before, &guild) {
 				st.emit(EventGuild, g.id, "")
 			}
 		}
@@ -246,7 +236,7 @@ func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error
 	return guild, err
 }
 
-// Roles takes over a list of roles that was asked for at since, unless the guild changed meanwhile.
+// Roles applies a list of roles that was requested at since.
 func (st *Store) Roles(guildID string, roles []discordclient.Role, since time.Time) {
 	st.with(guildID, func(g *guildState) {
 		guild := g.snap().Guild
@@ -255,7 +245,7 @@ func (st *Store) Roles(guildID string, roles []discordclient.Role, since time.Ti
 	})
 }
 
-// Self records who the bot is.
+// Self records the bot's user id.
 func (st *Store) Self(userID string) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -265,8 +255,7 @@ func (st *Store) Self(userID string) {
 	}
 }
 
-// Member records which roles the bot has in a guild, as they were asked for at since. The Gateway's
-// are newer.
+// Member records the bot's roles in a guild, requested at since. The Gateway's are newer.
 func (st *Store) Member(guildID string, roles []string, since time.Time) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
