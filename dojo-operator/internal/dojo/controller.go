@@ -259,7 +259,7 @@ func (s *State) observePostgres(
 		if own != nil {
 			revision = own.GetAnnotations()[ownership.RevisionAnnotation]
 		}
-		s.Postgres.Application.Behind, err = workload.Behind(ctx, reader, d, s.Workload.Deployment, revision)
+		s.Postgres.Application.Outdated, err = workload.Outdated(ctx, reader, d, s.Workload.Deployment, revision)
 	}
 	if err == nil && (d.Spec.Suspend || postgres.UpgradeStep(d, s.Postgres) != "") {
 		s.Postgres.Application.Pods, err = workload.Running(ctx, reader, d)

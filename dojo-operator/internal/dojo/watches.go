@@ -58,7 +58,7 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 	case *cnpgv1.Backup: // one of its schedule is named by CloudNativePG
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
 	case *batchv1.Job: // which upgrades a Cluster
-		if of := cnpg.OfCluster(o); of != "" {
+		if of := cnpg.OwningCluster(o); of != "" {
 			requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, of)...)
 		}
 	case *cnpgv1.Database:

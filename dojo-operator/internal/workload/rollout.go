@@ -175,7 +175,7 @@ func LastMoved(live *appsv1.Deployment) time.Time {
 
 // Behind says why pods may not have the credentials of this revision yet: empty where all do, and none
 // that had others is left.
-func Behind(
+func Outdated(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, live *appsv1.Deployment, revision string,
 ) (string, error) {
 	ours := live != nil && !ownership.Conflicts(d, live)

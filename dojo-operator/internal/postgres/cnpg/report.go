@@ -17,34 +17,32 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// HibernationAnnotation is CloudNativePG's that stops the instances of a Cluster: "on" or "off". It is
-// also the type of the condition that says how far that is (pkg/reconciler/hibernation/status.go).
+// HibernationAnnotation stops the instances of a Cluster. The condition of that type reports the
+// progress (pkg/reconciler/hibernation/status.go).
 const HibernationAnnotation = "cnpg.io/hibernation"
 
-// HibernationOn stops them.
+// HibernationOn is the annotation's value.
 const HibernationOn = "on"
 
-// Hibernates reports whether the instances of a Cluster are stopped, or are to be.
+// Hibernates reports whether the instances of a Cluster are stopped or stopping.
 func Hibernates(c *cnpgv1.Cluster) bool { return c.Annotations[HibernationAnnotation] == HibernationOn }
 
-// HibernatedByUs reports whether it is the operator who hibernates a Cluster, so that it wakes when the
-// operator no longer does.
+// HibernatedByUs reports whether the Cluster resumes once the operator drops the annotation.
 func HibernatedByUs(c *cnpgv1.Cluster) bool {
 	path := fieldpath.MakePathOrDie("metadata", "annotations", HibernationAnnotation)
 	return c != nil && Hibernates(c) && apply.OwnedFields(ownership.FieldOwner, c).Has(path)
 }
 
-// Up reports whether Postgres can be reached: the pod of the primary is ready, and no other instance
-// is to take over. Nothing else says so: readyInstances counts standbys too, and the Ready condition
-// stays True in hibernation. A pod that is being deleted is in none of the lists of instancesStatus
-// (api/v1/base_funcs.go).
+// Up reports whether Postgres is reachable: the primary's pod is ready, and no failover is due.
+// readyInstances counts standbys too, and Ready stays True in hibernation. A terminating pod is in
+// no list of instancesStatus (api/v1/base_funcs.go).
 func Up(c *cnpgv1.Cluster) bool {
 	return c != nil && !Hibernates(c) && c.Status.CurrentPrimary != "" &&
 		c.Status.CurrentPrimary == c.Status.TargetPrimary &&
 		slices.Contains(c.Status.InstancesStatus[cnpgv1.PodHealthy], c.Status.CurrentPrimary)
 }
 
-// ReadySince is when the Ready condition of a Cluster last flipped.
+// ReadySince returns when a Cluster was created, or its Ready condition last flipped.
 func ReadySince(c *cnpgv1.Cluster) time.Time {
 	created := c.CreationTimestamp.Time
 	ready := meta.FindStatusCondition(c.Status.Conditions, string(cnpgv1.ConditionClusterReady))
@@ -54,14 +52,13 @@ func ReadySince(c *cnpgv1.Cluster) time.Time {
 	return created
 }
 
-// LastWritten is when an object was last changed, its status included.
-func LastWritten(o metav1.Object) time.Time {
+// lastWrite returns when an object was last written, its status included.
+func lastWrite(o metav1.Object) time.Time {
 	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
 }
 
-// LastAsked is when an object was last changed, its status not included: CloudNativePG writes each
-// refusal there, and its message may be another one each time.
-func LastAsked(o metav1.Object) time.Time {
+// LastSpecWrite ignores the status, where CloudNativePG writes each refusal.
+func LastSpecWrite(o metav1.Object) time.Time {
 	return lastEntry(o, func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource != "status" })
 }
 
@@ -75,8 +72,8 @@ func lastEntry(o metav1.Object, counts func(metav1.ManagedFieldsEntry) bool) tim
 	return at
 }
 
-// OfCluster is the name of the Cluster whose Job this is, empty for none.
-func OfCluster(job *batchv1.Job) string {
+// OwningCluster names the Cluster that controls a Job, or is empty.
+func OwningCluster(job *batchv1.Job) string {
 	owner := metav1.GetControllerOfNoCopy(job)
 	if owner == nil || owner.Kind != cnpgv1.ClusterKind || owner.APIVersion != cnpgv1.SchemeGroupVersion.String() {
 		return ""
@@ -84,14 +81,14 @@ func OfCluster(job *batchv1.Job) string {
 	return owner.Name
 }
 
-// MaxOrigin is how much room the status has for it, in bytes.
-const MaxOrigin = 512
+// maxOrigin limits an origin in the status, in bytes.
+const maxOrigin = 512
 
-// Bounded is an origin that the status has room for.
+// Bounded shortens an origin to maxOrigin. A hash then ends it.
 func Bounded(origin string) string {
-	if len(origin) <= MaxOrigin {
+	if len(origin) <= maxOrigin {
 		return origin
 	}
 	hash := "... " + ShortHash(origin)
-	return strings.ToValidUTF8(origin[:MaxOrigin-len(hash)], "") + hash
+	return strings.ToValidUTF8(origin[:maxOrigin-len(hash)], "") + hash
 }
