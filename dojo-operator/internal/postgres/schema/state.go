@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/libs/apply"
 )
@@ -157,12 +156,4 @@ func digest(texts ...string) string {
 // Applied reports whether exactly this SQL has run last in the Database.
 func Applied(s State, db *cnpgv1.Database) bool {
 	return db != nil && s.Digest != "" && db.Annotations[digestAnnotation] == s.Digest
-}
-
-// Conflict returns another owner's Job with the name that the Dojo's needs, or nil.
-func (s *State) Conflict(d *corev1api.Dojo) *batchv1.Job {
-	if ownership.Conflicts(d, s.SameName) {
-		return s.SameName
-	}
-	return nil
 }
