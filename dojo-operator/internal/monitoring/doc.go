@@ -2,13 +2,8 @@
 
 // Package monitoring lets Prometheus watch a Dojo and brings its alerts to Discord.
 //
-// An alert goes this way: a rule fires, Alertmanager finds the Dojo's AlertmanagerConfig, and posts
-// through the webhook of a DiscordChannel. discord-operator makes that webhook, and reports in the
-// channel's status which Secret has its URL. Nothing waits for the alerts but the Dojo's conditions.
-//
-// A tenant may edit that Secret, and Alertmanager would post wherever it says. So the
-// AlertmanagerConfig names a Secret of the Dojo's own, into which only a checked URL is written
-// (endpoint.go). [Safeguards] keep it so where nothing else of the plan is carried out.
-//
-// All kinds here are optional: a cluster may lack prometheus-operator's or discord-operator's.
+// An alert passes the Dojo's PrometheusRule and AlertmanagerConfig, and the webhook of a
+// DiscordChannel, whose status names the Secret with its URL. A tenant may edit that Secret. So the
+// AlertmanagerConfig names a Secret of the Dojo's own with a checked URL (endpoint.go).
+// [Safeguards] hold that while nothing else is applied.
 package monitoring
