@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workload runs the application of a Dojo: a Deployment whose pods read the Dojo's
-// credentials, a Service, and where they are asked for a PodDisruptionBudget and a
-// HorizontalPodAutoscaler. It reports the health of the rollout.
+// Package workload runs a Dojo's application and reports the health of its rollout.
 package workload
