@@ -19,8 +19,7 @@ import (
 // InUse returns the issue of deleting a Cluster that holds databases of others, or nil.
 func InUse(d *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(d, s.Cluster) }
 
-// Keep resets the policies and the owner of data that was to be deleted before. The plan has an
-// issue until that is done.
+// Keep resets the policies and the owner of data that was to be deleted before.
 func Keep(d *corev1api.Dojo, s State) apply.Plan {
 	if d.Spec.Postgres == nil || cnpg.Reclaims(d) {
 		return apply.Plan{}

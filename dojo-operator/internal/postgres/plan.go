@@ -41,9 +41,9 @@ var asleep = chain{
 	waitForHibernation, // the instances have stopped
 }
 
-// down deletes one object at a time. CloudNativePG releases the objects in a deleted Cluster, even
-// a broken one. In another owner's Cluster any other order hangs: Postgres drops neither a database
-// with open sessions nor a role that owns something.
+// down deletes one object at a time. With a Cluster, CloudNativePG releases its objects. Without,
+// any other order hangs: Postgres drops no database with open sessions, and no role that owns
+// something.
 var down = chain{
 	dropBackup,   // no backup is taken any more
 	dropPooler,   // no client connects
@@ -78,7 +78,7 @@ type Database struct {
 func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
 // Usable reports whether pods may get the credentials. Those in use follow the password in
-// Postgres, even while a step blocks.
+// Postgres.
 func (db *Database) Usable(inUse bool) bool { return db.complete || inUse && db.passwordCurrent }
 
 // Plan plans the steps to a database, or to a hibernated one.
@@ -98,8 +98,7 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) Database {
 	}
 }
 
-// Drop plans the deletion of the data, with an issue until all of it is gone. A Cluster of another
-// origin is not the Dojo's to delete.
+// Drop plans the deletion of the data. A Cluster of another origin is not the Dojo's to delete.
 func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if bootstrap.Mismatch(d, s.Cluster.Live) != nil {
 		return apply.Plan{}

@@ -46,8 +46,7 @@ type State struct {
 	Now         time.Time
 	Unchanged   apply.Unchanged
 	Application Application
-	// Missing kinds are not defined in the cluster. While the Unreadable kind is not nil, no object of
-	// CloudNativePG is read, and any may exist.
+	// While a kind is Unreadable, no object of CloudNativePG is read, and any may exist.
 	Missing    []string
 	Unreadable *optionalkinds.Kind
 
@@ -145,7 +144,6 @@ func (s *State) observeKinds(ctx context.Context, kinds Kinds) error {
 
 func (s *State) readable() bool { return len(s.Missing) == 0 && s.Unreadable == nil }
 
-// has reports whether objects of a kind were read.
 func (s *State) has(kind optionalkinds.Kind) bool {
 	return s.Unreadable == nil && !slices.Contains(s.Missing, kind.Kind)
 }

@@ -235,7 +235,6 @@ func (in input) as(l cnpg.Login) schema.As {
 	return schema.As{Login: l, Image: in.state.Cluster.Live.Status.Image}
 }
 
-// hibernationInput begins no upgrade.
 func (in input) hibernationInput() cluster.Input {
 	live := in.state.Cluster.Live
 	frozen := upgrade.Plan(in.dojo, in.state.Upgrade, upgrade.Input{Cluster: live, Step: corev1api.UpgradeWaiting})

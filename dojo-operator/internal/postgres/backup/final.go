@@ -16,8 +16,8 @@ import (
 
 const withoutFinal = "without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
 
-// PlanFinal takes the backup before the data is deleted, and blocks until it has completed. known
-// reports whether the Database is the Dojo's, readable whether Backups can be read.
+// PlanFinal blocks until the backup has completed. known reports whether the Database is the
+// Dojo's.
 func PlanFinal(d *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
 	b, c, name := d.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(d)
 	owned := ownership.Holds(d, c)

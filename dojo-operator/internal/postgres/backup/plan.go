@@ -61,9 +61,8 @@ func For(d *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
 	return ownership.Data(d, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(d), spec)
 }
 
-// needsFirst reports whether the schedule took no backup of this Cluster at once: CloudNativePG
-// counts one of a former Cluster of that name (ReconcileScheduledBackup in
-// scheduledbackup_controller.go). Nothing could be restored before the schedule's next time.
+// needsFirst reports whether nothing of this Cluster could be restored before the schedule's next
+// time: CloudNativePG counts the first backup of a former Cluster (ReconcileScheduledBackup).
 func needsFirst(c *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
 	return c != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
 		schedule.Status.LastScheduleTime.Before(&c.CreationTimestamp)

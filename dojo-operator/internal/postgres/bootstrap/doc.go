@@ -2,7 +2,6 @@
 
 // Package bootstrap fills a Dojo's own Cluster from a backup or from another database.
 //
-// A source counts only when the Cluster is created, and must be fully known by then. The Cluster
-// names its origin in an annotation and keeps its bootstrap fields ([OriginalChange]), since the
-// Backup or Secret may go. A Cluster of another origin is left alone ([Mismatch]).
+// A source must be known when the Cluster is created. The Cluster then names its origin in an
+// annotation and keeps its bootstrap fields ([OriginalChange]), since the Backup or Secret may go.
 package bootstrap

@@ -25,8 +25,7 @@ func newChange(d *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
 	return c
 }
 
-// OriginalChange returns the change that a Cluster was created with. Without it, CloudNativePG's
-// webhook adds the fields of an empty database.
+// OriginalChange keeps CloudNativePG's webhook from adding the fields of an empty database.
 func OriginalChange(live *cnpgv1.Cluster) (c cnpg.Change) {
 	if live == nil || live.Annotations[corev1api.OriginAnnotation] == "" {
 		return c
@@ -111,8 +110,7 @@ func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
 	return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"volumeSnapshots": all}}}
 }
 
-// CloudNativePG resets the owner's password from this Secret whenever an instance starts, so it is
-// the DatabaseRole's Secret.
+// CloudNativePG resets the owner's password from this Secret whenever an instance starts.
 func fromConnection(d *corev1api.Dojo, database string, external map[string]any) map[string]any {
 	name := cnpg.SQLName(d)
 	return map[string]any{

@@ -13,9 +13,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// lost returns the issue of a Dojo whose own Cluster is gone, or nil: an empty Cluster would look
-// like a recovery. The Database and the application's credentials (connected) outlive the Cluster.
-// A Dojo that has a bootstrap and never had a Cluster is a restore.
+// lost returns the issue of a Dojo whose own Cluster is gone: an empty one would look like a
+// recovery. The Database and the application's credentials (connected) outlive the Cluster.
 func lost(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
 	token := lossToken(d)

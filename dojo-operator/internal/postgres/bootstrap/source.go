@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// fieldsFor returns the fields that fill a new Cluster, or why it may not be created yet.
 func fieldsFor(d *corev1api.Dojo, s State, now time.Time, deadline time.Duration) (map[string]any, *conditions.Issue) {
 	b := d.BootstrapSource()
 	switch {

@@ -16,16 +16,15 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// For returns the Dojo's own Cluster, without empty fields: CloudNativePG would see a change in
-// them and restart the primary for ever.
+// For sends no empty fields: CloudNativePG would restart the primary for ever.
 func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstructured.Unstructured {
 	want := d.Spec.Postgres.Cluster
 	spec := map[string]any{
 		"description": fmt.Sprintf("database of Dojo %s/%s", d.Namespace, d.Name),
 		"instances":   int64(ptr.Deref(want.Instances, 1)),
 		"storage":     volume(want.Storage),
-		// A smart shutdown delays a failover for three minutes, until the application's pool closes its
-		// connections (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
+		// A smart shutdown delays a failover by three minutes, until a pool's connections end
+		// (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
 		"smartShutdownTimeout": int64(0),
 	}
 	if major, err := strconv.ParseInt(want.Version, 10, 64); err == nil && images.Catalog != "" {

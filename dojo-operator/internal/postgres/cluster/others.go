@@ -19,9 +19,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before it is
-// deleted or hibernated. Idle databases, of suspended or deleted Dojos, count before a deletion
-// only.
+// ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before it
+// goes. Databases of suspended or deleted Dojos count before a deletion only.
 func ObserveOthers(ctx context.Context, r apply.Reader, d *corev1api.Dojo, readable bool) (all []string, err error) {
 	if !shutsDown(d) {
 		return nil, nil
@@ -60,7 +59,6 @@ func ObserveOthers(ctx context.Context, r apply.Reader, d *corev1api.Dojo, reada
 	return append(all, users...), err
 }
 
-// shutsDown reports whether the Dojo's own Cluster is to be deleted or hibernated.
 func shutsDown(d *corev1api.Dojo) bool {
 	if d.DeletionTimestamp != nil && !cnpg.Reclaims(d) || d.DeletionTimestamp == nil && !d.Spec.Suspend {
 		return false
@@ -68,8 +66,8 @@ func shutsDown(d *corev1api.Dojo) bool {
 	return d.Spec.Postgres.Cluster != nil
 }
 
-// loginUsers lists Dojos that use a login of the Cluster. Those of another namespace count only if
-// the Secret is shared with them: else any tenant could keep a Cluster alive by naming its Secret.
+// Dojos of another namespace count only if the Secret is shared with them: else any tenant could
+// keep a Cluster alive by naming its Secret.
 func loginUsers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []string, err error) {
 	for _, name := range []string{
 		cnpg.Owner.ObjectName(d), cnpg.Second.ObjectName(d), cnpg.ClusterName(d) + "-app", cnpg.ClusterName(d) + "-superuser",

@@ -24,8 +24,7 @@ type Input struct {
 	// Filling is the issue while data is restored or imported, Incomplete that of the steps before.
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
-	// Stopped reports whether no pod uses Postgres, Running describes those that do. Idle deletes Jobs
-	// whose SQL has not begun.
+	// Running describes the pods that use Postgres. Idle deletes Jobs whose SQL has not begun.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion

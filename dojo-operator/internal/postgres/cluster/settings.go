@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// CloudNativePG's webhook rejects a Cluster for a parameter that it sets itself, for example.
 func refused() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,

@@ -42,9 +42,8 @@ func missing(d *corev1api.Dojo, in Input) *conditions.Issue {
 			"The %s of CloudNativePG does not exist. Create it; the Dojo then continues automatically.", object).For(object))
 }
 
-// waitForPrimary counts from when the Dojo began to wait. The Cluster has no usable time: a failing
-// one is rewritten every second (internal/controller/cluster_status.go resets targetPrimary), and
-// Ready stays True in hibernation.
+// The Cluster has no usable time: a failing one is rewritten every second (targetPrimary in
+// internal/controller/cluster_status.go), and Ready stays True in hibernation.
 func waitForPrimary(d *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(d, live)
 	if live.Status.CurrentPrimary != "" { // else it never had a primary

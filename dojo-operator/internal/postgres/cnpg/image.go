@@ -21,8 +21,8 @@ type Images struct {
 	Catalog string
 }
 
-// ImageFor returns the image of Postgres, or "" if CloudNativePG chooses it. One that the operator
-// has set before stays: without it, CloudNativePG would write its present default, and upgrade.
+// ImageFor returns "" if CloudNativePG chooses the image. One that the operator has set stays:
+// without it, CloudNativePG would write its present default, and upgrade.
 func ImageFor(want *corev1api.PostgresCluster, live *cnpgv1.Cluster, images Images) string {
 	switch {
 	case want.ImageName != "":

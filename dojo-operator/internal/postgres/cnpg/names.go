@@ -66,8 +66,8 @@ func (l Login) SQLName(d *corev1api.Dojo) string {
 	return SQLName(d)
 }
 
-// maxStem leaves room for suffixes: CloudNativePG labels snapshots with the Backup's name
-// (pkg/reconciler/backup/volumesnapshot/reconciler.go), and a label has 63 characters.
+// maxStem fits Backups' names into the labels of snapshots
+// (pkg/reconciler/backup/volumesnapshot/reconciler.go).
 const maxStem = 45
 
 // ScheduleName names the ScheduledBackup. CloudNativePG adds 15 characters for each Backup.
@@ -122,11 +122,11 @@ func Host(d *corev1api.Dojo) string { return ClusterName(d) + "-rw" }
 func ReadOnlyHost(d *corev1api.Dojo) string { return ClusterName(d) + "-ro" }
 
 // PoolerName names the Pooler, its Service and its Deployment. CloudNativePG has a Secret
-// NAME-db-pooler (api/v1/pooler_funcs.go).
+// NAME-db-pooler.
 func PoolerName(d *corev1api.Dojo) string { return ObjectName(d) + "-pooler-rw" }
 
-// SQLName names the database and its owner, in at most 63 bytes. Names cannot collide: a Kubernetes
-// name has no underscore, and a short form ends with a hash. Restored data keeps its names.
+// SQLName names the database and its owner, in at most 63 bytes. No two collide: a Kubernetes name
+// has no underscore, and a short form ends with a hash.
 func SQLName(d *corev1api.Dojo) string {
 	if name := restoredName(d); name != "" {
 		return name
@@ -141,8 +141,8 @@ func restoredName(d *corev1api.Dojo) string {
 	return ""
 }
 
-// restoredSecond names the second login that restored data may contain, with a password that is
-// known elsewhere. A rotation replaces it.
+// restoredSecond names a login in restored data whose password is known elsewhere. A rotation
+// replaces it.
 func restoredSecond(owner string) string {
 	rest, ok := strings.CutPrefix(owner, "dojo_")
 	if !ok {
@@ -155,8 +155,8 @@ func restoredSecond(owner string) string {
 	return name
 }
 
-// BootstrapJobs lists the names that CloudNativePG's Job can have (getJobName in
-// pkg/specs/jobs.go). The last one recovers from snapshots.
+// BootstrapJobs names CloudNativePG's possible Jobs (getJobName in pkg/specs/jobs.go), for
+// snapshots last.
 func BootstrapJobs(d *corev1api.Dojo) (names []string) {
 	b := d.BootstrapSource()
 	switch prefix := ObjectName(d) + "-1-"; {

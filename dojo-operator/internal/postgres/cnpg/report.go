@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// HibernationAnnotation stops the instances of a Cluster. The condition of that type reports the
-// progress (pkg/reconciler/hibernation/status.go).
+// HibernationAnnotation is also the type of the condition about it
+// (pkg/reconciler/hibernation/status.go).
 const HibernationAnnotation = "cnpg.io/hibernation"
 
 // HibernationOn is the annotation's value.
@@ -33,9 +33,9 @@ func HibernatedByUs(c *cnpgv1.Cluster) bool {
 	return c != nil && Hibernates(c) && apply.OwnedFields(ownership.FieldOwner, c).Has(path)
 }
 
-// Up reports whether Postgres is reachable: the primary's pod is ready, and no failover is due.
-// readyInstances counts standbys too, and Ready stays True in hibernation. A terminating pod is in
-// no list of instancesStatus (api/v1/base_funcs.go).
+// Up reports whether the primary is ready and no failover is due. readyInstances counts standbys
+// too, Ready stays True in hibernation, and instancesStatus lacks terminating pods
+// (api/v1/base_funcs.go).
 func Up(c *cnpgv1.Cluster) bool {
 	return c != nil && !Hibernates(c) && c.Status.CurrentPrimary != "" &&
 		c.Status.CurrentPrimary == c.Status.TargetPrimary &&
@@ -52,7 +52,6 @@ func ReadySince(c *cnpgv1.Cluster) time.Time {
 	return created
 }
 
-// lastWrite returns when an object was last written, its status included.
 func lastWrite(o metav1.Object) time.Time {
 	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
 }

@@ -37,8 +37,7 @@ func Waiting(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }
 
-// Wait waits until the instance manager has created the object. Refusals are normal while other
-// objects come up, so the deadline counts from the last change of object, password or readiness.
+// Wait counts from the last change of object, password or readiness: earlier refusals are normal.
 func (p Pending) Wait(in Input) *conditions.Issue {
 	if p.Report.Done() {
 		return nil

@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DropRenamed deletes DatabaseRoles of a former Dojo with other names, since a name cannot change.
-// Their reclaim policy keeps the roles in Postgres.
+// DropRenamed deletes a former Dojo's DatabaseRoles with other names, which cannot change.
 func DropRenamed(d *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		role, name := login.Role, cnpg.Login(l).SQLName(d)

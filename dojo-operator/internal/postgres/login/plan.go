@@ -92,8 +92,8 @@ func retry(
 	return cnpg.Write(rotated(cnpg.After(d, in.Login, apply.Write(ownership.FieldOwner, role, again)))).Apply
 }
 
-// NeedsStatement identifies the SQL that makes sessions of the second login act as the owner, for
-// every client and driver; "" if it has run. CloudNativePG has no field for it.
+// NeedsStatement identifies the SQL that makes the second login's sessions act as the owner; "" if
+// it has run.
 func NeedsStatement(d *corev1api.Dojo, s State, databaseID string) string {
 	role := s.Logins[cnpg.Second].Role
 	if !RotationOf(d, s).Involves(cnpg.Second) || actsAsOwner(role, databaseID) {

@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// An instance manager reads a new role's password before CloudNativePG's operator permits it, and
-// then retries after 30 seconds (internal/management/controller/databaserole_controller.go,
-// internal/controller/cluster_create.go). Any change of the DatabaseRole makes it retry at once.
+// An instance manager that may not read a new role's password yet retries after 30 seconds
+// (internal/management/controller/databaserole_controller.go), or on any change of the
+// DatabaseRole.
 const (
 	// RetryAnnotation is the time of the last such change, in RFC 3339.
 	RetryAnnotation = "core.jutsu.com/asked-again"
@@ -29,8 +29,7 @@ const (
 
 var loginPath = fieldpath.MakePathOrDie("spec", "login")
 
-// ActsAnnotation holds the UIDs of the Cluster and Database in which sessions act as the owner. A
-// Cluster that replaces this one has the role without that setting.
+// ActsAnnotation holds the UIDs of the Cluster and Database in which sessions act as the owner.
 const ActsAnnotation = "core.jutsu.com/acts-as-owner-in"
 
 func report(role *cnpgv1.DatabaseRole) cnpg.Report {

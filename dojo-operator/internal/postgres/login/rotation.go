@@ -21,8 +21,7 @@ type Rotation struct {
 // Involves reports whether a login is in use or prepared.
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
-// RotationOf derives the rotation from objects: the application's Secret names its source, and each
-// password the request that it was made for.
+// The application's Secret names its source, and each password the request that it was made for.
 func RotationOf(d *corev1api.Dojo, s State) Rotation {
 	r := Rotation{Current: s.Current, Next: s.Current}
 	if !s.Connected || !rotationRequested(d, s.Logins[r.Current].Secret) {

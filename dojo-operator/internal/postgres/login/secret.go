@@ -79,8 +79,7 @@ func rotationRequested(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) 
 		requested != secret.GetAnnotations()[RotationAnnotation]
 }
 
-// PlanPassword plans the Secret of a login in use, or nil. It sets a new password if there is none,
-// if a rotation is due, or if another client has changed it.
+// PlanPassword plans the Secret of a login in use, or nil. Another client's password is replaced.
 func PlanPassword(d *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
 	rotates := rotationRequested(d, login.Secret) && (l != s.Current || !s.Connected)

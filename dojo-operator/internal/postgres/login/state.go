@@ -19,8 +19,7 @@ import (
 // State holds the observed logins; nil for an object that does not exist.
 type State struct {
 	Logins [2]Login
-	// Without credentials (not Connected), Current is the login that may log in: a deleted Dojo that
-	// is created again may have used the second.
+	// Without credentials, Current is the login that may log in, as a deleted Dojo has left it.
 	Connected bool
 	Current   cnpg.Login
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pooler runs PgBouncer before a Dojo's own Cluster. It holds no data, so the Dojo owns it.
-// The application uses the Pooler only once it is available, and it goes once no pod uses it.
+// Package pooler runs PgBouncer before a Dojo's own Cluster. The application uses it once it is
+// available, and it goes once no pod uses it.
 package pooler
 
 import (
@@ -100,8 +100,8 @@ func Strip(deployment *appsv1.Deployment) {
 	}
 }
 
-// ResetQuery does the same as DISCARD ALL, and makes sessions of the second login act as the owner
-// again (schema/login.sh): some minor versions of Postgres do not, and DISCARD ALL runs only alone.
+// ResetQuery is DISCARD ALL for minor versions of Postgres in which that does not make sessions of
+// the second login act as the owner again (schema/login.sh).
 const ResetQuery = "CLOSE ALL; RESET ALL; DEALLOCATE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); " +
 	"DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES; RESET SESSION AUTHORIZATION; RESET ROLE"
 
@@ -110,7 +110,7 @@ func For(d *corev1api.Dojo, stopped bool) *unstructured.Unstructured {
 	want := Wanted(d)
 	parameters := map[string]any{
 		"server_reset_query": ResetQuery,
-		// By default PgBouncer fails new clients for 15 seconds after a failover
+		// By default, new clients fail for 15 seconds after a failover
 		// (https://www.pgbouncer.org/config.html).
 		"server_login_retry": "1",
 	}
@@ -135,7 +135,6 @@ func instances(d *corev1api.Dojo, stopped bool) int32 {
 	return 0
 }
 
-// CloudNativePG's webhook rejects parameters that it does not pass on.
 func refused() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonPoolerRefused,
@@ -214,7 +213,6 @@ func wait(d *corev1api.Dojo, s State, in Input, ready, wanted int32) *conditions
 			message, in.Deadline, cnpg.PoolerName(d)).For(object))
 }
 
-// remove deletes an obsolete Pooler once no pod uses it.
 func remove(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !exists(d, s) {
 		return step

@@ -4,9 +4,6 @@
 //
 // One Job runs at a time, and its pods are gone before the next begins: concurrent `create table if
 // not exists` fails, and old SQL must not end last. A session that outlives its pod holds an
-// advisory lock (schema.sh).
-//
-// The Database records the digest of the SQL that has run, since Jobs may be deleted. The record is
-// cleared before other SQL begins. The SQL is read only if its objects have other versions than a
-// known digest.
+// advisory lock (schema.sh). The Database records the digest of the SQL that has run, since Jobs
+// may be deleted, and is cleared before other SQL begins.
 package schema

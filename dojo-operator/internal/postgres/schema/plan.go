@@ -28,8 +28,7 @@ type Users = pods.Users
 
 // Config holds the deadlines and the user of pods.
 type Config struct {
-	// Deadline limits running SQL and the end of a former Job, ProgressDeadline missing SQL and a
-	// pod's start.
+	// Deadline limits running SQL and former Jobs, ProgressDeadline missing SQL and starting pods.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            Users
@@ -41,8 +40,8 @@ type As struct {
 	Image string
 }
 
-// Record is a Database's record of the last SQL, as annotations. Its keys exist from the creation
-// on: a later new field costs one more write (libs/apply).
+// Record is written to a Database as annotations. A later new key would cost a further write
+// (libs/apply).
 type Record map[string]string
 
 const noRecord = "none"
@@ -58,8 +57,7 @@ func Recorded(db *cnpgv1.Database) Record {
 	return r
 }
 
-// rerunRequested reports whether a client has removed the digest. Before SQL runs, the versions are
-// missing too.
+// A client removes the digest to run the SQL again. Before SQL runs, versions are missing too.
 func (r Record) rerunRequested() bool {
 	return r[digestAnnotation] == noRecord && r[versionsAnnotation] != noRecord
 }

@@ -46,7 +46,6 @@ type object struct {
 	name types.NamespacedName
 }
 
-// read returns the content of each source, or names the first missing one.
 func read(ctx context.Context, r apply.Reader, all []source) (contents []string, missing string, err error) {
 	remaining, texts := maxSQL, map[source]string{}
 	known := map[object]bool{}

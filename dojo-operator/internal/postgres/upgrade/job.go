@@ -68,10 +68,9 @@ func failed(job *batchv1.Job) bool {
 	})
 }
 
-// committed reports whether pg_upgrade runs or has succeeded. Then the former version must not be
-// written: CloudNativePG would delete the Job (handleRollbackIfNeeded in
-// majorupgrade/reconciler.go), or record that version for the new data. After files are linked, the
-// former version does not start.
+// committed reports whether pg_upgrade runs or has succeeded. If the Cluster then names the former
+// version, CloudNativePG deletes the Job (handleRollbackIfNeeded in majorupgrade/reconciler.go), or
+// records that version for the new data. Once files are linked, the former version does not start.
 func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	switch {
 	case job == nil || failed(job):

@@ -4,13 +4,9 @@
 // the application, let CloudNativePG upgrade, verify by a query, serve again.
 //
 // CloudNativePG upgrades in place (pg_upgrade --link in a Job, docs/src/postgres_upgrades.md) as
-// soon as a Cluster names an image of a higher major version. So the Cluster keeps its image until
-// the earlier steps are done ([change]). [Next] derives the step from objects: spec, Cluster, and
-// an annotation with the former version until the new one is verified.
-//
-// A Cluster that names its former version again starts with it until pg_upgrade runs. While
-// pg_upgrade runs, the operator does not write that version ([committed]). Once files are linked,
-// only the backup leads back.
+// soon as a Cluster names an image of a higher major version, so the Cluster keeps its image until
+// then ([change]). A Cluster that names its former version again starts with it until pg_upgrade
+// runs ([committed]). Once files are linked, only the backup leads back.
 package upgrade
 
 import (
@@ -103,8 +99,8 @@ func (v versions) returning() bool {
 	return v.begun() && v.data == v.from && v.wanted == v.from && !v.committed
 }
 
-// resuming reports whether a reverted upgrade is wanted again. The former version may never start:
-// pg_upgrade may have changed the data.
+// resuming reports whether a reverted upgrade is wanted again: pg_upgrade may have changed the
+// data.
 func (v versions) resuming() bool {
 	return v.begun() && v.data == v.from && v.image == v.from && v.wanted > v.from && !v.reachable
 }
@@ -219,9 +215,8 @@ func currentImage(live *cnpgv1.Cluster) map[string]any {
 	return spec
 }
 
-// The Backup's object may be gone: barman-cloud deletes Backups that are not in the Cluster's
-// present archive, which an upgrade may change (plugin-barman-cloud, retention.go,
-// deleteBackupsNotInCatalog).
+// barman-cloud deletes Backups outside of the Cluster's present archive, which an upgrade may
+// change (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
 func takenBefore(c *cnpgv1.Cluster, s State) string {
 	switch name := c.Annotations[backupAnnotation]; {
 	case name != "":
@@ -339,8 +334,8 @@ func adviceBeforeStart(s State, from int) string {
 	return advice
 }
 
-// Only the Job's log shows whether pg_upgrade had linked files: it names global/pg_control.old, a
-// renamed file that Postgres needs (disable_old_cluster in its controldata.c).
+// A log with pg_control.old shows that files are linked (disable_old_cluster in pg_upgrade's
+// controldata.c).
 func adviceAfterFailure(c *cnpgv1.Cluster, s State, from int) string {
 	if neverStarted(s.Pods) {
 		return adviceBeforeStart(s, from)
