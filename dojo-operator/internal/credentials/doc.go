@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credentials copies the credentials of a Dojo's database into a Secret of its own, in the
-// form that the application reads.
-//
-// They come from the Secret of spec.credentialsRef, or with spec.postgres from the one that was
-// generated for the database. The cache holds the metadata of Secrets alone. The copy records the
-// version of its source in an annotation, and its managedFields show whether a key was changed, so
-// metadata says whether it is up to date; only where it is not are both Secrets read, from the API
-// server. Whatever is wrong with the source, credentials that were copied before stay in use.
+// Package credentials copies a Dojo's database credentials into a Secret of its own, with the keys
+// that the application reads.
+// The cache holds only metadata of Secrets. The copy records its source's version, and
+// managedFields show changed keys, so Secrets are read only if the copy is not in sync. Copied
+// credentials stay in use whatever happens to the source.
 package credentials
