@@ -22,18 +22,19 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The sizes of the attacks. `make bench ARGS="--only abuse"` has larger ones, and measures.
+// The sizes of the attacks. `make bench ARGS="--only abuse"` measures larger ones.
 const (
 	refusedDojos  = 200
 	forgedObjects = 40
-	// lives is how many Dojos the other tenant creates, edits and deletes during each attack.
+	// lives is the number of Dojos that the other tenant creates, edits and deletes during each
+	// attack.
 	lives = 2
 )
 
-// resident is a tenant who works as usual while another one attacks.
+// resident is a tenant who works as usual during an attack.
 type resident struct {
 	ns string
-	// kept is a Dojo of which nothing may change.
+	// kept is a Dojo that must not change.
 	kept  *corev1api.Dojo
 	lived int
 }
@@ -47,8 +48,7 @@ func newResident(ctx context.Context) *resident {
 	return r
 }
 
-// belongings are the resourceVersions of what belongs to the resident's Dojo, and of the Secret that
-// it refers to.
+// belongings are the resourceVersions of the resident's objects.
 func (r *resident) belongings(ctx context.Context) map[string]string {
 	GinkgoHelper()
 	has := map[string]string{}
@@ -61,7 +61,6 @@ func (r *resident) belongings(ctx context.Context) map[string]string {
 	return has
 }
 
-// lives creates, edits and deletes Dojos, one after the other.
 func (r *resident) lives(ctx context.Context) {
 	GinkgoHelper()
 	for range lives {
@@ -77,7 +76,7 @@ func (r *resident) lives(ctx context.Context) {
 	}
 }
 
-// undisturbed lives while another tenant attacks, and expects that nothing of what it has changes.
+// undisturbed lives during an attack, and expects that none of the resident's objects change.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -90,7 +89,7 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 var _ = Describe("A tenant that abuses the operator changes nothing of another's, whose Dojos become Ready,", Ordered, SpecPriority(1),
 	func() {
 		var b *resident
-		var ns string // of who attacks
+		var ns string // the attackers
 		BeforeAll(func(ctx context.Context) { b = newResident(ctx) })
 		BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
@@ -135,7 +134,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			Expect(refetch(forged)(ctx)).To(HaveField("GetResourceVersion()", version), "labels alone mean nothing")
 		})
 
-		It("by references to its Secret, without a grant, with one, and after it is taken back", func(ctx context.Context) {
+		It("by references to its Secret, without a grant, with one, and after its revocation", func(ctx context.Context) {
 			refers := newDojo(ns, b.kept.Name, func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = b.ns })
 			b.undisturbed(ctx, func() {
 				Expect(k8s.Create(ctx, refers)).To(Succeed())
@@ -145,7 +144,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			share := func(with map[string]string) {
 				GinkgoHelper()
 				edit(ctx, origin, func(s *corev1.Secret) { s.Annotations = with })
-				recorded := ContainElement(HaveSuffix("/" + origin.ResourceVersion)) // the version of its source
+				recorded := ContainElement(HaveSuffix("/" + origin.ResourceVersion)) // the source's version
 				Eventually(ctx, refetch(secretOf(b.kept))).Should(HaveField("Annotations", recorded))
 			}
 			share(map[string]string{corev1api.AllowedNamespacesAnnotation: ns})
@@ -185,7 +184,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			eventuallyReady(ctx, alerted)
 		})
 
-		It("by a Job with the name of the one that its SQL needs", func(ctx context.Context) {
+		It("by a Job with the name that its SQL needs", func(ctx context.Context) {
 			existingCluster(ctx, ns, "pg")
 			sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"},
 				Data: map[string]string{"tables.sql": "SELECT 1"}}
@@ -212,7 +211,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			Expect(len(attempts)).To(BeNumerically("<=", 10), "%v", attempts)
 			Expect(k8s.Delete(ctx, foreign, client.PropagationPolicy("Background"))).To(Succeed())
 			eventuallyGone(ctx, foreign)
-			edit(ctx, dojo, replicas(2)) // it would be looked for again after a while
+			edit(ctx, dojo, replicas(2)) // else the operator would retry after a while
 			eventuallyReady(ctx, dojo)
 		})
 
@@ -243,7 +242,7 @@ func dojosIn(namespace string) func(context.Context) ([]*corev1api.Dojo, error) 
 	}
 }
 
-// refusedCreates are the children in a namespace that the operator has tried to create.
+// refusedCreates counts the children in a namespace whose creation was refused.
 func refusedCreates(namespace string) []string {
 	GinkgoHelper()
 	return slices.DeleteFunc(operator.Writes(namespace), func(write string) bool {

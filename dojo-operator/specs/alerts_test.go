@@ -21,8 +21,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// test/playground runs both operators. Here the specs write the status of a DiscordChannel, and
-// dojo-operator reads it.
+// discord-operator does not run here. The specs write the status of a DiscordChannel.
 
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{
@@ -40,7 +39,6 @@ func alertsChannelOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	return ofKind("DiscordChannel", dojo.Namespace, dojo.Name+"-alerts")
 }
 
-// sharedChannel creates a channel that no Dojo owns.
 func sharedChannel(ctx context.Context, namespace string) *unstructured.Unstructured {
 	GinkgoHelper()
 	o := ofKind("DiscordChannel", namespace, "all")
@@ -49,12 +47,11 @@ func sharedChannel(ctx context.Context, namespace string) *unstructured.Unstruct
 	return o
 }
 
-// hookURL is that of the webhook whose URL discord-operator writes into the Secret of this name.
+// hookURL is the URL that discord-operator would write into the Secret of this name.
 func hookURL(secret string) string {
 	return secrets.Add("https://discord.com/api/webhooks/1401681709430341999/" + secret)
 }
 
-// webhookWritten creates the Secret with the URL of a channel's webhook as discord-operator does.
 func webhookWritten(ctx context.Context, channel *unstructured.Unstructured, name string) {
 	GinkgoHelper()
 	owner := metav1.NewControllerRef(channel, discordv1alpha1.GroupVersion.WithKind("DiscordChannel"))
@@ -66,7 +63,6 @@ func webhookWritten(ctx context.Context, channel *unstructured.Unstructured, nam
 	Expect(client.IgnoreAlreadyExists(k8s.Create(ctx, secret))).To(Succeed())
 }
 
-// alertmanagerSecretOf is the Secret that the Dojo's AlertmanagerConfig names.
 func alertmanagerSecretOf(dojo *corev1api.Dojo) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name + "-alertmanager"}}
 }
@@ -75,7 +71,6 @@ func haveURL(url string) types.GomegaMatcher {
 	return HaveField("Data", HaveKeyWithValue(discordv1alpha1.WebhookSecretKey, []byte(url)))
 }
 
-// channelBecomes writes the status of a channel as discord-operator does.
 func channelBecomes(ctx context.Context, o *unstructured.Unstructured, can conditions.Availability,
 	issue *conditions.Issue, secret string) {
 	GinkgoHelper()
@@ -163,7 +158,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			Should(BeEmpty(), "fields of other clients should not cause a write")
 	})
 
-	It("mention whom the spec names", func(ctx context.Context) {
+	It("mention the users and roles of the spec", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo", inGroup, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Alerts.Discord.Mentions = []corev1api.AlertMention{{RoleID: "1401681709430341704"}}
@@ -184,7 +179,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Eventually(ctx, refetch(routing)).Should(WithTransform(func(*unstructured.Unstructured) any { return content() }, BeNil()))
 	})
 
-	It("are corrected after an edit, follow the spec, and leave no object behind", func(ctx context.Context) {
+	It("are corrected after an edit, follow the spec, and leave no object", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -235,7 +230,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(shared), shared)).To(Succeed())
 	})
 
-	It("report why they cannot be posted, and continue when that is fixed", func(ctx context.Context) {
+	It("report why Alertmanager cannot post them, and continue when that is fixed", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -269,7 +264,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("never adopt a channel of that name", func(ctx context.Context) {
+	It("never adopt a foreign channel of their name", func(ctx context.Context) {
 		o := ofKind("DiscordChannel", ns, "tokyo-alerts")
 		o.Object["spec"] = map[string]any{"groupRef": map[string]any{"name": "staff"}, "name": "theirs"}
 		Expect(k8s.Create(ctx, o)).To(Succeed())

@@ -17,14 +17,14 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// A tenant may edit every Secret of the namespace, and pause what it likes. discord-operator does not run here,
-// as with a DiscordChannel that is paused: what the tenant writes into the channel's Secret stays.
+// A tenant may edit every Secret of the namespace. discord-operator does not run here, as for a
+// paused DiscordChannel, so a tenant's edit of the channel's Secret stays.
 var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", func() {
 	const hostile = "https://attacker.example.com/api/webhooks/1401681709430341999/a"
 	const hook, other = "tokyo-alerts-webhook", "https://discord.com/api/v10/webhooks/1401681709430342000/b"
 	var ns string
 	var dojo *corev1api.Dojo
-	var posts, channels *corev1.Secret // what Alertmanager reads, and what discord-operator writes
+	var posts, channels *corev1.Secret // the Secrets of Alertmanager and of discord-operator
 	var routing *unstructured.Unstructured
 
 	alerted := func(ctx context.Context, change ...func(*corev1api.Dojo)) {
@@ -48,20 +48,20 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 	pause := func(dojo *corev1api.Dojo) {
 		dojo.Annotations = map[string]string{corev1api.PausedAnnotation: "true"}
 	}
-	// putBack expects that a URL which a tenant writes does not stay.
+	// putBack expects the operator to replace a tenant's URL.
 	putBack := func(ctx context.Context) {
 		GinkgoHelper()
 		edit(ctx, posts, holds(hostile))
 		Eventually(ctx, refetch(posts)).Should(haveURL(hookURL(hook)))
 		Expect(refetch(routing)(ctx)).To(WithTransform(webhookSecret, HaveKeyWithValue("name", "tokyo-alertmanager")))
 	}
-	// disconnected expects that Alertmanager reads no Secret that a tenant has written.
+	// disconnected expects that Alertmanager reads no Secret with a tenant's URL.
 	disconnected := func(ctx context.Context) {
 		GinkgoHelper()
 		eventuallyGone(ctx, routing, "Alertmanager must not read what the tenant has written")
 	}
 
-	It("follows the one that discord-operator reports, and no other", func(ctx context.Context) {
+	It("follows the Secret that discord-operator reports, and no other", func(ctx context.Context) {
 		alerted(ctx)
 		Expect(refetch(posts)(ctx)).To(haveURL(hookURL(hook)))
 		Expect(metav1.IsControlledBy(posts, dojo)).To(BeTrue())
@@ -86,7 +86,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is written back when a tenant edits it, as any client", func(ctx context.Context) {
+	It("is restored when a tenant edits it with any field manager", func(ctx context.Context) {
 		alerted(ctx)
 		putBack(ctx)
 		eventuallyReady(ctx, dojo)
@@ -96,7 +96,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		Eventually(ctx, refetch(posts)).Should(haveURL(hookURL(hook)), "who has written it does not count")
 	})
 
-	It("is written back while the Dojo is paused", func(ctx context.Context) {
+	It("is restored while the Dojo is paused", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, dojo, pause)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionPaused, "True", ""))
@@ -109,18 +109,18 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		disconnected(ctx)
 	})
 
-	It("is written back while another condition blocks the Dojo", func(ctx context.Context) {
+	It("is restored while another condition blocks the Dojo", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, secretOf(dojo), func(s *corev1.Secret) { s.OwnerReferences = nil })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
 		putBack(ctx)
 	})
 
-	It("is written back while the Dojo and its data are being deleted", func(ctx context.Context) {
+	It("is restored while the Dojo and its data are being deleted", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
 		alerted(ctx, inCluster, withPolicy(corev1api.ReclaimDelete))
-		edit(ctx, dojo, pause) // so that it lasts
+		edit(ctx, dojo, pause) // so that the deletion lasts
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonPaused)
 		putBack(ctx)
@@ -128,7 +128,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("is written back while a tenant's finalizer holds the deleted Dojo", func(ctx context.Context) {
+	It("is restored while a tenant's finalizer holds the deleted Dojo", func(ctx context.Context) {
 		alerted(ctx, func(dojo *corev1api.Dojo) { dojo.Finalizers = []string{"example.org/hold"} })
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		putBack(ctx)
@@ -136,7 +136,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("is not read from a Secret that is not the Dojo's", func(ctx context.Context) {
+	It("is not read from another owner's Secret", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, posts, func(s *corev1.Secret) { holds(hostile)(s); s.OwnerReferences = nil })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
@@ -152,7 +152,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
 	})
 
-	It("is not read from a Secret that a tenant has made immutable", func(ctx context.Context) {
+	It("is not read from a Secret that a tenant made immutable", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, posts, func(s *corev1.Secret) {
 			holds(hostile)(s)

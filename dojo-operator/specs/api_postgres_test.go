@@ -14,7 +14,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// sharedDojo is in an existing Cluster, ownDojo has a Cluster of its own, both with all fields.
+// sharedDojo is in an existing Cluster, ownDojo has its own. Both have all fields.
 const (
 	sharedDojo = `
 apiVersion: core.jutsu.com/v1
@@ -84,7 +84,7 @@ spec:
 `
 )
 
-// at sets a field of the spec, given by its path with dots, or removes it where the value is nil.
+// at sets the field of the spec at a dotted path, or removes it if the value is nil.
 func at(path string, value any) func(map[string]any) {
 	return func(o map[string]any) {
 		fields := append([]string{"spec"}, strings.Split(path, ".")...)
@@ -188,9 +188,9 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"must have the five fields of cron"),
 		Entry("an empty storage class", ownDojo, at("postgres.cluster.storage.storageClassName", ""),
 			"storageClassName in body should be at least 1 chars long"),
-		Entry("a parameter that is no name", ownDojo, at("postgres.cluster.parameters", map[string]any{"a b": "1"}),
+		Entry("an invalid parameter name", ownDojo, at("postgres.cluster.parameters", map[string]any{"a b": "1"}),
 			"must be names of parameters of Postgres in lower case"),
-		Entry("a parameter by which CloudNativePG would not know its own", ownDojo,
+		Entry("a parameter in upper case", ownDojo,
 			at("postgres.cluster.parameters", map[string]any{"Port": "1"}),
 			"must be names of parameters of Postgres in lower case"),
 		Entry("a parameter with a long name", ownDojo,
@@ -199,15 +199,15 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("a parameter with a long value", ownDojo,
 			at("postgres.cluster.parameters", map[string]any{"search_path": strings.Repeat("a", 257)}),
 			"Too long: may not be more than 256 bytes"),
-		Entry("a volume of nothing for the log", ownDojo, at("postgres.cluster.walStorage.size", "0"),
+		Entry("a log volume of size 0", ownDojo, at("postgres.cluster.walStorage.size", "0"),
 			"size must be greater than 0"),
-		Entry("an extension that is no name", ownDojo, at("postgres.cluster.extensions", []any{"x; drop table weapons"}),
+		Entry("an invalid extension name", ownDojo, at("postgres.cluster.extensions", []any{"x; drop table weapons"}),
 			"must be the name of an extension of Postgres"),
 		Entry("the same extension twice", ownDojo, at("postgres.cluster.extensions", []any{"pg_trgm", "pg_trgm"}),
 			"Duplicate value"),
 		Entry("an unknown anti-affinity", ownDojo, at("postgres.cluster.affinity.podAntiAffinity", "Always"),
 			`supported values: "Preferred", "Required", "Disabled"`),
-		Entry("a topology that nothing is spread over", ownDojo, at("postgres.cluster.affinity.podAntiAffinity", "Disabled"),
+		Entry("a topologyKey without anti-affinity", ownDojo, at("postgres.cluster.affinity.podAntiAffinity", "Disabled"),
 			"topologyKey says how instances are spread"),
 		Entry("an empty topology", ownDojo, at("postgres.cluster.affinity.topologyKey", ""),
 			"topologyKey in body should be at least 1 chars long"),
@@ -217,14 +217,14 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"should be less than or equal to 32"),
 		Entry("a mode that breaks transactions", ownDojo, at("postgres.cluster.pooler.mode", "Statement"),
 			`supported values: "Session", "Transaction"`),
-		Entry("a parameter of PgBouncer that is no name", ownDojo,
+		Entry("an invalid PgBouncer parameter name", ownDojo,
 			at("postgres.cluster.pooler.parameters", map[string]any{"a = b": "1"}), "must be names of parameters of PgBouncer"),
-		Entry("a line of PgBouncer's configuration", ownDojo,
+		Entry("a PgBouncer parameter with a line break", ownDojo,
 			at("postgres.cluster.pooler.parameters", map[string]any{"verbose": "0\nauth_type = any"}),
 			"spec.postgres.cluster.pooler.parameters.verbose in body should match"),
-		Entry("no passwords", ownDojo, at("postgres.cluster.pooler.parameters", map[string]any{"auth_type": "any"}),
+		Entry("a PgBouncer parameter that disables passwords", ownDojo, at("postgres.cluster.pooler.parameters", map[string]any{"auth_type": "any"}),
 			"auth_type, server_reset_query and server_reset_query_always are set by the operator"),
-		Entry("sessions that are not the owner's", ownDojo,
+		Entry("a PgBouncer parameter that resets the owner's sessions", ownDojo,
 			at("postgres.cluster.pooler.parameters", map[string]any{"server_reset_query": "DISCARD ALL"}),
 			"auth_type, server_reset_query and server_reset_query_always are set by the operator"),
 		Entry("an over-long schedule", ownDojo, at("postgres.cluster.backup.schedule", "0 2 * * "+strings.Repeat("1", 121)),
@@ -241,42 +241,42 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"plugin is required with the method Plugin, and allowed with no other"),
 		Entry("Plugin with a snapshot class", ownDojo, at("postgres.cluster.backup.volumeSnapshot", map[string]any{}),
 			"volumeSnapshot is allowed with the method VolumeSnapshot only"),
-		Entry("a bootstrap from nothing", ownDojo, at("postgres.cluster.bootstrap", map[string]any{}),
+		Entry("a bootstrap without a source", ownDojo, at("postgres.cluster.bootstrap", map[string]any{}),
 			"name exactly one: recovery (a backup of a Cluster of CloudNativePG) or import (a database elsewhere)"),
 		Entry("a restore and an import", ownDojo,
 			at("postgres.cluster.bootstrap.import", map[string]any{"sourceSecretRef": map[string]any{"name": "a"}}),
 			"name exactly one: recovery (a backup of a Cluster of CloudNativePG) or import (a database elsewhere)"),
-		Entry("a restore from nothing", ownDojo, at("postgres.cluster.bootstrap.recovery.objectStore", nil),
+		Entry("a restore without a source", ownDojo, at("postgres.cluster.bootstrap.recovery.objectStore", nil),
 			"name exactly one: backup (a Backup of this namespace), volumeSnapshot or objectStore"),
 		Entry("a restore from two backups", ownDojo,
 			at("postgres.cluster.bootstrap.recovery.backup", map[string]any{"name": "a"}),
 			"name exactly one: backup (a Backup of this namespace), volumeSnapshot or objectStore"),
-		Entry("a snapshot at a time", ownDojo, at("postgres.cluster.bootstrap.recovery", map[string]any{
+		Entry("a snapshot with a targetTime", ownDojo, at("postgres.cluster.bootstrap.recovery", map[string]any{
 			"volumeSnapshot": map[string]any{"storage": "a"}, "targetTime": "2026-11-21T10:00:00Z",
 		}), "targetTime needs the write-ahead log, which a volume snapshot does not have"),
-		Entry("a time without a zone", ownDojo,
+		Entry("a targetTime without a zone", ownDojo,
 			at("postgres.cluster.bootstrap.recovery.targetTime", "2026-11-21T10:00:00"), "must be a time in RFC 3339, with a time zone"),
-		Entry("a month that is none", ownDojo,
+		Entry("a targetTime in an invalid month", ownDojo,
 			at("postgres.cluster.bootstrap.recovery.targetTime", "2026-13-21T10:00:00Z"), "must be a time in RFC 3339, with a time zone"),
-		Entry("the database that CloudNativePG makes", ownDojo, at("postgres.cluster.bootstrap.recovery.database", "app"),
+		Entry("the database that CloudNativePG creates", ownDojo, at("postgres.cluster.bootstrap.recovery.database", "app"),
 			"must be the database of an application"),
 		Entry("a database of Postgres itself", ownDojo, at("postgres.cluster.bootstrap.recovery.database", "pg_x"),
 			"must be the database of an application"),
-		Entry("a database that is no name", ownDojo, at("postgres.cluster.bootstrap.recovery.database", "a b"),
+		Entry("an invalid database name", ownDojo, at("postgres.cluster.bootstrap.recovery.database", "a b"),
 			"must be the name of a database of Postgres"),
-		Entry("no name in the store", ownDojo, at("postgres.cluster.bootstrap.recovery.objectStore.serverName", nil),
+		Entry("a store without serverName", ownDojo, at("postgres.cluster.bootstrap.recovery.objectStore.serverName", nil),
 			"bootstrap.recovery.objectStore.serverName: Required value"),
-		Entry("two names in the store", ownDojo,
+		Entry("a store with two serverNames", ownDojo,
 			at("postgres.cluster.bootstrap.recovery.objectStore.plugin.parameters.serverName", "b"), "serverName has a field of its own"),
-		Entry("no archive of its own", ownDojo, at("postgres.cluster.backup.plugin.parameters.serverName", nil),
+		Entry("a restore without an archive of its own", ownDojo, at("postgres.cluster.backup.plugin.parameters.serverName", nil),
 			"backup.plugin.parameters needs a serverName of its own"),
-		Entry("the archive that is restored", ownDojo, at("postgres.cluster.backup.plugin.parameters.serverName", "own-db"),
+		Entry("a restore that archives to its source", ownDojo, at("postgres.cluster.backup.plugin.parameters.serverName", "own-db"),
 			"backup.plugin.parameters.serverName must differ from bootstrap.recovery.objectStore.serverName"),
-		Entry("a snapshot of the log for no volume", ownDojo, all(at("postgres.cluster.walStorage", nil),
+		Entry("a snapshot of the log without a log volume", ownDojo, all(at("postgres.cluster.walStorage", nil),
 			at("postgres.cluster.bootstrap.recovery",
 				map[string]any{"volumeSnapshot": map[string]any{"storage": "a", "walStorage": "b"}})),
 			"bootstrap.recovery.volumeSnapshot.walStorage needs walStorage"),
-		Entry("an import from nowhere", ownDojo,
+		Entry("an import without a source", ownDojo,
 			at("postgres.cluster.bootstrap", map[string]any{"import": map[string]any{}}), "sourceSecretRef: Required value"),
 		Entry("a name too long for a Cluster", ownDojo, named(strings.Repeat("a", 48)),
 			"with postgres.cluster it has at most 47 characters"),
@@ -305,11 +305,11 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"roleId": "1401681709430341704", "userId": "80351110224678912"}}), "name exactly one: roleId or userId"),
 		Entry("a mention of a name", ownDojo, at("alerts.discord.mentions", []any{map[string]any{"roleId": "everyone"}}),
 			"must be the id of a role on Discord: 17 to 20 digits"),
-		Entry("a mention for a severity that no alert has", ownDojo, at("alerts.discord.mentions", []any{map[string]any{
+		Entry("a mention for an unknown severity", ownDojo, at("alerts.discord.mentions", []any{map[string]any{
 			"userId": "80351110224678912", "severities": []any{"fatal"}}}), `Unsupported value: "fatal"`),
 		Entry("an invalid name of a group", ownDojo, at("alerts.discord.groupRef.name", "#alerts"),
 			"must be the name of an object"),
-		Entry("a group in no possible namespace", ownDojo, at("alerts.discord.groupRef.namespace", "Team A"),
+		Entry("a group in an invalid namespace", ownDojo, at("alerts.discord.groupRef.namespace", "Team A"),
 			`spec.alerts.discord.groupRef.namespace: Invalid value: "Team A": must be the name of a namespace`),
 		Entry("a channel of another namespace", ownDojo, all(at("alerts.discord.groupRef", nil),
 			at("alerts.discord.channelRef", map[string]any{"name": "a", "namespace": "default"})),
@@ -318,7 +318,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"are the operator's own"),
 	)
 
-	DescribeTable("refuses changes that would lose the data, or the way to the application",
+	DescribeTable("refuses changes that would lose the data or the access to the application",
 		func(ctx context.Context, text string, change func(o map[string]any), want string) {
 			o := parsed(text, all())
 			Expect(k8s.Create(ctx, o)).To(Succeed())
@@ -345,16 +345,16 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"clusterRef and cluster cannot be exchanged"),
 		Entry("to an older Postgres", ownDojo, at("postgres.cluster.version", "15"), "version cannot go down"),
 		Entry("to no version", ownDojo, at("postgres.cluster.version", nil), "cannot both be taken away"),
-		Entry("to fewer instances than commits wait for", ownDojo, at("postgres.cluster.instances", int64(2)),
+		Entry("to fewer instances than synchronous commits need", ownDojo, at("postgres.cluster.instances", int64(2)),
 			"synchronous.number must be less than instances"),
 		Entry("to no IngressClass", ownDojo, at("exposure.ingress.className", nil), "className of the Ingress cannot be taken away"),
 		Entry("to a smaller volume", ownDojo, at("postgres.cluster.storage.size", "5Gi"), "size cannot shrink"),
-		Entry("to the log on the volume of the data", ownDojo, at("postgres.cluster.walStorage", nil),
+		Entry("to no log volume", ownDojo, at("postgres.cluster.walStorage", nil),
 			"walStorage cannot be taken away"),
 		Entry("to a smaller volume for the log", ownDojo, at("postgres.cluster.walStorage.size", "1Gi"), "size cannot shrink"),
-		Entry("to data from elsewhere", ownDojo, at("postgres.cluster.bootstrap.recovery.targetTime", nil),
+		Entry("to another bootstrap", ownDojo, at("postgres.cluster.bootstrap.recovery.targetTime", nil),
 			"spec.postgres.cluster.bootstrap: Invalid value: cannot be changed: the Cluster has its data"),
-		Entry("to data from nowhere", ownDojo, at("postgres.cluster.bootstrap", nil), "bootstrap cannot be added or taken away"),
+		Entry("to no bootstrap", ownDojo, at("postgres.cluster.bootstrap", nil), "bootstrap cannot be added or taken away"),
 		Entry("to another storage class", ownDojo, at("postgres.cluster.storage.storageClassName", "slow"),
 			"storageClassName cannot be changed"),
 	)

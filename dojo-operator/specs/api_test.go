@@ -23,7 +23,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// firstUsersDojo is the manifest of the API's first users. It must always be accepted unchanged.
+// firstUsersDojo is the manifest of the API's first users. The API must always accept it.
 const firstUsersDojo = `
 apiVersion: core.jutsu.com/v1
 kind: Dojo
@@ -150,7 +150,7 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("too many terms of an affinity", set("affinity", map[string]any{"nodeAffinity": map[string]any{
 			"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{
 				"nodeSelectorTerms": slices.Repeat([]any{map[string]any{}}, 9)}}}), "must have at most 8 items"),
-		Entry("an operator that an affinity does not know", set("affinity", map[string]any{"nodeAffinity": map[string]any{
+		Entry("an unknown operator of an affinity", set("affinity", map[string]any{"nodeAffinity": map[string]any{
 			"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": []any{map[string]any{
 				"matchExpressions": []any{map[string]any{"key": "a", "operator": "Like"}}}}}}}),
 			"Unsupported value: \"Like\""),
@@ -162,7 +162,7 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("a name of 64 characters", named(strings.Repeat("a", 64)), "metadata.name becomes the name of a Service"),
 	)
 
-	It("accepts what is as large as it may be", func(ctx context.Context) {
+	It("accepts the largest allowed values", func(ctx context.Context) {
 		full := map[string]any{}
 		Expect(yaml.Unmarshal([]byte(firstUsersDojo), &full)).To(Succeed())
 		set("env", environmentOf(64, 4, strings.Repeat("ü", 8192)))(full)
@@ -214,7 +214,6 @@ var _ = Describe("The API of a Dojo", func() {
 	})
 })
 
-// set sets a field of the spec, or removes it where the value is nil.
 func set(field string, value any) func(map[string]any) {
 	return func(o map[string]any) {
 		spec := o["spec"].(map[string]any)
@@ -230,7 +229,6 @@ func named(name string) func(map[string]any) {
 	return func(o map[string]any) { o["metadata"] = map[string]any{"name": name} }
 }
 
-// many returns n items that differ in one field.
 func many(n int, field string) []any {
 	items := make([]any, 0, n)
 	for i := range n {
@@ -239,10 +237,8 @@ func many(n int, field string) []any {
 	return items
 }
 
-// labelled returns n labels.
 func labelled(n int) map[string]any { return labelledWith(n, "x") }
 
-// labelledWith returns n entries of a value.
 func labelledWith(n int, value any) map[string]any {
 	all := map[string]any{}
 	for i := range n {
@@ -251,7 +247,7 @@ func labelledWith(n int, value any) map[string]any {
 	return all
 }
 
-// environmentOf returns n variables, the first few of which have a value.
+// environmentOf returns n variables. The first few have a value.
 func environmentOf(n, few int, value string) (env []any) {
 	for i := range n {
 		one := map[string]any{"name": fmt.Sprintf("%0253d", i)}
@@ -263,7 +259,6 @@ func environmentOf(n, few int, value string) (env []any) {
 	return env
 }
 
-// spread returns n topologySpreadConstraints.
 func spread(n int) []any {
 	constraints := many(n, "topologyKey")
 	for _, item := range constraints {

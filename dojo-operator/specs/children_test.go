@@ -82,8 +82,8 @@ var _ = Describe("The children of a Dojo", func() {
 	})
 
 	It("take two writes of the status, Progressing and Ready, and one event", func(ctx context.Context) {
-		runningDojo(ctx, ns, replicas(0))         // its Secret exists, so that the next Dojo does not wait for it
-		dojo := newDojo(ns, "kyoto", replicas(0)) // the counts of pods that start would be written too
+		runningDojo(ctx, ns, replicas(0))         // so that the next Dojo does not wait for its Secret
+		dojo := newDojo(ns, "kyoto", replicas(0)) // starting pods change the counts too
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)
 		writes := func() []string {
@@ -97,7 +97,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(writes()).To(each)
 	})
 
-	It("are in a status that is corrected when another client writes it", func(ctx context.Context) {
+	It("keep their status when another client edits it", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(0))
 		before := dojo.Status.DeepCopy()
 		empty := client.RawPatch(types.MergePatchType, []byte(`{"status": {"observedGeneration": 0, "conditions": []}}`))
@@ -106,7 +106,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(dojo.Status.ObservedGeneration).To(Equal(before.ObservedGeneration))
 	})
 
-	It("are created again when they are deleted, and a new Secret restarts the pods", func(ctx context.Context) {
+	It("are created again after a deletion, and a new Secret restarts the pods", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		pods, err := runningPods(dojo)(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -150,7 +150,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("are corrected also where the edit excludes our fields", func(ctx context.Context) {
+	It("are corrected after an edit that excludes our fields", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2), func(dojo *corev1api.Dojo) {
 			dojo.Spec.Env = []corev1.EnvVar{{Name: "COLOUR", Value: "red"}, {Name: "SHAPE", Value: "round"}}
 		})
@@ -195,12 +195,12 @@ var _ = Describe("The children of a Dojo", func() {
 			HaveField("Env", And(HaveLen(8), Not(ContainElement(HaveField("Name", "COLOUR"))))))),
 			"a variable that is no longer in the spec should be removed")
 		eventuallyReady(ctx, dojo)
-		// The variable was removed by an apply alone, of which the fields of our update had become part.
+		// An apply alone removes the variable, after the fields of our update have become part of it.
 		Eventually(ctx, refetch(deployment)).Should(HaveField("GetManagedFields()", Not(ContainElement(And(
 			HaveField("Manager", "dojo-operator"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))))
 	})
 
-	It("of a deleted Dojo of the same name are waited for", func(ctx context.Context) {
+	It("wait for those of a deleted Dojo of the same name", func(ctx context.Context) {
 		deleted := runningDojo(ctx, ns)
 		edit(ctx, serviceOf(deleted), func(s *corev1.Service) { s.Finalizers = []string{"example.org/test"} })
 		Expect(k8s.Delete(ctx, deleted)).To(Succeed())
@@ -256,7 +256,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Entry("PodDisruptionBudget", &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}),
 	)
 
-	It("report one name conflict after the other where there is more than one", func(ctx context.Context) {
+	It("report one name conflict after the other", func(ctx context.Context) {
 		theirs := deploymentOf(newDojo(ns, "tokyo"))
 		theirs.Spec = appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "theirs"}},
@@ -279,7 +279,7 @@ var _ = Describe("The children of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("are reconciled beside a name conflict of one that the pods do not need", func(ctx context.Context) {
+	It("are reconciled beside a name conflict of a child that pods do not need", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		theirs := budgetOf(dojo)
 		Expect(k8s.Create(ctx, theirs)).To(Succeed())
@@ -301,7 +301,7 @@ var _ = Describe("The children of a Dojo", func() {
 			}
 		}
 
-		It("of the Dojo follow its replicas", func(ctx context.Context) {
+		It("of the Dojo follows its replicas", func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns)
 			Expect(k8s.Create(ctx, scaler("Dojo", corev1api.GroupVersion.String()))).To(Succeed())
 			Eventually(ctx, refetch(dojo)).Should(HaveField("Spec.Replicas", HaveValue(Equal(int32(3)))))
@@ -309,7 +309,7 @@ var _ = Describe("The children of a Dojo", func() {
 			Eventually(ctx, refetch(dojo)).Should(HaveField("Status.ReadyStatus", "3/3"))
 		})
 
-		It("of the Deployment own the replicas until it is deleted", func(ctx context.Context) {
+		It("of the Deployment owns the replicas until it is deleted", func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns)
 			theirs := scaler("Deployment", "apps/v1")
 			Expect(k8s.Create(ctx, theirs)).To(Succeed())

@@ -22,10 +22,9 @@ import (
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
-// cloudNativePG is a stand-in, since the real one needs containers.
+// cloudNativePG is a stand-in, since the real operator needs containers.
 var cloudNativePG *cnpgtest.StandIn
 
-// postgres is how CloudNativePG is played.
 func postgres(admin client.Client) cnpgtest.Options {
 	return cnpgtest.Options{
 		RetryInterval: 2 * time.Second,
@@ -40,7 +39,7 @@ func postgres(admin client.Client) cnpgtest.Options {
 	}
 }
 
-// ofKind returns an empty object of a kind, CloudNativePG's unless it is another, for Get.
+// ofKind returns an empty object for Get. The group is CloudNativePG's by default.
 func ofKind(kind, namespace, name string) *unstructured.Unstructured {
 	group, version := "postgresql.cnpg.io", "v1"
 	switch kind {
@@ -72,7 +71,7 @@ func ofKind(kind, namespace, name string) *unstructured.Unstructured {
 	return o
 }
 
-// field reads a field of a custom resource; HaveField reads structs only.
+// field reads a field of a custom resource. HaveField reads structs only.
 func field(o *unstructured.Unstructured, path string) any {
 	value, _, _ := unstructured.NestedFieldCopy(o.Object, strings.Split(path, ".")...)
 	return value
@@ -99,7 +98,7 @@ func withPolicy(policy corev1api.ReclaimPolicy) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.ReclaimPolicy = policy }
 }
 
-// dojoInCluster creates a Cluster and a Dojo with a database in it, and waits until that is Ready.
+// dojoInCluster creates a Cluster and a Ready Dojo with a database in it.
 func dojoInCluster(ctx context.Context, namespace string, change ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	GinkgoHelper()
 	pg := existingCluster(ctx, namespace, "pg")
@@ -111,8 +110,8 @@ func dojoInCluster(ctx context.Context, namespace string, change ...func(*corev1
 	return dojo
 }
 
-// operatorSeesClusters waits until the operator has seen all Clusters as they are now: it sees them in the order
-// in which they change, and another one, which is created last, shows in the status of a Dojo.
+// operatorSeesClusters waits until the operator's cache is current: it sees Clusters in the order
+// of their changes, and the one that is created last shows in the status of a Dojo.
 func operatorSeesClusters(ctx context.Context) {
 	GinkgoHelper()
 	ns := newNamespace(ctx)
@@ -138,7 +137,6 @@ func passwordSecretOf(dojo *corev1api.Dojo) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name + "-db"}}
 }
 
-// schemaJobs lists the Jobs that apply the Dojo's schema.
 func schemaJobs(ctx context.Context, dojo *corev1api.Dojo) []batchv1.Job {
 	GinkgoHelper()
 	var jobs batchv1.JobList
@@ -147,7 +145,7 @@ func schemaJobs(ctx context.Context, dojo *corev1api.Dojo) []batchv1.Job {
 	return jobs.Items
 }
 
-// schemaJob returns the name of the schema's Job, empty while there is none.
+// schemaJob returns the name of the schema's Job, or "".
 func schemaJob(dojo *corev1api.Dojo) func(context.Context) string {
 	return func(ctx context.Context) string {
 		for _, job := range schemaJobs(ctx, dojo) {
@@ -157,7 +155,6 @@ func schemaJob(dojo *corev1api.Dojo) func(context.Context) string {
 	}
 }
 
-// podPassword reads the password that the Dojo's pods read.
 func podPassword(dojo *corev1api.Dojo) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		secret := secretOf(dojo)
@@ -166,8 +163,8 @@ func podPassword(dojo *corev1api.Dojo) func(context.Context) (string, error) {
 	}
 }
 
-// stepsOf collects the reasons of DatabaseReady and Ready of the Dojos in a namespace, each pair
-// once, until the context ends.
+// stepsOf collects the reasons of DatabaseReady and Ready in a namespace, each pair once, until the
+// context ends.
 func stepsOf(ctx context.Context, namespace string) func() []string {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: k8s.Scheme()})

@@ -17,7 +17,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("reach the pods under the names that the application reads", func(ctx context.Context) {
+	It("reach the pods as the variables that the application reads", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		var origin corev1.Secret
 		Expect(k8s.Get(ctx, nameOf(ns, "pg-app"), &origin)).To(Succeed())
@@ -30,7 +30,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		Expect(dojo.Status.Credentials).To(Equal(&corev1api.LocalCredentials{Name: own.Name, Namespace: ns}))
 	})
 
-	DescribeTable("are rotated with their source", func(ctx context.Context, labels map[string]string) {
+	DescribeTable("rotate with their source", func(ctx context.Context, labels map[string]string) {
 		s := source(ns, "pg-app")
 		s.Labels = labels
 		Expect(k8s.Create(ctx, s)).To(Succeed())
@@ -70,7 +70,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		Consistently(ctx, runningPods(dojo)).Should(Equal(before))
 	})
 
-	It("are waited for until the deadline, and used when they are created later", func(ctx context.Context) {
+	It("are Degraded after the deadline, and used when they are created later", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo")
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForCredentials))
@@ -119,7 +119,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		}, `has no key "user"`),
 	)
 
-	It("that become invalid leave the last valid ones in use", func(ctx context.Context) {
+	It("keep the last valid ones in use when they become invalid", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		own := secretOf(dojo)
 		Expect(k8s.Get(ctx, nameOf(ns, own.Name), own)).To(Succeed())
@@ -179,7 +179,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 			Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
 		})
 
-		It("disclose nothing of Secrets that are not shared, not even whether they exist", func(ctx context.Context) {
+		It("disclose nothing of Secrets that are not shared, not even their existence", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, dojo)).To(Succeed())
 			absent := message(eventuallyDegraded(ctx, dojo, corev1api.ReasonCredentialsNotShared), "Degraded")
 			Expect(k8s.Create(ctx, source(otherNamespace, "pg-app"))).To(Succeed())

@@ -17,7 +17,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-var _ = Describe("A Dojo whose data comes from elsewhere", func() {
+var _ = Describe("A Dojo with a bootstrap", func() {
 	var ns string
 	var theCluster *unstructured.Unstructured
 	BeforeEach(func(ctx context.Context) {
@@ -39,7 +39,6 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 			ServerName: "kyoto-db",
 		}}
 	}
-	// haveSource matches a Cluster by what its only external Cluster is.
 	haveSource := func(parameters map[string]any) OmegaMatcher {
 		return haveField("spec.externalClusters", HaveExactElements(And(HaveKeyWithValue("name", "origin"),
 			HaveKeyWithValue("plugin", And(HaveKeyWithValue("name", "barman-cloud.cloudnative-pg.io"),
@@ -52,7 +51,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		}).ShouldNot(Succeed(), "the %s %s should not exist", kind, name)
 	}
 
-	It("is restored to a moment, under the names that the backup has, before anything starts", func(ctx context.Context) {
+	It("is restored to a targetTime, with the names in the backup, before pods start", func(ctx context.Context) {
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 0)
 		recovery := store()
 		recovery.TargetTime, recovery.Database = "2026-11-21T10:00:00.5Z", "dojo_school_kyoto"
@@ -92,7 +91,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		eventuallyReady(ctx, dojo)
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 
-		By("losing it")
+		By("losing the Cluster")
 		lost := dojo.Status.Database.ClusterUID
 		Expect(k8s.Delete(ctx, theCluster)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseLost)
@@ -111,7 +110,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		Expect(now.GetUID()).NotTo(Equal(was.GetUID()), "it is looked first whether what was restored has the database")
 	})
 
-	It("is restored from a Backup, when the Dojo that took it is gone, and never without it", func(ctx context.Context) {
+	It("is restored from the Backup of a deleted Dojo, and never without it", func(ctx context.Context) {
 		kyoto := newDojo(ns, "kyoto", withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Create(ctx, kyoto)).To(Succeed())
 		eventuallyReady(ctx, kyoto)
@@ -128,7 +127,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		}
 		Expect(final).NotTo(BeNil())
 
-		By("asking for one that does not exist")
+		By("requesting a Backup that does not exist")
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 			Backup: &corev1api.BackupReference{Name: "nightly"}, Database: kyoto.Status.Database.Name,
 		}})
@@ -136,7 +135,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonBackupNotUsable)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("The Backup " + ns + "/nightly does not exist, so that no Cluster"))
 		absent(ctx, "Cluster", "tokyo-db")
-		By("making it, as a copy of the final one, that says where it is")
+		By("creating it as a copy of the final Backup, with its location")
 		nightly := ofKind("Backup", ns, "nightly")
 		nightly.Object["spec"] = map[string]any{
 			"cluster": map[string]any{"name": "kyoto-db"}, "method": "plugin",
@@ -155,7 +154,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 			})))
 		Expect(dojo.Status.Database).To(HaveValue(And(HaveField("Name", kyoto.Status.Database.Name),
 			HaveField("Origin", "Backup nightly"))))
-		By("deleting the Backup, which the Cluster does not need any more")
+		By("deleting the Backup, which the Cluster no longer needs")
 		Expect(k8s.Delete(ctx, nightly)).To(Succeed())
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Instances = new(int32(2)) })
 		Eventually(ctx, refetch(theCluster)).Should(haveField("spec.instances", int64(2)))
@@ -163,7 +162,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is Degraded while it cannot be restored, and starts over when the Cluster is deleted", func(ctx context.Context) {
+	It("is Degraded while the restore fails, and starts over when the Cluster is deleted", func(ctx context.Context) {
 		cloudNativePG.FailBootstrap(ns, "tokyo-db", 1)
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: store()})
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonRestoreFailed)
@@ -181,7 +180,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 			haveField("spec.bootstrap.recovery.source", "origin")))
 	})
 
-	It("is Degraded where a snapshot cannot be used", func(ctx context.Context) {
+	It("is Degraded with an unusable snapshot", func(ctx context.Context) {
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 0)
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 			VolumeSnapshot: &corev1api.RecoverySnapshots{Storage: "data", WALStorage: "log"},
@@ -195,7 +194,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("does not start on other data that is there", func(ctx context.Context) {
+	It("does not start on an existing Cluster of another origin", func(ctx context.Context) {
 		former := newDojo(ns, "tokyo", withCluster())
 		Expect(k8s.Create(ctx, former)).To(Succeed())
 		eventuallyReady(ctx, former)
@@ -204,7 +203,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: store()})
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonOriginMismatch)
 		absent(ctx, "Deployment", "tokyo")
-		By("deleting the Dojo, which does not take that data along")
+		By("deleting the Dojo, which keeps that data")
 		edit(ctx, dojo, withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyGone(ctx, dojo)
@@ -213,13 +212,13 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		}
 		dojo = created(ctx, corev1api.Bootstrap{Recovery: store()})
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonOriginMismatch)
-		By("deleting that data, of which the Database is left")
+		By("deleting that Cluster, without its Database")
 		Expect(k8s.Delete(ctx, theCluster)).To(Succeed())
 		eventuallyReady(ctx, dojo)
 		Expect(refetch(theCluster)(ctx)).To(haveField("spec.bootstrap.recovery.source", "origin"))
 	})
 
-	It("is imported once, and its password stays in the Secret", func(ctx context.Context) {
+	It("is imported once, and the source's password stays in its Secret", func(ctx context.Context) {
 		cloudNativePG.FailBootstrap(ns, "tokyo-db", 2)
 		dojo := created(ctx, corev1api.Bootstrap{
 			Import: &corev1api.Import{SourceSecretRef: corev1api.ImportSource{Name: "legacy"}},
@@ -227,7 +226,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForCredentials))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonCredentialsNotFound)
 		absent(ctx, "Cluster", "tokyo-db")
-		By("making the Secret, with a port that is none")
+		By("creating the Secret with an invalid port")
 		password := newPassword()
 		legacy := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "legacy"}, StringData: map[string]string{
@@ -238,7 +237,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonCredentialsIncomplete)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(`has no port number (1 to 65535) under the key "port"`))
 		absent(ctx, "Cluster", "tokyo-db")
-		By("correcting it; the database does not answer")
+		By("correcting it, while the source does not answer")
 		legacy.StringData = map[string]string{"port": "5432"}
 		Expect(k8s.Update(ctx, legacy)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonImportFailed)
@@ -259,7 +258,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		text, err := json.Marshal(theCluster.Object)
 		Expect(err).NotTo(HaveOccurred())
 		secrets.ExpectNotIn(string(text))
-		By("letting it answer, and the Secret go")
+		By("letting the source answer, and deleting the Secret")
 		cloudNativePG.FailBootstrap(ns, "tokyo-db", 0)
 		eventuallyReady(ctx, dojo)
 		Expect(dojo.Status.Database.Origin).To(Equal("Secret legacy"))
@@ -269,7 +268,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		Expect(refetch(theCluster)(ctx)).To(haveField("spec.bootstrap.initdb.import.databases", []any{"dojo"}))
 	})
 
-	It("gets no empty database in the place of one that the backup does not have", func(ctx context.Context) {
+	It("gets no empty database if the backup lacks its database", func(ctx context.Context) {
 		image := func(pg *corev1api.PostgresCluster) { pg.ImageName = "registry.invalid/postgres:17" } // runs no pods
 		dojo := created(ctx, corev1api.Bootstrap{Recovery: store()}, image)
 		Eventually(ctx, schemaJob(dojo)).ShouldNot(BeEmpty())
@@ -280,7 +279,7 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(
 			"it has app dojo_x_kyoto postgres, and no dojo_x_tokyo. No empty database is made in its place."))
 		absent(ctx, "Database", "tokyo-db")
-		By("deleting the Dojo, with the policy Retain, and its Cluster, and naming what the backup has")
+		By("deleting the Dojo and its Cluster, and naming the database in the backup")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyGone(ctx, dojo)
 		Expect(k8s.Delete(ctx, theCluster)).To(Succeed())

@@ -19,7 +19,6 @@ import (
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
-// withCluster gives a Dojo a Cluster of its own.
 func withCluster(change ...func(*corev1api.PostgresCluster)) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Spec.CredentialsRef = nil
@@ -42,7 +41,7 @@ func nightly(pg *corev1api.PostgresCluster) {
 	}
 }
 
-// haveField matches a field of a custom resource, given by its path, with a value or a matcher.
+// haveField matches a field of a custom resource at a dotted path.
 func haveField(path string, value any) types.GomegaMatcher {
 	matcher, ok := value.(types.GomegaMatcher)
 	switch {
@@ -68,7 +67,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 	}
 	theCluster := func() *unstructured.Unstructured { return ofKind("Cluster", ns, "tokyo-db") }
 
-	It("creates it as the spec says, without an owner, and writes every object once", func(ctx context.Context) {
+	It("creates it from the spec, without an owner, and writes every object once", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly, func(pg *corev1api.PostgresCluster) {
 			pg.Instances, pg.Version, pg.Storage.StorageClassName = new(int32(3)), "17", "fast"
 			pg.Resources = &corev1.ResourceRequirements{
@@ -129,7 +128,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		})
 		Eventually(ctx, refetch(live)).Should(haveField("spec.instances", int64(2)))
 		eventuallyReady(ctx, dojo)
-		By("giving up the standby")
+		By("removing the standby")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.Cluster.Instances, dojo.Spec.Postgres.Cluster.Synchronous = new(int32(1)), nil
 		})
@@ -138,7 +137,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports version, instances and primary, and reads from standbys while it has some", func(ctx context.Context) {
+	It("reports version, instances and primary, and reads from its standbys", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) {
 			pg.Instances, pg.ImageName = new(int32(3)), "registry.example.org/postgres:17.6-standard-bookworm"
 		}))
@@ -159,7 +158,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
 		Expect(deployment.Spec.Template.Annotations).To(Equal(revision), "nothing changes for the pods")
 
-		By("giving up the standbys")
+		By("removing the standbys")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Instances = new(int32(1)) })
 		Eventually(ctx, refetch(secretOf(dojo))).ShouldNot(readOnlyKey)
 		eventuallyReady(ctx, dojo)
@@ -168,7 +167,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(refetch(deployment)(ctx)).To(HaveField("Spec.Template.Annotations", Not(Equal(revision))), "the pods roll")
 	})
 
-	It("reports ready instances, continues with the first, and is Degraded without any", func(ctx context.Context) {
+	It("reports ready instances, starts with the first, and is Degraded without any", func(ctx context.Context) {
 		cloudNativePG.Pause(ns, "tokyo-db")
 		dojo := newDojo(ns, "tokyo", withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -192,7 +191,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is not Available while it has no primary, and continues with the next one", func(ctx context.Context) {
+	It("is not Available without a primary, and continues with the next", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
 		unreachable := fmt.Sprintf(
 			"Requests cannot reach Postgres: the primary tokyo-db-1 of the Cluster %s/tokyo-db is not ready.", ns)
@@ -207,7 +206,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
 		eventuallyReady(ctx, dojo)
 
-		By("having no space on the disk of the primary")
+		By("filling the disk of the primary")
 		cloudNativePG.FillDisk(ns, "tokyo-db", true)
 		Eventually(ctx, refetch(dojo)).Should(And(
 			HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable),
@@ -216,7 +215,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("comes up slowly, and its application starts with the primary", func(ctx context.Context) {
+	It("starts its application with the primary, before the standbys", func(ctx context.Context) {
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 0)
 		dojo := newDojo(ns, "tokyo", withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -229,8 +228,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonStarting))
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 1)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
-		// Instances are waited for until the deadline, which counts from the last change of the Cluster, and that is
-		// reported once nothing else of the database is waited for, which may be later. So they change again.
+		// The deadline counts from the last change of the Cluster, and the failure is reported only once
+		// no other step waits. So the instances change again.
 		for _, ready := range []int{2, 1} {
 			cloudNativePG.SetReadyInstances(ns, "tokyo-db", ready)
 			waits(ready, "Creating a new replica")
@@ -239,7 +238,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("keeps the Cluster with the policy Retain, and a new Dojo of that name uses it", func(ctx context.Context) {
+	It("keeps the Cluster with the policy Retain, for a new Dojo of its name", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		before := theCluster()
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(before), before)).To(Succeed())
@@ -270,7 +269,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		}
 	})
 
-	It("takes a first backup itself where that of a former Cluster of its name keeps the schedule from it", func(ctx context.Context) {
+	It("takes a first backup if a former Cluster's keeps the schedule from it", func(ctx context.Context) {
 		former := ofKind("Backup", ns, "tokyo-db-20260101000000")
 		former.SetLabels(map[string]string{"cnpg.io/scheduled-backup": "tokyo-db", "cnpg.io/immediateBackup": "true"})
 		former.Object["spec"] = map[string]any{
@@ -292,7 +291,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Consistently(func() []string { return operator.Writes(ns)[writes:] }).Should(BeEmpty())
 	})
 
-	It("reports the last backup and the next one, and one that runs is no failure", func(ctx context.Context) {
+	It("reports the last and the next backup, and no failure while one runs", func(ctx context.Context) {
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupStarted)
 		dojo := created(ctx, withCluster(nightly))
 		lastBackup := func(reason string) types.GomegaMatcher {
@@ -317,7 +316,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports a write-ahead log that is not archived, whatever the last backup was", func(ctx context.Context) {
+	It("reports a write-ahead log that is not archived, whatever the last backup", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"))
 		const failure = "rpc error: code = Unknown desc = unexpected failure invoking barman-cloud-wal-archive: exit status 1"
@@ -342,7 +341,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())).NotTo(Succeed())
 	})
 
-	It("deletes no data while its Cluster has lost its labels, and says how to hand it over", func(ctx context.Context) {
+	It("deletes no data while its Cluster lacks its labels, and says how to hand it over", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, theCluster(), func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
@@ -353,7 +352,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonFinalBackupFailed))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(command))
 		Expect(deletions(ns)).To(Equal([]string{"delete deployments/tokyo"}))
-		By("handing it over, as the message says")
+		By("handing it over with the command of the message")
 		edit(ctx, theCluster(), func(o *unstructured.Unstructured) {
 			o.SetLabels(map[string]string{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
 				"app.kubernetes.io/managed-by": "dojo-operator"})
@@ -363,7 +362,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(deletions(ns)).To(ContainElement("delete clusters/tokyo-db"), "it is the Dojo's again, and goes with it")
 	})
 
-	It("waits for a final backup that cannot start, and says what to do", func(ctx context.Context) {
+	It("waits for a final backup that cannot start, and reports a remedy", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupPending)
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
@@ -376,7 +375,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("leaves its PodDisruptionBudget to CloudNativePG, whichever Dojo comes first", func(ctx context.Context) {
+	It("leaves its PodDisruptionBudget to CloudNativePG, in any order of creation", func(ctx context.Context) {
 		theBudget := ofKind("PodDisruptionBudget", ns, "tokyo-db")
 		ofCloudNativePG := haveField("spec.selector.matchLabels", HaveKeyWithValue("cnpg.io/cluster", "tokyo-db"))
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }),
@@ -399,7 +398,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())).NotTo(Succeed())
 	})
 
-	It("is deleted though it is hibernated", func(ctx context.Context) {
+	It("is deleted while it is hibernated", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(), withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, theCluster(), func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{"cnpg.io/hibernation": "on"})
@@ -412,7 +411,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		}
 	})
 
-	It("stays while others have databases in it, and they are named", func(ctx context.Context) {
+	It("stays while others have databases in it, and names them", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(), withPolicy(corev1api.ReclaimDelete))
 		guest := newDojo(ns, "kyoto", inCluster)
 		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"

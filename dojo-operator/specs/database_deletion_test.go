@@ -31,7 +31,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 	}
 	child := func(kind string) *unstructured.Unstructured { return ofKind(kind, ns, "tokyo-db") }
 
-	It("keeps the data with the policy Retain, and a new Dojo of that name uses it", func(ctx context.Context) {
+	It("keeps the data with the policy Retain, for a new Dojo of its name", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		password := databasePassword(ctx, dojo)
 		Expect(dojo.Finalizers).To(BeEmpty(), "no deletion has to be waited for")
@@ -65,7 +65,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 			To(Equal([]string{"delete deployments/tokyo", "delete databases/tokyo-db", "delete databaseroles/tokyo-db"}))
 	})
 
-	It("does the same with foreground deletion", func(ctx context.Context) {
+	It("deletes the same objects with foreground deletion", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Delete(ctx, dojo, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		eventuallyGone(ctx, dojo)
@@ -73,7 +73,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), child("DatabaseRole"))).NotTo(Succeed())
 	})
 
-	It("follows the policy as it is when the Dojo is deleted", func(ctx context.Context) {
+	It("follows the policy at the time of the deletion", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain))
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Finalizers", BeEmpty()))
@@ -87,7 +87,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), passwordSecretOf(dojo))).To(Succeed())
 	})
 
-	It("keeps the data when the policy becomes Retain at the last moment", func(ctx context.Context) {
+	It("keeps the data when the policy becomes Retain during the deletion", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.Pause(ns, "pg")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
@@ -107,7 +107,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		cloudNativePG.Resume(ns, "pg")
 	})
 
-	It("says what to do where the Deployment is no longer the Dojo's, as after --cascade=orphan", func(ctx context.Context) {
+	It("reports a remedy for an orphaned Deployment, as after --cascade=orphan", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, deploymentOf(dojo), func(deployment *appsv1.Deployment) { deployment.OwnerReferences = nil })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
@@ -118,7 +118,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("waits, and reports for what, while the Cluster does not answer", func(ctx context.Context) {
+	It("waits, and reports so, while the Cluster does not answer", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.Pause(ns, "pg")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
@@ -130,7 +130,6 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 	})
 })
 
-// deletions lists the operator's deletions in a namespace, each once.
 func deletions(namespace string) []string {
 	var all []string
 	for _, write := range operator.Writes(namespace) {

@@ -15,7 +15,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-var _ = Describe("A Dojo whose own Cluster is lost", func() {
+var _ = Describe("A Dojo with a lost Cluster", func() {
 	var ns string
 	var dojo *corev1api.Dojo
 	var theCluster *unstructured.Unstructured
@@ -26,7 +26,6 @@ var _ = Describe("A Dojo whose own Cluster is lost", func() {
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)
 	})
-	// lose deletes the Cluster, and returns its UID.
 	lose := func(ctx context.Context) string {
 		GinkgoHelper()
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
@@ -55,13 +54,13 @@ var _ = Describe("A Dojo whose own Cluster is lost", func() {
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Degraded", "True", corev1api.ReasonDatabaseLost))
 	}
 
-	It("gets an empty one when a user accepts the loss, that one alone", func(ctx context.Context) {
+	It("gets an empty Cluster when a user accepts this one loss", func(ctx context.Context) {
 		schema, lost := schemaJobs(ctx, dojo)[0].Name, lose(ctx)
 		stays(ctx)
 		By("accepting something else")
 		accept(ctx, "true")
 		stays(ctx)
-		By("starting the operator anew, and deleting what else there was of the database")
+		By("restarting the operator, and deleting the rest of the database")
 		for _, kind := range []string{"Database", "DatabaseRole"} {
 			Expect(k8s.Delete(ctx, ofKind(kind, ns, "tokyo-db"))).To(Succeed())
 		}
@@ -80,7 +79,7 @@ var _ = Describe("A Dojo whose own Cluster is lost", func() {
 		stays(ctx)
 	})
 
-	It("continues with one that a user restores under its name", func(ctx context.Context) {
+	It("continues with a Cluster that a user restores under its name", func(ctx context.Context) {
 		lose(ctx)
 		restored := ofKind("Cluster", ns, "tokyo-db")
 		restored.SetLabels(map[string]string{
@@ -98,7 +97,7 @@ var _ = Describe("A Dojo whose own Cluster is lost", func() {
 		Expect(refetch(restored)(ctx)).To(haveField("spec.bootstrap.recovery.source", "backup"))
 	})
 
-	It("can be deleted with what is left, whatever the policy", func(ctx context.Context) {
+	It("can be deleted with either policy", func(ctx context.Context) {
 		edit(ctx, dojo, withPolicy(corev1api.ReclaimDelete))
 		eventuallyReady(ctx, dojo)
 		lose(ctx)

@@ -48,7 +48,7 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		return all
 	}
 
-	It("are CloudNativePG's, can be changed and taken away, and cost no write at rest", func(ctx context.Context) {
+	It("reach CloudNativePG, can be changed and removed, and cost no write at rest", func(ctx context.Context) {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
 		Expect(theCluster).To(And(
 			haveField("spec.postgresql.parameters", And(HaveKeyWithValue("max_connections", "200"),
@@ -77,7 +77,7 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		Eventually(ctx, refetch(theDatabase)).Should(haveField("spec.extensions", extensions("pg_trgm", "hstore")))
 		eventuallyReady(ctx, dojo)
 
-		By("taking all of it away, but the volume")
+		By("removing all but the volume")
 		change(ctx, func(pg *corev1api.PostgresCluster) { pg.Parameters, pg.Affinity, pg.Extensions = nil, nil, nil })
 		Eventually(ctx, refetch(theCluster)).Should(And(
 			haveField("spec.postgresql.parameters", Not(HaveKeyWithValue("max_connections", "300"))),
@@ -88,7 +88,7 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 
-	It("are refused where CloudNativePG sets a parameter itself, which stops nothing that runs", func(ctx context.Context) {
+	It("are refused with a parameter of CloudNativePG's own, while pods keep running", func(ctx context.Context) {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
 		change(ctx, func(pg *corev1api.PostgresCluster) {
 			pg.Parameters["port"], pg.Parameters["max_connections"] = "6432", "300"
@@ -108,7 +108,7 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("are Degraded with the error of Postgres where the image lacks an extension", func(ctx context.Context) {
+	It("report the error of Postgres if the image lacks an extension", func(ctx context.Context) {
 		change(ctx, func(pg *corev1api.PostgresCluster) { pg.Extensions = append(pg.Extensions, "vector") })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseFailed)
 		Expect(message(dojo, "DatabaseReady")).To(ContainSubstring("CloudNativePG reports: the extension vector of " +

@@ -21,7 +21,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("gets a role, a database and a schema, and its pods the credentials", func(ctx context.Context) {
+	It("gets a role, a database and a schema, and its pods get the credentials", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		name := strings.ReplaceAll("dojo_"+ns+"_tokyo", "-", "_")
 		Expect(dojo.Status.Database).To(HaveValue(Equal(corev1api.DatabaseStatus{
@@ -51,10 +51,10 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			To(Equal("registry.example.org/postgres:17"), "psql is that of the Cluster")
 	})
 
-	It("writes every object once, not the Cluster, and nothing once it is reconciled", func(ctx context.Context) {
+	It("writes every object but the Cluster once, and nothing at rest", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
-		operatorSeesClusters(ctx) // or the first step may be to wait for it
+		operatorSeesClusters(ctx) // else the first step may wait for it
 		steps := stepsOf(ctx, ns)
 		dojo := newDojo(ns, "tokyo", inCluster, replicas(2))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -71,7 +71,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			"create databases/tokyo-db", "patch databases/tokyo-db", "create jobs/"+job,
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create poddisruptionbudgets/tokyo"))
-		// The rollout has up to three: without pods, with them, and with one of both ready.
+		// The rollout has up to three states: no pod, some, and all ready.
 		Expect(len(writes)-len(withoutStatus(writes))).To(BeNumerically("<=", 7), "one status for each step, and Ready")
 
 		By("restarting the operator")
@@ -134,7 +134,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		eventuallyReady(ctx, newDojo(ns, "tokyo"))
 	})
 
-	It("reports what CloudNativePG cannot do, and is Degraded after the deadline", func(ctx context.Context) {
+	It("reports a failure of CloudNativePG, and is Degraded after the deadline", func(ctx context.Context) {
 		dojo, _ := refusedRole(ctx, ns, `"tokyo" is already managed by object "other"`)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", ContainSubstring("is already managed by object")))
 		Expect(dojo).To(HaveCondition("Progressing", "True", corev1api.ReasonCreatingRole), "it may still succeed")
@@ -175,7 +175,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		Consistently(ctx, refetch(role)).Should(HaveField("GetAnnotations()", before), "one write is enough")
 	})
 
-	It("is not Available while the Cluster hibernates, and Degraded, and goes on with its Deployment", func(ctx context.Context) {
+	It("is Degraded and not Available while the Cluster hibernates, and keeps its Deployment", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		pg := ofKind("Cluster", ns, "pg")
 		edit(ctx, pg,
@@ -245,7 +245,6 @@ var _ = Describe("The password of a Dojo's database", func() {
 	})
 })
 
-// setClusterStatus writes a Cluster's status while the stand-in is paused.
 func setClusterStatus(ctx context.Context, o *unstructured.Unstructured, status map[string]any) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {
@@ -257,8 +256,8 @@ func setClusterStatus(ctx context.Context, o *unstructured.Unstructured, status 
 	}).Should(Succeed())
 }
 
-// refusedRole creates a Dojo whose role CloudNativePG cannot create in Postgres, with this message.
-// CloudNativePG is paused then.
+// refusedRole creates a Dojo whose role Postgres refuses with this message. CloudNativePG is paused
+// then.
 func refusedRole(ctx context.Context, namespace, message string) (*corev1api.Dojo, *unstructured.Unstructured) {
 	GinkgoHelper()
 	pg := existingCluster(ctx, namespace, "pg")

@@ -27,13 +27,13 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo = newDojo(ns, "tokyo", protect(true))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) { // also where a spec has failed
+		DeferCleanup(func(ctx context.Context) { // also after a failed spec
 			release := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletionProtection":false}}`))
 			Expect(client.IgnoreNotFound(k8s.Patch(ctx, dojo, release))).To(Succeed())
 		})
 	})
 
-	It("stays, however it is deleted, until the protection is lifted", func(ctx context.Context) {
+	It("stays after any kind of deletion, until the protection is removed", func(ctx context.Context) {
 		refusal := fmt.Sprintf("The Dojo %s/tokyo is protected by spec.deletionProtection. Lift that first: "+
 			`kubectl patch dojo tokyo -n %s --type=merge -p '{"spec":{"deletionProtection":false}}'`, ns, ns)
 		refused := And(MatchError(apierrors.IsForbidden, "it is forbidden"), MatchError(ContainSubstring(refusal)))
@@ -55,7 +55,7 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("stays when its owner is deleted, and goes when it is lifted", func(ctx context.Context) {
+	It("stays when its owner is deleted, until the protection is removed", func(ctx context.Context) {
 		owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "owner"}}
 		Expect(k8s.Create(ctx, owner)).To(Succeed())
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
@@ -74,7 +74,7 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 		}).WithTimeout(2*soon).Should(MatchError(apierrors.IsNotFound, "it has gone"), "it is tried again")
 	})
 
-	It("goes with its namespace", func(ctx context.Context) {
+	It("is deleted with its namespace", func(ctx context.Context) {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
 		Expect(k8s.Delete(ctx, namespace)).To(Succeed())
 		Eventually(ctx, func(ctx context.Context) error {

@@ -22,12 +22,11 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// secrets are all passwords of the specs; none may show up anywhere but in Secrets.
+// secrets are all passwords of the specs. They may appear in Secrets only.
 var secrets spec.Secrets
 
 func newPassword() string { return secrets.Add("secret-" + rand.Text()) }
 
-// newNamespace creates a namespace that enforces pod security "restricted".
 func newNamespace(ctx context.Context) string {
 	GinkgoHelper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -63,7 +62,6 @@ func expectLawful(ctx context.Context, namespace string) {
 	}
 }
 
-// source returns a Secret as CloudNativePG writes it, without its labels.
 func source(namespace, name string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -92,7 +90,7 @@ func replicas(n int32) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Replicas = &n }
 }
 
-// runningDojo creates a Secret and a Dojo that refers to it, and waits until the Dojo is Ready.
+// runningDojo creates a Ready Dojo with its Secret.
 func runningDojo(ctx context.Context, namespace string, change ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx, source(namespace, "pg-app"))).To(Succeed())
@@ -113,22 +111,20 @@ func eventuallyDegraded(ctx context.Context, dojo *corev1api.Dojo, reason string
 	return dojo
 }
 
-// eventuallyGone waits until an object no longer exists.
 func eventuallyGone(ctx context.Context, o client.Object, explanation ...any) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error { return k8s.Get(ctx, client.ObjectKeyFromObject(o), o) }).
 		ShouldNot(Succeed(), explanation...)
 }
 
-// refetch gets an object again, for Eventually and Consistently.
 func refetch[O client.Object](o O) func(context.Context) (O, error) {
 	return func(ctx context.Context) (O, error) {
 		return o, k8s.Get(ctx, client.ObjectKeyFromObject(o), o)
 	}
 }
 
-// HaveCondition matches a Dojo whose status is of its current generation and has a condition with
-// this status and, unless it is empty, this reason.
+// HaveCondition matches a Dojo whose current status has a condition with this status and reason. An
+// empty reason matches any.
 func HaveCondition(kind, status, reason string) types.GomegaMatcher {
 	return WithTransform(func(dojo *corev1api.Dojo) string {
 		condition := meta.FindStatusCondition(dojo.Status.Conditions, kind)
@@ -157,7 +153,6 @@ func reason(dojo *corev1api.Dojo, kind string) string {
 	return ""
 }
 
-// haveMessage matches a Dojo by the message of a condition.
 func haveMessage(kind string, matcher types.GomegaMatcher) types.GomegaMatcher {
 	return WithTransform(func(dojo *corev1api.Dojo) string { return message(dojo, kind) }, matcher)
 }
@@ -189,7 +184,6 @@ func secretOf(dojo *corev1api.Dojo) *corev1.Secret {
 
 func passwordOf(s *corev1.Secret) string { return string(s.Data["DB_PASS"]) }
 
-// runningPods lists the Dojo's pods that run and are not being deleted.
 func runningPods(dojo *corev1api.Dojo) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var pods corev1.PodList
@@ -205,8 +199,7 @@ func runningPods(dojo *corev1api.Dojo) func(context.Context) ([]string, error) {
 	}
 }
 
-// eventsOf lists the events about an object, as "Warning CredentialsNotFound", each as often as it
-// was recorded.
+// eventsOf lists the events about an object, such as "Warning CredentialsNotFound", once per count.
 func eventsOf(o client.Object) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var events eventsv1.EventList

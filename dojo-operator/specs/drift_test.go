@@ -47,7 +47,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	// These lists and maps are atomic, so that an edit of one item takes the ownership of them all.
+	// These lists and maps are atomic: an edit of one item takes the ownership of all.
 	watched := []struct {
 		kind, pointer string
 		extra         any
@@ -76,11 +76,11 @@ var _ = Describe("The fields of a Dojo's children", func() {
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	},
-		Entry("where an item is removed from a child that was created, and added to one that was applied", remove, add),
-		Entry("where an item is added to a child that was created, and removed from one that was applied", add, remove),
+		Entry("after an item is removed from a created child, and added to an applied one", remove, add),
+		Entry("after an item is added to a created child, and removed from an applied one", add, remove),
 	)
 
-	It("are removed with their option, from children that were created as from those that were applied",
+	It("are removed with their option, from created and from applied children",
 		func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns, withOptions)
 			Expect(withoutStatus(operator.WritesAtRest(ns))).To(HaveEach(HavePrefix("create ")))
@@ -133,7 +133,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 		})
 })
 
-// withOptions gives a Dojo two of each option that can be dropped.
+// withOptions gives a Dojo two of each removable option.
 func withOptions(dojo *corev1api.Dojo) {
 	replicas(2)(dojo)
 	dojo.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"}
@@ -148,7 +148,6 @@ func withOptions(dojo *corev1api.Dojo) {
 	}
 }
 
-// operationsOn lists how the operator owns fields of an object, each once.
 func operationsOn(o *unstructured.Unstructured) func(context.Context) ([]metav1.ManagedFieldsOperationType, error) {
 	return func(ctx context.Context) (all []metav1.ManagedFieldsOperationType, err error) {
 		err = k8s.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -161,12 +160,10 @@ func operationsOn(o *unstructured.Unstructured) func(context.Context) ([]metav1.
 	}
 }
 
-// alertNames are those of the first group of a PrometheusRule.
 func alertNames(rule *unstructured.Unstructured) []any {
 	return namesAt(rule, "/spec/groups/0/rules", "alert")
 }
 
-// variables are the names of the environment of a Deployment's container.
 func variables(deployment *unstructured.Unstructured) []any {
 	return namesAt(deployment, "/spec/template/spec/containers/0/env", "name")
 }

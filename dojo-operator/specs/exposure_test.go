@@ -52,7 +52,7 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 		}
 	}
 
-	It("writes every object once, and none when nothing changes", func(ctx context.Context) {
+	It("writes every object once, and none at rest", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, everything)
 		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with everything but a database", writes)
@@ -69,7 +69,7 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 			Should(BeEmpty(), "fields of other clients should not cause a write")
 	})
 
-	It("has children that are owned, corrected after an edit, and deleted with their option", func(ctx context.Context) {
+	It("owns its children, corrects their drift, and deletes them with their option", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, everything)
 		ingress := ingressOf(dojo)
 		monitor, rule := ofKind("ServiceMonitor", ns, "tokyo"), ofKind("PrometheusRule", ns, "tokyo")

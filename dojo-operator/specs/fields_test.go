@@ -18,9 +18,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// appliedField is a field of a Dojo's child that the operator applies.
 type appliedField struct {
-	// kind of the child, whose name is that of the Dojo with a suffix.
+	// kind of the child. Its name is the Dojo's with a suffix.
 	kind, suffix string
 	// pointer is a JSON pointer to the field.
 	pointer string
@@ -52,7 +51,7 @@ func (f appliedField) of(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	return ofKind(f.kind, dojo.Namespace, dojo.Name+f.suffix)
 }
 
-// withEverything gives a Dojo all children that there are.
+// withEverything gives a Dojo all possible children.
 func withEverything(dojo *corev1api.Dojo) {
 	withCluster(nightly, pooled, func(pg *corev1api.PostgresCluster) { pg.Version = "17" })(dojo)
 	inGroup(dojo)
@@ -62,7 +61,6 @@ func withEverything(dojo *corev1api.Dojo) {
 	dojo.Spec.Autoscaling = &corev1api.Autoscaling{MinReplicas: new(int32(2)), MaxReplicas: 4}
 }
 
-// dojoWithEverything creates a Dojo with all children and waits until it is Ready.
 func dojoWithEverything(ctx context.Context, namespace, name string) *corev1api.Dojo {
 	GinkgoHelper()
 	dojo := newDojo(namespace, name, withEverything)
@@ -72,7 +70,7 @@ func dojoWithEverything(ctx context.Context, namespace, name string) *corev1api.
 	return dojo
 }
 
-// valueAt returns the value at a JSON pointer, nil where there is none.
+// valueAt returns the value at a JSON pointer, or nil.
 func valueAt(o *unstructured.Unstructured, pointer string) any {
 	var at any = o.Object
 	for _, key := range keysOf(pointer) {
@@ -92,7 +90,6 @@ func valueAt(o *unstructured.Unstructured, pointer string) any {
 	return at
 }
 
-// setAt replaces the value at a JSON pointer whose last element is a field.
 func setAt(o *unstructured.Unstructured, pointer string, value any) {
 	GinkgoHelper()
 	last := strings.LastIndex(pointer, "/")
@@ -110,7 +107,7 @@ func keysOf(pointer string) []string {
 	return keys
 }
 
-// fieldAt reads a field of an object again, for Eventually and Consistently.
+// fieldAt reads a field again, for Eventually and Consistently.
 func fieldAt(o *unstructured.Unstructured, pointer string) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		err := k8s.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -118,7 +115,7 @@ func fieldAt(o *unstructured.Unstructured, pointer string) func(context.Context)
 	}
 }
 
-// shrunk returns a list without its first item, or a map without one of its keys.
+// shrunk returns a list without its first item, or a map without a key.
 func shrunk(value any) any {
 	GinkgoHelper()
 	switch value := value.(type) {

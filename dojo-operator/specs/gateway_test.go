@@ -17,7 +17,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// exposed gives a Dojo an Ingress of this class at two hosts, with a certificate of cert-manager.
+// exposed gives a Dojo an Ingress of this class with two hosts and a certificate of cert-manager.
 func exposed(class string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Spec.Exposure = &corev1api.Exposure{
@@ -30,7 +30,6 @@ func exposed(class string) func(*corev1api.Dojo) {
 	}
 }
 
-// routed gives a Dojo an HTTPRoute of a Gateway.
 func routed(hosts ...corev1api.Hostname) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Spec.Exposure = &corev1api.Exposure{Hosts: hosts, Gateway: &corev1api.GatewayExposure{
@@ -43,7 +42,7 @@ func routeOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	return ofKind("HTTPRoute", dojo.Namespace, dojo.Name)
 }
 
-// gatewaySays plays the controller of the Gateway: what it reports of a route as it is now.
+// gatewaySays plays the Gateway's controller: it reports on the present route.
 func gatewaySays(ctx context.Context, dojo *corev1api.Dojo, all ...metav1.Condition) {
 	GinkgoHelper()
 	route := routeOf(dojo)
@@ -80,11 +79,10 @@ func gatewayAccepts(ctx context.Context, dojo *corev1api.Dojo) {
 		metav1.Condition{Type: "ResolvedRefs", Status: metav1.ConditionTrue, Reason: "ResolvedRefs"})
 }
 
-var _ = Describe("A Dojo that is exposed", func() {
+var _ = Describe("An exposed Dojo", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	// routedDojo is one whose route a Gateway has accepted.
 	routedDojo := func(ctx context.Context) *corev1api.Dojo {
 		GinkgoHelper()
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
@@ -95,7 +93,7 @@ var _ = Describe("A Dojo that is exposed", func() {
 		return dojo
 	}
 
-	It("by a Gateway has an HTTPRoute, which follows the spec and goes with it", func(ctx context.Context) {
+	It("by a Gateway has an HTTPRoute, which follows the spec", func(ctx context.Context) {
 		dojo := routedDojo(ctx)
 		route := routeOf(dojo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(route), route)).To(Succeed())
@@ -131,14 +129,14 @@ var _ = Describe("A Dojo that is exposed", func() {
 		eventuallyReady(ctx, dojo)
 		Expect(dojo.Status.Hosts).To(Equal([]corev1api.Hostname{"a.example.org", "b.example.org"}))
 
-		By("taking it away")
+		By("removing it")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Exposure = nil })
 		eventuallyGone(ctx, route)
 		eventuallyReady(ctx, dojo)
 		Expect(dojo.Status.Hosts).To(BeEmpty())
 	})
 
-	It("by a Gateway reports what its controller says against the route", func(ctx context.Context) {
+	It("by a Gateway reports its controller's refusal of the route", func(ctx context.Context) {
 		dojo := routedDojo(ctx)
 		for _, refused := range []metav1.Condition{
 			{Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NotAllowedByListeners", Message: "Namespace is not allowed."},
@@ -155,7 +153,7 @@ var _ = Describe("A Dojo that is exposed", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("by a Gateway that does not exist waits, and is Degraded after the deadline", func(ctx context.Context) {
+	It("by a missing Gateway waits, and is Degraded after the deadline", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", routed("dojo.example.org"))
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -165,7 +163,7 @@ var _ = Describe("A Dojo that is exposed", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("moves from an Ingress to a Gateway and back, and leaves nothing behind", func(ctx context.Context) {
+	It("moves from an Ingress to a Gateway and back, without remains", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, exposed("nginx"))
 		ingress, route := ingressOf(dojo), routeOf(dojo)
 		edit(ctx, dojo, routed("dojo.example.org"))
@@ -192,7 +190,7 @@ var _ = Describe("A Dojo that is exposed", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(ingress), ingress)).To(Succeed())
 	})
 
-	It("leaves an HTTPRoute of its name that is not its own", func(ctx context.Context) {
+	It("leaves a foreign HTTPRoute of its name alone", func(ctx context.Context) {
 		foreign := routeOf(newDojo(ns, "tokyo"))
 		foreign.Object["spec"] = map[string]any{"hostnames": []any{"theirs.example.org"}}
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())
@@ -206,7 +204,7 @@ var _ = Describe("A Dojo that is exposed", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("by a Gateway needs the Gateway API, and continues when that is installed", func(ctx context.Context) {
+	It("by a Gateway continues when the Gateway API is installed", func(ctx context.Context) {
 		uninstall(ctx, "gateway.networking.k8s.io")
 		dojo := runningDojo(ctx, ns, exposed("nginx"))
 		edit(ctx, dojo, routed("dojo.example.org"))
@@ -255,7 +253,7 @@ var _ = Describe("A Dojo that is exposed", func() {
 	byIngress := func(annotations map[string]any) map[string]any {
 		return map[string]any{"hosts": []any{"a.example.org"}, "ingress": map[string]any{"annotations": annotations}}
 	}
-	DescribeTable("is refused with what cannot be", func(ctx context.Context, change func(map[string]any), want string) {
+	DescribeTable("is refused with an invalid exposure", func(ctx context.Context, change func(map[string]any), want string) {
 		o := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "core.jutsu.com/v1", "kind": "Dojo", "metadata": map[string]any{"namespace": ns, "name": "tokyo"},
 			"spec": map[string]any{"accountId": "a", "title": "b", "credentialsRef": map[string]any{"name": "c"}},
@@ -267,9 +265,9 @@ var _ = Describe("A Dojo that is exposed", func() {
 		}
 		Expect(k8s.Create(ctx, o)).To(MatchError(ContainSubstring(want)))
 	},
-		Entry("nothing to expose it with", at("exposure", map[string]any{"hosts": []any{"a.example.org"}}),
+		Entry("neither an Ingress nor a Gateway", at("exposure", map[string]any{"hosts": []any{"a.example.org"}}),
 			"exactly one of ingress and gateway is required"),
-		Entry("both", all(at("exposure", byGateway(public)), at("exposure.ingress", map[string]any{})),
+		Entry("both an Ingress and a Gateway", all(at("exposure", byGateway(public)), at("exposure.ingress", map[string]any{})),
 			"exactly one of ingress and gateway is required"),
 		Entry("no host", all(at("exposure", byGateway(public)), at("exposure.hosts", []any{})), "should have at least 1 items"),
 		Entry("a host twice", all(at("exposure", byGateway(public)),

@@ -19,11 +19,11 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// uninstalled are the definitions that uninstall has deleted, by group.
+// uninstalled are the deleted definitions, by group.
 var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
-// uninstall deletes the optional kinds of a group, or those with a plural alone, and installs them again after the
-// spec.
+// uninstall deletes the optional kinds of a group, or only those with a plural, until the spec
+// ends.
 func uninstall(ctx context.Context, group string, plurals ...string) {
 	GinkgoHelper()
 	DeferCleanup(installOptional)
@@ -44,7 +44,7 @@ func uninstall(ctx context.Context, group string, plurals ...string) {
 	Eventually(ctx, installed).Should(BeEmpty())
 }
 
-// definitions are the names of a group's definitions. It leaves out their schemas, which take a
+// definitions returns the names of a group's definitions. It skips their schemas, which take a
 // second to decode under the race detector.
 func definitions(ctx context.Context, group string) (names []string) {
 	GinkgoHelper()
@@ -60,7 +60,6 @@ func definitions(ctx context.Context, group string) (names []string) {
 	return names
 }
 
-// installOptional installs again what was uninstalled.
 func installOptional() {
 	GinkgoHelper()
 	for group := range uninstalled {
@@ -68,7 +67,7 @@ func installOptional() {
 	}
 }
 
-// install installs the uninstalled kinds of a group again, and waits until they are served.
+// install installs the deleted kinds of a group, and waits until they are served.
 func install(group string) {
 	GinkgoHelper()
 	options := envtest.CRDInstallOptions{MaxTime: soon, PollInterval: 50 * time.Millisecond}
@@ -77,7 +76,7 @@ func install(group string) {
 	delete(uninstalled, group)
 }
 
-// crds knows definitions.
+// crds reads definitions.
 var crds = sync.OnceValue(func() client.Client {
 	GinkgoHelper()
 	scheme := k8s.Scheme()
@@ -107,7 +106,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("do not keep the data of the others from being backed up and deleted", func(ctx context.Context) {
+	It("do not keep data from being backed up and deleted", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)
@@ -122,7 +121,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 		Expect(operator.Writes(ns)).To(ContainElement(HavePrefix("create backups/tokyo-db-final-")))
 	})
 
-	It("may be uninstalled and installed again, and the application serves", func(ctx context.Context) {
+	It("may be uninstalled and installed again, while the application serves", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		began := time.Now()
 		uninstall(ctx, group)
@@ -144,7 +143,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 	})
 })
 
-// operatorErrors counts the failed lists and watches of a group by the operator since a time.
+// operatorErrors counts the operator's failed lists and watches of a group since a time.
 func operatorErrors(since time.Time, group string) int {
 	count := 0
 	for _, e := range operator.Requests() {

@@ -68,7 +68,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		spec.PodAnnotations = map[string]string{"example.org/scrape": "yes"}
 	}
 
-	It("has them in its pods, with one write, and loses each that is taken away", func(ctx context.Context) {
+	It("has them in its pods, with one write, and loses each removed one", func(ctx context.Context) {
 		others(ctx)
 		allow(ctx, "web")
 		dojo := runningDojo(ctx, ns)
@@ -97,7 +97,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		Expect(pod.AutomountServiceAccountToken).To(BeNil(), "the ServiceAccount says whether")
 		Expect(pod.PriorityClassName).To(Equal(ns))
 		Expect(now.Annotations).To(And(HaveKeyWithValue("example.org/scrape", "yes"), HaveLen(2)))
-		// What was created becomes ours by apply first, which is a write of its own.
+		// Created fields become ours by an apply first, which is a write of its own.
 		Expect(slices.Compact(withoutStatus(operator.WritesAtRest(ns)))).To(Equal([]string{"create secrets/tokyo-credentials",
 			"create deployments/tokyo", "create services/tokyo", "patch deployments/tokyo"}))
 
@@ -109,7 +109,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		Expect(template(ctx, dojo)).To(Equal(before))
 	})
 
-	It("may run only as a ServiceAccount that the annotation of its namespace allows", func(ctx context.Context) {
+	It("may run only as a ServiceAccount that its namespace's annotation allows", func(ctx context.Context) {
 		others(ctx)
 		dojo := runningDojo(ctx, ns)
 		asWeb := func(dojo *corev1api.Dojo) { dojo.Spec.ServiceAccountName = "web" }
@@ -125,45 +125,45 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		eventuallyReady(ctx, dojo)
 		Expect(template(ctx, dojo).Spec.ServiceAccountName).To(Equal("web"))
 
-		By("taking the permission back")
+		By("revoking the permission")
 		allow(ctx, "batch")
-		Eventually(ctx, try).Should(refused) // or the API server, which sees the annotation late, would admit the pods
+		Eventually(ctx, try).Should(refused) // else the API server, which sees the annotation late, would admit the pods
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Title += "!" })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
 	})
 
-	DescribeTable("is refused with what cannot be",
+	DescribeTable("is refused with invalid options",
 		func(ctx context.Context, change func(*corev1api.DojoSpec), want string) {
 			dojo := newDojo(ns, "tokyo", func(dojo *corev1api.Dojo) { change(&dojo.Spec) })
 			Expect(k8s.Create(ctx, dojo)).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("a mount of no volume", func(s *corev1api.DojoSpec) {
+		Entry("a mount of a missing volume", func(s *corev1api.DojoSpec) {
 			s.VolumeMounts = []corev1api.VolumeMount{{Name: "files", MountPath: "/etc/files"}}
 		}, "a volumeMount refers to none of volumes by its name"),
 		Entry("a mount over the working directory", func(s *corev1api.DojoSpec) {
 			s.Volumes = []corev1api.Volume{{Name: "files", EmptyDir: &corev1api.EmptyDir{SizeLimit: "1Mi"}}}
 			s.VolumeMounts = []corev1api.VolumeMount{{Name: "files", MountPath: "/tmp"}}
 		}, "not be /tmp, which is the working directory"),
-		Entry("a path out of the volume", func(s *corev1api.DojoSpec) {
+		Entry("a path outside of the volume", func(s *corev1api.DojoSpec) {
 			s.Volumes = []corev1api.Volume{{Name: "files", EmptyDir: &corev1api.EmptyDir{SizeLimit: "1Mi"}}}
 			s.VolumeMounts = []corev1api.VolumeMount{{Name: "files", MountPath: "/a", SubPath: "a/../.."}}
 		}, "must be relative and have no .."),
-		Entry("a volume of nothing", func(s *corev1api.DojoSpec) { s.Volumes = []corev1api.Volume{{Name: "files"}} },
+		Entry("a volume without a source", func(s *corev1api.DojoSpec) { s.Volumes = []corev1api.Volume{{Name: "files"}} },
 			"exactly one of configMap, secret, emptyDir and persistentVolumeClaim is required"),
-		Entry("a volume of two", func(s *corev1api.DojoSpec) {
+		Entry("a volume with two sources", func(s *corev1api.DojoSpec) {
 			source := &corev1api.VolumeSource{Name: "a"}
 			s.Volumes = []corev1api.Volume{{Name: "files", ConfigMap: source, Secret: source}}
 		}, "exactly one of configMap, secret, emptyDir and persistentVolumeClaim is required"),
 		Entry("the operator's volume", func(s *corev1api.DojoSpec) {
 			s.Volumes = []corev1api.Volume{{Name: "tmp", EmptyDir: &corev1api.EmptyDir{SizeLimit: "1Mi"}}}
 		}, "not tmp, which is the operator's own"),
-		Entry("a size that is none", func(s *corev1api.DojoSpec) {
+		Entry("an invalid size", func(s *corev1api.DojoSpec) {
 			s.Volumes = []corev1api.Volume{{Name: "a", EmptyDir: &corev1api.EmptyDir{SizeLimit: "much"}}}
 		}, "must be a quantity greater than 0, such as 64Mi"),
-		Entry("variables of nothing", func(s *corev1api.DojoSpec) { s.EnvFrom = []corev1api.EnvFromSource{{Prefix: "A"}} },
+		Entry("variables without a source", func(s *corev1api.DojoSpec) { s.EnvFrom = []corev1api.EnvFromSource{{Prefix: "A"}} },
 			"exactly one of configMapRef and secretRef is required"),
-		Entry("a path of a probe that is none", func(s *corev1api.DojoSpec) {
+		Entry("an invalid path of a probe", func(s *corev1api.DojoSpec) {
 			s.Probes = &corev1api.Probes{Liveness: &corev1api.Probe{Path: "alive"}}
 		}, "must begin with /"),
 		Entry("the operator's annotation", func(s *corev1api.DojoSpec) {
@@ -175,7 +175,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 	)
 })
 
-// changeStatus changes the status of an object as its controller does.
+// changeStatus changes the status of an object as its controller would.
 func changeStatus[O client.Object](ctx context.Context, o O, change func(O)) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {
@@ -210,7 +210,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		}
 	}
 
-	It("starts within the bounds, leaves the number of pods to its autoscaler, and takes it back", func(ctx context.Context) {
+	It("starts within the bounds, and leaves the replicas to its autoscaler while it has one", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, between(2, 5))
 		scaler := scalerOf(dojo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(scaler), scaler)).To(Succeed())
@@ -239,14 +239,14 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		Eventually(ctx, refetch(scaler)).Should(And(HaveField("Spec.MaxReplicas", int32(6)),
 			HaveField("Spec.MinReplicas", HaveValue(Equal(int32(3))))))
 
-		By("taking it away")
+		By("removing it")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Autoscaling = nil })
 		eventuallyGone(ctx, scaler)
 		Eventually(ctx, replicasOf(dojo)).Should(Equal(int32(3)), "spec.replicas")
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports that its autoscaler has no metrics, and what to install", func(ctx context.Context) {
+	It("reports an autoscaler without metrics, and a remedy", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, between(2, 5))
 		scaler, deployment := scalerOf(dojo), deploymentOf(dojo)
 		const inactive = "FailedGetResourceMetric" // by Kubernetes itself: this cluster has no metrics
@@ -254,7 +254,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 			HaveField("Type", autoscalingv2.ScalingActive), HaveField("Reason", inactive)))))
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Ready", "True", ""), "the first metrics take a while")
 
-		By("letting it be so for ten minutes")
+		By("waiting for ten minutes")
 		ago := metav1.NewTime(time.Now().Add(-10 * time.Minute))
 		changeStatus(ctx, deployment, func(o *appsv1.Deployment) {
 			for i := range o.Status.Conditions {
@@ -272,8 +272,8 @@ var _ = Describe("A Dojo with autoscaling", func() {
 			})
 		}
 		becomes(corev1.ConditionFalse)
-		edit(ctx, dojo, replicas(3)) // sooner than it would look again; the autoscaler decides
-		// The operator may see that before it sees the condition, which does not bring the Dojo back. This does.
+		edit(ctx, dojo, replicas(3)) // sooner than the operator would check again
+		// The operator may see that before the condition, which does not requeue the Dojo. This does.
 		edit(ctx, scaler, func(o *autoscalingv2.HorizontalPodAutoscaler) {
 			metav1.SetMetaDataLabel(&o.ObjectMeta, "example.org/note", "another-client")
 		})
@@ -281,12 +281,12 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("("+inactive+")"), ContainSubstring("Install metrics-server")))
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
 
-		By("having metrics")
+		By("getting metrics")
 		becomes(corev1.ConditionTrue)
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("stops with replicas 0, and leaves an autoscaler of its name that is not its own", func(ctx context.Context) {
+	It("stops with replicas 0, and leaves a foreign autoscaler of its name alone", func(ctx context.Context) {
 		foreign := scalerOf(newDojo(ns, "tokyo"))
 		foreign.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 7,
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "other", APIVersion: "apps/v1"}}

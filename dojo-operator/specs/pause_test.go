@@ -14,7 +14,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-var _ = Describe("A Dojo that is paused", func() {
+var _ = Describe("A paused Dojo", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
@@ -27,7 +27,7 @@ var _ = Describe("A Dojo that is paused", func() {
 		return meta.FindStatusCondition(dojo.Status.Conditions, kind).Message
 	}
 
-	It("is observed, says what is to be written, and gets that when it is resumed", func(ctx context.Context) {
+	It("is observed, reports the pending writes, and gets them when it is resumed", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		edit(ctx, dojo, pause)
 		Eventually(ctx, refetch(dojo)).Should(And(paused, HaveCondition("Ready", "True", corev1api.ReasonPaused)))
@@ -55,7 +55,7 @@ var _ = Describe("A Dojo that is paused", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
 	})
 
-	It("has no children when it is created so", func(ctx context.Context) {
+	It("has no children if it is created paused", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", pause)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -65,7 +65,7 @@ var _ = Describe("A Dojo that is paused", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("keeps its data, and itself, while it is to be deleted with the policy Delete", func(ctx context.Context) {
+	It("stays with its data after a deletion with the policy Delete", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, dojo, pause)
 		Eventually(ctx, refetch(dojo)).Should(paused)

@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("The operator's permissions", func() {
-	It("include list, for API servers before Kubernetes 1.34, which do not stream lists", func(ctx context.Context) {
+	It("include list, for API servers before Kubernetes 1.34 without streamed lists", func(ctx context.Context) {
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // with the former environment
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
 		operator.Restart(ctx)

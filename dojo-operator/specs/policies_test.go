@@ -24,7 +24,7 @@ import (
 var _ = Describe("Children that mutating admission policies rewrite", func() {
 	const jobImage = "mirror.example.org/psql:17"
 
-	It("are in sync as they are, of every kind", func(ctx context.Context) {
+	It("are in sync, whatever their kind", func(ctx context.Context) {
 		ns := newNamespace(ctx)
 		// Dry-run writes of this Dojo's children show whether the policies are in force.
 		earlier := dojoWithEverything(ctx, ns, "kyoto")
@@ -41,7 +41,7 @@ var _ = Describe("Children that mutating admission policies rewrite", func() {
 		expectAtRest := func() {
 			GinkgoHelper()
 			before := 0
-			Eventually(func() []string { // a reconcile for another reason may apply again; an endless row never rests
+			Eventually(func() []string { // a reconcile for another reason may apply again
 				writes := operator.Writes(ns)[before:]
 				before += len(writes)
 				return writes
@@ -68,10 +68,10 @@ var _ = Describe("Children that mutating admission policies rewrite", func() {
 	})
 })
 
-// rewrite makes the API server set a field of the objects of a kind in a namespace to its other value.
+// rewrite makes the API server change a field of all objects of a kind in a namespace.
 func rewrite(ctx context.Context, field appliedField, namespace string, operations ...admissionv1.OperationType) {
 	GinkgoHelper()
-	value, err := json.Marshal(field.other) // of a string, a number or a Boolean, it is an expression of CEL too
+	value, err := json.Marshal(field.other) // also an expression of CEL
 	Expect(err).NotTo(HaveOccurred())
 	kind := ofKind(field.kind, namespace, "").GroupVersionKind()
 	mapping, err := k8s.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
@@ -120,7 +120,7 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 	}
 }
 
-// rewritten tries a write of a child and returns what a field would become.
+// rewritten returns the value that a dry-run write of a child's field would get.
 func rewritten(field appliedField, dojo *corev1api.Dojo) func(context.Context) (any, error) {
 	annotate := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"example.org/test": "1"}}}`))
 	return func(ctx context.Context) (any, error) {
@@ -130,7 +130,7 @@ func rewritten(field appliedField, dojo *corev1api.Dojo) func(context.Context) (
 	}
 }
 
-// rewrittenJob tries to create a Job and returns the image that it would have.
+// rewrittenJob returns the image that a new Job would get.
 func rewrittenJob(namespace string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "test"}}

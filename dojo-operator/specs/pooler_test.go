@@ -20,7 +20,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// pooled puts a Pooler with two pods before the Cluster.
 func pooled(pg *corev1api.PostgresCluster) { pg.Pooler = &corev1api.Pooler{Instances: new(int32(2))} }
 
 var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
@@ -42,7 +41,6 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		GinkgoHelper()
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Pooler = pooler })
 	}
-	// host is where the pods connect.
 	host := func(ctx context.Context) string {
 		GinkgoHelper()
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tokyo-credentials"}}
@@ -57,7 +55,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 	}
 	instances := func(n int64) types.GomegaMatcher { return haveField("spec.instances", n) }
 
-	It("answers before the first pod starts, and is kept as the spec says", func(ctx context.Context) {
+	It("answers before the first pod starts, and follows the spec", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		Expect(host(ctx)).To(Equal(bouncer))
 		Expect(dojo.Status.Database).To(HaveValue(And(HaveField("Host", "tokyo-db-rw"), HaveField("Pooler",
@@ -99,7 +97,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(host(ctx)).To(Equal(bouncer))
 	})
 
-	It("is added and removed while pods run, none of which names a host that is gone", func(ctx context.Context) {
+	It("is added and removed while pods run, and no pod names a missing host", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster())
 		Expect(host(ctx)).To(Equal("tokyo-db-rw"))
 		revision := func(ctx context.Context) string {
@@ -141,7 +139,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 			HavePrefix("Normal DriftCorrected"), HavePrefix("Normal CredentialsRotated"))))
 	})
 
-	It("passes on whichever login has its turn", func(ctx context.Context) {
+	It("passes on either login", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		refusals := refusedPods(ctx, dojo)
 		for _, turn := range []string{"1", "2"} {
@@ -155,7 +153,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(refusals()).To(BeEmpty())
 	})
 
-	It("is refused with a parameter that CloudNativePG does not pass on, which stops nothing", func(ctx context.Context) {
+	It("is refused with a parameter that CloudNativePG does not pass on, while pods run", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(pooled))
 		setPooler(ctx, dojo, &corev1api.Pooler{
 			Instances: new(int32(3)), Parameters: map[string]corev1api.PoolerParameterValue{"listen_port": "6432"},
@@ -169,7 +167,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is Degraded where its pods do not come, or its name is another's", func(ctx context.Context) {
+	It("is Degraded without pods, and with a name conflict", func(ctx context.Context) {
 		foreign := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: bouncer},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
@@ -188,7 +186,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("has no pods while the Dojo is suspended, and answers before those of the Dojo start", func(ctx context.Context) {
+	It("has no pods while the Dojo is suspended, and answers before the Dojo's pods start", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		suspend := func(suspended bool) {
 			edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = suspended })
@@ -206,7 +204,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(order).To(Equal([]string{"patch poolers/" + bouncer, "patch deployments/tokyo"}))
 	})
 
-	DescribeTable("goes with the Dojo", func(ctx context.Context, policy corev1api.ReclaimPolicy, cluster bool) {
+	DescribeTable("is deleted with the Dojo", func(ctx context.Context, policy corev1api.ReclaimPolicy, cluster bool) {
 		dojo := created(ctx, withCluster(pooled), withPolicy(policy))
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		gone(ctx)
@@ -223,7 +221,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 			return k8s.Get(ctx, client.ObjectKey{Namespace: ns, Name: bouncer}, &appsv1.Deployment{})
 		}).Should(MatchError(ContainSubstring("not found")))
 	},
-		Entry("and before the data", corev1api.ReclaimDelete, false),
-		Entry("and the data stays", corev1api.ReclaimRetain, true),
+		Entry("before the data", corev1api.ReclaimDelete, false),
+		Entry("without the data", corev1api.ReclaimRetain, true),
 	)
 })

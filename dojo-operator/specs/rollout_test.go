@@ -25,11 +25,11 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-var _ = Describe("A Dojo's rollout", func() {
+var _ = Describe("The rollout of a Dojo", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("keeps a Dojo available while it is scaled through its scale subresource", func(ctx context.Context) {
+	It("keeps the Dojo available while its scale subresource is used", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(3))
 		states := watchStatus(ctx, dojo)
 		scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 5}}
@@ -43,7 +43,7 @@ var _ = Describe("A Dojo's rollout", func() {
 		), "the Dojo should be Available all the time, and Progressing")
 	})
 
-	It("makes a Dojo with no replicas Ready and not Available", func(ctx context.Context) {
+	It("makes a Dojo without replicas Ready and not Available", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		edit(ctx, dojo, replicas(0))
 		Eventually(ctx, refetch(dojo)).Should(And(
@@ -70,7 +70,7 @@ var _ = Describe("A Dojo's rollout", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports what refuses a child, and retries after 15 seconds at first", func(ctx context.Context) {
+	It("reports the refusal of a child, and retries after 15 seconds at first", func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}},
@@ -83,7 +83,7 @@ var _ = Describe("A Dojo's rollout", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("exceeded quota: none"))
 		attempts := 0
-		Eventually(func() int { // and again: what was created beside it brings the Dojo back after two seconds
+		Eventually(func() int { // a second time: the objects beside it requeue the Dojo after two seconds
 			before := attempts
 			attempts = len(creations(ns, "deployments"))
 			return attempts - before
@@ -96,7 +96,7 @@ var _ = Describe("A Dojo's rollout", func() {
 			To(BeNumerically("~", 15*time.Second, 8*time.Second), "the attempts were at %v", created)
 	})
 
-	It("reports what refuses the pods, and continues when they are admitted", func(ctx context.Context) {
+	It("reports the refusal of pods, and continues when they are admitted", func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "one"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
@@ -114,7 +114,7 @@ var _ = Describe("A Dojo's rollout", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is Degraded by pods that no node takes after the progress deadline", func(ctx context.Context) {
+	It("is Degraded after the progress deadline by pods without a node", func(ctx context.Context) {
 		var nodes corev1.NodeList
 		Expect(k8s.List(ctx, &nodes)).To(Succeed())
 		cordon := func(ctx context.Context, off bool) {
@@ -151,7 +151,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("ends with all of its children", func(ctx context.Context) {
+	It("ends with the deletion of all children", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		children := []client.Object{deploymentOf(dojo), serviceOf(dojo), secretOf(dojo), budgetOf(dojo)}
 		Expect(k8s.Delete(ctx, dojo, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
@@ -165,7 +165,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 			To(Succeed(), "the user's Secret is not the operator's to delete")
 	})
 
-	It("has the same result when the operator is killed at any point", func(ctx context.Context) {
+	It("has the same result if the operator is killed at any point", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		var dojos []*corev1api.Dojo
 		for i := range 20 {
@@ -212,12 +212,12 @@ var _ = Describe("The life cycle of a Dojo", func() {
 		expectAlike(ctx, dojos)
 	})
 
-	It("has no write when the operator restarts", func(ctx context.Context) {
+	It("has no write after a restart of the operator", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		operator.Stop()
 		before := len(operator.Writes(ns))
 		operator.Start(ctx)
-		// Once another Dojo is Ready, the operator has reconciled the first one too.
+		// The operator has reconciled the first Dojo too once another is Ready.
 		other := newDojo(ns, "kyoto")
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyReady(ctx, other)
@@ -226,7 +226,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 	})
 })
 
-// creations lists when the operator has tried to create an object of a resource in a namespace.
+// creations lists the times of the operator's creates of a resource in a namespace.
 func creations(namespace, resource string) []time.Time {
 	GinkgoHelper()
 	var times []time.Time
@@ -252,8 +252,7 @@ func revisions(dojo *corev1api.Dojo) func(context.Context) (map[string]bool, err
 	}
 }
 
-// expectAlike checks that Dojos with the same spec have the same children, but for their names and
-// the revision of the credentials.
+// expectAlike expects the same children of Dojos with the same spec, but for names and revision.
 func expectAlike(ctx context.Context, dojos []*corev1api.Dojo) {
 	GinkgoHelper()
 	var first []string

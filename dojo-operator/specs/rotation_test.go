@@ -18,7 +18,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-var _ = Describe("A password that a Dojo requests", func() {
+var _ = Describe("The rotation of a Dojo's password", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
@@ -29,7 +29,7 @@ var _ = Describe("A password that a Dojo requests", func() {
 		eventuallyReady(ctx, dojo)
 		return dojo
 	}
-	DescribeTable("is that of the other login, and at each moment Postgres accepts what every pod has",
+	DescribeTable("turns to the other login, and Postgres accepts every pod's credentials at any time",
 		func(ctx context.Context, create func(context.Context) *corev1api.Dojo) {
 			dojo := create(ctx)
 			name := dojo.Status.Database.Name
@@ -57,14 +57,14 @@ var _ = Describe("A password that a Dojo requests", func() {
 			Consistently(func() []string { return operator.Writes(ns)[writes:] }).
 				Should(BeEmpty(), "a restart should not cause a write")
 		},
-		Entry("in a Cluster of others", inShared),
-		Entry("in a Cluster of its own", inOwn),
+		Entry("in another owner's Cluster", inShared),
+		Entry("in the Dojo's own Cluster", inOwn),
 	)
 
-	It("waits while pods may have the former login, and says so", func(ctx context.Context) {
+	It("waits while pods may have the former login, and reports so", func(ctx context.Context) {
 		dojo := inShared(ctx)
 		refusals := refusedPods(ctx, dojo)
-		By("letting no new pod start")
+		By("keeping new pods from starting")
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Resources = &corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100000")},
@@ -78,7 +78,7 @@ var _ = Describe("A password that a Dojo requests", func() {
 		Expect(dojo.Status.Database).To(HaveValue(And(
 			HaveField("Login", current.user), HaveField("FormerLogin", former.user))))
 
-		By("requesting another one")
+		By("requesting another rotation")
 		request(ctx, dojo, "2")
 		Eventually(ctx, refetch(dojo)).
 			Should(haveMessage("DatabaseReady", HaveSuffix("The password is rotated again after that.")))
@@ -94,7 +94,7 @@ var _ = Describe("A password that a Dojo requests", func() {
 		Expect(refusals()).To(BeEmpty())
 	})
 
-	DescribeTable("acts as the owner of the database again after the Cluster was replaced",
+	DescribeTable("makes the second login act as the owner again in a replaced Cluster",
 		func(ctx context.Context, create func(context.Context) *corev1api.Dojo, replace func(context.Context, *corev1api.Dojo)) {
 			cloudNativePG.PlayLogins(ctx, ns)
 			dojo := create(ctx)
@@ -122,11 +122,11 @@ var _ = Describe("A password that a Dojo requests", func() {
 			}
 			Expect(acts(ctx)).To(Equal(name))
 		},
-		Entry("by a user, where it is of others", inShared, func(ctx context.Context, dojo *corev1api.Dojo) {
+		Entry("if a user replaces another owner's Cluster", inShared, func(ctx context.Context, dojo *corev1api.Dojo) {
 			eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotFound)
 			existingCluster(ctx, ns, "pg")
 		}),
-		Entry("by an empty one, where it is its own", inOwn, func(ctx context.Context, dojo *corev1api.Dojo) {
+		Entry("if the operator replaces its own Cluster by an empty one", inOwn, func(ctx context.Context, dojo *corev1api.Dojo) {
 			eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseLost)
 			edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 				metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1api.RecreateDatabaseAnnotation, dojo.Status.Database.ClusterUID)
@@ -134,7 +134,7 @@ var _ = Describe("A password that a Dojo requests", func() {
 		}),
 	)
 
-	It("is gone with the other one when the Dojo is deleted with its data", func(ctx context.Context) {
+	It("leaves no login when the Dojo is deleted with its data", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		request(ctx, dojo, "1")
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", HavePrefix("dojo2_")))
@@ -151,7 +151,7 @@ var _ = Describe("A password that a Dojo requests", func() {
 	})
 })
 
-// request asks for another password.
+// request requests another password.
 func request(ctx context.Context, dojo *corev1api.Dojo, value string) {
 	GinkgoHelper()
 	edit(ctx, dojo, func(dojo *corev1api.Dojo) {
@@ -159,14 +159,14 @@ func request(ctx context.Context, dojo *corev1api.Dojo, value string) {
 	})
 }
 
-// login is as whom a pod logs in.
+// login is the user and password that a pod has.
 type login struct{ user, password string }
 
 func accepted(dojo *corev1api.Dojo, l login) bool {
 	return cloudNativePG.Accepts(dojo.Namespace, dojo.Status.Database.ClusterName, l.user, l.password)
 }
 
-// credentialsOf is what the pods of a Dojo get, which is added to secrets.
+// credentialsOf returns a pod's credentials, and adds them to secrets.
 func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 	GinkgoHelper()
 	secret := secretOf(dojo)
@@ -176,9 +176,9 @@ func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 	return l
 }
 
-// refusedPods watches the pods of a Dojo, until the context ends, and returns those that had credentials
-// which Postgres refused. A pod reads its credentials once: those of its revision. Who ends may still
-// serve.
+// refusedPods watches the pods of a Dojo, until the context ends, and returns those whose
+// credentials Postgres refused. A pod reads the credentials of its revision once. A terminating pod
+// may still serve.
 func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 	const revision = "core.jutsu.com/credentials-revision"
 	dojo = dojo.DeepCopy()
@@ -201,7 +201,7 @@ func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
 			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": dojo.Name}) != nil {
 			return
 		}
-		after := valid() // one of both is true of the moment at which the pods were listed
+		after := valid() // at the time of the list, one of both is true
 		for _, pod := range pods.Items {
 			of := pod.Annotations[revision]
 			if _, known := watched[of]; known && pod.Status.Phase == corev1.PodRunning && !before[of] && !after[of] {

@@ -69,7 +69,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("waits for a key under names as long as they may be", func(ctx context.Context) {
+	It("waits for a key with the longest names", func(ctx context.Context) {
 		name, key := strings.Repeat("n", 253), strings.Repeat("k", 253)
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}})).To(Succeed())
 		existingCluster(ctx, ns, "pg")
@@ -81,7 +81,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		Expect(message(dojo, "DatabaseReady")).To(ContainSubstring("key " + key + " of the ConfigMap " + ns + "/" + name))
 	})
 
-	It("does not run again for a label, another key, or when its Job is deleted", func(ctx context.Context) {
+	It("does not run again after a new label, another key, or the deletion of its Job", func(ctx context.Context) {
 		sql, secret := tables(), users()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
 		Expect(k8s.Create(ctx, secret)).To(Succeed())
@@ -104,7 +104,8 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		edit(ctx, database, takeRecord)
 		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
 			Should(HaveLen(1), "the record was taken away, to run it once more")
-		// The status may still be that before the Job, and there is no record to take away while the SQL runs.
+		// The status may still be that before the Job, and there is no record to remove while the SQL
+		// runs.
 		Eventually(ctx, refetch(database)).Should(HaveField("GetAnnotations()", HaveKeyWithValue(digest, ran)))
 		eventuallyReady(ctx, dojo)
 		again := schemaJobs(ctx, dojo)[0].UID
@@ -114,7 +115,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports a key that is missing", func(ctx context.Context) {
+	It("reports a missing key", func(ctx context.Context) {
 		sql := tables()
 		sql.Data = map[string]string{"table.sql": "SELECT 1"}
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
@@ -128,15 +129,15 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("runs alone: after the pods of the former Job have gone, and before a new image", func(ctx context.Context) {
+	It("runs after the pods of the former Job have gone, and before a new image", func(ctx context.Context) {
 		sql := tables()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
-		// Without the Secret, whose hash is a slow one: the operator makes it twice before it waits for nothing but the
-		// pod that is held, and that counts as stalled ten seconds after its creation.
+		// Without the Secret, whose hash is slow: the operator computes it twice before it waits for the
+		// held pod alone, and the pod counts as stalled ten seconds after its creation.
 		dojo := dojoInCluster(ctx, ns, withSQL, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = dojo.Spec.Postgres.InitSQL[:1]
 		})
-		held := schemaPod(ctx, ns) // one that no Job and no node knows: kwok ends all others at once
+		held := schemaPod(ctx, ns) // without a Job and a node: kwok ends all others at once
 		labels := maps.Clone(held.Labels)
 		maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, "app.kubernetes.io/") })
 		held.ObjectMeta = metav1.ObjectMeta{Namespace: ns, Name: "held", Labels: labels}
@@ -165,7 +166,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("runs again in a database that was created again", func(ctx context.Context) {
+	It("runs again in a recreated database", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		first := schemaJobs(ctx, dojo)[0].Name
 		Expect(k8s.Delete(ctx, ofKind("Database", ns, "tokyo-db"))).To(Succeed())
@@ -173,10 +174,10 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("that fails keeps the pods from starting, and is reported with the message of psql", func(ctx context.Context) {
+	It("keeps the pods from starting if it fails, and reports psql's message", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		edit(ctx, pg,
-			func(o *unstructured.Unstructured) { // pods with such an image never run, so that the spec can write how they end
+			func(o *unstructured.Unstructured) { // pods with such an image never run, so the spec can write their end
 				Expect(unstructured.SetNestedField(o.Object, "registry.invalid/postgres:17", "spec", "imageName")).To(Succeed())
 			})
 		Eventually(ctx, refetch(pg)).Should(haveField("status.image", "registry.invalid/postgres:17"))
@@ -193,7 +194,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonSchemaFailed))
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), deploymentOf(dojo))).NotTo(Succeed())
 
-		By("replacing the Job, whose pods should have another image now")
+		By("replacing the Job, after a change of the image")
 		edit(ctx, pg, func(o *unstructured.Unstructured) {
 			Expect(unstructured.SetNestedField(o.Object, "registry.example.org/postgres:17", "spec", "imageName")).To(Succeed())
 		})
@@ -202,7 +203,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 	})
 })
 
-// schemaPod is the pod of the schema's Job.
+// schemaPod returns the pod of the schema's Job.
 func schemaPod(ctx context.Context, namespace string) corev1.Pod {
 	GinkgoHelper()
 	var pods corev1.PodList
@@ -212,7 +213,6 @@ func schemaPod(ctx context.Context, namespace string) corev1.Pod {
 	return pods.Items[0]
 }
 
-// endSchemaPod terminates the pod of the schema's Job.
 func endSchemaPod(ctx context.Context, namespace string, state corev1.ContainerStateTerminated) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {

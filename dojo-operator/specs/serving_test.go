@@ -55,7 +55,7 @@ var _ = Describe("The operator's process", func() {
 
 	It("hands over to a standby on SIGTERM", Serial, func(ctx context.Context) {
 		first := operator.Process()
-		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // or the standby may be the one that leads
+		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // else the standby may lead
 		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		operator.Start(ctx)
@@ -65,7 +65,7 @@ var _ = Describe("The operator's process", func() {
 		runningDojo(ctx, newNamespace(ctx))
 	})
 
-	DescribeTable("reports what is wrong with its command line", func(ctx context.Context, argument, want string) {
+	DescribeTable("reports an invalid command line", func(ctx context.Context, argument, want string) {
 		out, err := exec.CommandContext(ctx, operator.Binary, argument).CombinedOutput()
 		Expect(err).To(HaveOccurred())
 		Expect(string(out)).To(ContainSubstring(want))

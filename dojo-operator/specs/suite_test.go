@@ -17,13 +17,13 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// The specs run the operator's real binary, built with the race detector, as the ServiceAccount and
-// with the permissions, arguments and environment of deploy/ for production, on a real Kubernetes
-// API with controllers and fake nodes.
+// The specs run the operator's binary, built with the race detector, with the ServiceAccount,
+// permissions, arguments and environment of deploy/ for production, on a real Kubernetes API with
+// controllers and fake nodes.
 const (
 	// progressDeadline is short, but much longer than a rollout takes on fake nodes.
 	progressDeadline = 10 * time.Second
-	// soon is for what the operator does at once. It is long, since the machine may be busy.
+	// soon is for immediate effects. It is long, since the machine may be busy.
 	soon = 30 * time.Second
 )
 
@@ -60,8 +60,8 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	})
 })
 
-// prometheusKinds are the files with those kinds of prometheus-operator that the operator knows. All of them are
-// six times as much to read, to serve, to uninstall and to install again.
+// prometheusKinds are the files with the known kinds of prometheus-operator. All of its kinds are
+// six times as large.
 func prometheusKinds(ctx context.Context) (files []string) {
 	folder, err := testcluster.PrometheusOperatorCRDs(ctx)
 	Expect(err).NotTo(HaveOccurred())

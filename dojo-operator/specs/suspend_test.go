@@ -18,7 +18,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-var _ = Describe("A Dojo that is suspended", func() {
+var _ = Describe("A suspended Dojo", func() {
 	var ns string
 	var theCluster *unstructured.Unstructured
 	BeforeEach(func(ctx context.Context) {
@@ -52,15 +52,15 @@ var _ = Describe("A Dojo that is suspended", func() {
 		err := k8s.List(ctx, &pods, client.InNamespace(ns), labels)
 		return pods.Items, err
 	}
-	// orderOf returns those writes of the operator that belong to the application and its Cluster, several
-	// in a row as one: fields become ours by apply first.
+	// orderOf returns the operator's writes of the application and its Cluster, without repetitions:
+	// fields become ours by an apply first.
 	orderOf := func(writes []string) []string {
 		return slices.Compact(slices.DeleteFunc(slices.Clone(writes), func(write string) bool {
 			return !strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")
 		}))
 	}
 
-	It("has no pods and a hibernated Cluster, without alerts, and wakes in order", func(ctx context.Context) {
+	It("has no pods, a hibernated Cluster and no alerts, and wakes in order", func(ctx context.Context) {
 		dojo := created(ctx, replicas(3), withCluster(nightly), monitored)
 		rule, schedule := ofKind("PrometheusRule", ns, "tokyo"), ofKind("ScheduledBackup", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(rule), rule)).To(Succeed())
@@ -97,7 +97,7 @@ var _ = Describe("A Dojo that is suspended", func() {
 		Expect(eventsOf(dojo)(ctx)).NotTo(ContainElement(HavePrefix("Warning")))
 	})
 
-	It("can be edited, scaled and rotated meanwhile, which takes effect when it wakes", func(ctx context.Context) {
+	It("can be edited, scaled and rotated, with effect when it wakes", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		password := databasePassword(ctx, dojo)
 		edit(ctx, dojo, suspend(true))
@@ -125,7 +125,7 @@ var _ = Describe("A Dojo that is suspended", func() {
 		Expect(dojo.Status.Database.Instances).To(Equal("3/3"))
 	})
 
-	It("stops SQL that cannot run, and runs it when it wakes", func(ctx context.Context) {
+	It("stops pending SQL, and runs it when it wakes", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.ImageName = "registry.example.org/postgresql:17" }))
 		sql := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
@@ -145,7 +145,7 @@ var _ = Describe("A Dojo that is suspended", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("makes no Cluster before it is resumed", func(ctx context.Context) {
+	It("creates no Cluster before it is resumed", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", withCluster(), suspend(true))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallySuspended(ctx, dojo)
@@ -156,7 +156,7 @@ var _ = Describe("A Dojo that is suspended", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("keeps a Cluster awake in which others have databases, until they are suspended too", func(ctx context.Context) {
+	It("keeps its Cluster running until others in it are suspended too", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		guest := newDojo(ns, "kyoto", inCluster)
 		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"
@@ -182,7 +182,7 @@ var _ = Describe("A Dojo that is suspended", func() {
 		eventuallyReady(ctx, guest)
 	})
 
-	It("stops the pods alone where the database is that of others", func(ctx context.Context) {
+	It("stops only the pods if the Cluster is another owner's", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
@@ -193,7 +193,7 @@ var _ = Describe("A Dojo that is suspended", func() {
 		Expect(dojo.Status.ReadyReplicas).To(Equal(int32(1)))
 	})
 
-	It("takes the final backup of a Dojo that is deleted, for which the Cluster wakes", func(ctx context.Context) {
+	It("wakes the Cluster for the final backup when it is deleted", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
@@ -210,7 +210,7 @@ var _ = Describe("A Dojo that is suspended", func() {
 		Expect(orderOf(operator.Writes(ns)[before:])).To(ContainElement("patch clusters/tokyo-db"))
 	})
 
-	It("is deleted with the policy Retain, and the next one of its name wakes the Cluster", func(ctx context.Context) {
+	It("is deleted with the policy Retain, and the next Dojo of its name wakes the Cluster", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
@@ -221,12 +221,12 @@ var _ = Describe("A Dojo that is suspended", func() {
 		Expect(refetch(theCluster)(ctx)).To(awake)
 	})
 
-	It("has no pods with credentials of a Secret either, whatever an autoscaler says", func(ctx context.Context) {
+	It("has no pods with credentialsRef and an autoscaler either", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := created(ctx, replicas(2))
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
-		Eventually(ctx, pods).Should(BeEmpty()) // the Deployment does not count those that are ending
+		Eventually(ctx, pods).Should(BeEmpty()) // the Deployment does not count terminating pods
 		edit(ctx, deploymentOf(dojo), func(live *appsv1.Deployment) { live.Spec.Replicas = new(int32(5)) })
 		Eventually(ctx, refetch(deploymentOf(dojo))).Should(HaveField("Spec.Replicas", HaveValue(BeZero())))
 		edit(ctx, dojo, suspend(false))

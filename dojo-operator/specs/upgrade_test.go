@@ -92,7 +92,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
 		Expect(message(dojo, "Available")).To(Equal("No pod runs while Postgres in the Cluster " + ns +
 			"/tokyo-db is upgraded to version 17."))
-		operator.Restart(ctx) // it goes on where it was
+		operator.Restart(ctx) // it continues where it was
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
 		upgraded(ctx, "17")
 		Expect(backups(ctx)).To(Equal([]string{"tokyo-after-", "tokyo-before", "tokyo-db-202"}))
@@ -107,7 +107,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 
-	It("changes nothing where the backup fails, and can be taken back", func(ctx context.Context) {
+	It("changes nothing if the backup fails, and can be reverted", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupFailed)
 		upgrade(ctx, pg17)
@@ -121,9 +121,9 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		stays(ctx, pg16)
 	})
 
-	It("takes another backup where it was taken back before the pods stopped, and is asked for again", func(ctx context.Context) {
+	It("takes another backup when it is requested again after a reversal", func(ctx context.Context) {
 		created(ctx, nightly)
-		pod := &corev1.Pod{ // which no Deployment scales down, and which keeps the step from ending
+		pod := &corev1.Pod{ // no Deployment scales it down, and it keeps the step from ending
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "stuck", Labels: map[string]string{
 				"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
 				"app.kubernetes.io/managed-by": "dojo-operator",
@@ -153,7 +153,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("does not begin without backups, unless a user does without for this version", func(ctx context.Context) {
+	It("does not begin without backups, unless a user allows that for this version", func(ctx context.Context) {
 		created(ctx)
 		upgrade(ctx, pg17)
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUpgradeNeedsBackup)
@@ -171,7 +171,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(backups(ctx)).To(BeEmpty())
 	})
 
-	It("goes back before pg_upgrade runs, when the new image cannot be pulled", func(ctx context.Context) {
+	It("serves the former version again when the new image cannot be pulled", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesPend)
 		upgrade(ctx, pg17)
@@ -182,7 +182,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		stays(ctx, pg16)
 	})
 
-	It("does not go back while pg_upgrade runs, and serves the new version", func(ctx context.Context) {
+	It("ignores a reversal while pg_upgrade runs, and serves the new version", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
 		upgrade(ctx, pg17)
@@ -198,7 +198,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("says how to go back where pg_upgrade fails, and goes back", func(ctx context.Context) {
+	It("reports the way back when pg_upgrade fails, and goes back", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
 		upgrade(ctx, pg17)
@@ -219,7 +219,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 			"one before each attempt")
 	})
 
-	It("names the Backup where pg_upgrade fails after it has begun to link", func(ctx context.Context) {
+	It("names the Backup when pg_upgrade fails after it has begun to link", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailLinked)
 		upgrade(ctx, pg17)
@@ -230,7 +230,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
 	})
 
-	It("goes forward again where the former version does not start", func(ctx context.Context) {
+	It("continues with the new version when the former does not start", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailMoved)
 		upgrade(ctx, pg17)
@@ -243,9 +243,9 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("starts no pod where the query after it fails, and repeats it on demand", func(ctx context.Context) {
+	It("starts no pod when its query fails, and repeats the query on demand", func(ctx context.Context) {
 		created(ctx, nightly)
-		upgrade(ctx, "registry.invalid/postgresql:17") // pods with such an image never run: the spec writes how they end
+		upgrade(ctx, "registry.invalid/postgresql:17") // pods with such an image never run: the spec writes their end
 		eventuallyAt(ctx, corev1api.UpgradeVerifying)
 		endJob := func(ctx context.Context, phase corev1.PodPhase, state corev1.ContainerStateTerminated) batchv1.Job {
 			GinkgoHelper()
@@ -282,7 +282,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("comes before other SQL, and that before a new image, where all change at once", func(ctx context.Context) {
+	It("precedes new SQL, which precedes a new image, if all change at once", func(ctx context.Context) {
 		created(ctx, nightly)
 		sql := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
@@ -314,7 +314,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(order[len(order)-2:]).To(HaveExactElements(HavePrefix("create jobs/"), Equal("patch deployments/tokyo")), "%v", order)
 	})
 
-	It("is not confused where the plugin deletes the Backup before it, since the log begins anew elsewhere", func(ctx context.Context) {
+	It("completes when the plugin deletes the Backup before it, since the archive moves", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
@@ -337,7 +337,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.LastBackup.Name", HavePrefix("tokyo-after-")))
 	})
 
-	It("waits until a suspended Dojo is awake", func(ctx context.Context) {
+	It("waits until a suspended Dojo is resumed", func(ctx context.Context) {
 		created(ctx, nightly)
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true })
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Ready", "True", corev1api.ReasonSuspended))
@@ -350,7 +350,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 	})
 })
 
-// refetchedImage is the image of the application.
+// refetchedImage gets the image of the application.
 func refetchedImage(ctx context.Context, dojo *corev1api.Dojo) string {
 	GinkgoHelper()
 	deployment, err := refetch(deploymentOf(dojo))(ctx)

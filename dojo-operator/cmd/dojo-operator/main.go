@@ -34,14 +34,10 @@ import (
 // version is stamped by the build with -ldflags "-X main.version=...".
 var version = "dev"
 
-// garbagePercent is how much garbage there may be for what is in use before it is collected, in percent:
-// half of Go's default, since nearly all that is in use is the cache, which is read rarely and kept for ever.
+// garbagePercent is half of Go's default: nearly all memory is the cache, which stays.
 const garbagePercent = 50
 
-// What the process needs whichever namespaces it watches. Leader election needs the Lease and
-// records it in an event; the metrics endpoint asks the API server who may read it; the names of
-// the kinds that a cluster has belong to no namespace. What it needs in each namespace that it
-// watches is said where it is used, in internal/.
+// Permissions of the process, whichever namespaces it watches. internal/ has those per namespace.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,resourceNames=dojo-operator.core.jutsu.com,verbs=get;update
@@ -91,7 +87,6 @@ func run(ctx context.Context, args []string) error {
 	return mgr.Start(ctx)
 }
 
-// addDojos registers the Dojo controller and its metrics.
 func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	counts, err := dojometrics.New(metrics.Registry, mgr.GetCache(), mgr.Elected())
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// options is what the command line says.
 type options struct {
 	manager          manager.Flags
 	image            string
@@ -36,7 +35,6 @@ type options struct {
 	workers          int
 }
 
-// config is what the options say to the parts of a Dojo.
 func (o *options) config() dojo.Config {
 	return dojo.Config{
 		Postgres: postgres.Config{
@@ -53,7 +51,6 @@ func (o *options) config() dojo.Config {
 	}
 }
 
-// parse reads the command line; help goes to out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("dojo-operator", flag.ContinueOnError)
@@ -113,8 +110,7 @@ func (o *options) validate() error {
 	return nil
 }
 
-// absolute reports whether an option is empty or the URL of a page, in whose text no template of Prometheus
-// or Markdown begins or ends.
+// absolute accepts "" and URLs in which no template of Prometheus or Markdown begins or ends.
 func absolute(option string) bool {
 	if option == "" {
 		return true
@@ -124,13 +120,12 @@ func absolute(option string) bool {
 		!strings.ContainsAny(option, "{}() \t")
 }
 
-// webhookBase is where webhooks are, by the API of --discord-api-url, which is valid.
+// webhookBase needs a valid --discord-api-url.
 func (o *options) webhookBase() string {
 	base, _ := monitoring.WebhookBase(o.discordAPI)
 	return base
 }
 
-// dashboardURL is that of --dashboard-url, nil where it is empty.
 func (o *options) dashboardURL() *url.URL {
 	u, err := url.Parse(o.dashboard)
 	if o.dashboard == "" || err != nil {

@@ -21,19 +21,16 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// sourceAnnotation on the Dojo's own Secret is the version of the source that it was copied from, and
-// behind it what it has beside: [Hosts].
+// sourceAnnotation on the Dojo's own Secret holds the version of its source, and [Hosts].
 const sourceAnnotation = "core.jutsu.com/credentials-source"
 
 var revisionPath = fieldpath.MakePathOrDie("metadata", "annotations", ownership.RevisionAnnotation)
 
-// versionOf identifies one state of a source.
 func versionOf(source metav1.Object) string {
 	uid, version := source.GetUID(), source.GetResourceVersion()
 	return fmt.Sprintf("%s/%s/%s/%s", source.GetNamespace(), source.GetName(), uid, version)
 }
 
-// recordOf is what the Dojo's own Secret was made from: a state of the source, and the hosts.
 func recordOf(source metav1.Object, hosts Hosts) string {
 	record := versionOf(source)
 	if hosts != (Hosts{}) {
@@ -48,13 +45,12 @@ func recordOf(source metav1.Object, hosts Hosts) string {
 // recordSeparator is in no name and no version.
 const recordSeparator = "|"
 
-// copiedVersion is the state of the source that the Dojo's own Secret was copied from.
 func copiedVersion(own *metav1.PartialObjectMetadata) string {
 	version, _, _ := strings.Cut(own.GetAnnotations()[sourceAnnotation], recordSeparator)
 	return version
 }
 
-// PoolerOf is the Pooler that the Dojo's own Secret names as the host; empty where it names none.
+// PoolerOf returns the Pooler that the Dojo's own Secret names as the host, or "".
 func PoolerOf(own *metav1.PartialObjectMetadata) string {
 	if own == nil {
 		return ""
@@ -65,7 +61,6 @@ func PoolerOf(own *metav1.PartialObjectMetadata) string {
 	return ""
 }
 
-// keysWith are those of the Dojo's own Secret.
 func keysWith(readOnlyHost string) []string {
 	if readOnlyHost == "" {
 		return Keys
@@ -73,7 +68,7 @@ func keysWith(readOnlyHost string) []string {
 	return append(slices.Clone(Keys), ReadOnlyKey)
 }
 
-// SourceOf is the name of the Secret that the Dojo's own was copied from; empty where there is none.
+// SourceOf returns the name of the Secret that the Dojo's own was copied from, or "".
 func SourceOf(own *metav1.PartialObjectMetadata) string {
 	if own == nil {
 		return ""
@@ -83,9 +78,7 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 	return name
 }
 
-// copied reports, from metadata alone, whether the Dojo's own Secret is an unaltered copy of this
-// version of the source: our labels and annotations stand, and every key is ours, whose ownership a
-// client that changes a value takes.
+// A client that changes a key of the Dojo's own Secret takes its ownership, so metadata suffices.
 func copied(d *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
 	labels, keys := ownership.Labels(d, ownership.Application), keysWith(hosts.ReadOnly)
 	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(source, hosts) &&
@@ -93,7 +86,6 @@ func copied(d *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts 
 		apply.OwnedFields(ownership.FieldOwner, own).Has(revisionPath)
 }
 
-// secretFor is the Dojo's own Secret.
 func secretFor(d *corev1api.Dojo, data map[string][]byte, record, revision string) *corev1ac.SecretApplyConfiguration {
 	return corev1ac.Secret(Name(d), d.Namespace).
 		WithLabels(ownership.Labels(d, ownership.Application)).
@@ -103,8 +95,7 @@ func secretFor(d *corev1api.Dojo, data map[string][]byte, record, revision strin
 		WithData(data)
 }
 
-// translate turns the source's data into what the application reads, or says which key is wrong. It
-// never quotes a value.
+// translate never quotes a value.
 func translate(d *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	user := "user"
 	if len(source.Data[user]) == 0 && len(source.Data["username"]) > 0 {
@@ -144,8 +135,7 @@ func incomplete(source *corev1.Secret, what, key string) *conditions.Issue {
 		source.Namespace, source.Name, fmt.Sprintf(what, key))
 }
 
-// ours leaves out the keys that others have added to our Secret.
-func ours(data map[string][]byte) map[string][]byte {
+func ownedKeys(data map[string][]byte) map[string][]byte {
 	data = maps.Clone(data)
 	maps.DeleteFunc(data, func(key string, _ []byte) bool { return key != ReadOnlyKey && !slices.Contains(Keys, key) })
 	return data

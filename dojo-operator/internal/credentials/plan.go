@@ -10,15 +10,13 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Access is the plan for the credentials, and what the pods read.
+// Access is the plan for the credentials. Revision is empty while pods have none to read.
 type Access struct {
-	Plan apply.Plan
-	// Revision of the credentials that the pods should read; empty while there are none.
+	Plan     apply.Plan
 	Revision string
 }
 
-// Plan decides about the Dojo's own Secret. While the source is not usable, what was copied before
-// stays as it is.
+// Plan copies the source into the Dojo's own Secret, or keeps the copy while source is unusable.
 func Plan(d *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
 	if s.Own != nil {
 		a.Revision = s.Own.GetAnnotations()[ownership.RevisionAnnotation]
@@ -41,7 +39,7 @@ func Plan(d *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
 	if s.Pooler != "" {
 		data[hostKey] = []byte(s.Pooler)
 	}
-	same := s.OwnSecret != nil && equality.Semantic.DeepEqual(ours(s.OwnSecret.Data), data)
+	same := s.OwnSecret != nil && equality.Semantic.DeepEqual(ownedKeys(s.OwnSecret.Data), data)
 	if a.Revision == "" || !same {
 		a.Revision = s.Nonce
 	}

@@ -10,11 +10,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// maxGrant is the length in bytes of the longest list of namespaces that counts: a thousand of the
-// longest names.
+// maxGrant is the length in bytes of a list with a thousand of the longest namespaces.
 const maxGrant = 64 << 10
 
-// Strip leaves of a foreign Secret its identity, and with whom it is shared: a list of up to maxGrant.
+// Strip keeps a foreign Secret's identity, and the namespaces that share it up to maxGrant.
 func Strip(secret *metav1.PartialObjectMetadata) {
 	grant, granted := secret.Annotations[corev1api.AllowedNamespacesAnnotation]
 	ownership.Strip(secret)
@@ -23,10 +22,9 @@ func Strip(secret *metav1.PartialObjectMetadata) {
 	}
 }
 
-// sourceIssue is what keeps the source from being used, nil where it can be.
 func sourceIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	switch {
-	case s.Name.Name == "": // admitted before the schema asked for it
+	case s.Name.Name == "": // created before the schema required it
 		return conditions.Degraded(corev1api.ReasonCredentialsNotFound,
 			"spec.credentialsRef is not set. Name the Secret that holds the database credentials.")
 	case !cfg.watches(s.Name.Namespace):
@@ -36,7 +34,7 @@ func sourceIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	case s.Source == nil && s.Name.Namespace == d.Namespace:
 		return missing(d, s, cfg)
 	case s.Source == nil || !ownership.Shared(d, s.Source),
-		s.SourceSecret != nil && !ownership.Shared(d, s.SourceSecret): // taken back since
+		s.SourceSecret != nil && !ownership.Shared(d, s.SourceSecret): // revoked since
 		return notShared(d, s)
 	}
 	return nil
@@ -51,8 +49,7 @@ func missing(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 			"The %s does not exist. Create it, or name another in spec.credentialsRef.", object).For(object))
 }
 
-// notShared says the same of a Secret that does not exist as of one that is not shared, so that
-// nothing can be learned through a Dojo about which Secrets another namespace has.
+// notShared does not reveal whether a Secret exists in another namespace.
 func notShared(d *corev1api.Dojo, s State) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
 		"The Secret %s does not exist or is not shared with this namespace. Its owner shares it with the annotation %s: %q.",

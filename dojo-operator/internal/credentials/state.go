@@ -18,16 +18,15 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Keys are the keys of the Dojo's own Secret: the environment that the application reads.
+// Keys are those of the Dojo's own Secret, and the environment that the application reads.
 var Keys = []string{hostKey, "DB_PORT", "DB_NAME", "DB_USER", "DB_PASS"}
 
 const hostKey = "DB_ENDPOINT"
 
-// ReadOnlyKey is one more, of a database that has standbys.
+// ReadOnlyKey is a further key for a database with standbys.
 const ReadOnlyKey = "DB_READONLY_ENDPOINT"
 
-// Optional are the keys that the Dojo's own Secret may have too: whether it has them may change, and
-// the pods must not roll before it does.
+// Optional are keys that the Dojo's own Secret may have. Pods do not roll when they come or go.
 func Optional(d *corev1api.Dojo) []string {
 	if d.Spec.Postgres == nil {
 		return nil
@@ -35,60 +34,52 @@ func Optional(d *corev1api.Dojo) []string {
 	return []string{ReadOnlyKey}
 }
 
-// Name is the name of the Dojo's own Secret.
+// Name returns the name of the Dojo's own Secret.
 func Name(d *corev1api.Dojo) string { return d.Name + "-credentials" }
 
-// Config is what the operator's flags say.
+// Config holds the operator's flags. No Namespaces means all.
 type Config struct {
-	// ProgressDeadline is how long the source may be missing before the Dojo is Degraded.
 	ProgressDeadline time.Duration
-	// Namespaces are those that are watched; none means all.
-	Namespaces []string
+	Namespaces       []string
 }
 
 func (c Config) watches(namespace string) bool {
 	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
 }
 
-// State is what there is of the credentials. What does not exist is nil.
+// State holds the observed Secrets; nil for one that does not exist.
 type State struct {
 	Now time.Time
 	// Nonce is a random word for a new revision.
 	Nonce string
-	// Name is the name of the source; empty where the spec names none.
+	// Name is that of the source. Source and Own are metadata.
 	Name types.NamespacedName
 	Hosts
-	// Source and Own are the metadata of the source and of the Dojo's own Secret.
 	Source, Own *metav1.PartialObjectMetadata
-	// SourceSecret and OwnSecret are read only where Own is not an unaltered copy of Source.
+	// SourceSecret and OwnSecret are read only if Own is not an unaltered copy of Source.
 	SourceSecret, OwnSecret *corev1.Secret
 }
 
-// Hosts are those of a database that are not in the source.
+// Hosts are hosts of a database that its Secret does not have. Pooler replaces the source's host.
 type Hosts struct {
-	// ReadOnly is that of the standbys; empty where there are none.
 	ReadOnly string
-	// Pooler is the one to connect to instead of the source's; empty for the source's.
-	Pooler string
+	Pooler   string
 }
 
-// Generated is the source of a Dojo with spec.postgres: the Secret with the password of its
-// database.
+// Generated is the source of a Dojo with spec.postgres: its database's Secret, or nil metadata.
 type Generated struct {
 	Name types.NamespacedName
 	Hosts
-	// Secret is its metadata, nil where it does not exist.
 	Secret *metav1.PartialObjectMetadata
 }
 
-// ObserveOwn reads the metadata of the Dojo's own Secret, nil where it does not exist.
+// ObserveOwn reads the metadata of the Dojo's own Secret, or nil.
 func ObserveOwn(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (*metav1.PartialObjectMetadata, error) {
 	own := types.NamespacedName{Namespace: d.Namespace, Name: Name(d)}
 	return apply.Get(ctx, r, "Secret", own, apply.Metadata("v1", "Secret"))
 }
 
-// Observe reads the credentials: those that were generated, nil where spec.credentialsRef names
-// them.
+// Observe reads the credentials. generated is nil for a Dojo with spec.credentialsRef.
 func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, generated *Generated, cfg Config, now time.Time,
 ) (s State, err error) {
@@ -108,7 +99,7 @@ func Observe(
 	if s.Source == nil || !ownership.Shared(d, s.Source) {
 		return s, nil
 	}
-	// Where the cache does not show one that exists, its POST fails, and nothing is written that comes after it.
+	// If the cache lacks an existing Secret, the POST fails, and nothing is written after it.
 	if s.Conflict(d) != nil || copied(d, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}
@@ -119,7 +110,7 @@ func Observe(
 	return s, err
 }
 
-// Conflict is the issue with a foreign Secret that has the name of the Dojo's own.
+// Conflict returns the issue of a foreign Secret with the name of the Dojo's own, or nil.
 func (s *State) Conflict(d *corev1api.Dojo) *conditions.Issue {
 	return ownership.NameConflict(d, "Secret", s.Own)
 }

@@ -27,9 +27,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// CacheOptions says what the cache holds: of what the operator has not written only that it exists and
-// whose it is, and no large object, so that memory hardly grows with what else is in the cluster; and
-// no kind that is asked for by mistake. It shows the given namespaces, or all when none is given.
+// CacheOptions fails for kinds that are not watched. No namespaces means all.
 func CacheOptions(namespaces []string) cache.Options {
 	options := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -45,7 +43,7 @@ func CacheOptions(namespaces []string) cache.Options {
 	return options
 }
 
-// Watched are the kinds that the cache has to show before a Dojo can be reconciled.
+// Watched lists the kinds that the cache must have before a Dojo can be reconciled.
 func Watched() []client.Object {
 	return []client.Object{
 		&corev1api.Dojo{}, apply.Metadata("v1", "Secret"), apply.Metadata("v1", "ConfigMap"), &corev1.Service{},
@@ -54,7 +52,7 @@ func Watched() []client.Object {
 	}
 }
 
-// strip leaves of an object what a decision about a Dojo can rest on.
+// strip keeps only fields that a decision about a Dojo reads, so that memory is bounded.
 func strip(in any) (any, error) {
 	switch o := in.(type) {
 	case *corev1api.Dojo:
@@ -66,16 +64,15 @@ func strip(in any) (any, error) {
 		workload.Share(o)
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		apply.Keep(ownership.FieldOwner, o, func() { workload.Strip(o) })
-	case client.Object: // and not a tombstone
+	case client.Object: // not a tombstone
 		apply.Keep(ownership.FieldOwner, o, func() { stripForeign(o) })
 	}
 	return in, nil
 }
 
-// maxRequest is how much of the value of an annotation counts by which a user asks for something, in bytes.
+// maxRequest limits the value of a requesting annotation, in bytes.
 const maxRequest = 1 << 10
 
-// requests are the annotations by which a user asks for something.
 func requests() []string {
 	return []string{
 		corev1api.RotatePasswordAnnotation, corev1api.RecreateDatabaseAnnotation, corev1api.UpgradeWithoutBackupAnnotation,
@@ -83,8 +80,7 @@ func requests() []string {
 	}
 }
 
-// stripDojo leaves of a Dojo's metadata what is read: nothing writes the rest back, since finalizers and
-// status are patched.
+// Nothing writes the stripped metadata back: finalizers and status are patched.
 func stripDojo(d *corev1api.Dojo) {
 	all := d.Annotations
 	d.Annotations, d.Labels, d.OwnerReferences, d.ManagedFields = nil, nil, nil, nil

@@ -45,37 +45,27 @@ import (
 	"jutsu.com/operators/libs/manager/fence"
 )
 
-// The queue repeats a reconcile that failed after firstBackoff, doubled each time up to
-// lastBackoff.
 const firstBackoff, lastBackoff = 50 * time.Millisecond, time.Minute
 
-// Reconciler reconciles Dojos.
+// Reconciler reconciles Dojos. Client reads from the cache, Live from the API server.
 type Reconciler struct {
-	// Client reads from the cache and writes.
-	Client client.Client
-	// Live reads from the API server.
-	Live client.Reader
-	// Events records events.
-	Events events.EventRecorder
-	// Metrics are the operator's own.
+	Client  client.Client
+	Live    client.Reader
+	Events  events.EventRecorder
 	Metrics *metrics.Metrics
-	// Kinds knows which optional kinds the cluster has.
-	Kinds Kinds
-	// Clock is the time.
-	Clock clock.PassiveClock
-	// Config is what the operator's flags say.
-	Config Config
+	Kinds   Kinds
+	Clock   clock.PassiveClock
+	Config  Config
 
 	applier *apply.Applier
 }
 
-// Kinds knows which optional kinds the cache shows.
+// Kinds reports which optional kinds the cache has.
 type Kinds = postgres.Kinds
 
-// The operator writes nothing of a Dojo but its status and its finalizers. It deletes no Secret, but
-// takes the owner off the database's password when the data is to be kept: clusters with the admission
-// plugin OwnerReferencesPermissionEnforcement require the permission to delete for that, which the
-// component of its name adds.
+// The operator writes a Dojo's status and finalizers only, and deletes no Secret. To retain a
+// password it drops its owner, for which OwnerReferencesPermissionEnforcement needs delete: a
+// component adds it.
 //
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
@@ -96,8 +86,7 @@ type Kinds = postgres.Kinds
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the controller, its watches and its indexes. At most workers Dojos are
-// reconciled at once.
+// SetupWithManager registers the controller. At most workers Dojos are reconciled at once.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
 	r.applier = apply.New(r.Client, ownership.FieldOwner, apply.Reasons{
 		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,
@@ -124,8 +113,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		WatchesMetadata(&corev1.ConfigMap{}, objects).
 		WatchesMetadata(&corev1.Secret{}, children).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(dojoOfPod), builder.WithPredicates(pods.Changed)).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.waitingDojoOfPod), builder.WithPredicates(goneOnly)).
-		Watches(&corev1api.Dojo{}, handler.EnqueueRequestsFromMapFunc(r.ownerOfClusterOf), builder.WithPredicates(leaves)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.waitingDojoOfPod), builder.WithPredicates(deletedOnly)).
+		Watches(&corev1api.Dojo{}, handler.EnqueueRequestsFromMapFunc(r.ownerOfClusterOf),
+			builder.WithPredicates(mayLeaveCluster)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler),
 			builder.WithPredicates(targetChanged)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, objects, builder.WithPredicates(scalerChanged)).
@@ -145,7 +135,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
 	if !d.DeletionTimestamp.IsZero() && !finalizes(d) {
-		return r.guard(ctx, d) // the garbage collector takes the children
+		return r.guard(ctx, d) // the garbage collector deletes the children
 	}
 	state, err := r.observe(ctx, d)
 	if errors.Is(err, apply.ErrStale) {
@@ -168,11 +158,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	issues := slices.Concat(results.Issues, plan.Issues)
-	now := status(d, state, results, issues)
-	if wait := deferral(d.Status, now, state.Workload); wait > 0 {
+	next := status(d, state, results, issues)
+	if wait := deferral(d.Status, next, state.Workload); wait > 0 {
 		return conditions.Result(append(issues, conditions.Issue{RequeueAfter: wait}))
 	}
-	result, err := r.updateStatus(ctx, d, now, issues)
+	result, err := r.updateStatus(ctx, d, next, issues)
 	if wait := workload.AwaitsMetrics(d, state.Workload); err == nil && wait > 0 &&
 		(result.RequeueAfter == 0 || wait < result.RequeueAfter) {
 		result.RequeueAfter = wait
@@ -180,8 +170,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	return result, err
 }
 
-// guard carries out the safeguards alone. A Dojo that is being deleted stays, with all its children, for as
-// long as a finalizer of another client holds it.
+// guard applies the safeguards alone, while another client's finalizer keeps a deleted Dojo.
 func (r *Reconciler) guard(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
 	observed, err := monitoring.Observe(ctx, r.reader(d), d, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {
@@ -201,17 +190,14 @@ func (r *Reconciler) guard(ctx context.Context, d *corev1api.Dojo) (reconcile.Re
 	return conditions.Result(results.Issues)
 }
 
-// reader reads what a plan for a Dojo is made from.
 func (r *Reconciler) reader(d *corev1api.Dojo) apply.Reader {
 	return apply.Reader{
 		Cache: r.Client, Live: r.Live, Expectations: r.applier.Expectations, Unchanged: r.applier.Unchanged(d.UID),
 	}
 }
 
-// notLeading reports whether a write was refused because another process may lead.
 func notLeading(i conditions.Issue) bool { return errors.Is(i.Err, fence.ErrNotLeading) }
 
-// observe reads what there is of a Dojo, part by part.
 func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, err error) {
 	if !r.applier.Expectations.Satisfied(expectations.KeyOf("Dojo", d.Namespace, d.Name), d) {
 		return s, apply.ErrStale
@@ -234,13 +220,11 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 	if err != nil {
 		return s, err
 	}
-	s.Workload.Held, s.Workload.Stopped = postgres.Unreachable(d, s.Postgres), postgres.RequiresStop(d, s.Postgres)
+	s.Workload.HoldStart, s.Workload.Stopped = postgres.Unreachable(d, s.Postgres), postgres.RequiresStop(d, s.Postgres)
 	s.Credentials, err = credentials.Observe(ctx, reader, d, generated, r.Config.Credentials, now)
 	return s, err
 }
 
-// observePostgres reads the database, and which of its logins the pods have. It returns where the
-// application's credentials come from; nil without spec.postgres.
 func (s *State) observePostgres(
 	ctx context.Context, reader apply.Reader, d *corev1api.Dojo, kinds Kinds, cfg postgres.Config, now time.Time,
 ) (*credentials.Generated, error) {
@@ -259,7 +243,7 @@ func (s *State) observePostgres(
 		if own != nil {
 			revision = own.GetAnnotations()[ownership.RevisionAnnotation]
 		}
-		s.Postgres.Application.Behind, err = workload.Behind(ctx, reader, d, s.Workload.Deployment, revision)
+		s.Postgres.Application.Outdated, err = workload.Outdated(ctx, reader, d, s.Workload.Deployment, revision)
 	}
 	if err == nil && (d.Spec.Suspend || postgres.UpgradeStep(d, s.Postgres) != "") {
 		s.Postgres.Application.Pods, err = workload.Running(ctx, reader, d)
@@ -271,8 +255,7 @@ func (s *State) observePostgres(
 	return &credentials.Generated{Name: source, Secret: secret, Hosts: hosts}, err
 }
 
-// budgetTakenBy returns the Dojo for whose Cluster CloudNativePG makes a PodDisruptionBudget of this
-// Dojo's name; empty where there is none.
+// budgetTakenBy names the Dojo whose Cluster needs a PodDisruptionBudget of this Dojo's name.
 func (r *Reconciler) budgetTakenBy(ctx context.Context, d *corev1api.Dojo) (string, error) {
 	for _, suffix := range cnpg.BudgetSuffixes() {
 		name, found := strings.CutSuffix(d.Name, suffix)
@@ -291,7 +274,6 @@ func (r *Reconciler) budgetTakenBy(ctx context.Context, d *corev1api.Dojo) (stri
 	return "", nil
 }
 
-// record makes known what was written, as metrics and events.
 func (r *Reconciler) record(d *corev1api.Dojo, results apply.Results) {
 	for _, result := range results.Objects {
 		r.Metrics.Applied(result)

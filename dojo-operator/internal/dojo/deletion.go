@@ -18,17 +18,15 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// planDeletion deletes the data of a Dojo that is being deleted, one step after the other: stop, back
-// up, drop. With the policy Retain, which it may have got at the last moment, it makes sure that all
-// of the data stays. The finalizer goes last; the garbage collector takes everything else.
+// planDeletion stops, backs up and drops, or marks the data as retained. The finalizer goes last.
 func planDeletion(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	steps := []func() apply.Plan{
-		func() apply.Plan { return only(postgres.Unreadable(d, s.Postgres, cfg.Postgres)) },
+		func() apply.Plan { return issueOnly(postgres.Unreadable(d, s.Postgres, cfg.Postgres)) },
 		func() apply.Plan { return postgres.Keep(d, s.Postgres) },
 	}
 	if cnpg.Reclaims(d) {
 		steps = append(steps,
-			func() apply.Plan { return only(postgres.InUse(d, s.Postgres)) },
+			func() apply.Plan { return issueOnly(postgres.InUse(d, s.Postgres)) },
 			func() apply.Plan { return planStop(d, s, cfg) },
 			func() apply.Plan { return postgres.FinalBackup(d, s.Postgres, cfg.Postgres) },
 			func() apply.Plan { return postgres.Drop(d, s.Postgres, cfg.Postgres) })
@@ -45,18 +43,16 @@ func planDeletion(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return plan
 }
 
-// only is a plan that has an issue, if it is one, and does nothing.
-func only(issue *conditions.Issue) (p apply.Plan) {
+func issueOnly(issue *conditions.Issue) (p apply.Plan) {
 	p.Report(issue)
 	return p
 }
 
-// planStop ends everything that may have a session in the database. The plan has an issue until all
-// pods have ended.
+// planStop ends every session in the database.
 func planStop(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	now, deadline, live := s.Workload.Now, cfg.Postgres.Deadline, s.Workload.Deployment
 	if live != nil && ownership.Conflicts(d, live) && ownership.LabelledFor(d.Name, live) {
-		return only(conditions.Degraded(corev1api.ReasonDeletionStalled,
+		return issueOnly(conditions.Degraded(corev1api.ReasonDeletionStalled,
 			"The Dojo is being deleted with its data, which the pods of the Deployment %s use: "+
 				"it is ours by its labels and no longer controlled by the Dojo, as after a deletion with --cascade=orphan. "+
 				"Delete it with `kubectl delete deployment %s`, or set the reclaimPolicy to Retain.", live.Name, live.Name))
@@ -76,26 +72,25 @@ func planStop(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 		p.Report(cnpg.Deleting(now, now, deadline, "the schema's Job to end", ""))
 		return p
 	}
-	if left := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive()); len(left) > 0 {
-		p.Report(cnpg.Deleting(now, stopping(d, left), deadline, fmt.Sprintf("%d pods to end", len(left)),
+	if remaining := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive()); len(remaining) > 0 {
+		p.Report(cnpg.Deleting(now, stopping(d, remaining), deadline, fmt.Sprintf("%d pods to end", len(remaining)),
 			fmt.Sprintf("They may write to the database: %s. Find out why they do not end, "+
-				"such as a node that does not answer, or delete them.", names(left))))
+				"such as a node that does not answer, or delete them.", names(remaining))))
 	}
 	return p
 }
 
-// stopping is since when pods have been asked to end: a Dojo's deletion ends all that it controls.
-func stopping(d *corev1api.Dojo, left []corev1.Pod) time.Time {
+// stopping returns since when pods are ending: a Dojo's deletion ends all that it controls.
+func stopping(d *corev1api.Dojo, pods []corev1.Pod) time.Time {
 	since := d.DeletionTimestamp.Time
-	for i := range left {
-		if asked := left[i].DeletionTimestamp; asked != nil && asked.After(since) {
+	for i := range pods {
+		if asked := pods[i].DeletionTimestamp; asked != nil && asked.After(since) {
 			since = asked.Time
 		}
 	}
 	return since
 }
 
-// names are the names of a few pods.
 func names(pods []corev1.Pod) string {
 	var all []string
 	for i := range pods {
@@ -108,7 +103,6 @@ func names(pods []corev1.Pod) string {
 	return strings.Join(all, ", ")
 }
 
-// finalizes reports whether the Dojo's deletion waits for its data to be deleted.
 func finalizes(d *corev1api.Dojo) bool {
 	return slices.Contains(d.Finalizers, corev1api.DatabaseFinalizer)
 }

@@ -16,14 +16,11 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// resume is how a message about a paused Dojo ends.
 const resume = "Remove the annotation " + corev1api.PausedAnnotation + " to resume."
 
-// paused reports whether a user has paused the Dojo.
 func paused(d *corev1api.Dojo) bool { return d.Annotations[corev1api.PausedAnnotation] == "true" }
 
-// pause is the plan of a paused Dojo: none of its writes but those of guards, and an issue where there are
-// any. The issues stay, since the Dojo is observed as before.
+// pause replaces all writes of a plan, but those of guards, by an issue.
 func pause(d *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	names, parts := pending(p)
 	if d.DeletionTimestamp != nil {
@@ -34,14 +31,13 @@ func pause(d *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	var issues []conditions.Issue
 	for _, part := range parts {
 		issue := conditions.Progressing(corev1api.ReasonPaused, "The Dojo is paused. To be written: %s. %s",
-			some(names), resume)
+			abbreviate(names), resume)
 		issue.Part = part
 		issues = append(issues, *issue)
 	}
 	return apply.Join(apply.Plan{Issues: append(issues, p.Issues...)}, guards)
 }
 
-// pending are what a plan would write, by kind and name, and the parts of the Dojo that it belongs to.
 func pending(p apply.Plan) (names, parts []string) {
 	add := func(key expectations.Key, part string) {
 		names = append(names, key.Kind+" "+key.Name)
@@ -61,8 +57,7 @@ func pending(p apply.Plan) (names, parts []string) {
 	return names, parts
 }
 
-// some are the first of many.
-func some(names []string) string {
+func abbreviate(names []string) string {
 	const most = 10
 	if rest := len(names) - most; rest > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), rest)
@@ -70,7 +65,6 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// setPaused says of a paused Dojo that it is, also in what matches its spec.
 func setPaused(d *corev1api.Dojo, all *[]metav1.Condition) {
 	conditions.SetPaused(all, d.Generation, paused(d),
 		"The Dojo is paused: it is observed, and none of its children is written. "+resume)

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Config is what the operator's flags say, per part.
+// Config holds the operator's flags, by part.
 type Config struct {
 	Postgres    postgres.Config
 	Credentials credentials.Config
@@ -26,7 +26,7 @@ type Config struct {
 	Monitoring  monitoring.Config
 }
 
-// State is everything that a decision about a Dojo rests on.
+// State holds the observed objects, by part.
 type State struct {
 	Postgres    postgres.State
 	Credentials credentials.State
@@ -35,8 +35,7 @@ type State struct {
 	Monitoring  monitoring.State
 }
 
-// Plan is what has to be done so that a Dojo matches its spec. What goes wrong with one part does
-// not stop the others: a Dojo whose credentials are gone can still be scaled.
+// Plan plans all writes for a Dojo. A failing part does not stop the others.
 func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	guards := monitoring.Safeguards(d, s.Monitoring, cfg.Monitoring)
 	if d.DeletionTimestamp != nil {
@@ -60,8 +59,7 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return apply.Join(apply.Plan{Finalizers: planFinalizers(d, s)}, database.Plan, access.Plan, app, outside, alerts)
 }
 
-// blocked is why nothing but the safeguards is done about a Dojo: a foreign object has the name of a child that
-// it cannot do without.
+// blocked returns the issue of a Dojo that cannot be reconciled at all. Only the safeguards apply.
 func blocked(d *corev1api.Dojo, s State) *conditions.Issue {
 	if d.Spec.Database == corev1api.DatabaseMongo {
 		return conditions.Degraded(corev1api.ReasonDatabaseNotSupported,
@@ -78,9 +76,7 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 	return all
 }
 
-// planFinalizers returns the finalizers that a Dojo should have, nil where it has them. One whose
-// data outlives it needs none: nothing that holds data is owned, so the garbage collector leaves it
-// alone. Where it has been to be deleted, the finalizer stays until nothing is left of that.
+// A finalizer that is no longer wanted stays until all data is marked as retained.
 func planFinalizers(d *corev1api.Dojo, s State) []string {
 	switch desired, present := cnpg.Reclaims(d), finalizes(d); {
 	case desired && !present:

@@ -17,10 +17,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// finishedFirst handles events of Deployments as the handler in it does, but a Dojo whose rollout
-// has just finished is reconciled before all others: its status is all that is left to do. Of many
-// Dojos that are created at once the first are Ready while the last have yet to begin; first come,
-// first served, nearly all would become Ready at the very end.
+// finishedFirst lets a finished rollout overtake: of many new Dojos, nearly all would else become
+// Ready at the very end.
 type finishedFirst struct{ handler.EventHandler }
 
 // Update implements [handler.EventHandler].
@@ -28,7 +26,7 @@ func (f finishedFirst) Update(
 	ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) {
 	before, after := e.ObjectOld.(*appsv1.Deployment), e.ObjectNew.(*appsv1.Deployment)
-	ours := before.Spec.Replicas != nil && after.Spec.Replicas != nil // of the Deployments of others nothing is kept
+	ours := before.Spec.Replicas != nil && after.Spec.Replicas != nil // a stripped Deployment has no replicas
 	if q, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok && ours {
 		switch {
 		case workload.Complete(after) && !workload.Complete(before):
@@ -40,8 +38,7 @@ func (f finishedFirst) Update(
 	f.EventHandler.Update(ctx, e, queue)
 }
 
-// ownCreates handles events as the handler in it does, but what a reconcile has just created needs no other
-// one at once: what comes of it is another event.
+// ownCreates delays the reconcile after our own create: a later event follows.
 type ownCreates struct{ handler.EventHandler }
 
 // Create implements [handler.EventHandler].
@@ -55,14 +52,12 @@ func (h ownCreates) Create(
 	h.EventHandler.Create(ctx, e, queue)
 }
 
-// later adds requests when what has changed would be reported.
 type later struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 }
 
 func (l later) Add(r reconcile.Request) { l.AddAfter(r, countsInterval) }
 
-// prioritized adds requests before those of normal priority.
 type prioritized struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 }

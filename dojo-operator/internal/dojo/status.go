@@ -28,15 +28,13 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// countsInterval is how long a rollout must rest before a small change of counts alone is written.
-// Pods that start change them many times within a second, and each would be a write that the next
-// one makes pointless. Conditions never lag.
+// countsInterval delays a status with new counts alone, which starting pods change many times a
+// second.
 const countsInterval = 2 * time.Second
 
-// status is how a Dojo is, from its state and from what came of its plan.
 func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditions.Issue) corev1api.DojoStatus {
 	desired := s.Workload.Replicas(d)
-	now := corev1api.DojoStatus{
+	next := corev1api.DojoStatus{
 		ObservedGeneration: d.Generation,
 		Conditions:         slices.Clone(d.Status.Conditions),
 		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(d)}),
@@ -47,47 +45,46 @@ func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditio
 		WaitingFor:         waits(d, s.Workload.Now, issues),
 	}
 	if live := s.Workload.Deployment; live != nil && !ownership.Conflicts(d, live) {
-		now.Replicas, now.ReadyReplicas = live.Status.Replicas, live.Status.ReadyReplicas
-		now.UpdatedReplicas, now.AvailableReplicas = live.Status.UpdatedReplicas, live.Status.AvailableReplicas
+		next.Replicas, next.ReadyReplicas = live.Status.Replicas, live.Status.ReadyReplicas
+		next.UpdatedReplicas, next.AvailableReplicas = live.Status.UpdatedReplicas, live.Status.AvailableReplicas
 	}
-	now.ReadyStatus = fmt.Sprintf("%d/%d", now.ReadyReplicas, desired)
+	next.ReadyStatus = fmt.Sprintf("%d/%d", next.ReadyReplicas, desired)
 	own := s.Credentials.Own != nil && s.Credentials.Conflict(d) == nil
 	if own || results.Wrote(expectations.KeyOf("Secret", d.Namespace, credentials.Name(d))) {
-		now.Credentials = &corev1api.LocalCredentials{Name: credentials.Name(d), Namespace: d.Namespace}
+		next.Credentials = &corev1api.LocalCredentials{Name: credentials.Name(d), Namespace: d.Namespace}
 	}
 	service := s.Workload.Service
 	if service != nil && !ownership.Conflicts(d, service) ||
 		results.Wrote(expectations.KeyOf("Service", d.Namespace, d.Name)) {
-		now.Endpoint = workload.Endpoint(d)
+		next.Endpoint = workload.Endpoint(d)
 	}
-	available := availability(d, &now, postgres.WhyUnreachable(d, s.Postgres))
-	conditions.Set(&now.Conditions, d.Generation, available, conditions.Worst(issues))
-	setParts(d, s, issues, &now.Conditions)
+	available := availability(d, &next, postgres.WhyUnreachable(d, s.Postgres))
+	conditions.Set(&next.Conditions, d.Generation, available, conditions.Worst(issues))
+	setParts(d, s, issues, &next.Conditions)
 	if d.Spec.Suspend {
-		setSuspended(d, now.Conditions)
+		setSuspended(d, next.Conditions)
 	}
-	setPaused(d, &now.Conditions)
-	return now
+	setPaused(d, &next.Conditions)
+	return next
 }
 
-// unobserved is the status where nothing could be observed: the last known facts stand.
+// unobserved keeps the last known status if an observation fails.
 func unobserved(d *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStatus {
-	now := *d.Status.DeepCopy()
-	now.ObservedGeneration = d.Generation
-	if now.DesiredReplicas == nil {
-		now.DesiredReplicas = d.Spec.Replicas
+	next := *d.Status.DeepCopy()
+	next.ObservedGeneration = d.Generation
+	if next.DesiredReplicas == nil {
+		next.DesiredReplicas = d.Spec.Replicas
 	}
 	unreachable := ""
-	if was := meta.FindStatusCondition(now.Conditions, conditions.TypeAvailable); was != nil &&
+	if was := meta.FindStatusCondition(next.Conditions, conditions.TypeAvailable); was != nil &&
 		was.Reason == corev1api.ReasonDatabaseUnreachable {
 		unreachable = was.Message
 	}
-	conditions.Set(&now.Conditions, d.Generation, availability(d, &now, unreachable), conditions.Worst(issues))
-	setPaused(d, &now.Conditions)
-	return now
+	conditions.Set(&next.Conditions, d.Generation, availability(d, &next, unreachable), conditions.Worst(issues))
+	setPaused(d, &next.Conditions)
+	return next
 }
 
-// setSuspended says in what matches the spec of a suspended Dojo that nothing runs.
 func setSuspended(d *corev1api.Dojo, all []metav1.Condition) {
 	const wake = " Set spec.suspend to false to resume it."
 	for kind, message := range map[string]string{
@@ -102,14 +99,13 @@ func setSuspended(d *corev1api.Dojo, all []metav1.Condition) {
 	}
 }
 
-// setParts sets the conditions about parts that not every Dojo has.
 func setParts(d *corev1api.Dojo, s State, issues []conditions.Issue, all *[]metav1.Condition) {
 	if d.Spec.Postgres != nil {
 		conditions.SetPart(all, d.Generation, corev1api.ConditionDatabaseReady, issues,
 			corev1api.ReasonDatabaseReady, "The database matches the spec.")
 	}
 	if d.DeletionTimestamp != nil {
-		return // what becomes of the data is all that counts
+		return // only the deletion of the data counts
 	}
 	if backup := postgres.BackupCondition(d, s.Postgres); backup != nil {
 		meta.SetStatusCondition(all, *backup)
@@ -124,7 +120,6 @@ func setParts(d *corev1api.Dojo, s State, issues []conditions.Issue, all *[]meta
 	}
 }
 
-// waits are the objects that the Dojo waits for, each since it was first waited for.
 func waits(d *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []corev1api.Wait) {
 	for _, issue := range issues {
 		known := slices.ContainsFunc(all, func(w corev1api.Wait) bool { return w.Object == issue.WaitingFor })
@@ -136,8 +131,7 @@ func waits(d *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []c
 	return all
 }
 
-// availability says whether clients are served now, and if not, whether that is an outage. unreachable
-// is why requests cannot reach the database, empty where they can.
+// availability distinguishes an outage from a Dojo that has not started or is scaled to zero.
 func availability(d *corev1api.Dojo, s *corev1api.DojoStatus, unreachable string) conditions.Availability {
 	was := meta.FindStatusCondition(s.Conditions, conditions.TypeAvailable)
 	switch {
@@ -155,26 +149,24 @@ func availability(d *corev1api.Dojo, s *corev1api.DojoStatus, unreachable string
 		was.Reason == corev1api.ReasonSuspended:
 		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica has been ready since the Dojo was scaled to zero.")
 	}
-	if unreachable != "" { // which the readiness of the pods may depend on
+	if unreachable != "" { // the readiness of pods may depend on it
 		return conditions.Unusable(corev1api.ReasonDatabaseUnreachable, unreachable)
 	}
 	return conditions.Unusable(corev1api.ReasonNoReadyReplicas, "No replica is ready any more.")
 }
 
-// updateStatus writes the status where it differs, and says when to reconcile again.
 func (r *Reconciler) updateStatus(
-	ctx context.Context, d *corev1api.Dojo, now corev1api.DojoStatus, issues []conditions.Issue,
+	ctx context.Context, d *corev1api.Dojo, next corev1api.DojoStatus, issues []conditions.Issue,
 ) (reconcile.Result, error) {
 	result, err := conditions.Result(issues)
-	if equality.Semantic.DeepEqual(d.Status, now) {
+	if equality.Semantic.DeepEqual(d.Status, next) {
 		return result, err
 	}
 	before := d.Status
 	same := metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, ResourceVersion: d.ResourceVersion}
-	was, after := &corev1api.Dojo{ObjectMeta: same, Status: before}, &corev1api.Dojo{ObjectMeta: same, Status: now}
+	was, after := &corev1api.Dojo{ObjectMeta: same, Status: before}, &corev1api.Dojo{ObjectMeta: same, Status: next}
 	done := r.applier.Expectations.Writing(expectations.KeyOf("Dojo", d.Namespace, d.Name))
-	// The version keeps it from being written to another Dojo of the same name: of a status the API
-	// server does not compare the UID.
+	// The version keeps the status from a new Dojo of the same name: the API server compares no UID.
 	failed := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		client.FieldOwner(ownership.FieldOwner))
 	version := ""
@@ -186,32 +178,31 @@ func (r *Reconciler) updateStatus(
 	case apierrors.IsNotFound(failed): // deleted meanwhile
 		return result, err
 	case conditions.Conflict(failed) && err != nil:
-		return result, err // which brings the Dojo back
+		return result, err // err requeues the Dojo
 	case conditions.Conflict(failed):
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	case failed != nil:
 		return reconcile.Result{}, errors.Join(err, fmt.Errorf("patch status: %w", failed))
 	}
-	r.recordTransition(ctx, d, before, now)
+	r.recordTransition(ctx, d, before, next)
 	if others && err == nil {
 		result.RequeueAfter = apply.StaleRetry
 	}
 	return result, err
 }
 
-// recordTransition makes a change of the conditions known, in the log, as an event and in the metrics.
-func (r *Reconciler) recordTransition(ctx context.Context, d *corev1api.Dojo, before, now corev1api.DojoStatus) {
-	conditions.LogChange(ctx, "Dojo", before.Conditions, now.Conditions)
-	if event := conditions.EventFor(before.Conditions, now.Conditions); event != nil {
+func (r *Reconciler) recordTransition(ctx context.Context, d *corev1api.Dojo, before, after corev1api.DojoStatus) {
+	conditions.LogChange(ctx, "Dojo", before.Conditions, after.Conditions)
+	if event := conditions.EventFor(before.Conditions, after.Conditions); event != nil {
 		r.event(d, event.Type, event.Reason, event.Message)
 	}
-	if neverAvailable(before.Conditions) && meta.IsStatusConditionTrue(now.Conditions, conditions.TypeAvailable) {
+	if neverAvailable(before.Conditions) && meta.IsStatusConditionTrue(after.Conditions, conditions.TypeAvailable) {
 		r.Metrics.Available(r.Clock.Since(d.CreationTimestamp.Time))
 	}
 	ready := func(s corev1api.DojoStatus) bool {
 		return meta.IsStatusConditionTrue(s.Conditions, conditions.TypeReady)
 	}
-	if ready(now) && !ready(before) {
+	if ready(after) && !ready(before) {
 		r.Metrics.Ready(r.Clock.Since(notReadySince(d, before.Conditions)))
 	}
 }
@@ -221,8 +212,6 @@ func neverAvailable(was []metav1.Condition) bool {
 	return c == nil || c.Reason == corev1api.ReasonStarting
 }
 
-// notReadySince is since when a Dojo has not been Ready: since its creation, or since it was Ready
-// last.
 func notReadySince(d *corev1api.Dojo, was []metav1.Condition) time.Time {
 	if c := meta.FindStatusCondition(was, conditions.TypeReady); c != nil && !neverAvailable(was) {
 		return c.LastTransitionTime.Time
@@ -230,25 +219,25 @@ func notReadySince(d *corev1api.Dojo, was []metav1.Condition) time.Time {
 	return d.CreationTimestamp.Time
 }
 
-// deferral is how long a new status may wait: not at all unless only counts differ, and not by
-// much, and the Deployment has moved within the interval.
-func deferral(before, now corev1api.DojoStatus, s workload.State) time.Duration {
+// deferral is 0 unless only counts differ a little and the Deployment has just moved.
+func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration {
 	live := s.Deployment
-	if live == nil || live.Spec.Replicas == nil || // nothing is kept of a foreign Deployment
-		equality.Semantic.DeepEqual(before, now) || !equality.Semantic.DeepEqual(withoutCounts(before), withoutCounts(now)) {
+	if live == nil || live.Spec.Replicas == nil || // a stripped Deployment has no replicas
+		equality.Semantic.DeepEqual(before, next) ||
+		!equality.Semantic.DeepEqual(withoutCounts(before), withoutCounts(next)) {
 		return 0
 	}
-	if more := now.ReadyReplicas - before.ReadyReplicas; max(more, -more) > max(1, *live.Spec.Replicas/10) {
-		return 0 // a long rollout of many pods is reported in tenths
+	if more := next.ReadyReplicas - before.ReadyReplicas; max(more, -more) > max(1, *live.Spec.Replicas/10) {
+		return 0 // a long rollout is reported in tenths
 	}
 	age := s.Now.Sub(workload.LastMoved(live))
-	if age < 0 || age > countsInterval { // negative: another machine's clock is ahead
+	if age < 0 || age > countsInterval { // negative if another machine's clock is ahead
 		return 0
 	}
 	return countsInterval - age
 }
 
-// withoutCounts is a status without its counts, and without the messages that quote them.
+// withoutCounts also drops the messages that quote counts.
 func withoutCounts(s corev1api.DojoStatus) corev1api.DojoStatus {
 	s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.AvailableReplicas, s.ReadyStatus = 0, 0, 0, 0, ""
 	s.Conditions = slices.Clone(s.Conditions)

@@ -48,25 +48,23 @@ func referencesOf(o client.Object) []string {
 	return all
 }
 
-// dojosOf returns the Dojos that an object concerns: the one that it is for, and those that refer
-// to it or need its name, so that a name conflict ends when a foreign object is gone. No label is
-// required of what is referred to: any client can make it.
+// dojosOf includes the Dojos that need the object's name, so that a name conflict ends with it.
 func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.Request {
-	requests := r.dojosThat(ctx, func(*corev1api.Dojo) bool { return true },
+	requests := r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 		client.MatchingFields{ownership.References: client.ObjectKeyFromObject(o).String()})
 	switch o := o.(type) {
-	case *cnpgv1.Backup: // one of its schedule is named by CloudNativePG
+	case *cnpgv1.Backup: // CloudNativePG names one of a schedule
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
-	case *batchv1.Job: // which upgrades a Cluster
-		if of := cnpg.OfCluster(o); of != "" {
-			requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, of)...)
+	case *batchv1.Job: // it may upgrade a Cluster
+		if cluster := cnpg.OwningCluster(o); cluster != "" {
+			requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, cluster)...)
 		}
 	case *cnpgv1.Database:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.ClusterRef.Name)...)
 	}
-	if channel := channelOf(o); channel != "" { // whose webhook's URL is in this Secret
+	if channel := channelOf(o); channel != "" { // the Secret has that channel's webhook URL
 		name := types.NamespacedName{Namespace: o.GetNamespace(), Name: channel}
-		requests = append(requests, r.dojosThat(ctx, func(*corev1api.Dojo) bool { return true },
+		requests = append(requests, r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 			client.MatchingFields{ownership.References: name.String()})...)
 	}
 	if dojo := o.GetLabels()[ownership.InstanceLabel]; dojo != "" && ownership.Managed(o) {
@@ -78,7 +76,6 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 	return requests
 }
 
-// channelOf is the name of the DiscordChannel that controls an object; empty where none does.
 func channelOf(o client.Object) string {
 	owner := metav1.GetControllerOfNoCopy(o)
 	if owner == nil || owner.Kind != "DiscordChannel" || owner.APIVersion != discordv1alpha1.GroupVersion.String() {
@@ -87,27 +84,24 @@ func channelOf(o client.Object) string {
 	return owner.Name
 }
 
-// ownerOfCluster returns the Dojo whose own Cluster has this name.
 func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster string) []reconcile.Request {
 	own := func(d *corev1api.Dojo) bool {
 		return d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil && cnpg.ClusterName(d) == cluster
 	}
 	name := types.NamespacedName{Namespace: namespace, Name: cluster}
-	return r.dojosThat(ctx, own, client.MatchingFields{ownership.References: name.String()})
+	return r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: name.String()})
 }
 
-// ownerOfClusterOf returns the Dojo in whose Cluster another one has its database, or whose login it uses.
+// ownerOfClusterOf returns the Dojo whose Cluster or login another Dojo uses.
 func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
 	d := o.(*corev1api.Dojo)
 	own := func(owner *corev1api.Dojo) bool {
 		return owner.Spec.Postgres != nil && owner.Spec.Postgres.Cluster != nil
 	}
 	return append(r.ownerOfCluster(ctx, d.Namespace, cnpg.ClusterName(d)),
-		r.dojosThat(ctx, own, client.MatchingFields{ownership.References: d.CredentialsSource().String()})...)
+		r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: d.CredentialsSource().String()})...)
 }
 
-// waitingDojoOfPod returns the Dojo of a pod where it waits for the pod to end: it is being deleted or
-// suspended, or retires a login or the Pooler that the pod may have had.
 func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
 	var d corev1api.Dojo
 	for _, request := range dojoOfPod(ctx, pod) {
@@ -120,41 +114,38 @@ func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []
 	return nil
 }
 
-// goneOnly passes only what has gone.
-var goneOnly = predicate.Funcs{
+var deletedOnly = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	UpdateFunc:  func(event.UpdateEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// leaves passes a Dojo that has gone, has been suspended or names another Secret: the Cluster of another one in
-// which it has its database may go, too.
-var leaves = predicate.Funcs{
+// mayLeaveCluster passes a Dojo that may have stopped using another Dojo's Cluster.
+var mayLeaveCluster = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		old, now := e.ObjectOld.(*corev1api.Dojo), e.ObjectNew.(*corev1api.Dojo)
-		return old.Spec.Suspend != now.Spec.Suspend || old.CredentialsSource() != now.CredentialsSource()
+		before, after := e.ObjectOld.(*corev1api.Dojo), e.ObjectNew.(*corev1api.Dojo)
+		return before.Spec.Suspend != after.Spec.Suspend || before.CredentialsSource() != after.CredentialsSource()
 	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// dojosWithKind returns the Dojos that an optional kind concerns, when it appears or vanishes.
 func (r *Reconciler) dojosWithKind(ctx context.Context, kind optionalkinds.Kind) []reconcile.Request {
-	return r.dojosThat(ctx, func(d *corev1api.Dojo) bool {
+	return r.dojosMatching(ctx, func(d *corev1api.Dojo) bool {
 		switch kind.Group {
 		case cnpgv1.SchemeGroupVersion.Group:
 			return d.Spec.Postgres != nil
 		case discordv1alpha1.GroupVersion.Group:
 			return d.Spec.Alerts != nil
 		case exposure.Group:
-			return d.Spec.Exposure != nil // the HTTPRoute of one that has an Ingress now is deleted
+			return d.Spec.Exposure != nil // also to delete the HTTPRoute of one with an Ingress
 		}
 		return monitoring.Monitored(d)
 	})
 }
 
-func (r *Reconciler) dojosThat(
-	ctx context.Context, are func(*corev1api.Dojo) bool, options ...client.ListOption,
+func (r *Reconciler) dojosMatching(
+	ctx context.Context, matches func(*corev1api.Dojo) bool, options ...client.ListOption,
 ) []reconcile.Request {
 	var dojos corev1api.DojoList
 	if err := r.Client.List(ctx, &dojos, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
@@ -162,7 +153,7 @@ func (r *Reconciler) dojosThat(
 	}
 	var requests []reconcile.Request
 	for i := range dojos.Items {
-		if d := &dojos.Items[i]; are(d) {
+		if d := &dojos.Items[i]; matches(d) {
 			requests = append(requests, request(d.Namespace, d.Name))
 		}
 	}
@@ -181,7 +172,6 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// requested passes a Dojo of which a user asks something by an annotation.
 var requested = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -192,28 +182,25 @@ var requested = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// targetChanged passes an autoscaler only when it appears, goes, or turns to another target.
 var targetChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return targetOf(e.ObjectOld) != targetOf(e.ObjectNew)
 	},
 }
 
-// scalerChanged passes an autoscaler that differs in what the operator writes, or in whether it can scale,
-// and not each time that it has read the metrics.
+// scalerChanged ignores an autoscaler's reads of metrics.
 var scalerChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before := e.ObjectOld.(*autoscalingv2.HorizontalPodAutoscaler)
 		after := e.ObjectNew.(*autoscalingv2.HorizontalPodAutoscaler)
-		return !equality.Semantic.DeepEqual(before.Spec, after.Spec) || scaling(before) != scaling(after) ||
+		return !equality.Semantic.DeepEqual(before.Spec, after.Spec) || scalingActive(before) != scalingActive(after) ||
 			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
 			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
 	},
 }
 
-// scaling is whether an autoscaler can scale, and why not.
-func scaling(scaler *autoscalingv2.HorizontalPodAutoscaler) string {
+func scalingActive(scaler *autoscalingv2.HorizontalPodAutoscaler) string {
 	for _, c := range scaler.Status.Conditions {
 		if c.Type == autoscalingv2.ScalingActive {
 			return string(c.Status) + " " + c.Reason

@@ -279,7 +279,7 @@ func TestLeaves(t *testing.T) {
 	t.Parallel()
 	edited := dojotest.Dojo(dojotest.Replicas(7))
 	edited.Generation++
-	checkPredicate(t, leaves, dojotest.Dojo(),
+	checkPredicate(t, mayLeaveCluster, dojotest.Dojo(),
 		map[string]bool{"created": false, "deleted": true, "suspended": true, "edited": false, "another Secret": true},
 		map[string]client.Object{"suspended": dojotest.Dojo(isSuspended), "edited": edited,
 			"another Secret": dojotest.Dojo(referring("elsewhere"))})

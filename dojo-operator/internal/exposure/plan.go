@@ -15,14 +15,13 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Service is what the application is exposed through, of the Dojo's name.
+// Service is the Service of the Dojo's name.
 type Service struct {
-	// PortName and Port are the name and the number of its port.
 	PortName string
 	Port     int32
 }
 
-// Plan decides about the exposure of a Dojo with this Service.
+// Plan plans the Ingress or the HTTPRoute of a Dojo.
 func Plan(d *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) {
 	var ingress, route *unstructured.Unstructured
 	switch want := d.Spec.Exposure; {
@@ -53,13 +52,11 @@ func Plan(d *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) {
 	return p
 }
 
-// hasAddress reports whether a controller has reported where the Ingress is reached.
 func hasAddress(d *corev1api.Dojo, live *networkingv1.Ingress) bool {
 	return live != nil && !ownership.Conflicts(d, live) && len(live.Status.LoadBalancer.Ingress) > 0
 }
 
-// waitForIngress keeps the route of a Gateway until the Ingress that takes its place serves. Some controllers report
-// no address, so that a user may decide.
+// Some controllers report no address of an Ingress, so a user may delete the HTTPRoute.
 func waitForIngress(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	object := fmt.Sprintf("Ingress %s/%s", d.Namespace, d.Name)
 	return conditions.WaitUntil(s.Now, d.WaitingSince(object, s.Now), cfg.ProgressDeadline,

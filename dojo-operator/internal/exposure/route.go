@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// routeFor is the HTTPRoute. Its lists are atomic, so that they hold the API server's defaults too.
-// https://gateway-api.sigs.k8s.io/reference/spec/#httproute
+// The lists are atomic, so they need the API server's defaults too
+// (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
 func routeFor(d *corev1api.Dojo, to Service) *unstructured.Unstructured {
 	want := d.Spec.Exposure
 	var parents, hosts []any
@@ -48,21 +48,17 @@ func routeFor(d *corev1api.Dojo, to Service) *unstructured.Unstructured {
 	})
 }
 
-// parentStatus is what one controller says of a route for one of its Gateways.
 type parentStatus struct {
 	ParentRef  corev1api.GatewayReference `json:"parentRef"`
 	Conditions []metav1.Condition         `json:"conditions"`
 }
 
-// The conditions of a route for a Gateway.
-// https://gateway-api.sigs.k8s.io/geps/gep-1364/
+// Conditions of a route (https://gateway-api.sigs.k8s.io/geps/gep-1364/).
 const (
 	conditionAccepted     = "Accepted"
 	conditionResolvedRefs = "ResolvedRefs"
 )
 
-// routeIssue is what keeps requests from the application: what the controller of a Gateway says of the
-// route, or that none says anything. written is whether the route is being written.
 func routeIssue(d *corev1api.Dojo, s State, written bool, cfg Config) *conditions.Issue {
 	var all []parentStatus
 	if s.Route != nil && !written {
@@ -70,14 +66,14 @@ func routeIssue(d *corev1api.Dojo, s State, written bool, cfg Config) *condition
 	}
 	var waiting *conditions.Issue
 	for _, ref := range d.Spec.Exposure.Gateway.ParentRefs {
-		taken, refused := about(ref, d.Namespace, all)
+		taken, refused := reportFor(ref, d.Namespace, all)
 		switch {
 		case refused != nil:
 			return conditions.Degraded(corev1api.ReasonRouteRefused, "The controller of the Gateway %s reports of the "+
 				"HTTPRoute %s/%s %s=False (%s): %s. Change spec.exposure, or the listeners of the Gateway.",
 				nameOf(ref, d.Namespace), d.Namespace, d.Name, refused.Type, refused.Reason,
 				strings.TrimSuffix(cmp.Or(refused.Message, "no message"), "."))
-		case !taken && waiting == nil: // one of them, since the status has room for few
+		case !taken && waiting == nil: // one, since the status has room for few
 			waiting = waitForGateway(d, s, ref, cfg)
 		}
 	}
@@ -95,19 +91,18 @@ func waitForGateway(d *corev1api.Dojo, s State, ref corev1api.GatewayReference, 
 			"`kubectl describe gateways -A`.", gateway, d.Namespace, d.Name).For(object))
 }
 
-// accepted reports whether at least one Gateway serves the route as the spec has it.
+// accepted considers the Gateways in the spec only, serves any.
 func accepted(d *corev1api.Dojo, s State) bool {
 	if s.Route == nil || ownership.Conflicts(d, s.Route) {
 		return false
 	}
 	all := reported(s.Route)
 	return slices.ContainsFunc(d.Spec.Exposure.Gateway.ParentRefs, func(ref corev1api.GatewayReference) bool {
-		taken, refused := about(ref, d.Namespace, all)
+		taken, refused := reportFor(ref, d.Namespace, all)
 		return taken && refused == nil
 	})
 }
 
-// serves reports whether a Gateway serves a route of the Dojo as it is, whatever the spec says now.
 func serves(d *corev1api.Dojo, route *unstructured.Unstructured) bool {
 	if route == nil || ownership.Conflicts(d, route) {
 		return false
@@ -117,10 +112,9 @@ func serves(d *corev1api.Dojo, route *unstructured.Unstructured) bool {
 	})
 }
 
-// about is what the controllers report for one of the Gateways: whether one of them has accepted the
-// route, and the condition with which one refuses it, nil where none does. Of several controllers, which
-// take a Gateway for their own while it moves from one to the other, one that accepts is enough.
-func about(
+// reportFor returns one Gateway's answer. While a Gateway moves between controllers, one that
+// accepts is enough.
+func reportFor(
 	ref corev1api.GatewayReference, namespace string, all []parentStatus,
 ) (taken bool, refused *metav1.Condition) {
 	for _, status := range all {
@@ -129,42 +123,39 @@ func about(
 			cmp.Or(of.Namespace, namespace) != cmp.Or(ref.Namespace, namespace) {
 			continue
 		}
-		var no *metav1.Condition
+		var refusal *metav1.Condition
 		for _, kind := range []string{conditionResolvedRefs, conditionAccepted} {
 			if c := meta.FindStatusCondition(status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
-				no = c
+				refusal = c
 			}
 		}
 		switch {
-		case no == nil && meta.IsStatusConditionTrue(status.Conditions, conditionAccepted):
+		case refusal == nil && meta.IsStatusConditionTrue(status.Conditions, conditionAccepted):
 			return true, nil
-		case no != nil:
-			refused = no
+		case refusal != nil:
+			refused = refusal
 		}
 	}
 	return false, refused
 }
 
-// reported is what the controllers of Gateways say of a route as it is now, and not of an earlier
-// generation of it.
 func reported(route *unstructured.Unstructured) []parentStatus {
-	var of struct {
+	var object struct {
 		Status struct {
 			Parents []parentStatus `json:"parents"`
 		} `json:"status"`
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(route.Object, &of); err != nil {
-		return nil // a kind of this name that is not the Gateway API's
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(route.Object, &object); err != nil {
+		return nil // the CRD of this name is not the Gateway API's
 	}
-	for i, parent := range of.Status.Parents {
-		of.Status.Parents[i].Conditions = slices.DeleteFunc(parent.Conditions, func(c metav1.Condition) bool {
+	for i, parent := range object.Status.Parents {
+		object.Status.Parents[i].Conditions = slices.DeleteFunc(parent.Conditions, func(c metav1.Condition) bool {
 			return c.ObservedGeneration != 0 && c.ObservedGeneration < route.GetGeneration()
 		})
 	}
-	return of.Status.Parents
+	return object.Status.Parents
 }
 
-// nameOf is the namespace and name of a Gateway, with the listener where the reference has one.
 func nameOf(ref corev1api.GatewayReference, namespace string) string {
 	name := fmt.Sprintf("%s/%s", cmp.Or(ref.Namespace, namespace), ref.Name)
 	if ref.SectionName != "" {

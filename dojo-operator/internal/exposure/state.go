@@ -24,28 +24,26 @@ var routeKind = optionalkinds.Kind{
 	GroupVersionKind: schema.GroupVersionKind{Group: Group, Version: "v1", Kind: "HTTPRoute"}, Plural: "httproutes",
 }
 
-// Kinds are those that are watched while the cluster has them.
+// Kinds lists the optional kinds.
 func Kinds() []optionalkinds.Kind { return []optionalkinds.Kind{routeKind} }
 
-// Config is what the operator's flags say.
+// Config holds the operator's flags.
 type Config struct {
-	// ProgressDeadline is how long the controller of a Gateway may say nothing of a route before the
-	// Dojo is Degraded.
+	// ProgressDeadline limits how long a Gateway's controller may not report on a route.
 	ProgressDeadline time.Duration
 }
 
-// State is what there is of the exposure. What does not exist is nil.
+// State holds the observed objects; nil for one that does not exist.
 type State struct {
 	Now     time.Time
 	Ingress *networkingv1.Ingress
 	Route   *unstructured.Unstructured
-	// NoRoutes is whether the cluster does not have the kind HTTPRoute.
-	NoRoutes bool
-	// Unchanged are the objects whose last apply changed nothing.
+	// NoRoutes reports whether the cluster lacks the kind HTTPRoute.
+	NoRoutes  bool
 	Unchanged apply.Unchanged
 }
 
-// Observe reads the exposure. has reports which kinds the cluster has.
+// Observe reads the exposure. has reports whether the cluster has a kind.
 func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
@@ -60,7 +58,7 @@ func Observe(
 	return s, err
 }
 
-// Status are the host names at which the application can be reached from outside.
+// Status returns the host names at which the application can be reached from outside.
 func Status(d *corev1api.Dojo, s State) []corev1api.Hostname {
 	switch want := d.Spec.Exposure; {
 	case want == nil:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics are the operator's own metrics, beside those of controller-runtime.
+// Package metrics has the operator's own metrics, beside those of controller-runtime.
 package metrics
 
 import (
@@ -17,8 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Metrics are the counters. The gauges are counted from the cache at scrape time, on the leader
-// only, so that no series is exported twice.
+// Metrics has the counters. The leader alone exports gauges, so that no series is exported twice.
 type Metrics struct {
 	applies         *prometheus.CounterVec
 	rotations       prometheus.Counter
@@ -26,11 +25,10 @@ type Metrics struct {
 	timeToReady     prometheus.Histogram
 }
 
-// readyBuckets are seconds.
+// readyBuckets are in seconds.
 var readyBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800}
 
-// New registers the operator's metrics. The reader is the cache that Dojos are counted from, once
-// elected is closed.
+// New registers the operator's metrics. Dojos are counted once elected is closed.
 func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan struct{}) (*Metrics, error) {
 	m := &Metrics{
 		applies: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -91,7 +89,6 @@ var (
 		perDojo, nil)
 )
 
-// gauges are the states of all Dojos.
 type gauges struct {
 	dojos   client.Reader
 	elected <-chan struct{}
@@ -138,7 +135,6 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// lastBackup is when the last backup completed, in seconds since 1970; 0 where there is none.
 func lastBackup(d *corev1api.Dojo) float64 {
 	if db := d.Status.Database; db != nil && db.LastBackup != nil {
 		return float64(db.LastBackup.Time.Unix())

@@ -20,12 +20,11 @@ import (
 
 const (
 	alertsSuffix = "-alerts"
-	// poster is the name under which alerts are posted. Discord refuses some names, so it is not
-	// made of the Dojo's.
-	poster = "Alertmanager"
+	// poster is the name of the webhook. Discord refuses some names, so it is not the Dojo's.
+	webhookName = "Alertmanager"
 )
 
-// ChannelName is the DiscordChannel in which the alerts show; empty where none is asked for.
+// ChannelName returns the name of the DiscordChannel for alerts, or "".
 func ChannelName(d *corev1api.Dojo) string {
 	switch {
 	case d.Spec.Alerts == nil:
@@ -38,12 +37,11 @@ func ChannelName(d *corev1api.Dojo) string {
 
 func ownChannelName(d *corev1api.Dojo) string { return d.Name + alertsSuffix }
 
-// hasOwnChannel reports whether the Dojo asks for a channel of its own.
 func hasOwnChannel(d *corev1api.Dojo) bool {
 	return d.Spec.Alerts != nil && d.Spec.Alerts.Discord.GroupRef != nil
 }
 
-// channelFor is the Dojo's own DiscordChannel. Discord stores no two hyphens in a row.
+// channelFor returns the Dojo's own DiscordChannel. Discord stores no two hyphens in a row.
 func channelFor(d *corev1api.Dojo) *unstructured.Unstructured {
 	name := ownChannelName(d)
 	for strings.Contains(name, "--") {
@@ -57,13 +55,11 @@ func channelFor(d *corev1api.Dojo) *unstructured.Unstructured {
 		"groupRef": group,
 		"name":     name,
 		"topic":    fmt.Sprintf("Alerts of the Dojo %s/%s", d.Namespace, d.Name),
-		"webhook":  map[string]any{"name": poster},
+		"webhook":  map[string]any{"name": webhookName},
 	})
 }
 
-// routeFor is the AlertmanagerConfig that sends the Dojo's alerts to the webhook whose URL is in
-// the Dojo's own Secret. What it does not say (how long to wait, when to repeat) is as the platform's
-// own route has it.
+// routeFor leaves out the fields that are inherited from the platform's route.
 func routeFor(d *corev1api.Dojo) *unstructured.Unstructured {
 	message := map[string]any{
 		"apiURL":       map[string]any{"name": SecretName(d), "key": discordv1alpha1.WebhookSecretKey},
@@ -78,7 +74,7 @@ func routeFor(d *corev1api.Dojo) *unstructured.Unstructured {
 		"route": map[string]any{
 			"receiver": "discord",
 			"groupBy":  []any{"alertname", "namespace", "dojo"},
-			"matchers": []any{ // both: an Alertmanager may not add the namespace, and has namesakes then
+			"matchers": []any{ // both: an Alertmanager that does not add the namespace has namesakes
 				map[string]any{"name": "namespace", "value": d.Namespace, "matchType": "="},
 				map[string]any{"name": "dojo", "value": d.Name, "matchType": "="},
 			},
@@ -90,9 +86,8 @@ func routeFor(d *corev1api.Dojo) *unstructured.Unstructured {
 	}))
 }
 
-// mentions is the template of a message's content. Discord notifies of mentions there, and of none in
-// an embed, where title and message are: a tenant's own alert can mention nobody.
-// https://discord.com/developers/docs/reference#message-formatting
+// Discord notifies of mentions in a message's content, and not in an embed, so a tenant's alert
+// cannot mention anyone (https://discord.com/developers/docs/reference#message-formatting).
 func mentions(all []corev1api.AlertMention) string {
 	if len(all) == 0 {
 		return ""
@@ -114,8 +109,7 @@ func mentions(all []corev1api.AlertMention) string {
 	return content.String()
 }
 
-// What is posted to Discord, as Alertmanager's templates
-// (https://prometheus.io/docs/alerting/latest/notifications/).
+// Alertmanager's templates (https://prometheus.io/docs/alerting/latest/notifications/).
 const (
 	alertTitle = `{{ if eq .Status "firing" }}🔥{{ else }}✅ Resolved:{{ end }} {{ .GroupLabels.alertname }} · ` +
 		`{{ .GroupLabels.namespace }}/{{ .GroupLabels.dojo }}`
@@ -130,8 +124,6 @@ const (
 		`{{ with index .CommonAnnotations "` + runbookAnnotation + `" }}{{ $dot }}[Runbook]({{ . }}){{ end }}`
 )
 
-// planAlerts brings the alerts to Discord, as far as what others provide exists: the pods do not
-// wait for it.
 func planAlerts(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	if d.Spec.Alerts != nil {
 		p.Report(planChannel(d, s, cfg, p))
@@ -145,9 +137,7 @@ func planAlerts(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	planObsoleteChannel(d, s, cfg, moved, p)
 }
 
-// planObsoleteChannel deletes the Dojo's own channel, with its messages, where it has another one now:
-// once the alerts go there. moved is whether the AlertmanagerConfig and its Secret say so, which
-// Alertmanager may take the progress deadline to read.
+// Alertmanager may take the progress deadline to read its new configuration.
 func planObsoleteChannel(d *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
 	if own == nil || hasOwnChannel(d) || ownership.Conflicts(d, own) || own.DeletionTimestamp != nil {
@@ -158,17 +148,16 @@ func planObsoleteChannel(d *corev1api.Dojo, s State, cfg Config, moved bool, p *
 	case !moved:
 		return
 	default:
-		if left := cfg.ProgressDeadline - s.Now.Sub(lastWritten(s.Route, s.OwnSecret)); left > 0 {
+		if remaining := cfg.ProgressDeadline - s.Now.Sub(lastWritten(s.Route, s.OwnSecret)); remaining > 0 {
 			p.Report(conditions.Progressing(corev1api.ReasonMovingAlerts,
 				"The alerts move to the DiscordChannel %s. %s is deleted when Alertmanager has its new configuration.",
-				ChannelName(d), own.Name).After(min(left, cfg.ProgressDeadline)))
+				ChannelName(d), own.Name).After(min(remaining, cfg.ProgressDeadline)))
 			return
 		}
 	}
 	p.Delete = append(p.Delete, apply.Delete(channelKind.Kind, own))
 }
 
-// lastWritten is when we have last written one of these objects.
 func lastWritten(objects ...metav1.Object) (at time.Time) {
 	for _, o := range objects {
 		if created := o.GetCreationTimestamp().Time; created.After(at) {
@@ -183,8 +172,6 @@ func lastWritten(objects ...metav1.Object) (at time.Time) {
 	return at
 }
 
-// planChannel makes the Dojo's own channel where it asks for one. It returns what keeps alerts from
-// being posted to the channel.
 func planChannel(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) *conditions.Issue {
 	if kind := s.missing(channelKind.Group); kind != nil {
 		return notInstalled(corev1api.ReasonDiscordOperatorNotInstalled, "spec.alerts.discord", "discord-operator", kind)
@@ -211,14 +198,12 @@ func channelMissing(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		"The %s does not exist. Create it, or name another in spec.alerts.discord.channelRef.", object).For(object))
 }
 
-// channelIssue is what keeps Alertmanager from posting to the channel. Whatever else the channel
-// lacks is its own affair.
 func channelIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	c := s.Channel
 	object := "DiscordChannel " + d.Namespace + "/" + c.Name
 	if c.Spec.Webhook == nil {
 		return conditions.Degraded(corev1api.ReasonChannelWithoutWebhook,
-			"The %s has no spec.webhook, so Alertmanager cannot post to it. Add one, such as {name: %s}.", object, poster)
+			"The %s has no spec.webhook, so Alertmanager cannot post to it. Add one, such as {name: %s}.", object, webhookName)
 	}
 	available := meta.IsStatusConditionTrue(c.Status.Conditions, conditions.TypeAvailable)
 	if c.Status.Webhook != nil && c.Status.Webhook.SecretRef != nil && available {
@@ -238,12 +223,11 @@ func channelIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	return waitForChannel(d, s, cfg, waiting.For(object), notReady)
 }
 
-// waitForChannel waits until the deadline has passed since the alerts first had nowhere to go.
 func waitForChannel(d *corev1api.Dojo, s State, cfg Config, waiting, exceeded *conditions.Issue) *conditions.Issue {
 	return conditions.WaitUntil(s.Now, d.WaitingSince(waiting.WaitingFor, s.Now), cfg.ProgressDeadline, waiting, exceeded)
 }
 
-// Status is where the alerts show; nil where none are asked for.
+// Status returns the alerts' part of a Dojo's status, or nil.
 func Status(d *corev1api.Dojo, s State) *corev1api.AlertsStatus {
 	if d.Spec.Alerts == nil {
 		return nil

@@ -16,10 +16,9 @@ const apiVersion = "v10"
 
 var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// WebhookBase returns the beginning of the URLs of webhooks, such as "https://discord.com/api". The
-// address of an API is read as discord-operator reads it: "https://discord.com",
-// "https://discord.com/api" and "https://discord.com/api/v10" are the same. Errors quote no user and no
-// query: they may be secret.
+// WebhookBase returns the prefix of webhook URLs, such as "https://discord.com/api", for the
+// addresses that discord-operator accepts. Errors quote neither user nor query, which may be
+// secret.
 func WebhookBase(api string) (string, error) {
 	base, err := url.Parse(strings.TrimRight(api, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
@@ -39,13 +38,10 @@ func WebhookBase(api string) (string, error) {
 	return base.String(), nil
 }
 
-// webhookPath is the path of a webhook below its base. The version is optional, the id is a snowflake, and the
-// token has letters that no URL escapes
-// (https://discord.com/developers/docs/resources/webhook#execute-webhook).
+// No URL escapes the token (https://discord.com/developers/docs/resources/webhook#execute-webhook).
 var webhookPath = regexp.MustCompile(`^(?:/` + apiVersion + `)?/webhooks/[0-9]{1,20}/[A-Za-z0-9_-]{1,256}$`)
 
-// isWebhook reports whether an URL is that of a webhook below the base. It compares letters and does not
-// parse: two programs may disagree about what an odd URL means.
+// isWebhook compares text and does not parse: two programs may read an odd URL differently.
 func isWebhook(base string, u []byte) bool {
 	rest, found := strings.CutPrefix(string(u), base)
 	return base != "" && found && webhookPath.MatchString(rest)

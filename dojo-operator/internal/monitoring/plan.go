@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Plan decides about the monitoring of a Dojo, whose Service has the port of this name.
+// Plan plans the monitoring of a Dojo, whose Service has the port of this name.
 func Plan(d *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	var p apply.Plan
 	for _, monitor := range []struct {
@@ -24,9 +24,9 @@ func Plan(d *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 		asked bool
 	}{
 		{serviceMonitorKind, s.ServiceMonitor, scrapeFor(d, port), Monitored(d)},
-		{ruleKind, s.Rule, rulesSpec(d, cfg), Monitored(d) && !d.Spec.Suspend}, // no alert where nothing runs
+		{ruleKind, s.Rule, rulesSpec(d, cfg), Monitored(d) && !d.Spec.Suspend}, // no alerts while nothing runs
 	} {
-		if s.has(monitor.kind) { // without its kind there is nothing to do: it is made as soon as that exists
+		if s.has(monitor.kind) { // else it is created once the kind exists
 			desired := labelled(d, ownership.Child(d, monitor.kind.GroupVersionKind, d.Name, monitor.spec))
 			ownership.PlanOption(d, &p, monitor.kind.Kind, monitor.live, monitor.asked, desired, s.Unchanged)
 		}
@@ -35,12 +35,11 @@ func Plan(d *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	return p.ForPart(corev1api.ConditionAlertsReady)
 }
 
-// Monitored reports whether Prometheus should watch the Dojo; without that there are no alerts.
+// Monitored reports whether Prometheus should scrape the Dojo. Alerts need that.
 func Monitored(d *corev1api.Dojo) bool {
 	return d.Spec.Monitoring != nil && d.Spec.Monitoring.Enabled || d.Spec.Alerts != nil
 }
 
-// labelled adds the labels by which a Prometheus or an Alertmanager may select its objects.
 func labelled(d *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Unstructured {
 	all := map[string]string{}
 	if d.Spec.Monitoring != nil {
@@ -51,9 +50,8 @@ func labelled(d *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Uns
 	return o
 }
 
-// scrapeFor is what Prometheus reads of a Dojo, with limits beyond which it drops a scrape: an
-// application that serves more would fill the Prometheus that others share. They are many times what
-// an application counts; a platform's own limits may be lower.
+// The limits keep a tenant from filling a shared Prometheus, and are many times what an application
+// needs.
 func scrapeFor(d *corev1api.Dojo, port string) map[string]any {
 	return map[string]any{
 		"sampleLimit": int64(10_000), "bodySizeLimit": "10MB",
@@ -67,7 +65,6 @@ func rulesSpec(d *corev1api.Dojo, cfg Config) map[string]any {
 	return map[string]any{"groups": []any{map[string]any{"name": "dojo", "rules": linked(d, rulesFor(d), cfg)}}}
 }
 
-// notInstalled is the issue with a kind that the cluster does not have.
 func notInstalled(reason, what, operator string, kind *optionalkinds.Kind) *conditions.Issue {
 	return conditions.Degraded(reason, "%s needs %s, and this cluster does not have its kind %s. "+
 		"Install it; the Dojo then continues automatically.", what, operator, kind.Kind)

@@ -22,8 +22,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The kinds of prometheus-operator (https://prometheus-operator.dev/docs/api-reference/api/) and of
-// discord-operator.
+// The optional kinds (https://prometheus-operator.dev/docs/api-reference/api/).
 var (
 	serviceMonitorKind = prometheusKind("v1", "ServiceMonitor", "servicemonitors")
 	ruleKind           = prometheusKind("v1", "PrometheusRule", "prometheusrules")
@@ -38,45 +37,39 @@ func prometheusKind(version, kind, plural string) optionalkinds.Kind {
 	return optionalkinds.Kind{GroupVersionKind: group.WithKind(kind), Plural: plural}
 }
 
-// Kinds are those that are watched while the cluster has them.
+// Kinds lists the optional kinds.
 func Kinds() []optionalkinds.Kind {
 	return []optionalkinds.Kind{serviceMonitorKind, ruleKind, routeKind, channelKind}
 }
 
-// Config is what the operator's flags say.
+// Config holds the operator's flags. Alerts link to DashboardURL and RunbookURL if they are set.
 type Config struct {
-	// ProgressDeadline is how long a channel may be missing before the Dojo is Degraded.
+	// ProgressDeadline limits how long a channel may be missing.
 	ProgressDeadline time.Duration
-	// DashboardURL is that of the dashboard to which alerts link, with the Dojo as the values of its
-	// variables; nil for no link.
-	DashboardURL *url.URL
-	// RunbookURL is that of the page about the alerts, to which they link; empty for no link.
-	RunbookURL string
-	// WebhookBase is the beginning of the URLs of Discord's webhooks, as [WebhookBase] returns it. No
-	// alert is posted to another.
+	DashboardURL     *url.URL
+	RunbookURL       string
+	// WebhookBase is the result of [WebhookBase]. Alerts are posted to no other address.
 	WebhookBase string
 }
 
-// State is what there is of a Dojo's monitoring. What does not exist is nil.
+// State holds the observed objects; nil for one that does not exist.
 type State struct {
 	Now time.Time
-	// Missing are kinds that the cluster does not have.
+	// Missing lists the kinds that the cluster lacks.
 	Missing []optionalkinds.Kind
 
 	ServiceMonitor, Rule, Route *unstructured.Unstructured
-	// Channel is the DiscordChannel that the spec asks for, OwnChannel the Dojo's own one.
+	// Channel is the one in the spec, OwnChannel the one with the Dojo's name.
 	Channel, OwnChannel *discordv1alpha1.DiscordChannel
-	// Secret is the metadata of the Secret with the name of the Dojo's own, and OwnSecret that Secret,
-	// read only where it is the Dojo's.
+	// Secret is metadata. OwnSecret is read only if it is the Dojo's.
 	Secret    *metav1.PartialObjectMetadata
 	OwnSecret *corev1.Secret
-	// ChannelSecret has the URL of the channel's webhook, as discord-operator reports it.
+	// ChannelSecret has the URL of the channel's webhook.
 	ChannelSecret *corev1.Secret
-	// Unchanged are the objects whose last apply changed nothing.
-	Unchanged apply.Unchanged
+	Unchanged     apply.Unchanged
 }
 
-// Observe reads the monitoring. has reports which kinds the cluster has.
+// Observe reads the monitoring. has reports whether the cluster has a kind.
 func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
@@ -104,8 +97,7 @@ func Observe(
 	return s, err
 }
 
-// observeSecrets reads the Secrets with URLs of webhooks from the API server: of what a client has written
-// into one, the metadata in the cache does not tell, since a client can also write as the operator.
+// Metadata does not show a change of a URL by a client that poses as the operator.
 func (s *State) observeSecrets(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (err error) {
 	secret := func(name string) (client.ObjectKey, *metav1.PartialObjectMetadata, error) {
 		key := client.ObjectKey{Namespace: d.Namespace, Name: name}
@@ -133,8 +125,6 @@ func (s *State) observeSecrets(ctx context.Context, r apply.Reader, d *corev1api
 	return err
 }
 
-// channelSecretName is the Secret with the URL of the channel's webhook, as discord-operator reports it;
-// empty while there is none, and where the channel has the name of the Dojo's own and is not.
 func (s *State) channelSecretName(d *corev1api.Dojo) string {
 	if s.Channel == nil || hasOwnChannel(d) && ownership.Conflicts(d, s.Channel) ||
 		s.Channel.Status.Webhook == nil || s.Channel.Status.Webhook.SecretRef == nil {
@@ -143,10 +133,8 @@ func (s *State) channelSecretName(d *corev1api.Dojo) string {
 	return s.Channel.Status.Webhook.SecretRef.Name
 }
 
-// has reports whether the cluster has a kind.
 func (s *State) has(kind optionalkinds.Kind) bool { return !slices.Contains(s.Missing, kind) }
 
-// missing is a kind of a group that the cluster does not have, nil where it has all.
 func (s *State) missing(group string) *optionalkinds.Kind {
 	i := slices.IndexFunc(s.Missing, func(kind optionalkinds.Kind) bool { return kind.Group == group })
 	if i < 0 {
@@ -155,8 +143,7 @@ func (s *State) missing(group string) *optionalkinds.Kind {
 	return &s.Missing[i]
 }
 
-// Strip leaves of a foreign DiscordChannel its identity, and what a Dojo whose alerts show in it
-// has to know.
+// Strip keeps a foreign DiscordChannel's identity, webhook and the status that alerts need.
 func Strip(c *discordv1alpha1.DiscordChannel) {
 	webhook, was := c.Spec.Webhook, c.Status
 	ownership.Strip(c)

@@ -17,10 +17,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// SecretName is the name of the Secret with the URL to which Alertmanager posts the Dojo's alerts.
+// SecretName returns the name of the Secret with the URL to which Alertmanager posts.
 func SecretName(d *corev1api.Dojo) string { return d.Name + "-alertmanager" }
 
-// secretFor is that Secret.
 func secretFor(d *corev1api.Dojo, url []byte) *unstructured.Unstructured {
 	return apply.Typed(corev1ac.Secret(SecretName(d), d.Namespace).
 		WithLabels(ownership.Labels(d, ownership.Application)).
@@ -29,22 +28,19 @@ func secretFor(d *corev1api.Dojo, url []byte) *unstructured.Unstructured {
 		WithData(map[string][]byte{discordv1alpha1.WebhookSecretKey: url}))
 }
 
-// delivery is how the alerts come to Discord.
 type delivery struct {
-	// url is that of the channel's webhook, nil while there is none that alerts may be posted to.
-	url []byte
-	// issues are about the Secrets.
+	// url is the channel's checked webhook URL, or nil.
+	url    []byte
 	issues []*conditions.Issue
-	// kept is whether the Dojo's own Secret has a URL that alerts may be posted to.
-	kept bool
-	// safe is whether it has one once secret is written: an AlertmanagerConfig may name it.
+	// kept reports whether the Dojo's own Secret already has a valid URL.
+	liveValid bool
+	// safe reports whether it has one after secret is written: an AlertmanagerConfig may name it.
 	safe bool
-	// secret is the Dojo's own Secret to be written, nil where it is in sync or url is nil.
+	// secret is the Dojo's own Secret to write, or nil.
 	secret *apply.Object
 }
 
-// deliver decides whether Alertmanager may read the Dojo's own Secret. While the channel has no URL that
-// alerts may be posted to, the last one that had been checked stays.
+// The last checked URL stays while the channel has no valid one.
 func deliver(d *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	var invalid *conditions.Issue
 	to.url, invalid = channelURL(d, s, cfg)
@@ -56,19 +52,18 @@ func deliver(d *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	immutable := false
 	if own := s.OwnSecret; own != nil {
 		live := own.Data[discordv1alpha1.WebhookSecretKey]
-		to.kept = isWebhook(cfg.WebhookBase, live)
+		to.liveValid = isWebhook(cfg.WebhookBase, live)
 		immutable = own.Immutable != nil && *own.Immutable && !bytes.Equal(live, to.url)
 	}
 	switch {
 	case to.url == nil:
-		to.safe = to.kept
+		to.safe = to.liveValid
 	case !immutable:
 		to.safe, to.secret = true, apply.Sync(ownership.FieldOwner, s.OwnSecret, secretFor(d, to.url), s.Unchanged)
 	}
 	return to
 }
 
-// secretConflict is the issue with a foreign Secret that has the name of the Dojo's own.
 func (s *State) secretConflict(d *corev1api.Dojo) *conditions.Issue {
 	if s.OwnSecret != nil { // newer than the cache
 		return ownership.NameConflict(d, "Secret", s.OwnSecret)
@@ -76,11 +71,11 @@ func (s *State) secretConflict(d *corev1api.Dojo) *conditions.Issue {
 	return ownership.NameConflict(d, "Secret", s.Secret)
 }
 
-// channelURL is the URL of the channel's webhook, where alerts may be posted to it. It never quotes one.
+// channelURL never quotes a URL.
 func channelURL(d *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.Issue) {
 	name := s.channelSecretName(d)
 	if name == "" {
-		return nil, nil // which is the channel's affair
+		return nil, nil // the channel reports why
 	}
 	object := "Secret " + d.Namespace + "/" + name
 	if s.ChannelSecret == nil {
@@ -100,8 +95,7 @@ func channelURL(d *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.Iss
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, s.Channel.Name)
 }
 
-// planDelivery plans the Dojo's own Secret and the AlertmanagerConfig that names it. It reports whether
-// both say that the alerts go to the channel.
+// planDelivery reports whether alerts already go to the channel.
 func planDelivery(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (moved bool) {
 	if d.Spec.Alerts == nil {
 		ownership.PlanOption(d, p, routeKind.Kind, s.Route, false, nil, s.Unchanged)
@@ -127,8 +121,8 @@ func planDelivery(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (moved 
 	return to.url != nil && to.secret == nil && route == nil && !ownership.Conflicts(d, s.Route)
 }
 
-// disconnect takes away the AlertmanagerConfig, and the Dojo's own Secret, whose URL a client has changed
-// and which cannot be written: for lack of another URL, or since that client has made it immutable.
+// disconnect removes also a Secret that holds another URL and cannot be corrected: there is no
+// valid URL, or a client has made the Secret immutable.
 func disconnect(d *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.Route != nil && !ownership.Conflicts(d, s.Route) {
 		p.Delete = append(p.Delete, apply.Delete(routeKind.Kind, s.Route))
@@ -138,8 +132,7 @@ func disconnect(d *corev1api.Dojo, s State, p *apply.Plan) {
 	}
 }
 
-// Safeguards are the steps of [Plan] that keep Alertmanager from posting to an URL that was not checked.
-// They are carried out also while nothing else is: of a Dojo that is paused, blocked or being deleted.
+// Safeguards keep Alertmanager from an unchecked URL, also of a paused, blocked or deleted Dojo.
 func Safeguards(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	if s.Route == nil || ownership.Conflicts(d, s.Route) {
 		return p // nothing of the Dojo's posts
@@ -152,7 +145,7 @@ func Safeguards(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 		disconnect(d, s, &p)
 		return p.ForPart(corev1api.ConditionAlertsReady)
 	}
-	if !to.kept {
+	if !to.liveValid {
 		p.Add(to.secret)
 	}
 	if !namesOnly(s.Route, SecretName(d)) {
@@ -161,7 +154,6 @@ func Safeguards(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	return p.ForPart(corev1api.ConditionAlertsReady)
 }
 
-// namesOnly reports whether an AlertmanagerConfig names this Secret and no other.
 func namesOnly(route *unstructured.Unstructured, secret string) bool {
 	receivers, _, _ := unstructured.NestedSlice(route.Object, "spec", "receivers")
 	for _, receiver := range receivers {

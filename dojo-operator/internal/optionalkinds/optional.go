@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package optionalkinds watches kinds that a cluster may or may not have.
+// Package optionalkinds watches kinds that a cluster may not have.
 //
-// A watch of a kind that is not installed never gets ready, and one of a kind that goes away fails
-// for ever. So the names of all CustomResourceDefinitions are watched, their metadata only: a kind
-// is watched as soon as its definition exists and the API server serves it, and dropped, with all
-// that was cached of it, when the definition goes. Both reach the controller that is fed as events,
-// so that it reconciles the objects concerned. It works on a standby too, so that its cache is warm
-// when it takes over.
+// A watch of a missing kind never syncs, and one of a removed kind fails for ever. So the
+// CustomResourceDefinitions are watched: a kind is watched once the API server serves it, and
+// dropped with its definition. Both are events for the controller. A standby does so too, to have a
+// warm cache.
 package optionalkinds
 
 import (
@@ -36,32 +34,27 @@ import (
 )
 
 const (
-	// newRetry is when to look again at a kind that has just been defined: the API server serves it
-	// within a second.
+	// newRetry is for a new definition, which is served within a second.
 	newRetry = 200 * time.Millisecond
-	// oldRetry is the same for one that has been defined for longer and is not served, such as in
-	// another version.
+	// oldRetry is for an older definition that is not served, such as in another version.
 	oldRetry = time.Minute
-	// failedRetry is the same where the API server does not answer the question.
+	// failedRetry is for an API server that does not answer.
 	failedRetry = 2 * time.Second
 )
 
-// Kind is a kind that may or may not be installed.
+// Kind may or may not be installed. Plural is its name in paths, such as "databases".
 type Kind struct {
 	schema.GroupVersionKind
-	// Plural is its name in paths, such as "databases".
 	Plural string
 }
 
-// Object returns an empty object of a kind whose type is not in the manager's scheme.
+// Object returns an empty object of a kind that is not in the scheme.
 func (k Kind) Object() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(k.GroupVersionKind)
 	return o
 }
 
-// object returns an empty object of a kind, of its type where the scheme has one: so it is cached,
-// and read.
 func (k *Kinds) object(kind Kind) client.Object {
 	if typed, err := k.scheme.New(kind.GroupVersionKind); err == nil {
 		return typed.(client.Object)
@@ -69,7 +62,7 @@ func (k *Kinds) object(kind Kind) client.Object {
 	return kind.Object()
 }
 
-// Definition is the name of its CustomResourceDefinition.
+// Definition returns the name of the kind's CustomResourceDefinition.
 func (k Kind) Definition() string { return k.Plural + "." + k.Group }
 
 // Definition returns empty metadata of a CustomResourceDefinition.
@@ -78,23 +71,22 @@ func Definition() *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: kind}
 }
 
-// Kinds watches kinds while they are there. Make one with New and start it with SetupWithManager.
+// Kinds watches optional kinds.
 type Kinds struct {
 	cache   cache.Cache
 	scheme  *runtime.Scheme
 	live    client.Reader
-	probed  client.InNamespace // where served asks: everywhere, or in one of the namespaces that are watched
+	probed  client.InNamespace // where served asks: everywhere, or in one watched namespace
 	clock   clock.PassiveClock
-	byName  map[string]Kind // by the name of the definition
+	byName  map[string]Kind // by the definition's name
 	watch   func(Kind) error
 	changed chan event.TypedGenericEvent[Kind]
 
 	watched map[schema.GroupVersionKind]bool // whether there is an informer
-	shown   sync.Map                         // the schema.GroupVersionKind of kinds that the cache shows
+	cached  sync.Map                         // the schema.GroupVersionKind of kinds in the cache
 }
 
-// New returns Kinds that fill the manager's cache, which shows the given namespaces, or all when
-// none is given. The clock says how long a definition has existed.
+// New returns Kinds that fill the manager's cache. No namespaces means all.
 func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...Kind) *Kinds {
 	k := &Kinds{
 		cache: mgr.GetCache(), scheme: mgr.GetScheme(), live: mgr.GetAPIReader(), clock: c, byName: map[string]Kind{},
@@ -110,15 +102,13 @@ func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...K
 	return k
 }
 
-// Has reports whether objects of the kind can be read from the cache: it is installed, and may be
-// listed.
+// Has reports whether the cache has the kind: it is installed and may be listed.
 func (k *Kinds) Has(kind Kind) bool {
-	_, shown := k.shown.Load(kind.GroupVersionKind)
+	_, shown := k.cached.Load(kind.GroupVersionKind)
 	return shown
 }
 
-// Defined reports whether the kind has a CustomResourceDefinition. Only one that has none is absent:
-// one that has, and that the cache does not show, may hold objects all the same.
+// Defined reports whether the kind has a CustomResourceDefinition, and hence may have objects.
 func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	err := k.cache.Get(ctx, types.NamespacedName{Name: kind.Definition()}, Definition())
 	if client.IgnoreNotFound(err) != nil {
@@ -127,17 +117,16 @@ func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	return err == nil, nil
 }
 
-// SetupWithManager feeds a controller, which must not be started yet, with the objects of the kinds
-// and with the kinds themselves whenever one appears or vanishes. A kind that is installed already
-// is watched from the start, so that it never counts as missing.
+// SetupWithManager feeds target, before it starts, with objects and with kinds that come or go. An
+// installed kind is watched from the start, so that it never counts as missing.
 func (k *Kinds) SetupWithManager(
-	ctx context.Context, mgr ctrl.Manager, fed controller.Controller,
+	ctx context.Context, mgr ctrl.Manager, target controller.Controller,
 	objects handler.EventHandler, changes handler.TypedEventHandler[Kind, reconcile.Request],
 ) error {
 	k.watch = func(kind Kind) error {
-		return fed.Watch(source.Kind(k.cache, k.object(kind), objects))
+		return target.Watch(source.Kind(k.cache, k.object(kind), objects))
 	}
-	if err := fed.Watch(source.TypedChannel(k.changed, changes)); err != nil {
+	if err := target.Watch(source.TypedChannel(k.changed, changes)); err != nil {
 		return fmt.Errorf("watch for optional kinds: %w", err)
 	}
 	for _, kind := range k.byName {
@@ -148,17 +137,17 @@ func (k *Kinds) SetupWithManager(
 			return fmt.Errorf("watch %s: %w", kind.Kind, err)
 		}
 		k.watched[kind.GroupVersionKind] = true
-		k.shown.Store(kind.GroupVersionKind, true) // a controller starts when its sources are synced
+		k.cached.Store(kind.GroupVersionKind, true) // a controller starts once its sources are synced
 	}
-	everywhere := false // on a standby as well
+	needLeader := false // also on a standby
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("optional-kinds").
 		WatchesMetadata(Definition(), &handler.EnqueueRequestForObject{}).
-		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
+		WithOptions(controller.Options{NeedLeaderElection: &needLeader}).
 		Complete(k)
 }
 
-// Reconcile takes up or drops the kind that a definition defines.
+// Reconcile starts or stops watching the kind of a definition.
 func (k *Kinds) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	kind, ours := k.byName[request.Name]
 	if !ours {
@@ -170,13 +159,12 @@ func (k *Kinds) Reconcile(ctx context.Context, request reconcile.Request) (recon
 		return reconcile.Result{}, fmt.Errorf("get the definition of %s: %w", kind.Kind, err)
 	}
 	if err != nil || definition.DeletionTimestamp != nil {
-		return reconcile.Result{}, k.drop(ctx, kind)
+		return reconcile.Result{}, k.stopWatching(ctx, kind)
 	}
-	return k.take(ctx, kind, definition.CreationTimestamp.Time)
+	return k.startWatching(ctx, kind, definition.CreationTimestamp.Time)
 }
 
-// take watches a kind that is served, and reports it when the cache shows it.
-func (k *Kinds) take(ctx context.Context, kind Kind, since time.Time) (reconcile.Result, error) {
+func (k *Kinds) startWatching(ctx context.Context, kind Kind, since time.Time) (reconcile.Result, error) {
 	log := logf.FromContext(ctx).WithValues("kind", kind.Kind)
 	if !k.watched[kind.GroupVersionKind] {
 		if err := k.served(ctx, kind); err != nil {
@@ -201,18 +189,17 @@ func (k *Kinds) take(ctx context.Context, kind Kind, since time.Time) (reconcile
 	}
 	if !k.Has(kind) {
 		log.Info("watching a kind that has appeared")
-		k.shown.Store(kind.GroupVersionKind, true)
+		k.cached.Store(kind.GroupVersionKind, true)
 		return reconcile.Result{}, k.report(ctx, kind)
 	}
 	return reconcile.Result{}, nil
 }
 
-// drop forgets a kind.
-func (k *Kinds) drop(ctx context.Context, kind Kind) error {
+func (k *Kinds) stopWatching(ctx context.Context, kind Kind) error {
 	if !k.watched[kind.GroupVersionKind] {
 		return nil
 	}
-	k.shown.Delete(kind.GroupVersionKind)
+	k.cached.Delete(kind.GroupVersionKind)
 	if err := k.cache.RemoveInformer(ctx, k.object(kind)); err != nil {
 		return fmt.Errorf("stop watching %s: %w", kind.Kind, err)
 	}
@@ -230,14 +217,13 @@ func (k *Kinds) report(ctx context.Context, kind Kind) error {
 	}
 }
 
-// served asks the API server for the kind, in our version. A definition alone is no proof.
+// served asks the API server: a definition alone proves nothing about the version.
 func (k *Kinds) served(ctx context.Context, kind Kind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	return k.live.List(ctx, list, k.probed, client.Limit(1))
 }
 
-// pause is how long to wait for a kind that has been defined at the given time.
 func (k *Kinds) pause(since time.Time) time.Duration {
 	if k.clock.Since(since) > oldRetry {
 		return oldRetry

@@ -18,29 +18,27 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// References is the name of the cache's index of Dojos, by the names of the objects that they refer to or that are
-// theirs, of whatever kind: an object of another kind that has such a name costs a reconcile that writes nothing.
+// References is the cache's index of Dojos by the names of their own and referenced objects, of any
+// kind.
 const References = "references"
 
-// FieldOwner is the field manager of everything that this operator writes.
+// FieldOwner is the field manager of all of the operator's writes.
 const FieldOwner = "dojo-operator"
 
-// The labels of every child. The first two select the pods and never change, since a Deployment's
-// selector cannot.
+// Labels of every child. The first two never change, since a Deployment's selector cannot.
 const (
 	NameLabel      = "app.kubernetes.io/name"
 	InstanceLabel  = "app.kubernetes.io/instance"
 	managedByLabel = "app.kubernetes.io/managed-by"
 
-	// Application is the name label of a Dojo's children and of the application's pods.
+	// Application is the name label of children and of the application's pods.
 	Application = "dojo"
-	// Schema is the name label of the schema's Jobs and pods: the Service must not select them.
+	// Schema is the name label of the schema's Jobs and pods, which the Service must not select.
 	Schema = "dojo-schema"
 )
 
-// RevisionAnnotation is a random word, new whenever the credentials are written, on the Dojo's own
-// Secret and on the pod template: it rolls the pods. A hash of the credentials would do too, and
-// would let a client that can read Deployments guess weak passwords offline.
+// RevisionAnnotation is a random word that rolls the pods. A hash of the credentials would let
+// readers of Deployments guess weak passwords.
 const RevisionAnnotation = "core.jutsu.com/credentials-revision"
 
 // Selector selects the application's pods.
@@ -48,19 +46,18 @@ func Selector(d *corev1api.Dojo) map[string]string {
 	return map[string]string{NameLabel: Application, InstanceLabel: d.Name}
 }
 
-// ManagedLabels are on everything that this operator makes.
+// ManagedLabels are on every object that the operator writes.
 func ManagedLabels() map[string]string { return map[string]string{managedByLabel: FieldOwner} }
 
-// Labels are those of a child with the given name label.
+// Labels returns the labels of a child with this name label.
 func Labels(d *corev1api.Dojo, name string) map[string]string {
 	return map[string]string{NameLabel: name, InstanceLabel: d.Name, managedByLabel: FieldOwner}
 }
 
-// Managed reports whether an object has the label of what this operator makes.
+// Managed reports whether an object has the operator's label.
 func Managed(o metav1.Object) bool { return o.GetLabels()[managedByLabel] == FieldOwner }
 
-// LabelledFor reports whether the labels of an object say that it holds data of the Dojo of this
-// name.
+// LabelledFor reports whether an object's labels mark it as data of the Dojo of this name.
 func LabelledFor(dojo string, o metav1.Object) bool {
 	l := o.GetLabels()
 	return Managed(o) && l[NameLabel] == Application && l[InstanceLabel] == dojo
@@ -77,7 +74,7 @@ func Reference(d *corev1api.Dojo) *metav1ac.OwnerReferenceApplyConfiguration {
 		WithBlockOwnerDeletion(true)
 }
 
-// Data returns the desired state of an object that holds data, so that it has labels and no owner.
+// Data returns an object with data: it has labels and no owner.
 func Data(
 	d *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
 ) *unstructured.Unstructured {
@@ -89,7 +86,7 @@ func Data(
 	return o
 }
 
-// Child returns the desired state of a child, of which the Dojo is the controller.
+// Child returns an object that the Dojo controls.
 func Child(
 	d *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
 ) *unstructured.Unstructured {
@@ -98,7 +95,7 @@ func Child(
 	return o
 }
 
-// Annotate sets an annotation of a desired object, beside those that it has.
+// Annotate adds an annotation to a desired object.
 func Annotate(desired *unstructured.Unstructured, key, value string) {
 	all := desired.GetAnnotations()
 	if all == nil {
@@ -108,15 +105,13 @@ func Annotate(desired *unstructured.Unstructured, key, value string) {
 	desired.SetAnnotations(all)
 }
 
-// ByDojo reports whether a Dojo controls the object, whatever its labels say.
+// ByDojo reports whether a Dojo controls the object, whatever its labels.
 func ByDojo(o metav1.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(o)
 	return owner != nil && owner.Kind == "Dojo" && owner.APIVersion == corev1api.GroupVersion.String()
 }
 
-// Strip leaves of an object that it exists, since when, who controls it, and the labels of what holds
-// data: such an object has no owner, and may have been restored by another client. What is left has a
-// size that no client can raise.
+// Strip keeps an object's identity, times, controller and our labels, in bounded size.
 func Strip(o client.Object) {
 	kind, namespace, name := o.GetObjectKind().GroupVersionKind(), o.GetNamespace(), o.GetName()
 	uid, version := o.GetUID(), o.GetResourceVersion()
@@ -134,7 +129,6 @@ func Strip(o client.Object) {
 	o.SetLabels(labels)
 }
 
-// ourLabels are the labels of an object that identify it as ours; nil where it is not.
 func ourLabels(o metav1.Object) map[string]string {
 	if !Managed(o) {
 		return nil
@@ -148,23 +142,20 @@ func ourLabels(o metav1.Object) map[string]string {
 	return ours
 }
 
-// Conflicts reports whether an object with a child's name exists that is not the Dojo's, or is too large
-// to know what it is like.
+// Conflicts reports whether an object exists that the Dojo does not control, or that is too large.
 func Conflicts[L apply.Live](d *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && (!metav1.IsControlledBy(live, d) || apply.TooLarge(live))
 }
 
-// Holds reports whether an object exists that holds data of the Dojo: a Dojo that is created again
-// finds it by its labels.
+// Holds reports whether an object has the Dojo's data, also that of a former Dojo of its name.
 func Holds[L apply.Live](d *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && !apply.TooLarge(live) &&
 		(metav1.IsControlledBy(live, d) || metav1.GetControllerOfNoCopy(live) == nil && LabelledFor(d.Name, live))
 }
 
-// NameConflict is the issue with an object that has a child's name and is not the Dojo's; nil where
-// there is none.
+// NameConflict returns the issue of a foreign object with a child's name, or nil.
 func NameConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	if !Conflicts(d, live) {
 		return nil
@@ -172,8 +163,7 @@ func NameConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditi
 	return conflict(d, kind, live)
 }
 
-// DataConflict is the same of an object that holds data, or says where some is: it may have been restored, so
-// that no advice is to delete it.
+// DataConflict is NameConflict for data. It may have been restored, so no advice is to delete it.
 func DataConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	var absent L
 	if live == absent || Holds(d, live) {
@@ -187,7 +177,7 @@ func DataConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditi
 		kind, d.Namespace, live.GetName(), HandOver(d, kind, live))
 }
 
-// HandOver says how an object becomes the Dojo's: by its labels, where it has no owner.
+// HandOver says how an object becomes the Dojo's.
 func HandOver(d *corev1api.Dojo, kind string, live metav1.Object) string {
 	words := []string{"kubectl label -n", d.Namespace, strings.ToLower(kind), live.GetName(), "--overwrite"}
 	for _, key := range []string{NameLabel, InstanceLabel, managedByLabel} {
@@ -202,7 +192,6 @@ func HandOver(d *corev1api.Dojo, kind string, live metav1.Object) string {
 		"with the reclaimPolicy Delete it is then deleted with the Dojo.", command, owner)
 }
 
-// conflict waits for an object that is on its way out.
 func conflict(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
 	if issue := unusable(d, kind, live); issue != nil {
 		return issue
@@ -212,7 +201,6 @@ func conflict(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Is
 		kind, d.Namespace, live.GetName())
 }
 
-// unusable is the issue with an object that is too large or on its way out, whosever it is.
 func unusable(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
 	if apply.TooLarge(live) && live.GetDeletionTimestamp() == nil {
 		return conditions.Degraded(corev1api.ReasonNameConflict,
@@ -227,9 +215,8 @@ func unusable(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Is
 	return nil
 }
 
-// PlanOption plans a child that not every Dojo has: it is made while it is asked for, and deleted
-// when it is not. desired is nil while it is not known what it should be. It returns the object to
-// be written, nil where there is none.
+// PlanOption writes or deletes an optional child. A nil desired keeps it. It returns the write, or
+// nil.
 func PlanOption[L apply.Live](
 	d *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
 	known apply.Unchanged,
@@ -247,7 +234,7 @@ func PlanOption[L apply.Live](
 	return child
 }
 
-// Shared reports whether the Dojo's namespace may use a Secret: it is its own, or the Secret's annotation names it.
+// Shared reports whether the Dojo's namespace may use a Secret.
 func Shared(d *corev1api.Dojo, secret metav1.Object) bool {
 	if secret.GetNamespace() == d.Namespace {
 		return true

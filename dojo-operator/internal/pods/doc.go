@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pods reads what pods report of themselves: why one is not ready, and what one said when
-// it ended; and it places pods as the spec says.
+// Package pods reads why pods are not ready and how they ended, and builds pod specs.
 package pods

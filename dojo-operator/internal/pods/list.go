@@ -23,13 +23,12 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The names of the cache's indexes of pods, by the Dojo that they belong to.
 const (
 	OfApplication = "dojo"
 	OfSchema      = "schema"
 )
 
-// JobOfDojo is the name of the cache's index of the schema's Jobs.
+// JobOfDojo is the cache's index of the schema's Jobs.
 const JobOfDojo = "dojo"
 
 // Ours selects the pods of the application and of the schema's Jobs.
@@ -42,7 +41,7 @@ func Ours() labels.Selector {
 	return labels.SelectorFromSet(ownership.ManagedLabels()).Add(*names)
 }
 
-// Strip leaves of a pod what this package reads.
+// Strip removes the fields of a pod that this package does not read.
 func Strip(pod *corev1.Pod) {
 	was := *pod
 	ownership.Strip(pod)
@@ -55,19 +54,18 @@ func Strip(pod *corev1.Pod) {
 	if revision := was.Annotations[ownership.RevisionAnnotation]; revision != "" && len(revision) <= maxRevision {
 		pod.Annotations = map[string]string{ownership.RevisionAnnotation: revision}
 	}
-	if over(was.Status.Phase) {
+	if isEnded(was.Status.Phase) {
 		pod.Status.Phase = was.Status.Phase
 	}
-	pod.Status.Conditions = first(was.Status.Conditions)
-	pod.Status.InitContainerStatuses = first(was.Status.InitContainerStatuses)
-	pod.Status.ContainerStatuses = first(was.Status.ContainerStatuses)
+	pod.Status.Conditions = firstFew(was.Status.Conditions)
+	pod.Status.InitContainerStatuses = firstFew(was.Status.InitContainerStatuses)
+	pod.Status.ContainerStatuses = firstFew(was.Status.ContainerStatuses)
 	if pod.Labels[ownership.NameLabel] == ownership.Application {
 		stripApplication(pod)
 	}
 }
 
-// stripApplication leaves of a pod of the application what is read of such a pod: of the schema's the owner
-// and the termination message are read as well.
+// Owner and termination message are read of the schema's pods only.
 func stripApplication(pod *corev1.Pod) {
 	pod.OwnerReferences = nil
 	var kept []corev1.PodCondition
@@ -85,15 +83,14 @@ func stripApplication(pod *corev1.Pod) {
 	ready := func(c corev1.ContainerStatus) bool { return c.Ready }
 	pod.Status.InitContainerStatuses = slices.DeleteFunc(pod.Status.InitContainerStatuses, ready)
 	for i := range pod.Status.ContainerStatuses {
-		pod.Status.ContainerStatuses[i] = statusRead(&pod.Status.ContainerStatuses[i])
+		pod.Status.ContainerStatuses[i] = usedStatus(&pod.Status.ContainerStatuses[i])
 	}
 	for i := range pod.Status.InitContainerStatuses {
-		pod.Status.InitContainerStatuses[i] = statusRead(&pod.Status.InitContainerStatuses[i])
+		pod.Status.InitContainerStatuses[i] = usedStatus(&pod.Status.InitContainerStatuses[i])
 	}
 }
 
-// statusRead is what is read of the status of a container: of one that is ready, that it is.
-func statusRead(c *corev1.ContainerStatus) corev1.ContainerStatus {
+func usedStatus(c *corev1.ContainerStatus) corev1.ContainerStatus {
 	read := corev1.ContainerStatus{Ready: c.Ready}
 	if ended := c.State.Terminated; ended != nil {
 		read.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: ended.ExitCode}
@@ -109,22 +106,20 @@ func statusRead(c *corev1.ContainerStatus) corev1.ContainerStatus {
 	return read
 }
 
-// maxRevision is how long a revision of credentials may be, in bytes. Ours are shorter.
+// maxRevision is in bytes. Our revisions are shorter.
 const maxRevision = 64
 
-// maxStatuses is of how many containers of a pod the status is read. A Dojo's has one; others inject a
-// few.
+// maxStatuses counts containers. A Dojo's pod has one, and injectors add a few.
 const maxStatuses = 16
 
-// first are the first few of a list, without the memory of the others.
-func first[T any](all []T) []T {
+func firstFew[T any](all []T) []T {
 	if len(all) <= maxStatuses {
 		return all
 	}
 	return slices.Clone(all[:maxStatuses])
 }
 
-// AddIndexes adds the indexes that List and the schema need.
+// AddIndexes adds the indexes of pods and of the schema's Jobs.
 func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return errors.Join(
 		indexer.IndexField(ctx, &corev1.Pod{}, OfApplication, instanceOf(ownership.Application)),
@@ -132,7 +127,6 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		indexer.IndexField(ctx, &batchv1.Job{}, JobOfDojo, instanceOf(ownership.Schema)))
 }
 
-// instanceOf indexes objects with the given name label by their Dojo.
 func instanceOf(name string) client.IndexerFunc {
 	return func(o client.Object) []string {
 		if l := o.GetLabels(); l[ownership.NameLabel] == name {
@@ -142,7 +136,7 @@ func instanceOf(name string) client.IndexerFunc {
 	}
 }
 
-// List returns the pods of a Dojo that an index holds.
+// List returns the pods of a Dojo in an index.
 func List(ctx context.Context, r apply.Reader, d *corev1api.Dojo, index string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
 	of := client.MatchingFields{index: d.Name}
@@ -152,9 +146,8 @@ func List(ctx context.Context, r apply.Reader, d *corev1api.Dojo, index string) 
 	return pods.Items, nil
 }
 
-// over reports whether a pod in this phase has ended, though it may still be there: one that a node has
-// refused or evicted stays, and need not have a container.
-func over(phase corev1.PodPhase) bool {
+// A pod that a node refused or evicted may have no container.
+func isEnded(phase corev1.PodPhase) bool {
 	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
 
@@ -162,10 +155,10 @@ func over(phase corev1.PodPhase) bool {
 func Ended(pod *corev1.Pod) bool {
 	running := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
 	all := pod.Status.ContainerStatuses
-	return over(pod.Status.Phase) || len(all) > 0 && !slices.ContainsFunc(all, running)
+	return isEnded(pod.Status.Phase) || len(all) > 0 && !slices.ContainsFunc(all, running)
 }
 
-// Describe says how many pods there are, and names one with its node; empty for none.
+// Describe counts pods and names one with its node; "" for none.
 func Describe(all []corev1.Pod) string {
 	if len(all) == 0 {
 		return ""
@@ -178,8 +171,7 @@ func Describe(all []corev1.Pod) string {
 	return fmt.Sprintf("%d, such as %s%s", len(all), first.Name, node)
 }
 
-// Changed lets through a pod only when what keeps it from being ready changes, or when a pod of the
-// schema has said why it failed, or has gone. How many pods are ready is the Deployment's to report.
+// Changed passes a pod whose trouble changes, and a schema pod that fails or goes.
 var Changed = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return atStart(e.Object).Reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -193,6 +185,5 @@ var Changed = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// atStart is the trouble of a pod whose containers have just started: how long they have run is for
-// the reconcile to see.
+// atStart ignores for how long containers have run.
 func atStart(pod client.Object) Trouble { return Of(time.Time{}, pod.(*corev1.Pod)) }

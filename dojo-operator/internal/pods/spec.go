@@ -14,16 +14,13 @@ import (
 // workingDir is the only place that a container can write to.
 const workingDir = "/tmp"
 
-// Users says as whom pods run.
+// Users selects the user that pods run as.
 type Users struct {
-	// ByPlatform leaves the user and the groups to the platform: OpenShift's restricted
-	// SecurityContextConstraints refuse any that are not of the namespace's own range.
+	// ByPlatform leaves them unset: OpenShift's restricted SecurityContextConstraints choose them.
 	ByPlatform bool
 }
 
-// Spec is a pod with one container, placed as the spec of the Dojo says, which passes "restricted"
-// pod security as this unprivileged user and group, unless users says otherwise, has no access to
-// the API server, and has a working directory of this size.
+// Spec returns a pod with one container that passes "restricted" pod security.
 func Spec(
 	d *corev1api.Dojo, user int64, users Users, size string, container *corev1ac.ContainerApplyConfiguration,
 ) *corev1ac.PodSpecApplyConfiguration {
@@ -49,7 +46,6 @@ func Spec(
 	return pod
 }
 
-// place sets where pods may run and how their images are pulled.
 func place(d *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 	for _, secret := range d.Spec.ImagePullSecrets {
 		pod.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))

@@ -16,27 +16,24 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// crashes is how many restarts make a loop: one or two happen while a database comes up.
+// crashes is a loop: one or two restarts are normal while a database comes up.
 const crashes = 3
 
-// BackoffReset is how long a container must run until the kubelet forgets its restarts.
+// BackoffReset is the time after which the kubelet forgets a container's restarts.
 const BackoffReset = 10 * time.Minute
 
-// Trouble is what keeps one pod from being ready. The messages leave out what changes from one
-// minute to the next (restart counts, nodes that were tried), or every such change would be a write
-// of the status.
+// Trouble is the reason why a pod is not ready. Messages omit changing details, such as restart
+// counts: each change would be a write of the status.
 type Trouble struct {
 	Reason, Message string
 	// Persistent trouble needs a person.
 	Persistent bool
 }
 
-// RevisionLabel distinguishes the pods of one revision of a Deployment from those of another.
+// RevisionLabel distinguishes the pods of a Deployment's revisions.
 const RevisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
-// Worst returns the trouble to report: a persistent one before any other, and then by the pod's
-// name, so that the answer is the same for the same pods. Only the latest revision counts: pods
-// that are being replaced may well be broken.
+// Worst prefers persistent trouble, then the pod's name. Pods of former revisions may be broken.
 func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	latest := latestRevision(pods)
 	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Labels[RevisionLabel] != latest })
@@ -54,8 +51,7 @@ func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	return found
 }
 
-// latestRevision is the revision whose first pod came last. The youngest pod does not show it:
-// while a rollout is stuck, the former ReplicaSet replaces pods that are drained from a node.
+// latestRevision takes the youngest first pod: a former ReplicaSet still replaces drained pods.
 func latestRevision(pods []corev1.Pod) string {
 	first := map[string]time.Time{}
 	for i := range pods {
@@ -65,7 +61,7 @@ func latestRevision(pods []corev1.Pod) string {
 		}
 	}
 	latest := ""
-	for _, revision := range slices.Sorted(maps.Keys(first)) { // of two that came in the same second always the same
+	for _, revision := range slices.Sorted(maps.Keys(first)) { // sorted, for revisions of the same second
 		if latest == "" || first[revision].After(first[latest]) {
 			latest = revision
 		}
@@ -73,7 +69,7 @@ func latestRevision(pods []corev1.Pod) string {
 	return latest
 }
 
-// Of is what keeps a pod from being ready; without a reason where nothing does.
+// Of returns the trouble of a pod, without a reason if there is none.
 func Of(now time.Time, pod *corev1.Pod) Trouble {
 	if pod.DeletionTimestamp != nil {
 		return Trouble{}
@@ -107,7 +103,7 @@ func containerTrouble(now time.Time, pod string, c corev1.ContainerStatus) Troub
 		return Trouble{}
 	}
 	switch reason := waiting.Reason; reason {
-	// The kubelet goes back and forth between these two while it tries again.
+	// The kubelet alternates between these two while it retries.
 	case "ErrImagePull", corev1api.ReasonImagePullBackOff:
 		message := fmt.Sprintf("pod %s: the image %q cannot be pulled; see `kubectl describe pod %s`", pod, c.Image, pod)
 		return Trouble{corev1api.ReasonImagePullBackOff, message, true}
@@ -124,8 +120,7 @@ func containerTrouble(now time.Time, pod string, c corev1.ContainerStatus) Troub
 	return Trouble{}
 }
 
-// TerminationMessage is what the youngest failed pod said when it ended: the last lines of its log,
-// as the kubelet keeps them.
+// TerminationMessage returns the end of the youngest failed pod's log, as the kubelet keeps it.
 func TerminationMessage(pods []corev1.Pod) string {
 	youngestFirst := func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) }
 	sorted := slices.SortedFunc(slices.Values(pods), youngestFirst)

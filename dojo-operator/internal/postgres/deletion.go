@@ -16,12 +16,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// InUse is the issue with a Cluster that is to be deleted and in which others have databases; nil
-// where there are none.
+// InUse returns the issue of deleting a Cluster that holds databases of others, or nil.
 func InUse(d *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(d, s.Cluster) }
 
-// Keep plans that the data outlives the Dojo, where it should not have before: the policies and the
-// owner of the password are put back. The plan has an issue until they are.
+// Keep resets the policies and the owner of data that was to be deleted before.
 func Keep(d *corev1api.Dojo, s State) apply.Plan {
 	if d.Spec.Postgres == nil || cnpg.Reclaims(d) {
 		return apply.Plan{}
@@ -35,13 +33,12 @@ func Keep(d *corev1api.Dojo, s State) apply.Plan {
 	return step.Plan()
 }
 
-// Kept reports whether the data outlives the Dojo without anything left to do.
+// Kept reports whether the data already outlives the Dojo.
 func Kept(d *corev1api.Dojo, s State) bool {
 	return !cnpg.Reclaims(d) && s.Unreadable == nil && Keep(d, s).Apply == nil
 }
 
-// FinalBackup plans the backup before any data is deleted, when nothing writes any more. The plan has
-// an issue until it has completed. A Cluster that was never filled has nothing to back up.
+// FinalBackup plans the backup before the data is deleted. The plan has an issue until it is done.
 func FinalBackup(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if !bootstrap.Filled(d, s.Cluster.Live) {
 		return apply.Plan{}
@@ -49,7 +46,7 @@ func FinalBackup(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	in := newInput(d, s, cfg)
 	step := backup.PlanFinal(d, s.Backup, in.backup(), ownership.Holds(d, s.Database.Live), s.has(cnpg.BackupKind))
 	if issue := step.Blocks; issue != nil && issue.Reason == corev1api.ReasonClusterHibernated {
-		if wakes := cluster.Wake(d, s.Cluster, in.asleep()); wakes.Blocks != nil {
+		if wakes := cluster.Wake(d, s.Cluster, in.hibernationInput()); wakes.Blocks != nil {
 			step = wakes
 		}
 	}

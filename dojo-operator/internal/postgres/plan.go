@@ -14,51 +14,48 @@ import (
 var up = chain{
 	checkInstalled, // the cluster has CloudNativePG, and its kinds can be read
 	checkNames,     // no foreign object has a name that the database needs
-	planBootstrap,  // the data is not lost, and it is known where that of a new Cluster comes from
-	planCluster,    // the Dojo's own Cluster is as the spec says, of the version that an upgrade has come to
+	planBootstrap,  // the data is not lost, and the source of a new Cluster's data is known
+	planCluster,    // the Dojo's own Cluster matches the spec, in the version that an upgrade has reached
 	planBackup,     // backups are scheduled
-	waitForCluster, // the Cluster has a primary, the Dojo's own or an existing one
-	planPooler,     // the Pooler starts, while login and database are made
+	waitForCluster, // the Cluster has a primary
+	planPooler,     // the Pooler starts while login and database are created
 	dropRenamed,    // no role has the name of other data
 	planOwner,      // the owner of the database may log in, or is retired
-	checkRestored,  // restored data has the database
+	checkRestored,  // restored data contains the database
 	planDatabase,   // the database exists and belongs to its owner
 	planSecond,     // the second login may log in, or is retired
-	planStatement,  // its sessions act as the owner
+	planStatement,  // sessions of the second login act as the owner
 	planSchema,     // the SQL has run
 	waitForPooler,  // clients can connect to the Pooler
 	planRetirement, // the former login is retired
 }
 
-// asleep lists the steps of a suspended Dojo that has a Cluster of its own. Nothing is done in Postgres,
-// and nothing is made that does not exist.
+// asleep lists the steps of a suspended Dojo. They run no SQL and create nothing.
 var asleep = chain{
 	checkInstalled,
 	checkNames,
-	checkData,          // the Cluster is not lost, has the data that bootstrap names, of a version that its image opens
-	pauseBackup,        // no backup waits for ever
-	hibernate,          // nothing uses the Cluster, and it is hibernated
+	checkData,          // the Cluster is not lost, has the data that bootstrap names, and its image opens that data
+	pauseBackup,        // no backup waits for a hibernated Cluster
+	hibernate,          // no client uses the Cluster, and it is hibernated
 	stopPooler,         // the Pooler has no pods
 	waitForHibernation, // the instances have stopped
 }
 
-// down lists the steps that delete the data, one object after the other. A Cluster of the Dojo's own goes
-// first: with it CloudNativePG releases what is in it, even where it is hibernated or broken. In one of
-// another owner, the other way round hangs: a database with open sessions is not dropped, nor a role that
-// owns something.
+// down deletes one object at a time. With a Cluster, CloudNativePG releases its objects. Without,
+// any other order hangs: Postgres drops no database with open sessions, and no role that owns
+// something.
 var down = chain{
 	dropBackup,   // no backup is taken any more
 	dropPooler,   // no client connects
 	dropCluster,  // the Dojo's own Cluster is gone
-	dropDatabase, // the database is
-	dropSecond,   // the second login is
-	dropOwner,    // and the owner
+	dropDatabase, // the database is gone
+	dropSecond,   // the second login is gone
+	dropOwner,    // the owner is gone
 }
 
-// chain is a list of steps, each a pure function.
+// chain is a list of pure functions.
 type chain []func(input) cnpg.Step
 
-// plan joins the steps up to the first that blocks.
 func (c chain) plan(in input) cnpg.Step {
 	for _, step := range c {
 		in.before = in.before.Then(step(in))
@@ -72,22 +69,19 @@ func (c chain) plan(in input) cnpg.Step {
 // Database is the plan for the database of a Dojo.
 type Database struct {
 	Plan apply.Plan
-	// complete reports whether no step blocks, passwordCurrent whether Postgres has the password of the
-	// login that the application should have.
+	// passwordCurrent reports whether Postgres has the password that the application should use.
 	complete, passwordCurrent bool
-	// migrating reports whether SQL has yet to run in the database.
-	migrating bool
+	migrating                 bool
 }
 
-// Migrating reports whether SQL has yet to run in the database, so that the application that needs it
-// must not start.
+// Migrating reports whether the application must wait for SQL.
 func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
-// Usable reports whether the credentials may be passed on to the pods. Those that are in use follow
-// the password that Postgres has, whatever else goes wrong.
+// Usable reports whether pods may get the credentials. Those in use follow the password in
+// Postgres.
 func (db *Database) Usable(inUse bool) bool { return db.complete || inUse && db.passwordCurrent }
 
-// Plan plans the steps to a database, or to sleep. Without spec.postgres there is nothing to do.
+// Plan plans the steps to a database, or to a hibernated one.
 func Plan(d *corev1api.Dojo, s State, cfg Config) Database {
 	if d.Spec.Postgres == nil {
 		return Database{complete: true}
@@ -104,8 +98,7 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) Database {
 	}
 }
 
-// Drop plans the deletion of the data. The plan has an issue until all of it is gone. Data that the Dojo
-// did not want to use is not its own to delete.
+// Drop plans the deletion of the data. A Cluster of another origin is not the Dojo's to delete.
 func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if bootstrap.Mismatch(d, s.Cluster.Live) != nil {
 		return apply.Plan{}

@@ -24,21 +24,15 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Config is what the operator's flags say.
+// Config holds the operator's flags for databases.
 type Config struct {
-	// Deadline is how long CloudNativePG may take for a step before the Dojo is Degraded.
-	Deadline time.Duration
-	// ProgressDeadline is the same for what CloudNativePG says that it cannot do, and for missing
-	// SQL.
+	// Deadline limits a step of CloudNativePG, ProgressDeadline missing SQL and reported failures.
+	Deadline         time.Duration
 	ProgressDeadline time.Duration
-	// Image is the image of Postgres without its tag, which is the major version that a Dojo asks
-	// for.
-	Image string
-	// Catalog is the ClusterImageCatalog that has the image of a version, instead of Image; empty for
-	// none.
+	// Image has no tag: that is the version in the spec. Catalog replaces it if not empty.
+	Image   string
 	Catalog string
-	// Users says as whom pods run.
-	Users schema.Users
+	Users   schema.Users
 }
 
 func (c Config) images() cnpg.Images { return cnpg.Images{Image: c.Image, Catalog: c.Catalog} }
@@ -47,16 +41,12 @@ func (c Config) schema() schema.Config {
 	return schema.Config{Deadline: c.Deadline, ProgressDeadline: c.ProgressDeadline, Users: c.Users}
 }
 
-// State is what there is of the database of a Dojo with spec.postgres, step by step.
+// State holds the observed objects of a Dojo's database, by step.
 type State struct {
-	Now time.Time
-	// Unchanged are the objects whose last apply changed nothing.
-	Unchanged apply.Unchanged
-	// Application is how the application uses the database.
+	Now         time.Time
+	Unchanged   apply.Unchanged
 	Application Application
-	// Missing are the kinds of CloudNativePG that the cluster does not have, so that there are no objects of
-	// them; those of the others are read. Unreadable is one that it has and that cannot be read now: then no
-	// object of CloudNativePG is read, and any may exist.
+	// While a kind is Unreadable, no object of CloudNativePG is read, and any may exist.
 	Missing    []string
 	Unreadable *optionalkinds.Kind
 
@@ -70,20 +60,18 @@ type State struct {
 	Pooler    pooler.State
 }
 
-// Application is how the application uses the database.
+// Application describes how the application uses the database.
 type Application struct {
 	// Pooled reports whether its credentials name the Pooler as the host.
 	Pooled bool
-	// Stopped reports whether no pod of it is left, and Pods are those that are; known only while the Dojo is
-	// suspended, or Postgres is to be upgraded.
+	// Stopped and Pods are observed only while the Dojo is suspended or an upgrade is due.
 	Stopped bool
 	Pods    []corev1.Pod
-	// Behind is why pods may still have former credentials, those of the other login or with the Pooler;
-	// empty where none has. It counts only while [WaitsForPods].
-	Behind string
+	// Outdated says why pods may still have a former login or host. It counts while [WaitsForPods].
+	Outdated string
 }
 
-// Kinds knows which optional kinds the cluster has.
+// Kinds reports which optional kinds the cluster has.
 type Kinds interface {
 	// Has reports whether objects of a kind can be read.
 	Has(kind optionalkinds.Kind) bool
@@ -91,8 +79,7 @@ type Kinds interface {
 	Defined(ctx context.Context, kind optionalkinds.Kind) (bool, error)
 }
 
-// Observe reads the database; nothing without spec.postgres. Source is the name of the Secret that
-// the application's credentials were copied from, empty where it has none.
+// Observe reads the database. source names the Secret of the application's credentials, or "".
 func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string, kinds Kinds, cfg Config, now time.Time,
 ) (s State, err error) {
@@ -138,7 +125,6 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api
 	return errors.Join(errs[:]...)
 }
 
-// observeKinds finds out which kinds can be read.
 func (s *State) observeKinds(ctx context.Context, kinds Kinds) error {
 	for _, kind := range cnpg.Kinds() {
 		if kinds.Has(kind) {
@@ -156,15 +142,13 @@ func (s *State) observeKinds(ctx context.Context, kinds Kinds) error {
 	return nil
 }
 
-// readable reports whether all kinds of CloudNativePG are there and have been read.
 func (s *State) readable() bool { return len(s.Missing) == 0 && s.Unreadable == nil }
 
-// has reports whether objects of a kind have been read.
 func (s *State) has(kind optionalkinds.Kind) bool {
 	return s.Unreadable == nil && !slices.Contains(s.Missing, kind.Kind)
 }
 
-// UpgradeStep is the step of the upgrade to another major version of Postgres, empty for none.
+// UpgradeStep returns the current step of an upgrade to another major version, or "".
 func UpgradeStep(d *corev1api.Dojo, s State) corev1api.UpgradeStep {
 	if !s.readable() {
 		if known := d.Status.Database; known != nil && known.Upgrade != nil {
@@ -175,7 +159,7 @@ func UpgradeStep(d *corev1api.Dojo, s State) corev1api.UpgradeStep {
 	return upgrade.Next(d, s.Cluster.Live, s.Upgrade, stopped(s))
 }
 
-// stopped reports whether no pod of the application and no SQL is left, nor a Job whose SQL may begin.
+// stopped reports whether no pod of the application and no SQL runs, and no Job may begin SQL.
 func stopped(s State) bool {
 	return s.Application.Stopped && len(s.Schema.Alive()) == 0 && len(s.Schema.StopIdle()) == 0
 }

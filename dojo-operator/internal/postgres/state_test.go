@@ -158,7 +158,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 	}
 	s.forget()
 	s.Login.Connect(d, w.source)
-	s.Application.Behind = w.behind
+	s.Application.Outdated = w.behind
 	s.Schema = schema.State{Now: noon, Missing: w.MissingSQL, Pods: w.Schema.Pods}
 	if s.Cluster.Live != nil && s.Database.Live != nil && w.MissingSQL == "" {
 		s.Schema.Digest = fmt.Sprint(w.SQL, " for ", s.Cluster.Live.UID, s.Database.Live.UID)
@@ -166,7 +166,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 	}
 	for _, job := range w.jobs {
 		if job.Annotations["core.jutsu.com/schema"] == s.Schema.Digest {
-			s.Schema.Named = job
+			s.Schema.SameName = job
 		}
 		if metav1.IsControlledBy(job, d) {
 			s.Schema.Jobs = append(s.Schema.Jobs, job)

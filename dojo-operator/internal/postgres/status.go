@@ -22,8 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 )
 
-// ReadOnlyHost is where the application reads data that may lag behind, empty where the Cluster has no
-// standbys. While the Cluster of another owner cannot be read, the last known host stands.
+// ReadOnlyHost returns the standbys' Service, or "". It stands while the Cluster cannot be read.
 func ReadOnlyHost(d *corev1api.Dojo, s State) string {
 	switch own, live, known := d.Spec.Postgres.Cluster, s.Cluster.Live, d.Status.Database; {
 	case own != nil && ptr.Deref(own.Instances, 1) > 1, own == nil && live != nil && live.Spec.Instances > 1:
@@ -34,20 +33,20 @@ func ReadOnlyHost(d *corev1api.Dojo, s State) string {
 	return ""
 }
 
-// Host is where the application should connect, empty for the primary's own Service.
+// Host returns the host for the application's credentials; "" is the primary's own Service.
 func Host(d *corev1api.Dojo, s State) string {
 	return pooler.Host(d, s.Pooler, s.Login.Connected, s.Application.Pooled)
 }
 
-// Source is the login whose credentials the application should have, and its Secret.
+// Source returns the login whose credentials the application should have, and its Secret.
 func Source(d *corev1api.Dojo, s State) (name string, secret *metav1.PartialObjectMetadata) {
-	l := login.Source(d, s.Login, placeOf(s))
+	l := login.Source(d, s.Login, databaseIDOf(s))
 	return l.ObjectName(d), s.Login.Logins[l].Secret
 }
 
-// WaitsForPods reports whether a login or the Pooler is to go as soon as no pod has it any more.
+// WaitsForPods reports whether a login or the Pooler goes once no pod uses it.
 func WaitsForPods(d *corev1api.Dojo, s State) bool {
-	return login.Retires(d, s.Login) || !s.Application.Pooled && pooler.Leaves(d, s.Pooler)
+	return login.Retires(d, s.Login) || !s.Application.Pooled && pooler.Obsolete(d, s.Pooler)
 }
 
 // RequiresStop reports whether an upgrade keeps the application from running.
@@ -55,15 +54,13 @@ func RequiresStop(d *corev1api.Dojo, s State) bool {
 	return d.Spec.Postgres != nil && upgrade.RequiresStop(UpgradeStep(d, s))
 }
 
-// Unreachable reports whether the Dojo's own Cluster has no primary, or the application cannot reach it,
-// so that a pod that is started would fail.
+// Unreachable reports whether a pod of the application would fail without its own Cluster.
 func Unreachable(d *corev1api.Dojo, s State) bool {
 	return d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil && s.readable() &&
 		(!cnpg.Up(s.Cluster.Live) || cutOff(d, s))
 }
 
-// WhyUnreachable says why requests cannot reach Postgres; empty where they can, and where that is not
-// known.
+// WhyUnreachable says why requests cannot reach Postgres; "" if they can or that is not known.
 func WhyUnreachable(d *corev1api.Dojo, s State) string {
 	switch live := s.Cluster.Live; {
 	case d.Spec.Postgres == nil || !s.readable():
@@ -79,17 +76,16 @@ func WhyUnreachable(d *corev1api.Dojo, s State) string {
 	}
 }
 
-// cutOff reports whether the application's credentials name a Pooler that does not answer.
 func cutOff(d *corev1api.Dojo, s State) bool {
 	return s.readable() && s.Application.Pooled && !pooler.Answers(d, s.Pooler)
 }
 
-// BackupCondition is how the last backup ended; nil where there is nothing to report.
+// BackupCondition returns the condition of the last backup, or nil.
 func BackupCondition(d *corev1api.Dojo, s State) *metav1.Condition {
 	return backup.Condition(d, s.Cluster.Live)
 }
 
-// Status is what the Dojo's status says of its database; nil without spec.postgres.
+// Status returns the database part of the Dojo's status; nil without spec.postgres.
 func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	if d.Spec.Postgres == nil {
 		return nil
@@ -126,7 +122,7 @@ func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	return status
 }
 
-// Strip leaves of a foreign object what a plan can rest on.
+// Strip removes the fields of a foreign object that no plan reads.
 func Strip(o client.Object) {
 	switch o := o.(type) {
 	case *cnpgv1.Cluster:

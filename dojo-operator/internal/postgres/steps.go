@@ -23,31 +23,30 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// input is what each step of a chain is planned from. Steps get a copy.
+// input is copied for each step of a chain.
 type input struct {
 	cnpg.Input
 	dojo   *corev1api.Dojo
 	state  State
 	config Config
-	// place identifies the database in its Cluster, source is the login that the application should have.
-	place  string
-	source cnpg.Login
-	// before is what the steps before have planned.
-	before cnpg.Step
+	// databaseID identifies the database in its Cluster. source is the login to use.
+	databaseID string
+	source     cnpg.Login
+	before     cnpg.Step
 }
 
 func newInput(d *corev1api.Dojo, s State, cfg Config) input {
-	place := placeOf(s)
+	databaseID := databaseIDOf(s)
 	return input{
 		Input: cnpg.Input{
 			Now: s.Now, Deadline: cfg.Deadline, ProgressDeadline: cfg.ProgressDeadline, Unchanged: s.Unchanged,
 		},
-		dojo: d, state: s, config: cfg, place: place, source: login.Source(d, s.Login, place),
+		dojo: d, state: s, config: cfg, databaseID: databaseID, source: login.Source(d, s.Login, databaseID),
 	}
 }
 
-// placeOf identifies the database in the Cluster as it is; empty where there is none.
-func placeOf(s State) string {
+// databaseIDOf returns the UIDs of Cluster and Database, or "" if one does not exist.
+func databaseIDOf(s State) string {
 	if s.Cluster.Live == nil || s.Database.Live == nil {
 		return ""
 	}
@@ -70,7 +69,7 @@ func checkNames(in input) cnpg.Step {
 		issue = cmp.Or(issue, cluster.Conflict(d, s.Cluster),
 			ownership.DataConflict(d, cnpg.ScheduleKind.Kind, s.Backup.Schedule))
 	}
-	return cnpg.Blocked(cmp.Or(issue, ownership.NameConflict(d, "Job", s.Schema.Named)))
+	return cnpg.Blocked(cmp.Or(issue, ownership.NameConflict(d, "Job", s.Schema.SameName)))
 }
 
 func (in input) bootstrap() bootstrap.Input {
@@ -102,7 +101,7 @@ func planCluster(in input) cnpg.Step {
 	if d.Spec.Postgres.Cluster == nil {
 		return cnpg.Step{}
 	}
-	// A version that is too low keeps back other fields too: CloudNativePG would refuse them with it.
+	// CloudNativePG refuses all fields together with a version that is too low.
 	if tooLow := cluster.VersionTooLow(d, s.Cluster.Live, in.config.images()); tooLow != nil {
 		return cnpg.Step{Incomplete: tooLow}
 	}
@@ -117,12 +116,12 @@ func planUpgrade(in input) upgrade.Step {
 		Input: in.Input, Cluster: s.Cluster.Live, Step: UpgradeStep(d, s),
 		Running: describeRunning(s), Idle: s.Schema.StopIdle(),
 	}
-	if own.Step == corev1api.UpgradeVerifying && s.Database.Live != nil { // else there is nothing to query
-		of, major := upgrade.Verification(d, s.Cluster.Live, s.Upgrade)
-		query, failed := schema.PlanVerification(d, s.Schema, of, major, in.as(in.source), in.config.schema())
+	if own.Step == corev1api.UpgradeVerifying && s.Database.Live != nil { // else there is no database to query
+		id, major := upgrade.Verification(d, s.Cluster.Live, s.Upgrade)
+		query, failed := schema.PlanVerification(d, s.Schema, id, major, in.as(in.source), in.config.schema())
 		own.Verification, own.Failed = query.Run(d), failed
 		if upgrade.Upgraded(d, s.Cluster.Live, s.Upgrade) {
-			own.Statistics = schema.Statistics(d, s.Schema, of, in.as(in.source), in.config.Users)
+			own.Statistics = schema.Statistics(d, s.Schema, id, in.as(in.source), in.config.Users)
 		}
 	}
 	return upgrade.Plan(d, s.Upgrade, own)
@@ -132,7 +131,7 @@ func (in input) backup() backup.Input {
 	return backup.Input{Input: in.Input, Cluster: in.state.Cluster.Live}
 }
 
-// planBackup leaves the backups alone before an upgrade: until then they are where they were.
+// planBackup leaves the schedule alone before an upgrade, like the Cluster's archive.
 func planBackup(in input) cnpg.Step {
 	if in.dojo.Spec.Postgres.Cluster == nil || UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp {
 		return cnpg.Step{}
@@ -148,10 +147,10 @@ func waitForCluster(in input) cnpg.Step {
 
 func (in input) pooler() pooler.Input {
 	app := in.state.Application
-	return pooler.Input{Input: in.Input, InUse: app.Pooled, Behind: app.Behind}
+	return pooler.Input{Input: in.Input, InUse: app.Pooled, Outdated: app.Outdated}
 }
 
-// planPooler waits for nothing: the Pooler starts while login and database are made.
+// planPooler does not wait: the Pooler starts while login and database are created.
 func planPooler(in input) cnpg.Step {
 	step := pooler.Plan(in.dojo, in.state.Pooler, in.pooler())
 	step.Incomplete = nil
@@ -169,7 +168,8 @@ func waitForPooler(in input) (step cnpg.Step) {
 
 func (in input) login(l cnpg.Login) login.Input {
 	return login.Input{
-		Input: in.Input, Login: l, Cluster: in.state.Cluster.Live, Place: in.place, Behind: in.state.Application.Behind,
+		Input: in.Input, Login: l, Cluster: in.state.Cluster.Live, DatabaseID: in.databaseID,
+		Outdated: in.state.Application.Outdated,
 	}
 }
 
@@ -185,27 +185,26 @@ func planSecond(in input) cnpg.Step {
 
 func planStatement(in input) cnpg.Step {
 	d, s := in.dojo, in.state
-	of := login.NeedsStatement(d, s.Login, in.place)
-	if of == "" {
+	id := login.NeedsStatement(d, s.Login, in.databaseID)
+	if id == "" {
 		return cnpg.Step{}
 	}
-	statement := schema.PlanLogin(d, s.Schema, of, in.as(cnpg.Second), in.config.schema())
-	return statement.Run(d).Then(login.RecordStatement(d, s.Login, in.place))
+	statement := schema.PlanLogin(d, s.Schema, id, in.as(cnpg.Second), in.config.schema())
+	return statement.Run(d).Then(login.RecordStatement(d, s.Login, in.databaseID))
 }
 
 func planRetirement(in input) cnpg.Step {
 	return login.PlanRetirement(in.dojo, in.state.Login, in.login(in.source))
 }
 
-// checkRestored looks for the database in restored data before the Database of CloudNativePG is written,
-// which makes one where there is none.
+// checkRestored runs before the Database is written, which CloudNativePG would create empty.
 func checkRestored(in input) cnpg.Step {
 	d, s := in.dojo, in.state
 	if b := d.BootstrapSource(); b == nil || b.Recovery == nil || s.Database.Live != nil {
 		return cnpg.Step{}
 	}
-	of := string(s.Cluster.Live.UID)
-	return schema.PlanCheck(d, s.Schema, of, in.as(in.source), in.config.schema()).Run(d)
+	clusterUID := string(s.Cluster.Live.UID)
+	return schema.PlanCheck(d, s.Schema, clusterUID, in.as(in.source), in.config.schema()).Run(d)
 }
 
 func (in input) database() database.Input {
@@ -219,7 +218,7 @@ func planDatabase(in input) cnpg.Step {
 	return database.Plan(in.dojo, in.state.Database, in.database())
 }
 
-// planSchema begins no SQL before an upgrade that is due: it may be written for the new version.
+// SQL does not begin while an upgrade is due: it may be written for the new version.
 func planSchema(in input) (step cnpg.Step) {
 	d, s := in.dojo, in.state
 	sql := schema.Plan(d, s.Schema, s.Database.Live, in.as(in.source), in.config.schema())
@@ -232,16 +231,14 @@ func planSchema(in input) (step cnpg.Step) {
 	return step.Then(sql.Run(d))
 }
 
-// as says that SQL runs as a login, with the Cluster's own image.
 func (in input) as(l cnpg.Login) schema.As {
 	return schema.As{Login: l, Image: in.state.Cluster.Live.Status.Image}
 }
 
-// asleep is for a Cluster that sleeps or goes, for which no upgrade begins.
-func (in input) asleep() cluster.Input {
+func (in input) hibernationInput() cluster.Input {
 	live := in.state.Cluster.Live
-	held := upgrade.Plan(in.dojo, in.state.Upgrade, upgrade.Input{Cluster: live, Step: corev1api.UpgradeWaiting})
-	return in.cluster(bootstrap.Kept(live), held.Change)
+	frozen := upgrade.Plan(in.dojo, in.state.Upgrade, upgrade.Input{Cluster: live, Step: corev1api.UpgradeWaiting})
+	return in.cluster(bootstrap.OriginalChange(live), frozen.Change)
 }
 
 func pauseBackup(in input) cnpg.Step {
@@ -249,13 +246,12 @@ func pauseBackup(in input) cnpg.Step {
 }
 
 func hibernate(in input) cnpg.Step {
-	return cluster.PlanHibernation(in.dojo, in.state.Cluster, in.asleep())
+	return cluster.PlanHibernation(in.dojo, in.state.Cluster, in.hibernationInput())
 }
 
-// stopPooler takes the pods of the Pooler away, once those of the application have ended.
 func stopPooler(in input) cnpg.Step {
 	s := in.state
-	ended := s.Application.Stopped || cluster.Sleeps(s.Cluster, stopped(s))
+	ended := s.Application.Stopped || cluster.ShouldHibernate(s.Cluster, stopped(s))
 	if s.Cluster.Live == nil || s.Pooler.Pooler == nil || !ended {
 		return cnpg.Step{}
 	}
@@ -268,19 +264,17 @@ func waitForHibernation(in input) cnpg.Step {
 	return cluster.WaitForHibernation(in.dojo, in.state.Cluster, in.cluster())
 }
 
-// sleeps reports whether the Dojo's own Cluster is to be hibernated: not during an upgrade.
+// sleeps reports whether to hibernate the Dojo's own Cluster. An upgrade ends first.
 func sleeps(d *corev1api.Dojo, s State) bool {
 	return d.Spec.Suspend && d.Spec.Postgres.Cluster != nil && !upgrade.Begun(d, s.Cluster.Live, s.Upgrade)
 }
 
-// describeRunning describes the pods of the application and of SQL that have yet to end.
 func describeRunning(s State) string {
 	all := slices.Concat(s.Application.Pods, s.Schema.Alive())
 	return cmp.Or(pods.Describe(all), "Jobs are being deleted")
 }
 
-// Unreadable is the issue with kinds of CloudNativePG that are installed and cannot be read; nil where
-// there are none.
+// Unreadable returns the issue of a kind that is defined and cannot be read, or nil.
 func Unreadable(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	if s.Unreadable == nil {
 		return nil

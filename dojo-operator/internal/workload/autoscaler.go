@@ -22,11 +22,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Defaults of spec.autoscaling, which the API server sets too.
+// As the API server defaults them.
 const defaultMinReplicas, defaultCPUUtilization = 1, 80
 
-// scalerFor is the HorizontalPodAutoscaler. It scales the Deployment and not the Dojo: spec.replicas is
-// the user's, who may keep it in a repository.
+// scalerFor scales the Deployment: spec.replicas is the user's, who may keep it in a repository.
 func scalerFor(d *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyConfiguration {
 	want := d.Spec.Autoscaling
 	return autoscalingv2ac.HorizontalPodAutoscaler(d.Name, d.Namespace).
@@ -46,7 +45,6 @@ func scalerFor(d *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyC
 						WithAverageUtilization(ptr.Deref(want.TargetCPUUtilization, defaultCPUUtilization))))))
 }
 
-// planScaler makes the HorizontalPodAutoscaler where the spec asks for one.
 func planScaler(d *corev1api.Dojo, s State, p *apply.Plan) {
 	var desired *unstructured.Unstructured
 	if d.Spec.Autoscaling != nil {
@@ -56,13 +54,11 @@ func planScaler(d *corev1api.Dojo, s State, p *apply.Plan) {
 	p.Report(scalerIssue(d, s))
 }
 
-// metricsDeadline is how long an autoscaler may have no metrics of pods that are available. metrics-server
-// has those of a new pod within a minute, and Kubernetes itself waits so long for its first ones
-// (kube-controller-manager --horizontal-pod-autoscaler-cpu-initialization-period).
+// metricsDeadline is as long as Kubernetes waits for the first metrics (kube-controller-manager
+// --horizontal-pod-autoscaler-cpu-initialization-period).
 const metricsDeadline = 5 * time.Minute
 
-// inactive is the condition by which the Dojo's autoscaler reports that it cannot scale, nil where it can,
-// and how much longer that may take.
+// inactive returns why an autoscaler cannot scale, and how much longer that may take.
 func inactive(d *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscalerCondition, time.Duration) {
 	live, scaler := s.Deployment, s.Scaler
 	if d.Spec.Autoscaling == nil || d.Spec.Suspend || d.DeletionTimestamp != nil ||
@@ -77,16 +73,15 @@ func inactive(d *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscale
 		return nil, 0
 	}
 	c := &scaler.Status.Conditions[i]
-	// It is False for as long as there are no pods, too.
+	// The condition is also False while there are no pods.
 	since := later(c.LastTransitionTime.Time,
 		deploymentCondition(live, appsv1.DeploymentAvailable).LastTransitionTime.Time)
 	return c, min(metricsDeadline, metricsDeadline-s.Now.Sub(since))
 }
 
-// scalerIssue is that the autoscaler cannot scale, once it should.
 func scalerIssue(d *corev1api.Dojo, s State) *conditions.Issue {
-	c, left := inactive(d, s)
-	if c == nil || left > 0 {
+	c, remaining := inactive(d, s)
+	if c == nil || remaining > 0 {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonAutoscalingInactive, "The HorizontalPodAutoscaler %s/%s cannot scale (%s)"+
@@ -95,18 +90,16 @@ func scalerIssue(d *corev1api.Dojo, s State) *conditions.Issue {
 		d.Namespace, d.Name, c.Reason, strings.TrimSuffix(cmp.Or(c.Message, "no message"), "."))
 }
 
-// AwaitsMetrics is when to look again whether the autoscaler has metrics, since no event shows that it has
-// lacked them for too long; zero where it has them, and where that is reported.
+// AwaitsMetrics returns when to check missing metrics again, for which there is no event; 0 for
+// none.
 func AwaitsMetrics(d *corev1api.Dojo, s State) time.Duration {
-	_, left := inactive(d, s)
-	return max(left, 0)
+	_, remaining := inactive(d, s)
+	return max(remaining, 0)
 }
 
-// lastSizeAnnotation on the Deployment is how many pods an autoscaler had when the application was stopped: it does
-// not scale from 0, and would begin at spec.replicas, which says nothing of the load.
+// lastSizeAnnotation is a stopped Deployment's former size: an autoscaler does not scale from 0.
 const lastSizeAnnotation = "core.jutsu.com/last-size"
 
-// lastSize is [State.LastSize].
 func lastSize(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) int32 {
 	if !hasAutoscaler || *d.Spec.Replicas == 0 {
 		return 0
@@ -118,14 +111,13 @@ func lastSize(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) in
 	return int32(max(n, 0))
 }
 
-// remember records the last size while no pod is to run, and keeps the record until then: to take it away would be a
-// write.
-func remember(d *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
+// Removing the last size later would cost a write.
+func recordLastSize(d *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
 	if s.LastSize == 0 {
 		return
 	}
 	size := s.Deployment.Annotations[lastSizeAnnotation]
-	if s.started(d) == 0 {
+	if s.allowedReplicas(d) == 0 {
 		size = strconv.Itoa(int(s.LastSize))
 	}
 	if size != "" {
@@ -133,8 +125,8 @@ func remember(d *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
 	}
 }
 
-// bounded is a number of pods within the bounds of the spec's autoscaling; 0 stops the application in any case.
-func bounded(d *corev1api.Dojo, n int32) int32 {
+// clampReplicas keeps 0, which stops the application.
+func clampReplicas(d *corev1api.Dojo, n int32) int32 {
 	scaling := d.Spec.Autoscaling
 	if scaling == nil || n == 0 {
 		return n

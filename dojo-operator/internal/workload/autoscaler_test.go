@@ -37,7 +37,7 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 	} {
 		d := dojotest.Dojo(dojotest.Replicas(test.replicas))
 		d.Spec.Autoscaling = test.scaling
-		if got := bounded(d, test.replicas); got != test.want {
+		if got := clampReplicas(d, test.replicas); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
 		}
 	}

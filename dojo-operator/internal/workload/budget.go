@@ -16,8 +16,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// budgetRetry is when to look again whether the name of the budget is free: nothing shows that the
-// other Dojo has gone.
+// budgetRetry is needed since no event shows that the other Dojo has gone.
 const budgetRetry = time.Minute
 
 func budgetFor(d *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
@@ -27,13 +26,12 @@ func budgetFor(d *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigurat
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMaxUnavailable(intstr.FromInt32(1)).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(d))).
-			// A pod that is not ready serves no client: it must not keep a node from being drained.
+			// A pod that is not ready must not keep a node from being drained.
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }
 
-// planBudget makes the PodDisruptionBudget. With a single replica it would only keep nodes from
-// being drained, so it goes. CloudNativePG takes that of a Cluster's name for its own, whose ever it
-// is: it overwrites it, and with few instances deletes it.
+// With a single replica it would only block drains. CloudNativePG overwrites or deletes a
+// PodDisruptionBudget with its Cluster's name, whoever owns it.
 func planBudget(d *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(d) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

@@ -30,16 +30,13 @@ const (
 	appPort       = 8080
 	livenessPath  = "/probe/liveness"
 	readinessPath = "/probe/readiness"
-	// anyUser is an unprivileged user: "restricted" pod security refuses root, and the image may
-	// not name another.
+	// anyUser is unprivileged: "restricted" pod security refuses root, and an image may name no user.
 	anyUser = 65532
-	// drainSeconds is how long a pod that is going away still serves, so that every proxy has taken
-	// it out of the Service.
+	// drainSeconds lets a terminating pod serve until every proxy has dropped it.
 	drainSeconds = 5
 )
 
-// deploymentFor is the Deployment, whose pods read the given credentials. Replicas are left to the
-// autoscaler where one has taken them over (nil).
+// deploymentFor omits nil replicas, which an autoscaler owns.
 func deploymentFor(
 	d *corev1api.Dojo, access Credentials, cfg Config, replicas *int32,
 ) *appsv1ac.DeploymentApplyConfiguration {
@@ -64,7 +61,6 @@ func deploymentFor(
 		WithSpec(spec)
 }
 
-// image is the application's image in a Deployment, empty where there is none.
 func image(live *appsv1.Deployment) string {
 	if live != nil {
 		for i := range live.Spec.Template.Spec.Containers {
@@ -84,8 +80,7 @@ func podFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.PodSpec
 	return pod
 }
 
-// spread is how the pods are spread: as the spec says, or else over different nodes where there are
-// some.
+// spread defaults to different nodes.
 func spread(d *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if given := d.Spec.TopologySpreadConstraints; len(given) > 0 {
 		return apply.As[[]*corev1ac.TopologySpreadConstraintApplyConfiguration](given)
@@ -123,7 +118,7 @@ func resourcesFor(d *corev1api.Dojo) *corev1ac.ResourceRequirementsApplyConfigur
 			corev1.ResourceEphemeralStorage: resource.MustParse("16Mi"),
 		}).
 		WithLimits(corev1.ResourceList{
-			// No limit on CPU: it would throttle start-up and bursts on an idle node.
+			// A limit on CPU would throttle start-up and bursts on an idle node.
 			corev1.ResourceMemory:           resource.MustParse("256Mi"),
 			corev1.ResourceEphemeralStorage: resource.MustParse("128Mi"),
 		})
@@ -137,8 +132,8 @@ func probe(path string) *corev1ac.ProbeApplyConfiguration {
 
 func environment(d *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{
-		corev1ac.EnvVar().WithName("DOJO_ACCOUNT_ID").WithValue(literally(d.Spec.AccountID)),
-		corev1ac.EnvVar().WithName("DOJO_TITLE").WithValue(literally(d.Spec.Title)),
+		corev1ac.EnvVar().WithName("DOJO_ACCOUNT_ID").WithValue(escapeReferences(d.Spec.AccountID)),
+		corev1ac.EnvVar().WithName("DOJO_TITLE").WithValue(escapeReferences(d.Spec.Title)),
 	}
 	from := func(key string) *corev1ac.SecretKeySelectorApplyConfiguration {
 		return corev1ac.SecretKeySelector().WithName(access.SecretName).WithKey(key)
@@ -157,29 +152,26 @@ func environment(d *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApplyC
 	return env
 }
 
-// literally keeps Kubernetes from replacing $(NAME) in the value of an environment variable.
-func literally(value string) string { return strings.ReplaceAll(value, "$", "$$") }
+// escapeReferences keeps Kubernetes from replacing $(NAME) in a value.
+func escapeReferences(value string) string { return strings.ReplaceAll(value, "$", "$$") }
 
-// planDeployment returns the Deployment where it has to be written.
 func planDeployment(d *corev1api.Dojo, s State, access Credentials, cfg Config) *apply.Object {
 	var replicas *int32
-	if !s.Autoscaled || s.Stopped { // replicas 0 also switch the autoscaler off
-		replicas = new(s.started(d))
+	if !s.Autoscaled || s.Stopped { // 0 also switches the autoscaler off
+		replicas = new(s.allowedReplicas(d))
 	}
 	desired := apply.Typed(deploymentFor(d, access, cfg, replicas))
-	remember(d, s, desired)
+	recordLastSize(d, s, desired)
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
-		deployment.ReplaceSpec["replicas"] = s.started(d) // also where an autoscaler has decided
+		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(d) // also if an autoscaler decides
 	}
 	return deployment
 }
 
-// scaledByOthers reports whether a HorizontalPodAutoscaler of the Deployment itself decides about
-// its replicas. It does once it has written them: until then the field is ours alone, and giving it
-// up would reset it to 1. Where managedFields are lost, nothing shows who has. Replicas 0 are the
-// Dojo's own, which also switches the autoscaler off; so are those of one that is suspended.
+// Until an autoscaler has written the replicas, dropping our field would reset them to 1. Without
+// managedFields nothing shows the owner. 0 is ours.
 func scaledByOthers(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
 	if !hasAutoscaler || *d.Spec.Replicas == 0 || d.Spec.Suspend {
 		return false
@@ -187,7 +179,6 @@ func scaledByOthers(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bo
 	return replicasOfOthers(live)
 }
 
-// replicasOfOthers reports whether another client has written the replicas of a Deployment last.
 func replicasOfOthers(live *appsv1.Deployment) bool {
 	ours := apply.OwnedFields(ownership.FieldOwner, live)
 	return !ours.Empty() && !ours.Has(fieldpath.MakePathOrDie("spec", "replicas"))

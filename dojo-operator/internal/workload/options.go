@@ -11,7 +11,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// addOptions gives a pod what the spec says beside the application itself.
 func addOptions(d *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 	for i := range d.Spec.Volumes {
 		pod.WithVolumes(volumeFor(&d.Spec.Volumes[i]))
@@ -20,10 +19,9 @@ func addOptions(d *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 		pod.WithPriorityClassName(name)
 	}
 	if name := d.Spec.ServiceAccountName; name != "" {
-		// The API server copies the name into the deprecated field, and back: who does not own both
-		// cannot take the name away again.
+		// The API server copies the name to the deprecated field and back: it takes both to remove it.
 		pod.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
-		pod.AutomountServiceAccountToken = nil // the ServiceAccount says whether
+		pod.AutomountServiceAccountToken = nil // the ServiceAccount decides
 	}
 }
 
@@ -41,13 +39,12 @@ func volumeFor(v *corev1api.Volume) *corev1ac.VolumeApplyConfiguration {
 			WithClaimName(v.PersistentVolumeClaim.ClaimName).WithReadOnly(v.PersistentVolumeClaim.ReadOnly))
 	}
 	limit, err := resource.ParseQuantity(v.EmptyDir.SizeLimit)
-	if err != nil { // the schema admits none such
+	if err != nil { // the schema admits no such value
 		limit = resource.MustParse("1Mi")
 	}
 	return volume.WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(limit))
 }
 
-// addContainerOptions does the same for the container.
 func addContainerOptions(d *corev1api.Dojo, container *corev1ac.ContainerApplyConfiguration) {
 	for _, source := range d.Spec.EnvFrom {
 		from := corev1ac.EnvFromSource()
@@ -76,14 +73,13 @@ func addContainerOptions(d *corev1api.Dojo, container *corev1ac.ContainerApplyCo
 		if probes.Liveness != nil && probes.Liveness.Path != "" {
 			container.StartupProbe.HTTPGet.WithPath(probes.Liveness.Path)
 		}
-		replace(container.StartupProbe, probes.Startup)
-		replace(container.LivenessProbe, probes.Liveness)
-		replace(container.ReadinessProbe, probes.Readiness)
+		overrideProbe(container.StartupProbe, probes.Startup)
+		overrideProbe(container.LivenessProbe, probes.Liveness)
+		overrideProbe(container.ReadinessProbe, probes.Readiness)
 	}
 }
 
-// replace puts what the spec says of a probe in the place of its defaults.
-func replace(probe *corev1ac.ProbeApplyConfiguration, given *corev1api.Probe) {
+func overrideProbe(probe *corev1ac.ProbeApplyConfiguration, given *corev1api.Probe) {
 	if given == nil {
 		return
 	}

@@ -10,19 +10,15 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Credentials are what the pods read.
+// Credentials names the environment variables of pods. The Secret may lack Optional keys.
 type Credentials struct {
-	// SecretName is the Secret in the Dojo's namespace, and Keys are its keys: environment
-	// variables of the same names. It may lack Optional ones, and the pods then have no such variable.
 	SecretName     string
 	Keys, Optional []string
-	// Revision rolls the pods when it changes. Where it is empty, pods that run keep theirs and
-	// none are started.
+	// A new Revision rolls the pods. While it is empty, running pods keep theirs and none start.
 	Revision string
 }
 
-// Plan decides about the application. While its database is migrating, pods that run keep their
-// image: a new one may need what the SQL creates.
+// Plan keeps the image of running pods while the database is migrating: a new one may need the SQL.
 func Plan(d *corev1api.Dojo, s State, access Credentials, migrating bool, cfg Config) (p apply.Plan) {
 	if access.Revision = revision(s, access); access.Revision == "" {
 		return p // pods without credentials would only fail
@@ -34,7 +30,7 @@ func Plan(d *corev1api.Dojo, s State, access Credentials, migrating bool, cfg Co
 	if deployment := planDeployment(d, s, access, cfg); deployment != nil {
 		deployment.After = []expectations.Key{expectations.KeyOf("Secret", d.Namespace, access.SecretName)}
 		p.Add(deployment)
-		// What serves now serves the old spec: the Deployment's own events bring us back.
+		// The running pods have the old spec. The Deployment's own events bring us back.
 		p.Report(conditions.Progressing(corev1api.ReasonRollingOut, "%s.", readyCount(s.Deployment, s.Replicas(d))))
 	} else {
 		p.Report(rolloutIssue(d, s, cfg))
@@ -45,10 +41,9 @@ func Plan(d *corev1api.Dojo, s State, access Credentials, migrating bool, cfg Co
 	return p
 }
 
-// Served reports whether there is to be a Service: not before pods can have credentials.
+// Served reports whether there should be a Service: pods can have credentials.
 func Served(s State, access Credentials) bool { return revision(s, access) != "" }
 
-// revision is that of the credentials, or of those that the pods have where it is not known.
 func revision(s State, access Credentials) string {
 	if access.Revision == "" && s.Deployment != nil {
 		return s.Deployment.Spec.Template.Annotations[ownership.RevisionAnnotation]

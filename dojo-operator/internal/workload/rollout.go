@@ -21,22 +21,19 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// These are the reasons of a Deployment's Progressing condition that we act on; the API has no
-// constants for them.
+// Reasons of a Deployment's Progressing condition, for which the API has no constants.
 const (
 	deadlineExceeded = "ProgressDeadlineExceeded"
 	rolloutFinished  = "NewReplicaSetAvailable"
 )
 
-// Complete reports whether every desired pod runs the current revision and serves, and no other pod
-// is left.
+// Complete reports whether the Deployment has exactly its desired pods, all current and available.
 func Complete(live *appsv1.Deployment) bool {
 	desired, s := *live.Spec.Replicas, live.Status
 	return s.ObservedGeneration >= live.Generation &&
 		s.Replicas == desired && s.UpdatedReplicas == desired && s.AvailableReplicas == desired
 }
 
-// phase is what of a rollout has to be reported, or acted on, at once.
 type phase struct {
 	generation       int64
 	complete, serves bool
@@ -63,8 +60,7 @@ func phaseOf(live *appsv1.Deployment) phase {
 	return p
 }
 
-// CountsAlone reports whether an update of a Deployment of ours is one of those that a rollout makes within
-// a second, of which only counts are reported, and later.
+// CountsAlone reports whether an update changes only counts of a rollout, which are reported later.
 func CountsAlone(before, after *appsv1.Deployment) bool {
 	return before.ResourceVersion != after.ResourceVersion && !Complete(after) && phaseOf(before) == phaseOf(after) &&
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
@@ -83,7 +79,6 @@ func deploymentCondition(live *appsv1.Deployment, kind appsv1.DeploymentConditio
 	return appsv1.DeploymentCondition{}
 }
 
-// rolloutIssue is what keeps the pods from being as the spec says.
 func rolloutIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	live := s.Deployment
 	if Complete(live) {
@@ -116,9 +111,8 @@ func rolloutIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", join(count, trouble))
 }
 
-// unavailableSince is when the first replica went missing, or a pod last came or became ready
-// since: a scale that takes long but moves is not stuck. With maxUnavailable 0 the Deployment is
-// Available only while no replica is missing.
+// A slow scale that moves is not stuck. With maxUnavailable 0 the Deployment is Available only
+// while no replica is missing.
 func unavailableSince(s State) time.Time {
 	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
 	if c.Status != corev1.ConditionFalse {
@@ -143,8 +137,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// unfinished distinguishes a scale that is under way from pods that were there and are lost. The
-// Deployment calls both a finished rollout.
+// unfinished distinguishes a scale from lost pods. The Deployment calls both a finished rollout.
 func unfinished(live *appsv1.Deployment) string {
 	if desired := *live.Spec.Replicas; live.Status.Replicas != desired || live.Status.UpdatedReplicas != desired {
 		return corev1api.ReasonRollingOut
@@ -160,7 +153,6 @@ func readyCount(live *appsv1.Deployment, desired int32) string {
 	return fmt.Sprintf("%d of %d replicas are ready", ready, desired)
 }
 
-// join is the count of replicas, and the trouble of the worst pod, as a sentence.
 func join(count string, trouble pods.Trouble) string {
 	if trouble.Message != "" {
 		count += "; " + trouble.Message
@@ -168,14 +160,13 @@ func join(count string, trouble pods.Trouble) string {
 	return strings.TrimSuffix(count, ".") + "."
 }
 
-// LastMoved is when the rollout last made progress.
+// LastMoved returns when the rollout last made progress.
 func LastMoved(live *appsv1.Deployment) time.Time {
 	return deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime.Time
 }
 
-// Behind says why pods may not have the credentials of this revision yet: empty where all do, and none
-// that had others is left.
-func Behind(
+// Outdated says why pods may have credentials of another revision; "" if none has.
+func Outdated(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, live *appsv1.Deployment, revision string,
 ) (string, error) {
 	ours := live != nil && !ownership.Conflicts(d, live)
@@ -190,8 +181,8 @@ func Behind(
 	all, err := pods.List(ctx, r, d, pods.OfApplication)
 	var ending []string
 	for i := range all {
-		// A Deployment does not count those that are ending, and that it is complete may be known before it is known
-		// that they are (https://kubernetes.io/docs/concepts/workloads/controllers/deployment).
+		// A complete Deployment may have terminating pods, also some that the cache does not show as such
+		// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment).
 		former := ours && all[i].Annotations[ownership.RevisionAnnotation] != revision && !pods.Ended(&all[i])
 		if all[i].DeletionTimestamp != nil || former {
 			ending = append(ending, all[i].Name)

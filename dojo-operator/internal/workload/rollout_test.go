@@ -157,7 +157,7 @@ func TestBehind(t *testing.T) {
 					must(t, cluster.Delete(t.Context(), pod))
 				}
 			}
-			got, err := Behind(t.Context(), cluster.Reader(d), d, c.live, c.revision)
+			got, err := Outdated(t.Context(), cluster.Reader(d), d, c.live, c.revision)
 			must(t, err)
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// ServicePort is where clients reach the application.
+// ServicePort is the port at which clients reach the application.
 const ServicePort = 80
 
 func serviceFor(d *corev1api.Dojo) *corev1ac.ServiceApplyConfiguration {
@@ -31,12 +31,11 @@ func serviceFor(d *corev1api.Dojo) *corev1ac.ServiceApplyConfiguration {
 				WithTargetPort(intstr.FromString(PortName))))
 }
 
-// planService returns the Service where it has to be written.
 func planService(d *corev1api.Dojo, s State) *apply.Object {
 	return apply.Sync(ownership.FieldOwner, s.Service, apply.Typed(serviceFor(d)), s.Unchanged)
 }
 
-// Endpoint is where clients in the cluster reach the application.
+// Endpoint returns the address of the application inside the cluster.
 func Endpoint(d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s.%s.svc:%d", d.Name, d.Namespace, ServicePort)
 }

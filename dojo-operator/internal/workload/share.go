@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Share lets a Deployment in the cache have its parts in common with those of other Dojos, which differ in
-// hardly more than names. Of its status nothing is left out but messages that nothing reads.
+// Share lets similar Deployments in the cache share memory. It drops messages that nothing reads.
 func Share(live *appsv1.Deployment) {
 	template := &live.Spec.Template
 	if maps.Equal(live.Labels, template.Labels) {
@@ -31,7 +30,7 @@ func Share(live *appsv1.Deployment) {
 	pod.SecurityContext = apply.Share(pod.SecurityContext)
 	pod.Affinity = apply.Share(pod.Affinity)
 	for i := range pod.Volumes {
-		volume := pod.Volumes[i] // or the whole list would stay as long as what is shared
+		volume := pod.Volumes[i] // else the whole list would stay in memory
 		pod.Volumes[i] = *apply.Share(&volume)
 	}
 	for i := range pod.Containers {
@@ -55,7 +54,7 @@ func shareContainer(c *corev1.Container) {
 	c.StartupProbe, c.LivenessProbe = apply.Share(c.StartupProbe), apply.Share(c.LivenessProbe)
 	c.ReadinessProbe, c.Lifecycle = apply.Share(c.ReadinessProbe), apply.Share(c.Lifecycle)
 	c.SecurityContext = apply.Share(c.SecurityContext)
-	secret := "" // from which nearly all come
+	secret := "" // nearly all come from one
 	for i := range c.Env {
 		e := &c.Env[i]
 		apply.ShareStrings(&e.Name, &e.Value)

@@ -23,11 +23,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// AutoscalerTarget is the name of the cache's index of HorizontalPodAutoscalers, by the name of the
-// Deployment that they scale.
+// AutoscalerTarget is the cache's index of autoscalers by the Deployment that they scale.
 const AutoscalerTarget = "spec.scaleTargetRef.deployment"
 
-// AddIndexes adds the index that Observe needs.
+// AddIndexes adds the index AutoscalerTarget.
 func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	target := func(o client.Object) []string {
 		if target := o.(*autoscalingv2.HorizontalPodAutoscaler).Spec.ScaleTargetRef; target.Kind == "Deployment" {
@@ -38,7 +37,7 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return indexer.IndexField(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, AutoscalerTarget, target)
 }
 
-// Strip leaves of a HorizontalPodAutoscaler what it scales.
+// Strip keeps the target of a foreign HorizontalPodAutoscaler.
 func Strip(scaler *autoscalingv2.HorizontalPodAutoscaler) {
 	target := scaler.Spec.ScaleTargetRef
 	ownership.Strip(scaler)
@@ -47,40 +46,33 @@ func Strip(scaler *autoscalingv2.HorizontalPodAutoscaler) {
 	}
 }
 
-// Config is what the operator's flags say.
+// Config holds the operator's flags. Image is the default image of the application.
 type Config struct {
-	// Image is the application's image where the spec names none.
 	Image string
-	// ProgressDeadline is how long a rollout may make no progress before the Dojo is Degraded; at
-	// least a second.
+	// ProgressDeadline limits a rollout without progress; at least a second.
 	ProgressDeadline time.Duration
-	// Users says as whom pods run.
-	Users pods.Users
+	Users            pods.Users
 }
 
-// State is what there is of the application. What does not exist is nil.
+// State holds the observed objects; nil for one that does not exist.
 type State struct {
 	Now        time.Time
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	Budget     *policyv1.PodDisruptionBudget
-	// BudgetTakenBy is the Dojo whose Cluster has the name of this Dojo, so that CloudNativePG takes the
-	// budget for its own; empty for none.
+	// BudgetTakenBy names the Dojo whose Cluster has this Dojo's name, or is empty.
 	BudgetTakenBy string
 	Scaler        *autoscalingv2.HorizontalPodAutoscaler
-	// Autoscaled is whether a HorizontalPodAutoscaler of the Deployment itself decides about its
-	// replicas.
+	// Autoscaled reports whether an autoscaler decides the Deployment's replicas.
 	Autoscaled bool
-	// LastSize is how many pods an autoscaler had before the application was stopped, or has decided on since; 0
-	// for none.
+	// LastSize is an autoscaler's last number of pods before the application was stopped, or 0.
 	LastSize int32
-	// Held is whether no pod is to be started where none runs: the database is away.
-	Held bool
-	// Stopped is whether no pod is to run: the database is being upgraded.
+	// HoldStart keeps pods from starting while the database is unreachable.
+	HoldStart bool
+	// Stopped removes all pods while the database is upgraded.
 	Stopped bool
-	// Pods are read only while the Deployment is not complete, and while the Dojo is being deleted.
-	Pods []corev1.Pod
-	// Unchanged are the objects whose last apply changed nothing.
+	// Pods are read only while the Deployment is not complete or the Dojo is being deleted.
+	Pods      []corev1.Pod
 	Unchanged apply.Unchanged
 }
 
@@ -125,9 +117,7 @@ func (s *State) observeRollout(ctx context.Context, r apply.Reader, d *corev1api
 	return err
 }
 
-// Replicas is how many pods should run: none while the Dojo is suspended, what the live Deployment
-// asks for where an autoscaler decides, what it had before the application was stopped, else what the spec says, the
-// latter two within the bounds of its autoscaling.
+// Replicas returns the desired number of pods: 0, an autoscaler's, the last size, or the spec's.
 func (s *State) Replicas(d *corev1api.Dojo) int32 {
 	if d.Spec.Suspend {
 		return 0
@@ -135,28 +125,26 @@ func (s *State) Replicas(d *corev1api.Dojo) int32 {
 	if s.Autoscaled && s.Deployment.Spec.Replicas != nil {
 		return *s.Deployment.Spec.Replicas
 	}
-	return bounded(d, cmp.Or(s.LastSize, *d.Spec.Replicas))
+	return clampReplicas(d, cmp.Or(s.LastSize, *d.Spec.Replicas))
 }
 
-// started is how many pods the Deployment may have now.
-func (s *State) started(d *corev1api.Dojo) int32 {
+func (s *State) allowedReplicas(d *corev1api.Dojo) int32 {
 	if s.Stopped {
 		return 0
 	}
-	if live := s.Deployment; s.Held && (live == nil || ptr.Deref(live.Spec.Replicas, 1) == 0) {
+	if live := s.Deployment; s.HoldStart && (live == nil || ptr.Deref(live.Spec.Replicas, 1) == 0) {
 		return 0
 	}
 	return s.Replicas(d)
 }
 
-// Running are the pods of the application that have not ended.
+// Running lists the application's pods that have not ended.
 func Running(ctx context.Context, r apply.Reader, d *corev1api.Dojo) ([]corev1.Pod, error) {
 	all, err := pods.List(ctx, r, d, pods.OfApplication)
 	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return pods.Ended(&pod) }), err
 }
 
-// Conflict is the issue with a foreign Deployment or Service of the Dojo's name, without which it
-// cannot do.
+// Conflict returns the issue of a foreign Deployment or Service of the Dojo's name, or nil.
 func (s *State) Conflict(d *corev1api.Dojo) *conditions.Issue {
 	return cmp.Or(ownership.NameConflict(d, "Deployment", s.Deployment), ownership.NameConflict(d, "Service", s.Service))
 }

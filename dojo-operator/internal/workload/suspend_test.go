@@ -35,7 +35,7 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 	} {
 		d.Spec.Suspend = step.suspend
 		s := observe(t, c, d)
-		s.Held = step.held
+		s.HoldStart = step.held
 		if got := s.Replicas(d); got != step.desired {
 			t.Errorf("%s: %d replicas are desired", step.name, got)
 		}
@@ -47,7 +47,7 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 			t.Errorf("%s: a budget exists: %t", step.name, got)
 		}
 		s = observe(t, c, d)
-		s.Held = step.held
+		s.HoldStart = step.held
 		if again := Plan(d, s, access, false, testConfig); again.Apply != nil || again.Delete != nil {
 			t.Errorf("%s: the next reconcile writes %v", step.name, dojotest.Kinds(again))
 		}
@@ -114,7 +114,7 @@ func TestNoPodsAreStartedWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(), newCluster(t)
 	s := observe(t, c, d)
-	s.Held = true
+	s.HoldStart = true
 	c.Do(d, Plan(d, s, access, false, testConfig))
 	if got := *deploymentOf(t, c).Spec.Replicas; got != 0 {
 		t.Errorf("the Deployment has %d replicas", got)

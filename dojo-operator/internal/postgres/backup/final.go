@@ -14,35 +14,34 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// withoutFinal says what a user may do where the final backup cannot be taken.
 const withoutFinal = "without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
 
-// PlanFinal takes the backup before any data is deleted, when nothing writes any more, and blocks until
-// it has completed. known reports whether the Database is the Dojo's, readable whether Backups can be read.
+// PlanFinal blocks until the backup has completed. known reports whether the Database is the
+// Dojo's.
 func PlanFinal(d *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
 	b, c, name := d.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(d)
-	held := ownership.Holds(d, c)
-	if b == nil || !b.FinalBackup || c.DeletionTimestamp != nil || !held && !known ||
+	owned := ownership.Holds(d, c)
+	if b == nil || !b.FinalBackup || c.DeletionTimestamp != nil || !owned && !known ||
 		s.Final != nil && s.Final.Status.Phase == cnpgv1.BackupPhaseCompleted {
 		return step
 	}
-	taking := conditions.Progressing(corev1api.ReasonTakingFinalBackup,
+	issue := conditions.Progressing(corev1api.ReasonTakingFinalBackup,
 		"Waiting until the Backup %s has completed; no data is deleted before.", name)
 	switch {
 	case !readable:
-		taking = cnpg.Lacks(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
+		issue = cnpg.Lacks(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
 			"or set the reclaimPolicy to Retain; "+strings.TrimSuffix(withoutFinal, "."))
-	case !held: // a user may have restored it
-		taking = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
+	case !owned: // a user may have restored it
+		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"No final backup can be taken, and no data is deleted: the Cluster %s/%s is not this Dojo's. %s %s",
 			d.Namespace, c.Name, ownership.HandOver(d, cnpg.ClusterKind.Kind, c),
 			"Or set the reclaimPolicy to Retain; "+withoutFinal)
 	case s.Final != nil && cnpg.BackupFailed(s.Final):
-		taking = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
+		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"The Backup %s has failed, so no data is deleted: %s. Retry it with `kubectl delete backup %s`; "+withoutFinal,
 			name, strings.TrimSuffix(s.Final.Status.Error, "."), name)
 	case cnpg.Hibernates(c):
-		taking = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
+		issue = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
 			"so that no final backup can be taken. Resume it with `kubectl annotate cluster %s %s-`; "+withoutFinal,
 			d.Namespace, c.Name, c.Name, cnpg.HibernationAnnotation)
 	case s.Final == nil:
@@ -53,9 +52,9 @@ func PlanFinal(d *corev1api.Dojo, s State, in Input, known, readable bool) (step
 		if started := s.Final.Status.StartedAt; started != nil {
 			deadline, since = cnpg.MaxBackupTime, started.Time
 		}
-		taking = conditions.WaitUntil(in.Now, since, deadline, taking, cnpg.DeletionStalled("the Backup "+name+" to complete",
+		issue = conditions.WaitUntil(in.Now, since, deadline, issue, cnpg.DeletionStalled("the Backup "+name+" to complete",
 			"See `kubectl describe backup "+name+"`; "+withoutFinal))
 	}
-	step.Blocks = taking
+	step.Blocks = issue
 	return step
 }

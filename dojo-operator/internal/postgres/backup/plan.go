@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backup takes the backups of a Dojo's own Cluster: by a schedule, the first one of a Cluster
-// whose schedule takes none at once, and the final one before the data is deleted.
+// Package backup takes a Dojo's scheduled backups, the first one, and the final one before
+// deletion.
 package backup
 
 import (
@@ -14,15 +14,13 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Input is what a plan for backups rests on beside its State.
+// Input is the input of a plan for backups.
 type Input struct {
 	cnpg.Input
-	// Cluster is the Dojo's own.
 	Cluster *cnpgv1.Cluster
 }
 
-// Plan writes the schedule, or removes it. The schedule takes the first backup at once, so it waits for
-// the primary.
+// Plan writes or removes the schedule, which takes its first backup once Postgres is up.
 func Plan(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	switch b := d.BackupPolicy(); {
 	case b == nil && s.Schedule != nil:
@@ -30,13 +28,13 @@ func Plan(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	case b != nil && cnpg.Up(in.Cluster):
 		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(d, b)))
 		if needsFirst(in.Cluster, s.Schedule) {
-			step = step.Then(cnpg.Write(first(d, in.Cluster, s.First)))
+			step = step.Then(cnpg.Write(firstBackup(d, in.Cluster, s.First)))
 		}
 	}
 	return step
 }
 
-// Pause writes the schedule of a Dojo that is suspended.
+// Pause suspends an existing schedule.
 func Pause(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if b := d.BackupPolicy(); in.Cluster != nil && b != nil && s.Schedule != nil {
 		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(d, b)))
@@ -44,7 +42,6 @@ func Pause(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step
 }
 
-// Drop deletes the schedule.
 func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !ownership.Holds(d, s.Schedule) {
 		return step
@@ -52,29 +49,26 @@ func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return cnpg.Removal{Kind: cnpg.ScheduleKind.Kind, Live: s.Schedule}.Drop(in.Input)
 }
 
-// For is the schedule of the backups of a Dojo's own Cluster.
+// For returns the ScheduledBackup of the Dojo's own Cluster.
 func For(d *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
 	spec := cnpg.BackupSpec(d, b)
 	spec["schedule"] = "0 " + b.Schedule // CloudNativePG's has six fields, seconds first
 	spec["immediate"] = true
 	spec["backupOwnerReference"] = "none" // backups outlive their schedule
 	if d.Spec.Suspend {
-		spec["suspend"] = true // a backup of a Cluster that is hibernated waits for ever
+		spec["suspend"] = true // a backup of a hibernated Cluster never ends
 	}
 	return ownership.Data(d, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(d), spec)
 }
 
-// needsFirst reports whether the schedule of a Cluster has taken no backup at once, because there is one that
-// the schedule of a former Cluster of that name took at once: CloudNativePG regards that as its own
-// (internal/controller/scheduledbackup_controller.go, ReconcileScheduledBackup). Then nothing of the new Cluster could
-// be restored before the schedule's next time.
+// needsFirst reports whether nothing of this Cluster could be restored before the schedule's next
+// time: CloudNativePG counts the first backup of a former Cluster (ReconcileScheduledBackup).
 func needsFirst(c *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
 	return c != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
 		schedule.Status.LastScheduleTime.Before(&c.CreationTimestamp)
 }
 
-// first is the first backup of a Cluster that needs one.
-func first(d *corev1api.Dojo, c *cnpgv1.Cluster, live *cnpgv1.Backup) *apply.Object {
+func firstBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, live *cnpgv1.Backup) *apply.Object {
 	if live != nil {
 		return nil
 	}

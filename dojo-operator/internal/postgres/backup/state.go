@@ -17,17 +17,15 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State is what there is of the backups of a Dojo's own Cluster. What does not exist is nil.
+// State holds the observed backups; nil for an object that does not exist.
 type State struct {
 	Schedule *cnpgv1.ScheduledBackup
-	// Final is the backup before the data is deleted.
-	Final *cnpgv1.Backup
-	// Last is the last one that has completed, First the one that stands in for that which the schedule
-	// should have taken at once.
+	Final    *cnpgv1.Backup
+	// Last is the latest completed backup. First replaces one that the schedule failed to take.
 	Last, First *cnpgv1.Backup
 }
 
-// Observe reads the schedule and the final backup; has reports whether a kind can be read.
+// Observe reads the schedule and the final backup. has reports whether a kind can be read.
 func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optionalkinds.Kind) bool,
 ) (s State, err error) {
@@ -41,8 +39,7 @@ func Observe(
 	return s, err
 }
 
-// ObserveTaken finds the last backup of the Dojo's own Cluster that has completed, and the first where the schedule
-// has taken none. A backup that is older than the Cluster is of a former one of that name.
+// ObserveTaken finds Last and First. A backup older than the Cluster is of a former Cluster.
 func (s *State) ObserveTaken(ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster) (err error) {
 	if d.BackupPolicy() == nil || c == nil {
 		return nil
@@ -74,31 +71,30 @@ func get(ctx context.Context, r apply.Reader, d *corev1api.Dojo, name string) (*
 	return apply.Get(ctx, r, cnpg.BackupKind.Kind, key, &cnpgv1.Backup{})
 }
 
-// maxPlace is how much of a foreign Backup may say where it is, in bytes.
-const maxPlace = 1 << 10
+// maxPluginConfiguration is in bytes.
+const maxPluginConfiguration = 1 << 10
 
-// Strip leaves of a foreign Backup, such as one that CloudNativePG has made for a schedule,
-// its identity, of which Cluster and how far it is, and where.
+// Strip keeps a foreign Backup's identity, Cluster, progress and location.
 func Strip(b *cnpgv1.Backup) {
-	spec, was := b.Spec, b.Status
+	spec, status := b.Spec, b.Status
 	ownership.Strip(b)
 	if !apply.Long(spec.Cluster.Name) {
 		b.Spec.Cluster = spec.Cluster
 	}
 	b.Status = cnpgv1.BackupStatus{
-		Phase: was.Phase, StoppedAt: was.StoppedAt, ReconciliationTerminatedAt: was.ReconciliationTerminatedAt,
+		Phase: status.Phase, StoppedAt: status.StoppedAt, ReconciliationTerminatedAt: status.ReconciliationTerminatedAt,
 	}
-	if !apply.Long(string(spec.Method), was.BackupID) {
-		b.Spec.Method, b.Status.BackupID = spec.Method, was.BackupID
+	if !apply.Long(string(spec.Method), status.BackupID) {
+		b.Spec.Method, b.Status.BackupID = spec.Method, status.BackupID
 	}
-	if place := spec.PluginConfiguration; place != nil && sizeOf(place) <= maxPlace {
-		b.Spec.PluginConfiguration = place
+	if plugin := spec.PluginConfiguration; plugin != nil && sizeOf(plugin) <= maxPluginConfiguration {
+		b.Spec.PluginConfiguration = plugin
 	}
 }
 
-func sizeOf(place *cnpgv1.BackupPluginConfiguration) int {
-	size := len(place.Name)
-	for key, value := range place.Parameters {
+func sizeOf(plugin *cnpgv1.BackupPluginConfiguration) int {
+	size := len(plugin.Name)
+	for key, value := range plugin.Parameters {
 		size += len(key) + len(value)
 	}
 	return size

@@ -16,8 +16,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Condition is how the last backup ended, or that the log is not archived, without which none
-// completes; nil where there is nothing to report.
+// Condition returns the result of the last backup, or that the log is not archived, or nil.
 func Condition(d *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	if d.BackupPolicy() == nil || cluster == nil {
 		return nil
@@ -34,8 +33,7 @@ func Condition(d *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary)))
 }
 
-// lastBackup is how the last backup ended. While one runs, CloudNativePG's own condition is False with
-// the reason BackupStarted: what was known stands.
+// While a backup runs, CloudNativePG's condition is False with the reason BackupStarted.
 func lastBackup(d *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	switch last := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionBackup)); {
 	case last == nil:
@@ -62,7 +60,6 @@ func condition(
 	}
 }
 
-// completed returns when a backup completed.
 func completed(b *cnpgv1.Backup) time.Time {
 	for _, at := range []*metav1.Time{b.Status.StoppedAt, b.Status.ReconciliationTerminatedAt} {
 		if at != nil {
@@ -72,8 +69,7 @@ func completed(b *cnpgv1.Backup) time.Time {
 	return b.CreationTimestamp.Time
 }
 
-// Describe adds to the status of a Dojo what is known of its backups. While CloudNativePG's kinds cannot
-// be read, what was known stands.
+// Describe sets the backup fields of a Dojo's status. Unreadable ones keep their last value.
 func Describe(d *corev1api.Dojo, s State, readable bool, status *corev1api.DatabaseStatus) {
 	if d.BackupPolicy() == nil {
 		return

@@ -189,10 +189,10 @@ func TestFields(t *testing.T) {
 				t.Errorf("the origin is %q", got)
 			}
 			desired := empty()
-			created(d, fields).Make(desired)
+			newChange(d, fields).Make(desired)
 			live := admitted(t, desired)
 			kept := empty()
-			Kept(live).Make(kept)
+			OriginalChange(live).Make(kept)
 			if diff := cmp.Diff(desired, kept); diff != "" {
 				t.Error("not kept:", diff)
 			}
@@ -236,10 +236,10 @@ func TestForeignBootstrapIsNotKept(t *testing.T) {
 	live := &cnpgv1.Cluster{}
 	live.Spec.Bootstrap = &cnpgv1.BootstrapConfiguration{Recovery: &cnpgv1.BootstrapRecovery{Source: "mine"}}
 	kept := empty()
-	if Kept(live).Make(kept); len(kept.Object["spec"].(map[string]any)) > 0 || kept.GetAnnotations() != nil {
+	if OriginalChange(live).Make(kept); len(kept.Object["spec"].(map[string]any)) > 0 || kept.GetAnnotations() != nil {
 		t.Error(kept)
 	}
-	Kept(nil).Make(kept)
+	OriginalChange(nil).Make(kept)
 }
 
 func TestWhatKeepsAClusterFromBeingCreated(t *testing.T) {

@@ -16,38 +16,35 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// externalCluster is the name of the source in the Cluster.
 const externalCluster = "origin"
 
-// created are the changes of a Cluster that is to be created, nil fields for none.
-func created(d *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
+func newChange(d *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
 	if fields != nil {
 		c = cnpg.Change{Spec: fields, Annotations: map[string]string{corev1api.OriginAnnotation: Origin(d)}}
 	}
 	return c
 }
 
-// Kept are the changes with which a Cluster was created: without them, CloudNativePG would write those
-// of an empty database there.
-func Kept(live *cnpgv1.Cluster) (c cnpg.Change) {
+// OriginalChange keeps CloudNativePG's webhook from adding the fields of an empty database.
+func OriginalChange(live *cnpgv1.Cluster) (c cnpg.Change) {
 	if live == nil || live.Annotations[corev1api.OriginAnnotation] == "" {
 		return c
 	}
 	c.Spec = map[string]any{}
-	if kept := keptBootstrap(live.Spec.Bootstrap); kept != nil {
-		c.Spec["bootstrap"] = kept
+	if original := originalBootstrap(live.Spec.Bootstrap); original != nil {
+		c.Spec["bootstrap"] = original
 	}
 	for i := range live.Spec.ExternalClusters {
 		if source := &live.Spec.ExternalClusters[i]; source.Name == externalCluster {
-			c.Spec["externalClusters"] = []any{keptExternal(source)}
+			c.Spec["externalClusters"] = []any{originalExternal(source)}
 		}
 	}
 	c.Annotations = map[string]string{corev1api.OriginAnnotation: live.Annotations[corev1api.OriginAnnotation]}
 	return c
 }
 
-// keptBootstrap are the fields that [Fields] makes, and none that CloudNativePG's webhook adds.
-func keptBootstrap(b *cnpgv1.BootstrapConfiguration) map[string]any {
+// originalBootstrap leaves out the fields that CloudNativePG's webhook adds.
+func originalBootstrap(b *cnpgv1.BootstrapConfiguration) map[string]any {
 	switch {
 	case b == nil:
 	case b.InitDB != nil && b.InitDB.Import != nil && len(b.InitDB.Import.Databases) == 1:
@@ -75,22 +72,20 @@ func keptBootstrap(b *cnpgv1.BootstrapConfiguration) map[string]any {
 	return nil
 }
 
-func keptExternal(c *cnpgv1.ExternalCluster) map[string]any {
+func originalExternal(c *cnpgv1.ExternalCluster) map[string]any {
 	if plugin := c.PluginConfiguration; plugin != nil {
 		return pluginSource(plugin.Name, plugin.Parameters)
 	}
 	return connection(c.ConnectionParameters, c.Password, c.SSLRootCert)
 }
 
-// pluginSource is an external Cluster that a plugin knows. The list of them is one value for a
-// server-side apply, so that it has the defaults, too.
+// pluginSource has the defaults too: server-side apply takes the list of sources as one value.
 func pluginSource(name string, parameters map[string]string) map[string]any {
 	return map[string]any{"name": externalCluster, "plugin": map[string]any{
 		"name": name, "enabled": true, "isWALArchiver": false, "parameters": apply.As[map[string]any](parameters),
 	}}
 }
 
-// fromPlugin is the recovery from what a plugin has of a Cluster. A target that is empty is none.
 func fromPlugin(name string, parameters map[string]string, serverName string, target map[string]any) map[string]any {
 	all := map[string]string{"serverName": serverName}
 	maps.Copy(all, parameters)
@@ -115,9 +110,7 @@ func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
 	return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"volumeSnapshots": all}}}
 }
 
-// fromConnection is the import of a database into that of the Dojo. CloudNativePG sets the password of
-// its owner to the one in the Secret whenever an instance starts: it is the Secret that the DatabaseRole
-// has, too.
+// CloudNativePG resets the owner's password from this Secret whenever an instance starts.
 func fromConnection(d *corev1api.Dojo, database string, external map[string]any) map[string]any {
 	name := cnpg.SQLName(d)
 	return map[string]any{
@@ -138,15 +131,15 @@ func importOf(database, owner, secret, source string) map[string]any {
 
 func connection(parameters map[string]string, password, authority *corev1.SecretKeySelector) map[string]any {
 	c := map[string]any{"name": externalCluster, "connectionParameters": apply.As[map[string]any](parameters)}
-	for field, of := range map[string]*corev1.SecretKeySelector{"password": password, "sslRootCert": authority} {
-		if of != nil {
-			c[field] = map[string]any{"name": of.Name, "key": of.Key}
+	for field, ref := range map[string]*corev1.SecretKeySelector{"password": password, "sslRootCert": authority} {
+		if ref != nil {
+			c[field] = map[string]any{"name": ref.Name, "key": ref.Key}
 		}
 	}
 	return c
 }
 
-// Origin is what the data of a Dojo's own Cluster is to come from, in words; empty for nothing.
+// Origin describes the source of the data of a Dojo's own Cluster; "" without bootstrap.
 func Origin(d *corev1api.Dojo) string {
 	b := d.BootstrapSource()
 	switch {

@@ -13,17 +13,14 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// lost is the issue with a Dojo whose own Cluster does not exist and did once, with a database in it: an
-// empty one in its place would look like a recovery. It is nil where there was none, and where a user
-// has accepted this very loss. A Database of that Cluster outlives it, and so do the application's
-// credentials for it (connected). A Dojo that has had no Cluster yet and says where its data comes from
-// is a restore, whatever a former one has left.
+// lost returns the issue of a Dojo whose own Cluster is gone: an empty one would look like a
+// recovery. The Database and the application's credentials (connected) outlive the Cluster.
 func lost(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
-	token := lossOf(d)
+	token := lossToken(d)
 	origin := Origin(d)
 	if !had && !connected || d.Annotations[corev1api.RecreateDatabaseAnnotation] == token ||
-		origin != "" && token == string(d.UID) { // it is asked for what a former Dojo has lost
+		origin != "" && token == string(d.UID) { // a restore of a former Dojo's data
 		return nil
 	}
 	instead, accepts := "no empty one is created in its place", ""
@@ -38,9 +35,8 @@ func lost(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Is
 		d.Namespace, cnpg.ClusterName(d), instead, d.Name, corev1api.RecreateDatabaseAnnotation, token, accepts)
 }
 
-// lossOf identifies the loss of one Cluster. Of one that this Dojo has never had, only its data, it is
-// the first loss.
-func lossOf(d *corev1api.Dojo) string {
+// lossToken identifies the loss of one Cluster. A Dojo that never had one uses its own UID.
+func lossToken(d *corev1api.Dojo) string {
 	known := ""
 	if d.Status.Database != nil {
 		known = d.Status.Database.ClusterUID

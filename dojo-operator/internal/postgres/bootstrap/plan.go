@@ -15,23 +15,21 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Input is what a plan for the data of a Cluster rests on beside its State.
+// Input is the input of a plan for the data of a Cluster.
 type Input struct {
 	cnpg.Input
-	Cluster  *cnpgv1.Cluster
-	Database *cnpgv1.Database
-	// Connected reports whether the application has credentials for the database.
+	Cluster   *cnpgv1.Cluster
+	Database  *cnpgv1.Database
 	Connected bool
 }
 
-// Step is a step with what the Cluster needs for its data.
+// Step is a step with its change of the Cluster.
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
 }
 
-// Plan decides with which data the Dojo's own Cluster begins, and blocks while that is not known in
-// full: no Cluster begins with less.
+// Plan selects the data of a new Cluster. It blocks until that source is fully known.
 func Plan(d *corev1api.Dojo, s State, in Input) (step Step) {
 	if d.Spec.Postgres.Cluster == nil {
 		return step
@@ -40,18 +38,18 @@ func Plan(d *corev1api.Dojo, s State, in Input) (step Step) {
 		return step
 	}
 	if in.Cluster != nil {
-		step.Change = Kept(in.Cluster)
+		step.Change = OriginalChange(in.Cluster)
 		return step
 	}
 	if step.Step = dropFormer(d, in.Database); step.Blocks != nil {
 		return step
 	}
 	fields, issue := fieldsFor(d, s, in.Now, in.ProgressDeadline)
-	step.Blocks, step.Change = issue, created(d, fields)
+	step.Blocks, step.Change = issue, newChange(d, fields)
 	return step
 }
 
-// Check is the issue with a Cluster that is lost, or has other data than bootstrap says; nil without one.
+// Check returns the issue of a Cluster that is lost or has another origin, or nil.
 func Check(d *corev1api.Dojo, in Input) *conditions.Issue {
 	if in.Cluster == nil {
 		return lost(d, in.Database, in.Connected)
@@ -59,8 +57,7 @@ func Check(d *corev1api.Dojo, in Input) *conditions.Issue {
 	return Mismatch(d, in.Cluster)
 }
 
-// dropFormer deletes the Database of a former Cluster before another one is restored in its place:
-// CloudNativePG would make that database there, empty, where the backup has none of this name.
+// CloudNativePG would create the former Database, empty, if the backup has none of its name.
 func dropFormer(d *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 	if b := d.BootstrapSource(); b == nil || b.Recovery == nil || !ownership.Holds(d, db) {
 		return step
@@ -73,8 +70,7 @@ func dropFormer(d *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 	return step
 }
 
-// Mismatch is the issue with a Cluster that exists and was not made from what the Dojo says; nil where
-// it was, and where there is nothing to compare.
+// Mismatch returns the issue of a Cluster whose origin differs from bootstrap, or nil.
 func Mismatch(d *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 	origin := Origin(d)
 	if origin == "" || live == nil || live.Annotations[corev1api.OriginAnnotation] == origin {
@@ -87,17 +83,14 @@ func Mismatch(d *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 		d.Namespace, live.Name, origin, live.Name, corev1api.OriginAnnotation, origin)
 }
 
-// Filled reports whether a Cluster may have data of the Dojo: it is the Dojo's, and what should come from
-// elsewhere has come.
+// Filled reports whether a Cluster may have data of the Dojo.
 func Filled(d *corev1api.Dojo, live *cnpgv1.Cluster) bool {
 	return live != nil && Mismatch(d, live) == nil && (d.BootstrapSource() == nil || filled(live))
 }
 
-// maxTime is how long CloudNativePG may fill a Cluster: as long as a large database may take.
-const maxTime = 6 * time.Hour
+const maxFillTime = 6 * time.Hour
 
-// Progress is how far a Cluster is whose data comes from elsewhere; nil where it has its data, and
-// where none has to come. Where no Job works on it, it has until the deadline.
+// Progress returns the issue while a Cluster is being filled, or nil.
 func Progress(
 	d *corev1api.Dojo, live *cnpgv1.Cluster, s State, now time.Time, deadline time.Duration,
 ) *conditions.Issue {
@@ -117,7 +110,7 @@ func Progress(
 	if s.Job != nil {
 		job = s.Job.Name
 	}
-	cannot := func(why string) *conditions.Issue {
+	failedIssue := func(why string) *conditions.Issue {
 		return conditions.Degraded(failed, "The %s cannot be %s from %s: %s. See `kubectl logs job/%s --all-containers` and "+
 			"`kubectl describe cluster %s`.%s CloudNativePG tries several times; to start over, `kubectl delete cluster %s`, "+
 			"which has no data yet. For another bootstrap, delete the Dojo and that Cluster, and create the Dojo again.",
@@ -125,11 +118,11 @@ func Progress(
 	}
 	switch {
 	case s.Job != nil && s.Job.Status.Failed > 0:
-		return cannot(fmt.Sprintf("pods of the Job %s have failed (%d)", job, s.Job.Status.Failed))
+		return failedIssue(fmt.Sprintf("pods of the Job %s have failed (%d)", job, s.Job.Status.Failed))
 	case live.Status.Phase == cnpgv1.PhaseUnrecoverable:
-		return cannot("its Job has given up")
+		return failedIssue("its Job has given up")
 	case s.Job != nil && s.Job.Status.Active > 0:
-		deadline = maxTime
+		deadline = maxFillTime
 	}
 	phase := ""
 	if live.Status.Phase != "" {
@@ -137,5 +130,5 @@ func Progress(
 	}
 	return conditions.WaitUntil(now, d.WaitingSince(object, now), deadline,
 		conditions.Progressing(waiting, "The %s is being %s from %s%s.", object, verb, Origin(d), phase).For(object),
-		cannot(fmt.Sprintf("it has taken more than %s%s", deadline, phase)))
+		failedIssue(fmt.Sprintf("it has taken more than %s%s", deadline, phase)))
 }

@@ -16,9 +16,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// fieldsFor returns those that the spec of a new Cluster needs for its data, nil for an empty database; or
-// what keeps them from being known, so that no Cluster may be created. A source that does not exist is
-// waited for until the deadline has passed.
 func fieldsFor(d *corev1api.Dojo, s State, now time.Time, deadline time.Duration) (map[string]any, *conditions.Issue) {
 	b := d.BootstrapSource()
 	switch {
@@ -48,7 +45,7 @@ func backupFields(
 			conditions.Progressing(corev1api.ReasonWaitingForBackup, "Waiting for the %s.", object).For(object),
 			notUsable(object, "does not exist", "See `kubectl get backups`.").For(object))
 	}
-	place := backup.Spec.PluginConfiguration
+	plugin := backup.Spec.PluginConfiguration
 	switch backup.Status.Phase {
 	case cnpgv1.BackupPhaseCompleted:
 	case cnpgv1.BackupPhaseFailed, cnpgv1.BackupPhaseDefinitionInvalid:
@@ -62,7 +59,7 @@ func backupFields(
 	case backup.Spec.Method == cnpgv1.BackupMethodVolumeSnapshot:
 		backup := map[string]any{"name": backup.Name}
 		return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"backup": backup}}}, nil
-	case backup.Spec.Method != cnpgv1.BackupMethodPlugin || place == nil || len(place.Parameters) == 0,
+	case backup.Spec.Method != cnpgv1.BackupMethodPlugin || plugin == nil || len(plugin.Parameters) == 0,
 		backup.Status.BackupID == "":
 		return nil, notUsable(object, "does not say where it is, in spec.pluginConfiguration.parameters",
 			"Restore with recovery.objectStore, which names the place, and a targetTime if need be.")
@@ -73,7 +70,7 @@ func backupFields(
 	} else {
 		target["targetTime"] = r.TargetTime
 	}
-	return fromPlugin(place.Name, place.Parameters, backup.Spec.Cluster.Name, target), nil
+	return fromPlugin(plugin.Name, plugin.Parameters, backup.Spec.Cluster.Name, target), nil
 }
 
 func notUsable(object, why, remedy string) *conditions.Issue {
@@ -93,12 +90,12 @@ func importFields(
 			conditions.Degraded(corev1api.ReasonCredentialsNotFound,
 				"The %s of bootstrap.import does not exist, so that no Cluster is created. Create it.", object).For(object))
 	}
-	if wrong := invalid(secret); wrong != "" {
+	if wrong := describeInvalid(secret); wrong != "" {
 		return nil, conditions.Degraded(corev1api.ReasonCredentialsIncomplete,
 			"The %s of bootstrap.import %s, so that no Cluster is created. It needs host, port, dbname, user (or username) "+
 				"and password, and may have sslmode and ca.crt. Correct it.", object, wrong)
 	}
-	of := func(key string) *corev1.SecretKeySelector {
+	keyRef := func(key string) *corev1.SecretKeySelector {
 		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret.Name}, Key: key}
 	}
 	parameters := map[string]string{}
@@ -110,12 +107,12 @@ func importFields(
 	parameters["user"] = string(secret.Data[userKey(secret)])
 	var authority *corev1.SecretKeySelector
 	if len(secret.Data[authorityKey]) > 0 {
-		authority = of(authorityKey)
+		authority = keyRef(authorityKey)
 	}
-	return fromConnection(d, parameters["dbname"], connection(parameters, of("password"), authority)), nil
+	return fromConnection(d, parameters["dbname"], connection(parameters, keyRef("password"), authority)), nil
 }
 
-// authorityKey has the certificate of the authority that has signed the server's.
+// authorityKey has the certificate of the CA that signed the server's certificate.
 const authorityKey = "ca.crt"
 
 func userKey(secret *corev1.Secret) string {
@@ -125,12 +122,11 @@ func userKey(secret *corev1.Secret) string {
 	return "user"
 }
 
-// maxValue is the length in bytes of the longest name of a host (RFC 1035), and more than that of any
-// name in Postgres.
-const maxValue = 253
+// maxValueLength is that of a host name (RFC 1035). Names in Postgres are shorter.
+const maxValueLength = 253
 
-// invalid is what is wrong with the Secret of an import, empty for nothing. It never quotes a value.
-func invalid(secret *corev1.Secret) string {
+// describeInvalid never quotes a value of the Secret.
+func describeInvalid(secret *corev1.Secret) string {
 	for _, key := range []string{"host", "port", "dbname", userKey(secret), "password"} {
 		if len(secret.Data[key]) == 0 {
 			return fmt.Sprintf("has no value under the key %q", key)
@@ -138,7 +134,7 @@ func invalid(secret *corev1.Secret) string {
 	}
 	for _, key := range []string{"host", "dbname", userKey(secret)} {
 		value := string(secret.Data[key])
-		if len(value) > maxValue || strings.ContainsFunc(value, unicode.IsControl) {
+		if len(value) > maxValueLength || strings.ContainsFunc(value, unicode.IsControl) {
 			return fmt.Sprintf("has a value under the key %q that is too long, or has a control character", key)
 		}
 	}

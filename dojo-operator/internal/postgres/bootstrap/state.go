@@ -16,18 +16,15 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State is what there is of what the data comes from. What does not exist is nil, and so is what is
-// not needed.
+// State holds the observed source; nil for an object that does not exist or is not needed.
 type State struct {
-	// Backup is that of a recovery, read while there is no Cluster.
+	// Backup and Secret are read before the Cluster exists, Job from then until it has a primary.
 	Backup *cnpgv1.Backup
-	// Secret is that of an import, read while there is no Cluster.
 	Secret *corev1.Secret
-	// Job is CloudNativePG's that fills the Cluster, read until that has a primary.
-	Job *batchv1.Job
+	Job    *batchv1.Job
 }
 
-// Observe reads what the data of a Dojo comes from; live is its Cluster, nil where there is none.
+// Observe reads the source of a Dojo's data. live is its Cluster, or nil.
 func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, live *cnpgv1.Cluster) (s State, err error) {
 	b := d.BootstrapSource()
 	switch {
@@ -56,20 +53,18 @@ func readSource(ctx context.Context, r apply.Reader, name types.NamespacedName) 
 	return r.ReadSecret(ctx, name)
 }
 
-// filled reports whether a Cluster has its data: the instance manager has named a primary.
 func filled(c *cnpgv1.Cluster) bool { return c.Status.CurrentPrimary != "" }
 
-// jobName is the name of the Job that fills a Cluster (pkg/specs/jobs.go).
+// jobName returns the name of CloudNativePG's Job that fills a Cluster (pkg/specs/jobs.go).
 func jobName(d *corev1api.Dojo, c *cnpgv1.Cluster) string {
 	names := cnpg.BootstrapJobs(d)
 	if b := c.Spec.Bootstrap; b != nil && b.Recovery != nil && b.Recovery.Source == "" {
-		return names[len(names)-1] // of snapshots
+		return names[len(names)-1] // recovers from snapshots
 	}
 	return names[0]
 }
 
-// StripJob leaves of a foreign Job, such as CloudNativePG's that fills a Cluster, its identity and how
-// many of its pods have failed.
+// StripJob keeps a foreign Job's identity and its counts of active and failed pods.
 func StripJob(job *batchv1.Job) {
 	active, failed := job.Status.Active, job.Status.Failed
 	ownership.Strip(job)

@@ -16,17 +16,14 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// For is the Cluster of a Dojo that has one of its own. Nothing empty may be sent:
-// CloudNativePG compares some fields with what the API server made of them, and would restart the
-// primary for ever.
+// For sends no empty fields: CloudNativePG would restart the primary for ever.
 func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstructured.Unstructured {
 	want := d.Spec.Postgres.Cluster
 	spec := map[string]any{
 		"description": fmt.Sprintf("database of Dojo %s/%s", d.Namespace, d.Name),
 		"instances":   int64(ptr.Deref(want.Instances, 1)),
 		"storage":     volume(want.Storage),
-		// A smart shutdown refuses new connections and waits for those of the application, which a pool
-		// never closes, up to three minutes, before another instance can take over
+		// A smart shutdown delays a failover by three minutes, until a pool's connections end
 		// (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
 		"smartShutdownTimeout": int64(0),
 	}

@@ -19,13 +19,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// ObserveOthers lists the Dojos and Databases with other databases in a Dojo's own Cluster, such as "Dojo
-// kyoto" and "Database scores", and then the Dojos that use a login of the Cluster, while the Cluster is to
-// be deleted or hibernated. readable reports whether Databases can be read. A Dojo that was deleted with the
-// policy Retain leaves its Database. Idle databases count before a deletion and not before a hibernation:
-// those of suspended Dojos, and those that a Dojo has left.
+// ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before it
+// goes. Databases of suspended or deleted Dojos count before a deletion only.
 func ObserveOthers(ctx context.Context, r apply.Reader, d *corev1api.Dojo, readable bool) (all []string, err error) {
-	if !stops(d) {
+	if !shutsDown(d) {
 		return nil, nil
 	}
 	deleting := d.DeletionTimestamp != nil
@@ -57,22 +54,21 @@ func ObserveOthers(ctx context.Context, r apply.Reader, d *corev1api.Dojo, reada
 			}
 		}
 	}
-	borrowing, err := borrowers(ctx, r, d)
+	users, err := loginUsers(ctx, r, d)
 	slices.Sort(all)
-	return append(all, borrowing...), err
+	return append(all, users...), err
 }
 
-// stops reports whether the Dojo's own Cluster is to be deleted or hibernated.
-func stops(d *corev1api.Dojo) bool {
+func shutsDown(d *corev1api.Dojo) bool {
 	if d.DeletionTimestamp != nil && !cnpg.Reclaims(d) || d.DeletionTimestamp == nil && !d.Spec.Suspend {
 		return false
 	}
 	return d.Spec.Postgres.Cluster != nil
 }
 
-// borrowers lists the Dojos without a database of their own that use a login of the Cluster. One of another
-// namespace counts where the Secret is shared with it: otherwise any tenant could keep a Cluster by naming its Secret.
-func borrowers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []string, err error) {
+// Dojos of another namespace count only if the Secret is shared with them: else any tenant could
+// keep a Cluster alive by naming its Secret.
+func loginUsers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []string, err error) {
 	for _, name := range []string{
 		cnpg.Owner.ObjectName(d), cnpg.Second.ObjectName(d), cnpg.ClusterName(d) + "-app", cnpg.ClusterName(d) + "-superuser",
 	} {
@@ -104,7 +100,7 @@ func borrowers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []st
 	return all, nil
 }
 
-// InUse is the issue with a Cluster that is to be deleted and has other databases; nil without them.
+// InUse returns the issue of deleting a Cluster that others use, or nil.
 func InUse(d *corev1api.Dojo, s State) *conditions.Issue {
 	if len(s.Others) == 0 || !ownership.Holds(d, s.Live) {
 		return nil
@@ -115,8 +111,7 @@ func InUse(d *corev1api.Dojo, s State) *conditions.Issue {
 		s.Live.Name, strings.Join(s.Others, ", "))
 }
 
-// keepAwake is the issue with a Cluster that is to be hibernated and has other databases.
-func keepAwake(cluster string, others []string) *conditions.Issue {
+func inUseSuspended(cluster string, others []string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
 		"The Dojo is suspended, and its Cluster %s is not hibernated, because others have databases in it: %s. "+
 			"Suspend them too, or move them to another Cluster.", cluster, strings.Join(others, ", "))

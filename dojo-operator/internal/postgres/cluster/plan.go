@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster runs the Cluster of CloudNativePG that holds a Dojo's database: it writes the Dojo's
-// own, waits for its primary, hibernates it and deletes it. One of another owner is only waited for.
+// Package cluster writes, hibernates and deletes a Dojo's own Cluster, and waits for others.
 package cluster
 
 import (
@@ -17,24 +16,21 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Input is what a plan for the Cluster rests on beside its State.
+// Input is the input of a plan for the Cluster.
 type Input struct {
 	cnpg.Input
-	Images cnpg.Images
-	// Changes are those that other steps make of the Cluster that the spec asks for.
+	Images  cnpg.Images
 	Changes []cnpg.Change
-	// Filling is the issue while data from elsewhere fills the Cluster; nil when none does.
-	Filling *conditions.Issue
-	// Incomplete is the issue that the steps before have reported.
+	// Filling is the issue while data is restored or imported, Incomplete that of the steps before.
+	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
-	// Stopped reports whether nothing uses Postgres, Running describes what does; Idle deletes the Jobs
-	// whose SQL has not begun.
+	// Running describes the pods that use Postgres. Idle deletes Jobs whose SQL has not begun.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion
 }
 
-// Plan creates the Dojo's own Cluster and blocks until it comes up, or writes what the spec changes.
+// Plan creates the Dojo's own Cluster and blocks until it comes up, or applies changes of the spec.
 func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	step := write(d, s, in, in.Changes...)
 	if s.Live == nil {
@@ -46,7 +42,6 @@ func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// write writes the Dojo's own Cluster where it is not as desired.
 func write(d *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg.Step {
 	desired := For(d, s.Live, in.Images)
 	for _, change := range changes {
@@ -59,29 +54,28 @@ func write(d *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg.St
 	return cnpg.Write(o)
 }
 
-// VersionTooLow is the issue with a version that does not open the data of the Cluster; nil where it
-// does, or where an image does not say its version.
+// VersionTooLow returns the issue of an image that is older than the Cluster's data, or nil.
 func VersionTooLow(d *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *conditions.Issue {
 	if live == nil {
 		return nil
 	}
-	wants, _, has := cnpg.Majors(d, live, images)
-	if wants == 0 || wants >= has {
+	wanted, _, data := cnpg.Majors(d, live, images)
+	if wanted == 0 || wanted >= data {
 		return nil
 	}
 	image := cnpg.ImageFor(d.Spec.Postgres.Cluster, live, images)
 	return conditions.Degraded(corev1api.ReasonVersionTooLow,
 		"The data of the Cluster %s/%s is of Postgres %d, which the image %s does not open, so the Cluster is not changed. "+
-			"Name %d or a higher version in spec.postgres.cluster.", d.Namespace, live.Name, has, image, has)
+			"Name %d or a higher version in spec.postgres.cluster.", d.Namespace, live.Name, data, image, data)
 }
 
-// PlanHibernation hibernates the Cluster of a suspended Dojo as soon as nothing uses it.
+// PlanHibernation hibernates the Cluster of a suspended Dojo once no client uses it.
 func PlanHibernation(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if s.Live == nil {
 		return step
 	}
 	changes := in.Changes
-	if Sleeps(s, in.Stopped) {
+	if ShouldHibernate(s, in.Stopped) {
 		changes = append(slices.Clone(changes), cnpg.Change{
 			Annotations: map[string]string{cnpg.HibernationAnnotation: cnpg.HibernationOn},
 		})
@@ -91,14 +85,12 @@ func PlanHibernation(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step.Then(write(d, s, in, changes...))
 }
 
-// Sleeps reports whether the Cluster of a suspended Dojo is to be hibernated. Without our annotation the
-// Cluster runs, unless another client has set it.
-func Sleeps(s State, stopped bool) bool {
+// ShouldHibernate reports whether to hibernate the Cluster of a suspended Dojo.
+func ShouldHibernate(s State, stopped bool) bool {
 	return s.Live != nil && (cnpg.Hibernates(s.Live) || stopped && len(s.Others) == 0)
 }
 
-// Wake lets the Cluster of a suspended Dojo run again for the final backup: nothing where another client
-// has hibernated it.
+// Wake resumes a Cluster that the operator has hibernated, for the final backup.
 func Wake(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !cnpg.HibernatedByUs(s.Live) {
 		return step
@@ -114,7 +106,6 @@ func Wake(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step
 }
 
-// Drop deletes the Dojo's own Cluster.
 func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !ownership.Holds(d, s.Live) {
 		return step
@@ -122,11 +113,10 @@ func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return cnpg.Removal{Kind: cnpg.ClusterKind.Kind, Live: s.Live}.Drop(in.Input)
 }
 
-// Conflict is the issue with a foreign object that has the name of one of the Dojo's own Cluster; nil
-// without one.
+// Conflict returns the issue of a foreign object with a name that the Cluster needs, or nil.
 func Conflict(d *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		if budget != nil && ownership.ByDojo(budget) { // not one that a former Cluster has left
+		if budget != nil && ownership.ByDojo(budget) { // else a former Cluster has left it
 			issue = cmp.Or(issue, ownership.NameConflict(d, "PodDisruptionBudget", budget))
 		}
 	}

@@ -13,8 +13,6 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// refused is what it means where CloudNativePG's webhook calls a Cluster invalid, such as for a
-// parameter that it sets itself.
 func refused() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,
@@ -23,7 +21,6 @@ func refused() apply.Refusal {
 	}
 }
 
-// volume is a volume of each instance.
 func volume(want corev1api.PostgresStorage) map[string]any {
 	storage := map[string]any{"size": want.Size.String()}
 	if class := want.StorageClassName; class != "" {
@@ -32,8 +29,6 @@ func volume(want corev1api.PostgresStorage) map[string]any {
 	return storage
 }
 
-// addSettings adds to a Cluster's spec how Postgres is configured and where its instances run. Nothing
-// of it is empty.
 func addSettings(spec map[string]any, want *corev1api.PostgresCluster) {
 	if want.WALStorage != nil {
 		spec["walStorage"] = volume(*want.WALStorage)
@@ -45,8 +40,7 @@ func addSettings(spec map[string]any, want *corev1api.PostgresCluster) {
 	if sync := want.Synchronous; sync != nil {
 		postgresql["synchronous"] = map[string]any{
 			"method": "any", "number": int64(sync.Number),
-			// Both so that no acknowledged commit is ever lost: writes wait while standbys are missing, and
-			// none takes over that may lack a commit (docs/src/failover.md, Failover quorum).
+			// Only both prevent the loss of acknowledged commits (docs/src/failover.md, Failover quorum).
 			"dataDurability": "required", "failoverQuorum": true,
 		}
 	}
@@ -58,7 +52,6 @@ func addSettings(spec map[string]any, want *corev1api.PostgresCluster) {
 	}
 }
 
-// affinityFor is the affinity in CloudNativePG's words. Its type leaves out what is empty.
 func affinityFor(want *corev1api.PostgresAffinity) map[string]any {
 	if want == nil {
 		return nil
@@ -75,12 +68,11 @@ func affinityFor(want *corev1api.PostgresAffinity) map[string]any {
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(affinity)
 	if err != nil {
-		panic(err) // not of a type whose fields are those of JSON
+		panic(err) // impossible: all fields of the type are JSON
 	}
 	return fields
 }
 
-// addBackup adds to a Cluster's spec what its backups need.
 func addBackup(spec map[string]any, b *corev1api.Backup) {
 	switch {
 	case b == nil:

@@ -16,18 +16,15 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State is what there is of the Cluster that holds a Dojo's database. What does not exist is nil.
+// State holds the observed Cluster; nil for an object that does not exist.
 type State struct {
 	Live *cnpgv1.Cluster
-	// Budgets have the names of those that CloudNativePG makes for the Dojo's own Cluster, whoever their
-	// owner is; read only before the Cluster is created.
+	// Budgets have the names that CloudNativePG's PodDisruptionBudgets will get, whoever owns them.
 	Budgets [2]*policyv1.PodDisruptionBudget
-	// Others have other databases in the Dojo's own Cluster, such as "Dojo kyoto"; read only while that is
-	// to be deleted or hibernated.
+	// Others is read only before the Dojo's own Cluster is deleted or hibernated.
 	Others []string
 }
 
-// Observe reads the Cluster of a Dojo.
 func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, err error) {
 	name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ClusterName(d)}
 	s.Live, err = apply.Get(ctx, r, cnpg.ClusterKind.Kind, name, &cnpgv1.Cluster{})
@@ -44,7 +41,7 @@ func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, e
 	return s, nil
 }
 
-// Strip leaves of a foreign Cluster its identity, and what a Dojo in it has to know.
+// Strip removes the fields of a foreign Cluster that no plan reads.
 func Strip(c *cnpgv1.Cluster) {
 	was := *c
 	ownership.Strip(c)
@@ -53,7 +50,7 @@ func Strip(c *cnpgv1.Cluster) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, cnpg.HibernationAnnotation, value)
 	}
 	if value, ok := was.Annotations[corev1api.OriginAnnotation]; ok && value == cnpg.Bounded(value) {
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, corev1api.OriginAnnotation, value) // of one that a user has restored
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, corev1api.OriginAnnotation, value) // of a Cluster that a user restored
 	}
 	c.Status = cnpgv1.ClusterStatus{
 		Phase: was.Status.Phase, Image: was.Status.Image,

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// Describe adds to the status of a Dojo what its Cluster says of itself.
+// Describe sets the Cluster's fields of a Dojo's status.
 func Describe(c *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
 	status.Version = cnpg.VersionOf(c.Status.Image)
 	if data := c.Status.PGDataImageInfo; status.Version == "" && data != nil && data.MajorVersion > 0 {
@@ -25,7 +25,7 @@ func Describe(c *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
 	}
 }
 
-// Unreachable says why requests cannot reach Postgres; nil is a Cluster that does not exist.
+// Unreachable says why requests cannot reach Postgres. A nil Cluster does not exist.
 func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster) string {
 	const message = "Requests cannot reach Postgres: "
 	name := fmt.Sprintf("Cluster %s/%s", d.Namespace, cnpg.ClusterName(d))

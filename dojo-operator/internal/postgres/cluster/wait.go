@@ -15,13 +15,13 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Wait blocks until Postgres can be reached, and is incomplete until all instances are ready.
+// Wait blocks until Postgres is reachable, and is incomplete until all instances are ready.
 func Wait(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	own, live := d.Spec.Postgres.Cluster, s.Live
 	switch {
 	case live == nil:
 		step.Blocks = missing(d, in)
-	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)): // else it is being woken
+	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)): // else it is resuming
 		step.Blocks = conditions.Degraded(corev1api.ReasonClusterHibernated,
 			"The Cluster %s/%s is hibernated. Resume it with `kubectl annotate cluster %s %s-`.",
 			d.Namespace, live.Name, live.Name, cnpg.HibernationAnnotation)
@@ -42,12 +42,11 @@ func missing(d *corev1api.Dojo, in Input) *conditions.Issue {
 			"The %s of CloudNativePG does not exist. Create it; the Dojo then continues automatically.", object).For(object))
 }
 
-// waitForPrimary counts from when the Dojo began to wait. The Cluster has no usable times:
-// CloudNativePG writes the status of one that fails over every second (internal/controller/cluster_status.go
-// resets targetPrimary), the cache keeps none of another owner's, and Ready stays True in hibernation.
+// The Cluster has no usable time: a failing one is rewritten every second (targetPrimary in
+// internal/controller/cluster_status.go), and Ready stays True in hibernation.
 func waitForPrimary(d *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(d, live)
-	if live.Status.CurrentPrimary != "" { // there has been one
+	if live.Status.CurrentPrimary != "" { // else it never had a primary
 		waiting.Message = Unreachable(d, live) + " " + waiting.Message
 	}
 	object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)
@@ -55,12 +54,11 @@ func waitForPrimary(d *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditio
 	return conditions.WaitUntil(in.Now, since, in.Deadline, waiting.For(object), notReady(live, waiting, in).For(object))
 }
 
-// waitForStandbys waits for all instances, beside the primary. What CloudNativePG writes to the status,
-// such as each failure of a standby to join, does not begin the time anew.
+// Changes of the status, such as each failure of a standby to join, do not restart the deadline.
 func waitForStandbys(d *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(d, live)
 	object := fmt.Sprintf("standbys of the Cluster %s/%s", live.Namespace, live.Name)
-	since := cnpg.Latest(cnpg.ReadySince(live), cnpg.LastAsked(live), d.WaitingSince(object, in.Now))
+	since := cnpg.Latest(cnpg.ReadySince(live), cnpg.LastSpecWrite(live), d.WaitingSince(object, in.Now))
 	return conditions.WaitUntil(in.Now, since, in.Deadline, waiting.For(object), notReady(live, waiting, in).For(object))
 }
 
@@ -70,7 +68,6 @@ func notReady(live *cnpgv1.Cluster, waiting *conditions.Issue, in Input) *condit
 		waiting.Message, in.Deadline, live.Name)
 }
 
-// progress is how many instances are ready, as an issue to wait for.
 func progress(d *corev1api.Dojo, c *cnpgv1.Cluster) *conditions.Issue {
 	phase := ""
 	if c.Status.Phase != "" {
@@ -81,16 +78,15 @@ func progress(d *corev1api.Dojo, c *cnpgv1.Cluster) *conditions.Issue {
 		c.Status.ReadyInstances, c.Spec.Instances, d.Namespace, cnpg.ClusterName(d), phase)
 }
 
-// WaitForHibernation blocks until the Cluster of a suspended Dojo is hibernated, for which nothing may
-// use it.
+// WaitForHibernation blocks until the Cluster of a suspended Dojo is hibernated.
 func WaitForHibernation(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	switch live := s.Live; {
 	case live == nil:
 		return cnpg.Step{}
-	case Sleeps(s, in.Stopped):
+	case ShouldHibernate(s, in.Stopped):
 		return cnpg.Blocked(hibernation(d, live, in.Input))
 	case len(s.Others) > 0:
-		return cnpg.Blocked(keepAwake(live.Name, s.Others))
+		return cnpg.Blocked(inUseSuspended(live.Name, s.Others))
 	}
 	object := fmt.Sprintf("pods to end, before the Cluster %s/%s is hibernated", d.Namespace, s.Live.Name)
 	message := fmt.Sprintf("Waiting for the %s: %s", object, in.Running)
@@ -101,17 +97,16 @@ func WaitForHibernation(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 			message, in.Deadline).For(object)))
 }
 
-// hibernation waits until a Cluster is hibernated; nil where it is. CloudNativePG hibernates a healthy
-// Cluster only.
+// CloudNativePG hibernates a healthy Cluster only.
 func hibernation(d *corev1api.Dojo, c *cnpgv1.Cluster, in cnpg.Input) *conditions.Issue {
-	is := meta.FindStatusCondition(c.Status.Conditions, cnpg.HibernationAnnotation)
-	if cnpg.Hibernates(c) && is != nil && is.Status == metav1.ConditionTrue {
+	condition := meta.FindStatusCondition(c.Status.Conditions, cnpg.HibernationAnnotation)
+	if cnpg.Hibernates(c) && condition != nil && condition.Status == metav1.ConditionTrue {
 		return nil
 	}
 	object := fmt.Sprintf("hibernation of the Cluster %s/%s", c.Namespace, c.Name)
 	message := fmt.Sprintf("Waiting for the %s: %d instances are ready", object, c.Status.ReadyInstances)
-	if is != nil {
-		message = fmt.Sprintf("Waiting for the %s: %s", object, is.Message)
+	if condition != nil {
+		message = fmt.Sprintf("Waiting for the %s: %s", object, condition.Message)
 	}
 	return conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonSuspending, "%s.", message).For(object),

@@ -11,14 +11,13 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// BackupSpec is what ScheduledBackup and Backup have in common. The method is always named:
-// CloudNativePG's default is deprecated.
+// BackupSpec has the common fields of ScheduledBackup and Backup. The default method is deprecated.
 func BackupSpec(d *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	spec := map[string]any{"cluster": map[string]any{"name": ClusterName(d)}, "method": "volumeSnapshot"}
 	if b.Method == corev1api.BackupPlugin {
 		spec["method"] = "plugin"
 		plugin := map[string]any{"name": b.Plugin.Name}
-		if len(b.Plugin.Parameters) > 0 { // so that a Backup says where it is, when its Cluster is gone
+		if len(b.Plugin.Parameters) > 0 { // a Backup outlives its Cluster, and has to name its location
 			plugin["parameters"] = apply.As[map[string]any](b.Plugin.Parameters)
 		}
 		spec["pluginConfiguration"] = plugin
@@ -26,25 +25,23 @@ func BackupSpec(d *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	return spec
 }
 
-// BackupSpecNow is the spec of a Backup of the Cluster as it is, which may archive elsewhere than the Dojo asks for
-// until an upgrade begins: a Backup says where it is.
+// BackupSpecNow is for the Cluster as it is, which archives elsewhere until an upgrade begins.
 func BackupSpecNow(d *corev1api.Dojo, c *cnpgv1.Cluster) map[string]any {
-	held := *d.BackupPolicy()
+	policy := *d.BackupPolicy()
 	for i := range c.Spec.Plugins {
-		if p := &c.Spec.Plugins[i]; held.Plugin != nil && p.Name == held.Plugin.Name {
-			plugin := *held.Plugin
+		if p := &c.Spec.Plugins[i]; policy.Plugin != nil && p.Name == policy.Plugin.Name {
+			plugin := *policy.Plugin
 			plugin.Parameters = p.Parameters
-			held.Plugin = &plugin
+			policy.Plugin = &plugin
 		}
 	}
-	return BackupSpec(d, &held)
+	return BackupSpec(d, &policy)
 }
 
-// BackupFailed reports whether a Backup has ended without one.
+// BackupFailed reports whether a Backup has ended without success.
 func BackupFailed(b *cnpgv1.Backup) bool {
 	return b.Status.Phase == cnpgv1.BackupPhaseFailed || b.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid
 }
 
-// MaxBackupTime is how long a backup that is waited for may run before it is called stalled: as long as a large
-// database may take.
+// MaxBackupTime is the time after which a backup of a large database counts as stalled.
 const MaxBackupTime = 6 * time.Hour

@@ -16,17 +16,16 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Removal is an object that is deleted with the Dojo.
+// Removal deletes an object together with the Dojo's data.
 type Removal struct {
-	Kind string
-	Live client.Object
-	// Message is what CloudNativePG reports of it.
+	Kind    string
+	Live    client.Object
 	Message string
-	// Desired has the reclaim policy, which is written before the object is deleted; nil where it has none.
+	// Desired has the reclaim policy, which is written before the deletion. It may be nil.
 	Desired *unstructured.Unstructured
 }
 
-// Drop deletes an object, and blocks until it is gone.
+// Drop deletes the object, and blocks until it is gone.
 func (r Removal) Drop(in Input) (step Step) {
 	since, deleted := in.Now, r.Live.GetDeletionTimestamp()
 	if deleted != nil {
@@ -47,20 +46,19 @@ func (r Removal) Drop(in Input) (step Step) {
 	return step
 }
 
-// Deleting is the issue with a Dojo that is being deleted with its data and has waited for something
-// since a time. Past the deadline it names the remedy.
+// Deleting returns the issue of a deletion that waits. Past the deadline it names the remedy.
 func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
 	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
 		"The Dojo is being deleted with its data. Waiting for %s.", what), DeletionStalled(what, remedy))
 }
 
-// DeletionStalled is the issue with a Dojo that is being deleted with its data, and has waited too long.
+// DeletionStalled returns the issue of a deletion that has waited for too long.
 func DeletionStalled(what, remedy string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonDeletionStalled,
 		"The Dojo is being deleted with its data, and has waited for too long for %s. %s", what, remedy)
 }
 
-// Lacks is the issue with a missing kind without which the data cannot be deleted as the spec says.
+// Lacks returns the issue of a missing kind that keeps data from being deleted.
 func Lacks(kind optionalkinds.Kind, what, otherwise string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
 		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install it again "+

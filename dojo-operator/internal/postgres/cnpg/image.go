@@ -15,17 +15,14 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Images say where Postgres comes from.
+// Images selects the image of Postgres. A Catalog that is not empty replaces Image.
 type Images struct {
-	// Image has no tag, which is the version that a Dojo asks for.
-	Image string
-	// Catalog is a ClusterImageCatalog that has the image of a version, instead; empty for none.
+	Image   string
 	Catalog string
 }
 
-// ImageFor is the image of Postgres, empty where CloudNativePG chooses it, which it does once: it
-// writes its default into the spec. Where we have named one before, it stays: not to name it any more
-// would let CloudNativePG write the default of today, and upgrade.
+// ImageFor returns "" if CloudNativePG chooses the image. One that the operator has set stays:
+// without it, CloudNativePG would write its present default, and upgrade.
 func ImageFor(want *corev1api.PostgresCluster, live *cnpgv1.Cluster, images Images) string {
 	switch {
 	case want.ImageName != "":
@@ -38,33 +35,29 @@ func ImageFor(want *corev1api.PostgresCluster, live *cnpgv1.Cluster, images Imag
 	return ""
 }
 
-// Majors are the major versions that the spec asks for, that a Cluster names, and of its data; 0 where an
-// image does not say it.
-func Majors(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) (wants, names, has int) {
-	wants, names = majorOf(ImageFor(d.Spec.Postgres.Cluster, live, images)), majorOf(live.Spec.ImageName)
+// Majors returns the major versions of spec, Cluster image and data; 0 if one is not known.
+func Majors(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) (wanted, image, data int) {
+	wanted, image = majorOf(ImageFor(d.Spec.Postgres.Cluster, live, images)), majorOf(live.Spec.ImageName)
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
-		names = ref.Major
+		image = ref.Major
 	}
-	has = majorOf(cmp.Or(live.Status.Image, live.Spec.ImageName))
+	data = majorOf(cmp.Or(live.Status.Image, live.Spec.ImageName))
 	if info := live.Status.PGDataImageInfo; info != nil {
-		has = info.MajorVersion
+		data = info.MajorVersion
 	}
-	return wants, names, has
+	return wanted, image, data
 }
 
-// majorOf is the major version in the tag of an image of Postgres, 0 where it has none.
 func majorOf(image string) int {
 	digits, _, _ := strings.Cut(VersionOf(image), ".")
 	major, _ := strconv.Atoi(digits)
 	return major
 }
 
-// maxTag is the length of the longest tag of an image (opencontainers/distribution-spec, spec.md).
-// Whatever another client writes to a Cluster, the status of the Dojo has room for it.
+// maxTag is that of opencontainers/distribution-spec (spec.md). It bounds the status.
 const maxTag = 128
 
-// VersionOf is the version in the tag of an image of Postgres, such as "17.6" or "17"; empty where it
-// has none.
+// VersionOf returns the version in an image's tag, such as "17.6" or "17", or "".
 func VersionOf(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cnpg names what a Dojo has on CloudNativePG: the kinds, the objects, and what they are called
-// in Postgres.
+// Package cnpg has the kinds, names and reports of CloudNativePG that all steps share.
 package cnpg
 
 import (
@@ -31,30 +30,27 @@ func kind(name, plural string) optionalkinds.Kind {
 	return optionalkinds.Kind{GroupVersionKind: cnpgv1.SchemeGroupVersion.WithKind(name), Plural: plural}
 }
 
-// Kinds are those that the cluster has to have for spec.postgres.
+// Kinds lists the kinds that spec.postgres needs.
 func Kinds() []optionalkinds.Kind {
 	return []optionalkinds.Kind{ClusterKind, RoleKind, DatabaseKind, ScheduleKind, BackupKind, PoolerKind}
 }
 
-// ObjectName is the name of every object of the database: the Secret with its password, the role,
-// the database, the Cluster.
+// ObjectName names the Cluster, the Database, the owner's DatabaseRole and its Secret.
 func ObjectName(d *corev1api.Dojo) string { return d.Name + "-db" }
 
-// Login is a role of Postgres as which the application logs in. There are two, which take turns when
-// the password is rotated.
+// Login is one of two roles of Postgres. A password rotation alternates between them.
 type Login int
 
 const (
-	// Owner owns the database.
 	Owner Login = iota
-	// Second is a member of Owner, and acts as it. There is none before the first rotation.
+	// Second is a member of Owner and acts as it. It exists from the first rotation on.
 	Second
 )
 
-// Other is the other login.
+// Other returns the other login.
 func (l Login) Other() Login { return 1 - l }
 
-// ObjectName is the name of the DatabaseRole, and of the Secret with its password.
+// ObjectName names the DatabaseRole and the Secret with its password.
 func (l Login) ObjectName(d *corev1api.Dojo) string {
 	if l == Second {
 		return ObjectName(d) + "-2"
@@ -62,8 +58,7 @@ func (l Login) ObjectName(d *corev1api.Dojo) string {
 	return ObjectName(d)
 }
 
-// SQLName is the name of the role in Postgres, at most 63 bytes. That of Second begins with what no
-// name of an Owner begins with.
+// SQLName names the role in Postgres. The prefixes of Owner and Second differ.
 func (l Login) SQLName(d *corev1api.Dojo) string {
 	if l == Second {
 		return cmp.Or(restoredSecond(restoredName(d)), sqlName("dojo2", d))
@@ -71,13 +66,11 @@ func (l Login) SQLName(d *corev1api.Dojo) string {
 	return SQLName(d)
 }
 
-// maxStem is the length up to which the name of a Dojo is part of those of its Backups: with what
-// follows they have at most 63 characters, since CloudNativePG labels snapshots with the name of their
-// Backup (pkg/reconciler/backup/volumesnapshot/reconciler.go).
+// maxStem fits Backups' names into the labels of snapshots
+// (pkg/reconciler/backup/volumesnapshot/reconciler.go).
 const maxStem = 45
 
-// ScheduleName is the name of the ScheduledBackup, to which CloudNativePG adds 15 characters for each
-// Backup.
+// ScheduleName names the ScheduledBackup. CloudNativePG adds 15 characters for each Backup.
 func ScheduleName(d *corev1api.Dojo) string {
 	if len(d.Name) <= maxStem {
 		return ObjectName(d)
@@ -85,18 +78,17 @@ func ScheduleName(d *corev1api.Dojo) string {
 	return d.Name[:maxStem-9] + "-" + ShortHash(d.Name) + "-db"
 }
 
-// FinalBackupName is the name of the last Backup of this very Dojo: that of a former one of the same
-// name may still exist.
+// FinalBackupName is unique to this Dojo: the Backup of a former one may exist.
 func FinalBackupName(d *corev1api.Dojo) string {
 	return d.Name[:min(len(d.Name), maxStem)] + "-db-final-" + ShortHash(string(d.UID))
 }
 
-// FirstBackupName is the name of the first Backup of a Cluster of its own, where its schedule takes none at once.
+// FirstBackupName names the first Backup of a Cluster whose schedule took none at once.
 func FirstBackupName(d *corev1api.Dojo, clusterUID types.UID) string {
 	return d.Name[:min(len(d.Name), maxStem)] + "-db-first-" + ShortHash(string(clusterUID))
 }
 
-// ClusterName is the name of the Cluster that holds the database; empty without spec.postgres.
+// ClusterName names the Cluster that holds the database; "" without spec.postgres.
 func ClusterName(d *corev1api.Dojo) string {
 	switch {
 	case d.Spec.Postgres == nil:
@@ -107,8 +99,7 @@ func ClusterName(d *corev1api.Dojo) string {
 	return ObjectName(d)
 }
 
-// BudgetSuffixes are what follows the name of a Dojo in those of the PodDisruptionBudgets that
-// CloudNativePG makes for its own Cluster (pkg/specs/poddisruptionbudget.go).
+// BudgetSuffixes are those of CloudNativePG's names (pkg/specs/poddisruptionbudget.go).
 func BudgetSuffixes() []string { return []string{"-db", "-db-primary"} }
 
 // Reclaims reports whether the data is deleted with the Dojo.
@@ -116,7 +107,7 @@ func Reclaims(d *corev1api.Dojo) bool {
 	return d.Spec.Postgres != nil && d.Spec.Postgres.ReclaimPolicy == corev1api.ReclaimDelete
 }
 
-// ReclaimPolicy is the policy in CloudNativePG's words.
+// ReclaimPolicy returns the policy as CloudNativePG writes it.
 func ReclaimPolicy(d *corev1api.Dojo) string {
 	if Reclaims(d) {
 		return string(cnpgv1.DatabaseReclaimDelete)
@@ -124,21 +115,18 @@ func ReclaimPolicy(d *corev1api.Dojo) string {
 	return string(cnpgv1.DatabaseReclaimRetain)
 }
 
-// Host is the Service of the Cluster's primary.
+// Host names the Service of the Cluster's primary.
 func Host(d *corev1api.Dojo) string { return ClusterName(d) + "-rw" }
 
-// ReadOnlyHost is the Service of the Cluster's standbys.
+// ReadOnlyHost names the Service of the Cluster's standbys.
 func ReadOnlyHost(d *corev1api.Dojo) string { return ClusterName(d) + "-ro" }
 
-// PoolerName is the name of the Pooler of a Dojo's own Cluster, of its Service and of its Deployment.
-// CloudNativePG has a Secret NAME-db-pooler of its own (api/v1/pooler_funcs.go).
+// PoolerName names the Pooler, its Service and its Deployment. CloudNativePG has a Secret
+// NAME-db-pooler.
 func PoolerName(d *corev1api.Dojo) string { return ObjectName(d) + "-pooler-rw" }
 
-// SQLName is the name of the database and of its owner in Postgres, at most 63 bytes. Names cannot
-// collide: no name of Kubernetes has an underscore, and one that is cut ends with a hash of the
-// whole.
-//
-// What was restored keeps the names that it has in the backup.
+// SQLName names the database and its owner, in at most 63 bytes. No two collide: a Kubernetes name
+// has no underscore, and a short form ends with a hash.
 func SQLName(d *corev1api.Dojo) string {
 	if name := restoredName(d); name != "" {
 		return name
@@ -146,7 +134,6 @@ func SQLName(d *corev1api.Dojo) string {
 	return sqlName("dojo", d)
 }
 
-// restoredName is the name of the database that is to be restored, empty where that is the Dojo's own.
 func restoredName(d *corev1api.Dojo) string {
 	if b := d.BootstrapSource(); b != nil && b.Recovery != nil {
 		return b.Recovery.Database
@@ -154,9 +141,8 @@ func restoredName(d *corev1api.Dojo) string {
 	return ""
 }
 
-// restoredSecond is the name that the second login of a Dojo has whose owner has this name, which a
-// rotation replaces: the data may have it, with a password that is known elsewhere. Empty where it is
-// no Dojo's.
+// restoredSecond names a login in restored data whose password is known elsewhere. A rotation
+// replaces it.
 func restoredSecond(owner string) string {
 	rest, ok := strings.CutPrefix(owner, "dojo_")
 	if !ok {
@@ -169,8 +155,8 @@ func restoredSecond(owner string) string {
 	return name
 }
 
-// BootstrapJobs are the names that CloudNativePG's Job can have that fills the Dojo's own Cluster
-// (getJobName in pkg/specs/jobs.go); that for snapshots is the last.
+// BootstrapJobs names CloudNativePG's possible Jobs (getJobName in pkg/specs/jobs.go), for
+// snapshots last.
 func BootstrapJobs(d *corev1api.Dojo) (names []string) {
 	b := d.BootstrapSource()
 	switch prefix := ObjectName(d) + "-1-"; {
@@ -194,8 +180,7 @@ func sqlName(prefix string, d *corev1api.Dojo) string {
 	return name[:maxLength-9] + "_" + ShortHash(d.Namespace+"/"+d.Name)
 }
 
-// References are the names of the objects of a Dojo's database, and of those that spec.postgres
-// refers to.
+// References names the objects of a Dojo's database and those that spec.postgres refers to.
 func References(d *corev1api.Dojo) (names []string) {
 	if d.Spec.Postgres == nil {
 		return nil
@@ -226,7 +211,7 @@ func References(d *corev1api.Dojo) (names []string) {
 	return names
 }
 
-// ShortHash is a hash for a name: long enough for the few objects of a Dojo.
+// ShortHash distinguishes the few objects of one Dojo.
 func ShortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])

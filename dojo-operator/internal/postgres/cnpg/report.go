@@ -17,26 +17,24 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// HibernationAnnotation is CloudNativePG's that stops the instances of a Cluster: "on" or "off". It is
-// also the type of the condition that says how far that is (pkg/reconciler/hibernation/status.go).
+// HibernationAnnotation is also the type of the condition about it
+// (pkg/reconciler/hibernation/status.go).
 const HibernationAnnotation = "cnpg.io/hibernation"
 
-// HibernationOn stops them.
+// HibernationOn is the annotation's value.
 const HibernationOn = "on"
 
-// Hibernates reports whether the instances of a Cluster are stopped, or are to be.
+// Hibernates reports whether the instances of a Cluster are stopped or stopping.
 func Hibernates(c *cnpgv1.Cluster) bool { return c.Annotations[HibernationAnnotation] == HibernationOn }
 
-// HibernatedByUs reports whether it is the operator who hibernates a Cluster, so that it wakes when the
-// operator no longer does.
+// HibernatedByUs reports whether the Cluster resumes once the operator drops the annotation.
 func HibernatedByUs(c *cnpgv1.Cluster) bool {
 	path := fieldpath.MakePathOrDie("metadata", "annotations", HibernationAnnotation)
 	return c != nil && Hibernates(c) && apply.OwnedFields(ownership.FieldOwner, c).Has(path)
 }
 
-// Up reports whether Postgres can be reached: the pod of the primary is ready, and no other instance
-// is to take over. Nothing else says so: readyInstances counts standbys too, and the Ready condition
-// stays True in hibernation. A pod that is being deleted is in none of the lists of instancesStatus
+// Up reports whether the primary is ready and no failover is due. readyInstances counts standbys
+// too, Ready stays True in hibernation, and instancesStatus lacks terminating pods
 // (api/v1/base_funcs.go).
 func Up(c *cnpgv1.Cluster) bool {
 	return c != nil && !Hibernates(c) && c.Status.CurrentPrimary != "" &&
@@ -44,7 +42,7 @@ func Up(c *cnpgv1.Cluster) bool {
 		slices.Contains(c.Status.InstancesStatus[cnpgv1.PodHealthy], c.Status.CurrentPrimary)
 }
 
-// ReadySince is when the Ready condition of a Cluster last flipped.
+// ReadySince returns when a Cluster was created, or its Ready condition last flipped.
 func ReadySince(c *cnpgv1.Cluster) time.Time {
 	created := c.CreationTimestamp.Time
 	ready := meta.FindStatusCondition(c.Status.Conditions, string(cnpgv1.ConditionClusterReady))
@@ -54,14 +52,12 @@ func ReadySince(c *cnpgv1.Cluster) time.Time {
 	return created
 }
 
-// LastWritten is when an object was last changed, its status included.
-func LastWritten(o metav1.Object) time.Time {
+func lastWrite(o metav1.Object) time.Time {
 	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
 }
 
-// LastAsked is when an object was last changed, its status not included: CloudNativePG writes each
-// refusal there, and its message may be another one each time.
-func LastAsked(o metav1.Object) time.Time {
+// LastSpecWrite ignores the status, where CloudNativePG writes each refusal.
+func LastSpecWrite(o metav1.Object) time.Time {
 	return lastEntry(o, func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource != "status" })
 }
 
@@ -75,8 +71,8 @@ func lastEntry(o metav1.Object, counts func(metav1.ManagedFieldsEntry) bool) tim
 	return at
 }
 
-// OfCluster is the name of the Cluster whose Job this is, empty for none.
-func OfCluster(job *batchv1.Job) string {
+// OwningCluster names the Cluster that controls a Job, or is empty.
+func OwningCluster(job *batchv1.Job) string {
 	owner := metav1.GetControllerOfNoCopy(job)
 	if owner == nil || owner.Kind != cnpgv1.ClusterKind || owner.APIVersion != cnpgv1.SchemeGroupVersion.String() {
 		return ""
@@ -84,14 +80,14 @@ func OfCluster(job *batchv1.Job) string {
 	return owner.Name
 }
 
-// MaxOrigin is how much room the status has for it, in bytes.
-const MaxOrigin = 512
+// maxOrigin limits an origin in the status, in bytes.
+const maxOrigin = 512
 
-// Bounded is an origin that the status has room for.
+// Bounded shortens an origin to maxOrigin. A hash then ends it.
 func Bounded(origin string) string {
-	if len(origin) <= MaxOrigin {
+	if len(origin) <= maxOrigin {
 		return origin
 	}
 	hash := "... " + ShortHash(origin)
-	return strings.ToValidUTF8(origin[:MaxOrigin-len(hash)], "") + hash
+	return strings.ToValidUTF8(origin[:maxOrigin-len(hash)], "") + hash
 }

@@ -17,37 +17,34 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Input is what every step is planned from, beside its State.
+// Input is the input of every step.
 type Input struct {
 	Now time.Time
-	// Deadline is how long CloudNativePG may take for a step before the Dojo is Degraded, ProgressDeadline
-	// the same for a step that it reports as impossible.
+	// Deadline limits each step, ProgressDeadline a step that CloudNativePG reports as failed.
 	Deadline, ProgressDeadline time.Duration
-	// Unchanged are the objects whose last apply changed nothing.
-	Unchanged apply.Unchanged
+	Unchanged                  apply.Unchanged
 }
 
-// Sync returns an object of CloudNativePG to be written, nil where it is in sync.
+// Sync returns an object of CloudNativePG to write, or nil if it is in sync.
 func Sync[L apply.Live](in Input, live L, desired *unstructured.Unstructured) *apply.Object {
 	return apply.Sync(ownership.FieldOwner, live, desired, in.Unchanged)
 }
 
-// Step is what one step towards a database has to do.
+// Step is the plan of one step. Blocks keeps the next step from being planned.
 type Step struct {
 	Apply  []*apply.Object
 	Delete []apply.Deletion
-	// Blocks keeps the next step from being taken.
 	Blocks *conditions.Issue
-	// Incomplete is reported when no step blocks: the database can be used meanwhile.
+	// Incomplete is reported if no step blocks. The database is usable meanwhile.
 	Incomplete *conditions.Issue
-	// PasswordCurrent reports whether Postgres has the password that the application should have.
+	// PasswordCurrent reports whether Postgres has the password that the application should use.
 	PasswordCurrent bool
 }
 
-// Blocked is a step that only waits; nil is one that has nothing to do.
+// Blocked returns a step that waits, or does nothing if issue is nil.
 func Blocked(issue *conditions.Issue) Step { return Step{Blocks: issue} }
 
-// Write is a step that writes objects; nil ones are in sync.
+// Write returns a step that writes the objects that are not nil.
 func Write(objects ...*apply.Object) (s Step) {
 	for _, o := range objects {
 		if o != nil {
@@ -57,7 +54,7 @@ func Write(objects ...*apply.Object) (s Step) {
 	return s
 }
 
-// Then returns s with the next step, which is not taken where s blocks.
+// Then returns s joined with the next step, unless s blocks.
 func (s Step) Then(next Step) Step {
 	if s.Blocks != nil {
 		return s
@@ -67,7 +64,7 @@ func (s Step) Then(next Step) Step {
 	return both
 }
 
-// With returns s with another step, which is taken in any case. The issues of s come first.
+// With joins another step even if s blocks. The issues of s come first.
 func (s Step) With(other Step) Step {
 	return Step{
 		Apply: slices.Concat(s.Apply, other.Apply), Delete: slices.Concat(s.Delete, other.Delete),
@@ -76,7 +73,7 @@ func (s Step) With(other Step) Step {
 	}
 }
 
-// Plan returns what the step does, with one issue.
+// Plan returns the plan with its one issue.
 func (s Step) Plan() apply.Plan {
 	p := apply.Plan{Apply: s.Apply, Delete: s.Delete}
 	p.Report(cmp.Or(s.Blocks, s.Incomplete))
@@ -99,15 +96,13 @@ func After(d *corev1api.Dojo, l Login, o *apply.Object) *apply.Object {
 	return o
 }
 
-// Change is what a step has changed of the Cluster that the spec asks for.
+// Change is a step's change of the Cluster. A nil value in Spec removes a field.
 type Change struct {
-	// Spec are fields that the Cluster gets; a nil one is taken away.
-	Spec map[string]any
-	// Annotations are those that the Cluster gets.
+	Spec        map[string]any
 	Annotations map[string]string
 }
 
-// Make changes a desired Cluster.
+// Make applies the change to a desired Cluster.
 func (c Change) Make(desired *unstructured.Unstructured) {
 	spec := desired.Object["spec"].(map[string]any)
 	maps.Copy(spec, c.Spec)

@@ -13,36 +13,31 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Report is what a Database or a DatabaseRole reports, neither of which has conditions.
+// Report is the state of a Database or DatabaseRole. Neither kind has conditions.
 type Report struct {
-	Applied *bool // nil: CloudNativePG has not tried yet
-	Current bool  // whether it is about the present spec
+	Applied *bool // nil before CloudNativePG's first try
+	Current bool  // whether the report is about the present spec
 	Message string
 }
 
 // Done reports whether Postgres has the object.
 func (r Report) Done() bool { return r.Current && r.Applied != nil && *r.Applied }
 
-// Pending is an object that Postgres does not have yet.
+// Pending is an object that Postgres may not have yet.
 type Pending struct {
-	Object metav1.Object
-	Kind   string
-	Report Report
-	// Reason and What are for the issue: "the role dojo_school_tokyo".
+	Object       metav1.Object
+	Kind         string
+	Report       Report
 	Reason, What string
-	// Cluster and Password are those that the object needs.
-	Cluster  *cnpgv1.Cluster
-	Password *metav1.PartialObjectMetadata
+	Cluster      *cnpgv1.Cluster
+	Password     *metav1.PartialObjectMetadata
 }
 
-// Waiting is the issue while Postgres does not have an object.
 func Waiting(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }
 
-// Wait waits until the instance manager has brought an object into Postgres. A refusal is normal while
-// the Cluster comes up or the objects before are on their way: it counts once neither the object nor
-// the password has changed for a while.
+// Wait counts from the last change of object, password or readiness: earlier refusals are normal.
 func (p Pending) Wait(in Input) *conditions.Issue {
 	if p.Report.Done() {
 		return nil
@@ -53,14 +48,13 @@ func (p Pending) Wait(in Input) *conditions.Issue {
 		deadline, message = in.ProgressDeadline, "CloudNativePG reports: "+p.Report.Message
 		waiting.Message += " " + message
 	}
-	since := Latest(LastAsked(p.Object), ReadySince(p.Cluster))
+	since := Latest(LastSpecWrite(p.Object), ReadySince(p.Cluster))
 	if p.Password != nil {
-		since = Latest(since, LastWritten(p.Password))
+		since = Latest(since, lastWrite(p.Password))
 	}
 	return conditions.WaitUntil(in.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
 		"Postgres has not got %s for more than %s. %s. See `kubectl describe %s %s`.",
 		p.What, deadline.Round(time.Second), message, p.Kind, p.Object.GetName()))
 }
 
-// Latest returns the last of some times.
 func Latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package database makes a Dojo's database, which its owner login owns, with its extensions.
+// Package database creates a Dojo's database, which the owner login owns, and its extensions.
 package database
 
 import (
@@ -18,17 +18,14 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Input is what a plan for the database rests on beside its State.
+// Input is the input of a plan for the database.
 type Input struct {
 	cnpg.Input
-	// Cluster and Password are the Cluster that has the database, and the metadata of the owner's Secret.
 	Cluster  *cnpgv1.Cluster
 	Password *metav1.PartialObjectMetadata
-	// Record is what the Database records of the SQL that has run in it, as annotations.
-	Record map[string]string
+	Record   map[string]string
 }
 
-// Plan writes the database and waits until Postgres has it.
 func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	what := "the database " + cnpg.SQLName(d)
 	step := cnpg.Write(cnpg.After(d, cnpg.Owner, cnpg.Sync(in.Input, s.Live, For(d, in.Record))))
@@ -46,15 +43,15 @@ func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	}.Wait(in.Input))
 }
 
-// Record writes what has run in the database.
+// Record writes the record of the SQL that has run.
 func Record(d *corev1api.Dojo, s State, record map[string]string) cnpg.Step {
 	o := apply.Write(ownership.FieldOwner, s.Live, For(d, record))
 	o.Drift = false // the record is new, not changed
-	o.Pinned = true // a client that takes the record away, to run the SQL again, wins
+	o.Pinned = true // a client that removes the record, to run the SQL again, wins
 	return cnpg.Write(cnpg.After(d, cnpg.Owner, o))
 }
 
-// Keep marks the database to outlive the Dojo, where it is not.
+// Keep sets the reclaim policy of the database to retain.
 func Keep(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !holds(d, s.Live) {
 		return step
@@ -82,13 +79,12 @@ func Drop(d *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Step) 
 	}.Drop(in.Input)
 }
 
-// holds reports whether a Database is the Dojo's, and in the Cluster that the Dojo asks for. CloudNativePG
-// moves none: a former Dojo of the name has retained one that is in another Cluster.
+// holds ignores a Database in another Cluster, which a former Dojo has retained.
 func holds(d *corev1api.Dojo, db *cnpgv1.Database) bool {
 	return ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
 }
 
-// For is the Database, with the record of the SQL that has run in it.
+// For returns the Database with the record of the SQL that has run.
 func For(d *corev1api.Dojo, record map[string]string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"cluster":               map[string]any{"name": cnpg.ClusterName(d)},
@@ -104,7 +100,6 @@ func For(d *corev1api.Dojo, record map[string]string) *unstructured.Unstructured
 	return db
 }
 
-// extensions lists those that the spec asks for; nil for none.
 func extensions(d *corev1api.Dojo) (all []any) {
 	if own := d.Spec.Postgres.Cluster; own != nil {
 		for _, name := range own.Extensions {
@@ -114,8 +109,7 @@ func extensions(d *corev1api.Dojo) (all []any) {
 	return all
 }
 
-// failure returns why CloudNativePG cannot bring a Database into Postgres: its own message does not
-// explain a failing extension.
+// failure prefers the message of an extension, which the Database's own leaves out.
 func failure(db *cnpgv1.Database) string {
 	for _, extension := range db.Status.Extensions {
 		if !extension.Applied {

@@ -14,17 +14,16 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State is the Database that exists, nil for none.
+// State holds the Database, or nil.
 type State struct{ Live *cnpgv1.Database }
 
-// Observe reads the Database of a Dojo.
 func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, err error) {
 	name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ObjectName(d)}
 	s.Live, err = apply.Get(ctx, r, cnpg.DatabaseKind.Kind, name, &cnpgv1.Database{})
 	return s, err
 }
 
-// Strip leaves of a foreign Database its identity, and in which Cluster it is.
+// Strip keeps of a foreign Database its identity and Cluster.
 func Strip(db *cnpgv1.Database) {
 	cluster := db.Spec.ClusterRef
 	ownership.Strip(db)

@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DropRenamed deletes the DatabaseRoles that a former Dojo of this name has left, where its data had other
-// names: the name of one cannot change. The roles in Postgres stay, for which the policy says so.
+// DropRenamed deletes a former Dojo's DatabaseRoles with other names, which cannot change.
 func DropRenamed(d *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		role, name := login.Role, cnpg.Login(l).SQLName(d)
@@ -34,7 +33,7 @@ func DropRenamed(d *corev1api.Dojo, s State) (step cnpg.Step) {
 	return step
 }
 
-// Keep marks the logins to outlive the Dojo, where they are not.
+// Keep marks the logins to outlive the Dojo.
 func Keep(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		in.Login = cnpg.Login(l)
@@ -61,13 +60,12 @@ func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	}.Drop(in.Input)
 }
 
-// holds reports whether a role is the Dojo's, and in the Cluster that the Dojo asks for: a former Dojo of
-// the name has retained one that is in another Cluster.
+// holds ignores a role in another Cluster, which a former Dojo has retained.
 func holds(d *corev1api.Dojo, role *cnpgv1.DatabaseRole) bool {
 	return ownership.Holds(d, role) && role.Spec.ClusterRef.Name == cnpg.ClusterName(d)
 }
 
-// Conflict is the issue with a foreign object that has the name of one of a login in use; nil without one.
+// Conflict returns the issue of a foreign object with the name of a login in use, or nil.
 func Conflict(d *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	rotation := RotationOf(d, s)
 	for l, login := range s.Logins {

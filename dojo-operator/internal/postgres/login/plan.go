@@ -14,31 +14,31 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Input is what a plan for a login rests on beside its State.
+// Input is the input of a plan for a login.
 type Input struct {
 	cnpg.Input
 	Login cnpg.Login
-	// Cluster and Place are where Postgres runs: the Cluster, and the UIDs of it and of the Database.
-	Cluster *cnpgv1.Cluster
-	Place   string
-	// Behind is why pods may still have the former login; empty where none has.
-	Behind string
+	// DatabaseID consists of the UIDs of the Cluster and the Database.
+	Cluster    *cnpgv1.Cluster
+	DatabaseID string
+	// Outdated says why pods may still have the former login, or is empty.
+	Outdated string
 }
 
-// Plan writes a login that is in use or prepared and waits until Postgres has it, or retires it.
+// Plan enables or retires a login. It blocks until Postgres has an enabled login.
 func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	if !RotationOf(d, s).Involves(in.Login) {
 		return retire(d, s, in)
 	}
-	step := serve(d, s, in)
-	step.PasswordCurrent = step.Blocks == nil && in.Login == Source(d, s, in.Place) &&
-		(in.Login == cnpg.Owner || actsAsOwner(s.Logins[in.Login].Role, in.Place))
+	step := enable(d, s, in)
+	step.PasswordCurrent = step.Blocks == nil && in.Login == Source(d, s, in.DatabaseID) &&
+		(in.Login == cnpg.Owner || actsAsOwner(s.Logins[in.Login].Role, in.DatabaseID))
 	return step
 }
 
-// serve writes a password and its role, and waits until Postgres has both. The next login may log in
-// once Postgres has its new password, so that a former one is never valid again.
-func serve(d *corev1api.Dojo, s State, in Input) cnpg.Step {
+// The next login may log in only once Postgres has its new password: so no former one is valid
+// again.
+func enable(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	l, login := in.Login, s.Logins[in.Login]
 	current := l == RotationOf(d, s).Current
 	password := cnpg.After(d, l, PlanPassword(d, s, in))
@@ -67,7 +67,7 @@ func serve(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// rotated marks an object that a rotation changes: no other client has changed it.
+// rotated keeps a rotation's write from being reported as drift.
 func rotated(o *apply.Object) *apply.Object {
 	if o != nil {
 		o.Drift = false
@@ -75,7 +75,7 @@ func rotated(o *apply.Object) *apply.Object {
 	return o
 }
 
-// retry makes CloudNativePG look at the role again where waiting for that would take longer.
+// retry makes CloudNativePG reconcile the role sooner than it would itself.
 func retry(
 	d *corev1api.Dojo, in Input, role *cnpgv1.DatabaseRole, enabled bool, reported cnpg.Report, waiting *conditions.Issue,
 ) []*apply.Object {
@@ -92,27 +92,26 @@ func retry(
 	return cnpg.Write(rotated(cnpg.After(d, in.Login, apply.Write(ownership.FieldOwner, role, again)))).Apply
 }
 
-// NeedsStatement returns what identifies the SQL statement that makes the sessions of the second login
-// act as the owner, so that what they create is the owner's; empty where it has run or is not due.
-// Postgres does that for every client, whatever its driver and its pool; CloudNativePG cannot.
-func NeedsStatement(d *corev1api.Dojo, s State, place string) string {
+// NeedsStatement identifies the SQL that makes the second login's sessions act as the owner; "" if
+// it has run.
+func NeedsStatement(d *corev1api.Dojo, s State, databaseID string) string {
 	role := s.Logins[cnpg.Second].Role
-	if !RotationOf(d, s).Involves(cnpg.Second) || actsAsOwner(role, place) {
+	if !RotationOf(d, s).Involves(cnpg.Second) || actsAsOwner(role, databaseID) {
 		return ""
 	}
-	return string(role.UID) + place
+	return string(role.UID) + databaseID
 }
 
-// RecordStatement records on the role of the second login where the statement has run.
-func RecordStatement(d *corev1api.Dojo, s State, place string) cnpg.Step {
+// RecordStatement records on the role where that SQL has run.
+func RecordStatement(d *corev1api.Dojo, s State, databaseID string) cnpg.Step {
 	role := s.Logins[cnpg.Second].Role
 	acting := For(d, cnpg.Second, role.Spec.Login, role)
-	ownership.Annotate(acting, ActsAnnotation, place)
+	ownership.Annotate(acting, ActsAnnotation, databaseID)
 	step := cnpg.Write(rotated(cnpg.After(d, cnpg.Second, apply.Write(ownership.FieldOwner, role, acting))))
 	step.Blocks = cnpg.Waiting(corev1api.ReasonCreatingRole, "the role "+cnpg.Second.SQLName(d))
 	return step
 }
 
-func actsAsOwner(role *cnpgv1.DatabaseRole, place string) bool {
-	return place != "" && role.Annotations[ActsAnnotation] == place
+func actsAsOwner(role *cnpgv1.DatabaseRole, databaseID string) bool {
+	return databaseID != "" && role.Annotations[ActsAnnotation] == databaseID
 }

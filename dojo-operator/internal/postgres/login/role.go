@@ -17,22 +17,19 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// An instance manager looks at a new DatabaseRole before CloudNativePG's operator has allowed it to
-// read the role's password, a tenth of a second later, and then not again for 30 seconds: both
-// watch the same object (internal/management/controller/databaserole_controller.go,
-// internal/controller/cluster_create.go). Any change of the DatabaseRole makes it look at once.
+// An instance manager that may not read a new role's password yet retries after 30 seconds
+// (internal/management/controller/databaserole_controller.go), or on any change of the
+// DatabaseRole.
 const (
-	// RetryAnnotation on a DatabaseRole is when it was last changed for that, in RFC 3339.
+	// RetryAnnotation is the time of the last such change, in RFC 3339.
 	RetryAnnotation = "core.jutsu.com/asked-again"
 	firstPause      = time.Second
-	lastPause       = 8 * time.Second // after the next one CloudNativePG's own retry would come sooner
+	lastPause       = 8 * time.Second // after a longer pause CloudNativePG's own retry comes sooner
 )
 
 var loginPath = fieldpath.MakePathOrDie("spec", "login")
 
-// ActsAnnotation on the DatabaseRole of the second login is where its sessions act as the owner: the UIDs
-// of the Cluster and of the Database. In a Cluster that has taken the place of that one CloudNativePG makes
-// the role again, and the setting is gone.
+// ActsAnnotation holds the UIDs of the Cluster and Database in which sessions act as the owner.
 const ActsAnnotation = "core.jutsu.com/acts-as-owner-in"
 
 func report(role *cnpgv1.DatabaseRole) cnpg.Report {
@@ -42,15 +39,12 @@ func report(role *cnpgv1.DatabaseRole) cnpg.Report {
 	}
 }
 
-// hasPassword reports whether Postgres has the password that is in the Secret.
 func hasPassword(login Login) bool {
 	return login.Role != nil && login.Secret != nil &&
 		login.Role.Status.SecretResourceVersion == login.Secret.GetResourceVersion()
 }
 
-// untilRetry is how long until CloudNativePG should look again at a role whose password it may not
-// read: a second after the role was created, then after twice the time each; false where that is no
-// use.
+// untilRetry doubles from one second after the creation. It is false if a retry is of no use.
 func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) (wait time.Duration, retry bool) {
 	if reported.Applied == nil || *reported.Applied || !strings.Contains(reported.Message, " is forbidden: ") {
 		return 0, false
@@ -63,8 +57,7 @@ func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) 
 	return last.Add(pause).Sub(now), pause <= lastPause
 }
 
-// For is the DatabaseRole of a login, with what the live one records: when CloudNativePG was last made to look at it
-// again, and where it acts as the owner.
+// For returns the DatabaseRole of a login, with the annotations of the live one.
 func For(d *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
 	spec := map[string]any{
 		"cluster":                   map[string]any{"name": cnpg.ClusterName(d)},
@@ -77,7 +70,7 @@ func For(d *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRol
 	case enabled:
 		spec["login"] = true
 	case live != nil && live.Spec.Login && !apply.OwnedFields(ownership.FieldOwner, live).Has(loginPath):
-		spec["login"] = false // of another client; else it goes with our field, since the type does not show a false one
+		spec["login"] = false // another client owns true; else dropping our field suffices, and the type omits false
 	}
 	if l == cnpg.Second {
 		spec["comment"] = fmt.Sprintf("second login of Dojo %s/%s", d.Namespace, d.Name)

@@ -11,21 +11,17 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Rotation says which login the application has, and which it should have.
+// Rotation is the login that the application has, and the next one while that is prepared.
 type Rotation struct {
-	// Current is the login that the application has, Next the one that it gets: the other login while a
-	// rotation prepares it.
 	Current, Next cnpg.Login
-	// Postponed reports whether a requested rotation has to wait: pods may still have the other login.
+	// Postponed reports whether a rotation waits for pods that may still have the other login.
 	Postponed bool
 }
 
-// Involves reports whether a login is in use or prepared, and not to be retired.
+// Involves reports whether a login is in use or prepared.
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
-// RotationOf finds the rotation that is under way. A requested password becomes that of the other
-// login, once that is retired. All of it is in the objects: the application's Secret names its source,
-// and a password the request that it was made for.
+// The application's Secret names its source, and each password the request that it was made for.
 func RotationOf(d *corev1api.Dojo, s State) Rotation {
 	r := Rotation{Current: s.Current, Next: s.Current}
 	if !s.Connected || !rotationRequested(d, s.Logins[r.Current].Secret) {
@@ -46,8 +42,6 @@ func mayLogIn(d *corev1api.Dojo, login Login) bool {
 	return ownership.Holds(d, login.Role) && login.Role.Spec.Login
 }
 
-// retired reports whether Postgres refuses a login, and its former password is gone. An object of
-// another owner is no login of the Dojo.
 func retired(d *corev1api.Dojo, login Login) bool {
 	if ownership.Holds(d, login.Secret) && !isRetired(login.Secret) {
 		return false
@@ -55,28 +49,26 @@ func retired(d *corev1api.Dojo, login Login) bool {
 	return !ownership.Holds(d, login.Role) || !login.Role.Spec.Login && report(login.Role).Done()
 }
 
-// Source returns the login whose credentials the application should have: the next one as soon as
-// Postgres accepts it, so that each pod has credentials that Postgres accepts at any time.
-func Source(d *corev1api.Dojo, s State, place string) cnpg.Login {
+// Source returns the login to use. It changes only once Postgres accepts the next login.
+func Source(d *corev1api.Dojo, s State, databaseID string) cnpg.Login {
 	r := RotationOf(d, s)
 	if next := s.Logins[r.Next]; mayLogIn(d, next) && ownership.Holds(d, next.Secret) && report(next.Role).Done() &&
-		hasPassword(next) && (r.Next == cnpg.Owner || actsAsOwner(next.Role, place)) {
+		hasPassword(next) && (r.Next == cnpg.Owner || actsAsOwner(next.Role, databaseID)) {
 		return r.Next
 	}
 	return r.Current
 }
 
-// Retires reports whether the former login is to be retired, as soon as no pod has it any more.
+// Retires reports whether the former login is to be retired.
 func Retires(d *corev1api.Dojo, s State) bool {
 	r := RotationOf(d, s)
 	other := r.Current.Other()
 	return !r.Involves(other) && !retired(d, s.Logins[other])
 }
 
-// retire takes the password and the right to log in from the former login.
 func retire(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	l, login := in.Login, s.Logins[in.Login]
-	if in.Behind != "" || l == cnpg.Second && login.Secret == nil && login.Role == nil {
+	if in.Outdated != "" || l == cnpg.Second && login.Secret == nil && login.Role == nil {
 		return cnpg.Step{}
 	}
 	var step cnpg.Step
@@ -89,7 +81,7 @@ func retire(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// PlanRetirement waits until the former login is retired, without which no other rotation begins.
+// PlanRetirement waits until the former login is retired. No other rotation begins before.
 func PlanRetirement(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !Retires(d, s) {
 		return step
@@ -97,8 +89,8 @@ func PlanRetirement(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	r := RotationOf(d, s)
 	former, current := r.Current.Other(), r.Current.SQLName(d)
 	what, later := "Waiting until Postgres refuses it", ""
-	if in.Behind != "" {
-		what = "It stays valid while pods may have it: " + in.Behind
+	if in.Outdated != "" {
+		what = "It stays valid while pods may have it: " + in.Outdated
 	}
 	if r.Postponed {
 		later = " The password is rotated again after that."

@@ -16,30 +16,24 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State is what there is of the logins. What does not exist is nil.
+// State holds the observed logins; nil for an object that does not exist.
 type State struct {
-	// Logins are the two between which the password is rotated, by [cnpg.Login].
 	Logins [2]Login
-	// Connected reports whether the application has credentials, and Current whose they are. Without
-	// credentials no pod can be disturbed, and Current is the login that may log in: that of a Dojo that was
-	// deleted and is created again.
+	// Without credentials, Current is the login that may log in, as a deleted Dojo has left it.
 	Connected bool
 	Current   cnpg.Login
 }
 
-// Login is what there is of a login.
+// Login is an observed login.
 type Login struct {
-	// Secret is the metadata of the Secret with the password; Password is the one in it, read only
-	// where it has to be written anew, and NewPassword a random word.
+	// Password is read only if the Secret has to be written. NewPassword is random.
 	Secret      *metav1.PartialObjectMetadata
 	Password    []byte
 	NewPassword string
 	Role        *cnpgv1.DatabaseRole
 }
 
-// Observe reads the logins, and the passwords that have to be written anew. source is the name of the
-// Secret that the application's credentials were copied from, empty for none; readable reports whether
-// DatabaseRoles can be read.
+// Observe reads the logins. source names the Secret of the application's credentials, or "".
 func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string, readable bool,
 ) (s State, err error) {
@@ -67,7 +61,7 @@ func Observe(
 	return s, nil
 }
 
-// Connect records the Secret that the application's credentials were copied from.
+// Connect sets Connected and Current by the Secret of the application's credentials.
 func (s *State) Connect(d *corev1api.Dojo, source string) {
 	for _, l := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
 		if source == l.ObjectName(d) {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pooler is the Pooler of a Dojo's own Cluster: PgBouncer, which CloudNativePG runs, between the
-// application and the primary. It holds no data, so the Dojo owns it.
-//
-// The application's Secret, and with it every pod, names a host that answers at any time: it turns to
-// the Pooler when that is available, and the Pooler goes when no pod names it any more ([Host], [Plan]).
+// Package pooler runs PgBouncer before a Dojo's own Cluster. The application uses it once it is
+// available, and it goes once no pod uses it.
 package pooler
 
 import (
@@ -28,15 +25,15 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// State is what there is of a Pooler. What does not exist is nil.
+// State holds the observed Pooler; nil for an object that does not exist.
 type State struct {
 	Pooler *cnpgv1.Pooler
-	// Deployment and Service are those that CloudNativePG makes for it, or others of their name.
+	// Deployment and Service have the Pooler's name, whoever made them.
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 }
 
-// Observe reads the Pooler of a Dojo; nothing where it has no Cluster of its own.
+// Observe reads the Pooler of a Dojo with its own Cluster.
 func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, err error) {
 	if d.Spec.Postgres.Cluster == nil {
 		return s, nil
@@ -53,7 +50,7 @@ func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, e
 	return s, err
 }
 
-// Wanted is what the spec says of a Pooler, nil where there should be none.
+// Wanted returns the Pooler in the spec, or nil.
 func Wanted(d *corev1api.Dojo) *corev1api.Pooler {
 	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil {
 		return nil
@@ -61,13 +58,11 @@ func Wanted(d *corev1api.Dojo) *corev1api.Pooler {
 	return d.Spec.Postgres.Cluster.Pooler
 }
 
-// exists reports whether the Dojo has a Pooler that stays.
 func exists(d *corev1api.Dojo, s State) bool {
 	return s.Pooler != nil && !ownership.Conflicts(d, s.Pooler) && s.Pooler.DeletionTimestamp == nil
 }
 
-// available is how many pods of PgBouncer answer. What CloudNativePG says in the status of a Pooler is
-// how many there are (internal/controller/pooler_status.go).
+// The status of a Pooler counts all of its pods (internal/controller/pooler_status.go).
 func available(s State) int32 {
 	if s.Pooler == nil || s.Deployment == nil || s.Service == nil || !byPooler(s.Deployment) || !byPooler(s.Service) {
 		return 0
@@ -78,11 +73,10 @@ func available(s State) int32 {
 // Answers reports whether clients can connect to the Pooler.
 func Answers(d *corev1api.Dojo, s State) bool { return exists(d, s) && available(s) > 0 }
 
-// Leaves reports whether the Dojo has a Pooler that it should not have.
-func Leaves(d *corev1api.Dojo, s State) bool { return Wanted(d) == nil && exists(d, s) }
+// Obsolete reports whether the Dojo has a Pooler that its spec does not ask for.
+func Obsolete(d *corev1api.Dojo, s State) bool { return Wanted(d) == nil && exists(d, s) }
 
-// Host is where the application should connect, empty for the primary's own Service. inUse is whether
-// its credentials name the Pooler, connected whether it has any: those who have none can wait.
+// Host returns the Pooler's host, or "" for the primary's. A new application (not connected) waits.
 func Host(d *corev1api.Dojo, s State, connected, inUse bool) string {
 	if Wanted(d) != nil && (inUse || !connected || Answers(d, s)) {
 		return cnpg.PoolerName(d)
@@ -97,8 +91,7 @@ func byPooler(o metav1.Object) bool {
 		owner.APIVersion == cnpgv1.SchemeGroupVersion.String()
 }
 
-// Strip leaves of a Deployment that CloudNativePG has made for a Pooler how many of its pods are
-// available, and of another one its identity.
+// Strip keeps a Deployment's identity, and of CloudNativePG's the available pods.
 func Strip(deployment *appsv1.Deployment) {
 	replicas := deployment.Status.AvailableReplicas
 	ownership.Strip(deployment)
@@ -107,19 +100,18 @@ func Strip(deployment *appsv1.Deployment) {
 	}
 }
 
-// ResetQuery does what DISCARD ALL does, which clears a session for its next client, and has sessions of
-// the second login act as the owner again (schema/login.sh), also with the minor versions of Postgres of
-// which DISCARD ALL does not. Beside other statements that cannot stand.
+// ResetQuery is DISCARD ALL for minor versions of Postgres in which that does not make sessions of
+// the second login act as the owner again (schema/login.sh).
 const ResetQuery = "CLOSE ALL; RESET ALL; DEALLOCATE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); " +
 	"DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES; RESET SESSION AUTHORIZATION; RESET ROLE"
 
-// For is the Pooler of a Dojo whose spec asks for one, without pods where it is stopped.
+// For returns the Pooler of a Dojo. A stopped one has no pods.
 func For(d *corev1api.Dojo, stopped bool) *unstructured.Unstructured {
 	want := Wanted(d)
 	parameters := map[string]any{
 		"server_reset_query": ResetQuery,
-		// PgBouncer waits for 15 seconds before it tries to reach a server again that it could not reach, as
-		// in a failover, and fails new clients meanwhile (https://www.pgbouncer.org/config.html).
+		// By default, new clients fail for 15 seconds after a failover
+		// (https://www.pgbouncer.org/config.html).
 		"server_login_retry": "1",
 	}
 	for name, value := range want.Parameters {
@@ -143,8 +135,6 @@ func instances(d *corev1api.Dojo, stopped bool) int32 {
 	return 0
 }
 
-// refused is what it means where CloudNativePG's webhook calls a Pooler invalid, such as for a parameter
-// that it does not pass on.
 func refused() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonPoolerRefused,
@@ -152,36 +142,34 @@ func refused() apply.Refusal {
 	}
 }
 
-// Input is what a plan for a Pooler rests on beside its State.
+// Input is the input of a plan for a Pooler.
 type Input struct {
 	cnpg.Input
-	// InUse is whether the application's credentials name the Pooler; Behind is why pods may still do
-	// where they no longer do, empty where none does.
-	InUse  bool
-	Behind string
-	// Stopped is whether the Pooler should have no pods: the Cluster is to be hibernated.
+	// Outdated says why pods may use a Pooler that is no longer InUse, or is empty.
+	InUse    bool
+	Outdated string
+	// Stopped Poolers have no pods.
 	Stopped bool
 }
 
-// Plan writes the Pooler, or deletes it where none is wanted. It is incomplete until the Pooler is as the
-// spec says.
+// Plan writes the Pooler or deletes an obsolete one. It is incomplete until that is done.
 func Plan(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if Wanted(d) == nil {
-		return leave(d, s, in)
+		return remove(d, s, in)
 	}
 	if step.Incomplete = conflict(d, s); step.Incomplete != nil {
 		return step
 	}
 	desired := cnpg.Sync(in.Input, s.Pooler, For(d, in.Stopped))
-	wants, has := instances(d, in.Stopped), available(s)
+	wanted, ready := instances(d, in.Stopped), available(s)
 	if desired != nil {
 		desired.Invalid = refused()
 		step = cnpg.Write(cnpg.After(d, cnpg.Owner, desired))
 	} else {
-		wants = ptr.Deref(s.Pooler.Spec.Instances, wants) // a mutating admission policy may want others
+		wanted = ptr.Deref(s.Pooler.Spec.Instances, wanted) // a mutating admission policy may set another number
 	}
-	if desired != nil || has != wants {
-		step.Incomplete = wait(d, s, in, has, wants)
+	if desired != nil || ready != wanted {
+		step.Incomplete = wait(d, s, in, ready, wanted)
 	}
 	return step
 }
@@ -194,7 +182,6 @@ func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return cnpg.Removal{Kind: cnpg.PoolerKind.Kind, Live: s.Pooler}.Drop(in.Input)
 }
 
-// conflict is the issue with an object that has a name which the Pooler needs.
 func conflict(d *corev1api.Dojo, s State) *conditions.Issue {
 	if issue := ownership.NameConflict(d, cnpg.PoolerKind.Kind, s.Pooler); issue != nil {
 		return issue
@@ -213,10 +200,9 @@ func conflict(d *corev1api.Dojo, s State) *conditions.Issue {
 		kind, d.Namespace, cnpg.PoolerName(d))
 }
 
-// wait waits for the instances of a Pooler, until nothing has changed for a while.
-func wait(d *corev1api.Dojo, s State, in Input, has, wants int32) *conditions.Issue {
+func wait(d *corev1api.Dojo, s State, in Input, ready, wanted int32) *conditions.Issue {
 	object := fmt.Sprintf("instances of the Pooler %s/%s", d.Namespace, cnpg.PoolerName(d))
-	message := fmt.Sprintf("%d of %d %s are available", has, wants, object)
+	message := fmt.Sprintf("%d of %d %s are available", ready, wanted, object)
 	if s.Pooler != nil && s.Pooler.Status.PhaseReason != "" {
 		message += "; CloudNativePG reports: " + strings.TrimSuffix(s.Pooler.Status.PhaseReason, ".")
 	}
@@ -227,13 +213,12 @@ func wait(d *corev1api.Dojo, s State, in Input, has, wants int32) *conditions.Is
 			message, in.Deadline, cnpg.PoolerName(d)).For(object))
 }
 
-// leave deletes a Pooler that is not wanted any more, once no pod names it.
-func leave(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+func remove(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !exists(d, s) {
 		return step
 	}
 	object := fmt.Sprintf("Pooler %s/%s", d.Namespace, cnpg.PoolerName(d))
-	what := in.Behind
+	what := in.Outdated
 	if in.InUse {
 		what = "the application's credentials name it"
 	}
@@ -250,13 +235,13 @@ func leave(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step
 }
 
-// Unreachable says why requests cannot reach Postgres through a Pooler that does not answer.
+// Unreachable says why requests cannot reach Postgres through the Pooler.
 func Unreachable(d *corev1api.Dojo) string {
 	return fmt.Sprintf("Requests cannot reach Postgres: no instance of the Pooler %s/%s is available.",
 		d.Namespace, cnpg.PoolerName(d))
 }
 
-// Status is what the status of a Dojo says of its Pooler; nil where there is none.
+// Status returns the Pooler's part of a Dojo's status, or nil.
 func Status(d *corev1api.Dojo, s State, inUse bool) *corev1api.PoolerStatus {
 	if s.Pooler == nil || ownership.Conflicts(d, s.Pooler) {
 		return nil

@@ -71,7 +71,7 @@ func TestPlan(t *testing.T) {
 	with := dojotest.Dojo(pooled)
 	ready := func(s *State) { s.Deployment.Status.AvailableReplicas = 2 }
 	one := func(s *State) { s.Deployment.Status.AvailableReplicas = 1 }
-	inUse, behind, stopped := Input{InUse: true}, Input{Behind: "the rollout is not complete"}, Input{Stopped: true}
+	inUse, behind, stopped := Input{InUse: true}, Input{Outdated: "the rollout is not complete"}, Input{Stopped: true}
 	foreign := func(o metav1.Object) { o.SetOwnerReferences(nil) }
 	without := func(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 		return dojotest.Dojo(append([]func(*corev1api.Dojo){ownPG}, changes...)...)

@@ -17,17 +17,15 @@ import (
 //go:embed check.sh
 var checkScript string
 
-// PlanCheck decides about the check that Postgres has the Dojo's database, before anything makes an
-// empty one. Digest identifies the Cluster. Of other SQL nothing may run meanwhile.
-func PlanCheck(d *corev1api.Dojo, s State, digest string, as As, cfg Config) Step {
-	p := &planner{dojo: d, State: s, config: cfg, task: checkTask(d, digest, as, cfg.Users)}
+// PlanCheck checks whether Postgres has the restored database. No other SQL runs meanwhile.
+func PlanCheck(d *corev1api.Dojo, s State, clusterUID string, as As, cfg Config) Step {
+	p := &planner{dojo: d, State: s, config: cfg, task: checkTask(d, clusterUID, as, cfg.Users)}
 	p.divide()
 	p.step.Issue = p.run()
 	return p.step
 }
 
-// unchecked is the issue with a check that has failed: with what it has found, or with looking at all.
-func (p *planner) unchecked(why string) *conditions.Issue {
+func (p *planner) checkFailed(why string) *conditions.Issue {
 	reason, advice := corev1api.ReasonSchemaFailed, "It could not be looked at."
 	found := func(pod corev1.Pod) bool {
 		ended := container(&pod).Terminated
@@ -40,9 +38,9 @@ func (p *planner) unchecked(why string) *conditions.Issue {
 		p.task.title(), why, advice, p.job.Name)
 }
 
-func checkTask(d *corev1api.Dojo, of string, as As, users pods.Users) task {
+func checkTask(d *corev1api.Dojo, clusterUID string, as As, users pods.Users) task {
 	return task{
-		object: "what was restored", digest: digest(checkScript, of, cnpg.SQLName(d)),
+		object: "what was restored", digest: digest(checkScript, clusterUID, cnpg.SQLName(d)),
 		template: podFor(d, containerFor(d, as, checkScript), users),
 		doing:    "looks whether the database " + cnpg.SQLName(d) + " is in",
 		reason:   corev1api.ReasonDatabaseNotRestored,

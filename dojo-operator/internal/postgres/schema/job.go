@@ -33,18 +33,17 @@ var verifyScript string
 const (
 	// sqlFailed is psql's exit code for SQL that fails.
 	sqlFailed = 3
-	// postgresUser is the user that CloudNativePG's images run as.
+	// postgresUser is that of CloudNativePG's images.
 	postgresUser = 26
 
-	// digestAnnotation is on a Job which SQL it runs, and on the Database which SQL has run in it.
+	// digestAnnotation identifies the SQL that a Job runs, or that has run in a Database.
 	digestAnnotation = "core.jutsu.com/schema"
-	// versionsAnnotation is, beside it, of which versions of ConfigMaps and Secrets the digest was made.
+	// versionsAnnotation identifies the objects that the digest was made of.
 	versionsAnnotation = "core.jutsu.com/schema-versions"
-	// templateAnnotation on a Job is a hash of its pod template.
 	templateAnnotation = "core.jutsu.com/schema-template"
 )
 
-// outOfMeshes opts the pods out of service meshes: a sidecar would never end, and with it the Job.
+// A sidecar of a service mesh does not end, nor would the Job.
 var (
 	outOfMeshesLabels = map[string]string{
 		"sidecar.istio.io/inject": "false", "istio.io/dataplane-mode": "none", "kuma.io/sidecar-injection": "disabled",
@@ -55,38 +54,32 @@ var (
 	}
 )
 
-// jobName is the name of the Job for the SQL with this digest.
 func jobName(d *corev1api.Dojo, digest string) string { return nameOf(d, "-schema-", digest) }
 
 func nameOf(d *corev1api.Dojo, suffix, digest string) string {
-	const maxLength = 63 // of the name of a Job, for its pods' labels
+	const maxLength = 63 // of a Job's name, which labels its pods
 	suffix += cnpg.ShortHash(digest)
 	return d.Name[:min(len(d.Name), maxLength-len(suffix))] + suffix
 }
 
-// task is what a Job does.
 type task struct {
-	// object is what is updated.
 	object           string
 	digest, versions string
 	template         *corev1ac.PodTemplateSpecApplyConfiguration
-	// doing is what the Job does with the object; reason and advice are what it means that it fails, and
-	// what to do. Empty for SQL.
+	// reason and advice are for a task that is not the user's SQL.
 	doing, reason, advice string
 }
 
-// verifyTask is a query in Postgres of a major version.
-func verifyTask(d *corev1api.Dojo, of string, major int, as As, users pods.Users) task {
+func verifyTask(d *corev1api.Dojo, id string, major int, as As, users pods.Users) task {
 	c := containerFor(d, as, verifyScript).
 		WithEnv(corev1ac.EnvVar().WithName("MAJOR").WithValue(strconv.Itoa(major)))
 	return task{
-		object: "the upgraded database", doing: "verifies", digest: digest(verifyScript, of), template: podFor(d, c, users),
+		object: "the upgraded database", doing: "verifies", digest: digest(verifyScript, id), template: podFor(d, c, users),
 	}
 }
 
 func (t task) title() string { return strings.ToUpper(t.object[:1]) + t.object[1:] }
 
-// sqlTask brings the SQL into the database.
 func sqlTask(d *corev1api.Dojo, s *State, as As, users pods.Users) task {
 	c := containerFor(d, as, script).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("sql").WithMountPath("/sql").WithReadOnly(true))
@@ -95,16 +88,14 @@ func sqlTask(d *corev1api.Dojo, s *State, as As, users pods.Users) task {
 	return task{object: "the schema", digest: s.Digest, versions: s.Versions, template: template}
 }
 
-// loginTask makes the sessions of a login act as the owner of the database.
-func loginTask(d *corev1api.Dojo, of string, as As, users pods.Users) task {
+func loginTask(d *corev1api.Dojo, id string, as As, users pods.Users) task {
 	c := containerFor(d, as, loginScript).WithEnv(corev1ac.EnvVar().WithName("OWNER").WithValue(cnpg.SQLName(d)))
 	return task{
-		object: "the login " + as.Login.SQLName(d), digest: digest(loginScript, of), template: podFor(d, c, users),
+		object: "the login " + as.Login.SQLName(d), digest: digest(loginScript, id), template: podFor(d, c, users),
 	}
 }
 
-// jobFor is the Job for a task. Its pods are not those of the application: the Service and the budget
-// must not select them.
+// The labels of a Job's pods keep them out of the application's Service and budget.
 func jobFor(d *corev1api.Dojo, t task) *batchv1ac.JobApplyConfiguration {
 	return batchv1ac.Job(jobName(d, t.digest), d.Namespace).
 		WithLabels(ownership.Labels(d, ownership.Schema)).
@@ -126,7 +117,7 @@ func jobFor(d *corev1api.Dojo, t task) *batchv1ac.JobApplyConfiguration {
 func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	text, err := json.Marshal(template)
 	if err != nil {
-		panic(err) // it is of client-go's builders
+		panic(err) // impossible: client-go's builders marshal
 	}
 	return cnpg.ShortHash(string(text))
 }
@@ -141,7 +132,6 @@ func podFor(
 		WithSpec(pods.Spec(d, postgresUser, users, "16Mi", c).WithRestartPolicy(corev1.RestartPolicyNever))
 }
 
-// containerFor is one that runs a script with the credentials of a login.
 func containerFor(d *corev1api.Dojo, as As, script string) *corev1ac.ContainerApplyConfiguration {
 	c := corev1ac.Container().
 		WithName(ownership.Schema).
@@ -167,8 +157,7 @@ func containerFor(d *corev1api.Dojo, as As, script string) *corev1ac.ContainerAp
 	return c
 }
 
-// sqlVolume has every piece of spec.postgres.initSQL as a file; the names give the order, the
-// source and which are secret.
+// The names of the files in sqlVolume carry the order, the source, and whether it is secret.
 func sqlVolume(d *corev1api.Dojo) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
 	volume := corev1ac.ProjectedVolumeSource()
 	for i, source := range d.Spec.Postgres.InitSQL {

@@ -142,10 +142,10 @@ func TestPlan(t *testing.T) {
 		"it has run":          {"now", jobs{job("now", is(batchv1.JobComplete))}, nil, result{Record: "now"}},
 		"its Job was deleted": {"now", nil, nil, result{Record: "now"}},
 		"it has ended":        {"", jobs{job("now", is(batchv1.JobComplete))}, nil, result{Record: "now"}},
-		"once more": {nothing, jobs{job("now", is(batchv1.JobComplete))}, nil,
+		"once more": {noRecord, jobs{job("now", is(batchv1.JobComplete))}, nil,
 			result{Deletes: 1, Issue: applying, Says: "former SQL"}},
-		"once more, without its Job":      {nothing, nil, nil, result{Creates: true, Issue: applying}},
-		"once more, while it runs anyway": {nothing, jobs{job("now")}, one(job("now"), running(0)), result{Issue: applying}},
+		"once more, without its Job":      {noRecord, nil, nil, result{Creates: true, Issue: applying}},
+		"once more, while it runs anyway": {noRecord, jobs{job("now")}, one(job("now"), running(0)), result{Issue: applying}},
 		"other SQL has run": {"then", jobs{job("then", is(batchv1.JobComplete))}, nil,
 			result{Deletes: 1, Record: "then", Issue: applying, Says: "former SQL: Job tokyo-schema-"}},
 		"other SQL runs": {"", jobs{job("then")}, one(job("then"), running(time.Minute)),
@@ -188,7 +188,7 @@ func TestPlan(t *testing.T) {
 			}
 			s := State{Now: noon, Digest: "now", Versions: "of now", Jobs: c.jobs, Pods: c.pods}
 			step := Plan(tokyo(), s, db, as, testConfig)
-			got := result{step.Job != nil, len(step.Delete), strings.TrimPrefix(step.Record[digestAnnotation], nothing), "", ""}
+			got := result{step.Job != nil, len(step.Delete), strings.TrimPrefix(step.Record[digestAnnotation], noRecord), "", ""}
 			message := ""
 			if step.Issue != nil {
 				got.Issue, message = step.Issue.Type+"/"+step.Issue.Reason, step.Issue.Message

@@ -19,13 +19,11 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// MaxSQL is how much SQL the pieces of spec.postgres.initSQL may have together, in bytes: the operator holds it while
-// it computes the digest.
-const MaxSQL = 4 << 20
+// maxSQL limits all SQL in bytes, which the operator holds in memory for the digest.
+const maxSQL = 4 << 20
 
 var errTooLarge = errors.New("too much SQL")
 
-// source is a piece of spec.postgres.initSQL.
 type source struct {
 	kind string
 	name types.NamespacedName
@@ -43,22 +41,19 @@ func sources(d *corev1api.Dojo) (all []source) {
 	return all
 }
 
-// object is what holds pieces.
 type object struct {
 	kind string
 	name types.NamespacedName
 }
 
-// read returns what stands for the content of each source in the digest, or names the first that is missing. Each
-// object is read once, whatever number of its keys is named.
 func read(ctx context.Context, r apply.Reader, all []source) (contents []string, missing string, err error) {
-	left, texts := MaxSQL, map[source]string{}
+	remaining, texts := maxSQL, map[source]string{}
 	known := map[object]bool{}
 	for _, source := range all {
-		of := object{source.kind, source.name}
-		if !known[of] {
-			known[of] = true
-			if err := of.read(ctx, r, all, texts, &left); err != nil {
+		holder := object{source.kind, source.name}
+		if !known[holder] {
+			known[holder] = true
+			if err := holder.read(ctx, r, all, texts, &remaining); err != nil {
 				return nil, "", err
 			}
 		}
@@ -71,9 +66,8 @@ func read(ctx context.Context, r apply.Reader, all []source) (contents []string,
 	return contents, "", nil
 }
 
-// read adds the text of each source that the object holds, of a Secret a hash of it, where it has the key. An object
-// that has gone since the cache last saw it is ErrStale.
-func (o object) read(ctx context.Context, r apply.Reader, all []source, texts map[source]string, left *int) error {
+// An object that is gone since the cache saw it is ErrStale.
+func (o object) read(ctx context.Context, r apply.Reader, all []source, texts map[source]string, remaining *int) error {
 	value, err := o.values(ctx, r)
 	if err != nil {
 		return err
@@ -86,7 +80,7 @@ func (o object) read(ctx context.Context, r apply.Reader, all []source, texts ma
 		if err != nil {
 			return err
 		}
-		if *left -= size; *left < 0 {
+		if *remaining -= size; *remaining < 0 {
 			return errTooLarge
 		}
 		if found {
@@ -96,8 +90,6 @@ func (o object) read(ctx context.Context, r apply.Reader, all []source, texts ma
 	return nil
 }
 
-// values reads the object, and returns a function that returns what stands for the value of a key, and its size in
-// bytes.
 func (o object) values(
 	ctx context.Context, r apply.Reader,
 ) (func(key string) (text string, size int, found bool, err error), error) {
@@ -127,14 +119,12 @@ func (o object) values(
 	}, nil
 }
 
-// stretching makes it expensive to guess, from the digest, a password in the SQL of a Secret.
+// stretching makes it expensive to guess a password in a Secret's SQL from the digest.
 const stretching = 200_000
 
-// hashes are those that were computed last, by a hash that takes no time, so that an edit which leaves the SQL as it
-// is takes none either. They are in memory alone. Losing one costs a tenth of a second.
+// hashes is keyed by a fast hash. A lost entry costs a tenth of a second.
 var hashes = lru.New(4096)
 
-// stretched is a hash of a value in the Secret with this UID.
 func stretched(uid string, data []byte) (string, error) {
 	key := sha256.Sum256(append([]byte(uid+" "), data...))
 	if known, ok := hashes.Get(key); ok {

@@ -20,34 +20,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/libs/apply"
 )
 
-// State is what there is of the schema.
+// State holds the observed SQL and its Jobs.
 type State struct {
 	Now time.Time
-	// Digest identifies the SQL by its content, and the database that it is for. It is empty while
-	// there is no database or not all of the SQL.
+	// Digest identifies the SQL and its database; "" until both exist.
 	Digest string
-	// Versions identifies the versions of what holds the SQL.
+	// Versions identifies the objects with SQL.
 	Versions string
-	// Missing is the first piece of spec.postgres.initSQL that does not exist, empty where all do.
-	Missing string
-	// TooLarge is whether all of the SQL has more than MaxSQL bytes.
+	// Missing names the first piece of SQL that does not exist.
+	Missing  string
 	TooLarge bool
-	// Named is the Job with the name of that for the digest, whatever controls it.
-	Named *batchv1.Job
-	// Jobs are the Dojo's, for whatever SQL, and Pods are theirs; nil where nothing has to run.
-	Jobs []*batchv1.Job
-	Pods []corev1.Pod
-	// statistics are those Jobs of the Dojo that nothing waits for.
+	// SameName is the Job with the name that the next one needs, whoever controls it.
+	SameName *batchv1.Job
+	// Jobs exclude those for statistics. Pods are nil if no SQL is due.
+	Jobs       []*batchv1.Job
+	Pods       []corev1.Pod
 	statistics []*batchv1.Job
 }
 
-// Observe reads the schema of a Dojo with the given Cluster and Database, nil where they do not
-// exist.
+// Observe reads the SQL of a Dojo. c and db are nil if they do not exist.
 func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, db *cnpgv1.Database, now time.Time,
 ) (s State, err error) {
@@ -68,7 +63,7 @@ func Observe(
 	}
 	if s.Digest != "" {
 		name := types.NamespacedName{Namespace: d.Namespace, Name: jobName(d, s.Digest)}
-		if s.Named, err = apply.Get(ctx, r, "Job", name, &batchv1.Job{}); err != nil {
+		if s.SameName, err = apply.Get(ctx, r, "Job", name, &batchv1.Job{}); err != nil {
 			return s, err
 		}
 		if Applied(s, db) && d.DeletionTimestamp == nil && !slices.ContainsFunc(s.Jobs, ofLogin) {
@@ -80,7 +75,7 @@ func Observe(
 	return s, err
 }
 
-// ofLogin reports whether a Job is that of a login, which is made of no ConfigMap or Secret.
+// ofLogin relies on the SQL of a login coming from no ConfigMap or Secret.
 func ofLogin(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (ours []*batchv1.Job, err error) {
@@ -97,8 +92,7 @@ func jobs(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (ours []*batch
 	return ours, nil
 }
 
-// observeSQL identifies the SQL. Where a digest of these very versions is known, nothing is read but
-// metadata.
+// observeSQL reads only metadata if a digest of the same versions is known.
 func (s *State) observeSQL(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, db *cnpgv1.Database,
 ) error {
@@ -138,21 +132,19 @@ func (s *State) observeSQL(
 	return nil
 }
 
-// known is the digest that was made of these versions, empty where there is none.
 func (s *State) known(db *cnpgv1.Database) string {
 	objects := []metav1.Object{db}
 	for _, job := range s.Jobs {
 		objects = append(objects, job)
 	}
 	for _, o := range objects {
-		if a := o.GetAnnotations(); a[versionsAnnotation] == s.Versions && a[digestAnnotation] != nothing {
+		if a := o.GetAnnotations(); a[versionsAnnotation] == s.Versions && a[digestAnnotation] != noRecord {
 			return a[digestAnnotation]
 		}
 	}
 	return ""
 }
 
-// digest is a hash of several texts.
 func digest(texts ...string) string {
 	h := sha256.New()
 	for _, text := range texts {
@@ -161,16 +153,7 @@ func digest(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Applied reports whether the Database has recorded that just this SQL has run in it last.
+// Applied reports whether exactly this SQL has run last in the Database.
 func Applied(s State, db *cnpgv1.Database) bool {
 	return db != nil && s.Digest != "" && db.Annotations[digestAnnotation] == s.Digest
-}
-
-// Conflict is a Job that is not the Dojo's and has the name of one that it needs; nil where there is
-// none.
-func (s *State) Conflict(d *corev1api.Dojo) *batchv1.Job {
-	if ownership.Conflicts(d, s.Named) {
-		return s.Named
-	}
-	return nil
 }

@@ -141,14 +141,14 @@ func TestContentIsReadOnce(t *testing.T) {
 	job := jobOf(t, d.dojo, first.Digest)
 	job.Namespace, job.Annotations[versionsAnnotation] = "school", first.Versions
 	d.more = []client.Object{job}
-	if s, reads := d.observe(); reads != 1 || s.Digest != first.Digest || s.Named == nil { // the Job
+	if s, reads := d.observe(); reads != 1 || s.Digest != first.Digest || s.SameName == nil { // the Job
 		t.Errorf("%d reads, beside a Job of this SQL: %+v", reads, s)
 	}
 	d.more, d.db.Annotations = nil, Record{digestAnnotation: first.Digest, versionsAnnotation: first.Versions}
 	if s, reads := d.observe(); reads != 0 || s.Digest != first.Digest || !Applied(s, d.db) {
 		t.Errorf("%d reads, of SQL that is recorded: %+v", reads, s)
 	}
-	d.db.Annotations[digestAnnotation] = nothing
+	d.db.Annotations[digestAnnotation] = noRecord
 	if s, _ := d.observe(); s.Digest != first.Digest || Applied(s, d.db) {
 		t.Errorf("SQL whose record was taken away has run: %+v", s)
 	}
@@ -190,16 +190,16 @@ func TestObjectsAreReadOnce(t *testing.T) {
 func TestSQLIsBounded(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	d.sql.Data["tables.sql"] = strings.Repeat(" ", MaxSQL)
+	d.sql.Data["tables.sql"] = strings.Repeat(" ", maxSQL)
 	s, _ := d.observe()
 	step := Plan(d.dojo, s, d.db, as, testConfig)
 	if !s.TooLarge || step.Job != nil || step.Issue == nil || step.Issue.Reason != corev1api.ReasonSchemaFailed {
 		t.Errorf("%+v ends as %+v", s, step)
 	}
 	delete(d.users.Data, "all")
-	d.sql.Data["tables.sql"] = strings.Repeat(" ", MaxSQL-1)
+	d.sql.Data["tables.sql"] = strings.Repeat(" ", maxSQL-1)
 	if s, _ := d.observe(); s.TooLarge {
-		t.Errorf("%d bytes are too many", MaxSQL-1)
+		t.Errorf("%d bytes are too many", maxSQL-1)
 	}
 }
 

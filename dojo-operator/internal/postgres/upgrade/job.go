@@ -19,15 +19,13 @@ import (
 )
 
 const (
-	// role is that of CloudNativePG's Job that runs pg_upgrade, and the name of the container that does
-	// (pkg/reconciler/majorupgrade/job.go).
-	role = "major-upgrade"
-	// jobSuffix ends the name of the Job (CreatePrimaryJob in pkg/specs/jobs.go).
-	jobSuffix = "-" + role
+	// jobRole is that of CloudNativePG's Job and its container (pkg/reconciler/majorupgrade/job.go).
+	jobRole = "major-upgrade"
+	// jobSuffix ends the Job's name (CreatePrimaryJob in pkg/specs/jobs.go).
+	jobSuffix = "-" + jobRole
 )
 
-// observeJob reads CloudNativePG's Job that upgrades a Cluster, and its pods. The cache does not have these pods, and
-// whether they have started must not be known too late: they are read from the API server.
+// The pods are read from the API server: the cache has none, and must not show their start late.
 func (s *State) observeJob(ctx context.Context, r apply.Reader, c *cnpgv1.Cluster) error {
 	var jobs batchv1.JobList
 	if err := r.Cache.List(ctx, &jobs, client.InNamespace(c.Namespace)); err != nil {
@@ -50,13 +48,12 @@ func (s *State) observeJob(ctx context.Context, r apply.Reader, c *cnpgv1.Cluste
 	return nil
 }
 
-// Strip leaves of a Job that CloudNativePG has made for a Cluster when it started and how it has ended, beside what
-// strip leaves.
+// Strip keeps also the start and the result of CloudNativePG's Job.
 func Strip(job *batchv1.Job, strip func(*batchv1.Job)) {
 	was := job.Status
 	hasFailed := failed(job)
 	strip(job)
-	if cnpg.OfCluster(job) == "" {
+	if cnpg.OwningCluster(job) == "" {
 		return
 	}
 	job.Status.StartTime, job.Status.Succeeded = was.StartTime, was.Succeeded
@@ -71,10 +68,9 @@ func failed(job *batchv1.Job) bool {
 	})
 }
 
-// committed reports whether pg_upgrade runs, or has succeeded. CloudNativePG deletes its Job as soon as the Cluster
-// names the former version again (handleRollbackIfNeeded in pkg/reconciler/majorupgrade/reconciler.go), however far
-// that is: Postgres of the former version does not start once files are linked. Of a Job that has succeeded, it
-// records that the data is of the version that the Cluster names.
+// committed reports whether pg_upgrade runs or has succeeded. If the Cluster then names the former
+// version, CloudNativePG deletes the Job (handleRollbackIfNeeded in majorupgrade/reconciler.go), or
+// records that version for the new data. Once files are linked, the former version does not start.
 func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	switch {
 	case job == nil || failed(job):
@@ -85,13 +81,14 @@ func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, started)
 }
 
-// untouched reports whether a Job that has failed has not run pg_upgrade. Without its pods that is not known.
-func untouched(pods []corev1.Pod) bool { return len(pods) > 0 && !slices.ContainsFunc(pods, started) }
+// Without pods it is not known whether pg_upgrade ran.
+func neverStarted(pods []corev1.Pod) bool {
+	return len(pods) > 0 && !slices.ContainsFunc(pods, started)
+}
 
-// started reports whether the container that runs pg_upgrade has started in a pod, be it that it has ended since.
 func started(pod corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-		return c.Name == role &&
+		return c.Name == jobRole &&
 			(c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil)
 	})
 }

@@ -13,30 +13,27 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Input is what a plan for an upgrade rests on beside its State.
+// Input is the input of a plan for an upgrade.
 type Input struct {
 	cnpg.Input
-	// Cluster is the Dojo's own, and Step the one that [Next] returns.
 	Cluster *cnpgv1.Cluster
 	Step    corev1api.UpgradeStep
-	// Running describes the pods that have yet to end in the step Stopping; Idle deletes the Jobs whose SQL
-	// has not begun.
+	// Running describes the pods that have yet to end. Idle deletes Jobs whose SQL has not begun.
 	Running string
 	Idle    []apply.Deletion
-	// Verification runs the query in the new version, and Failed is why it fails, empty where it does not.
+	// Verification runs the query in the new version. Failed says why it fails, or is empty.
 	Verification cnpg.Step
 	Failed       string
-	// Statistics gathers those that pg_upgrade leaves behind.
-	Statistics *apply.Object
+	Statistics   *apply.Object
 }
 
-// Step is a step with what it changes of the Cluster.
+// Step is a step with its change of the Cluster.
 type Step struct {
 	cnpg.Step
 	Change cnpg.Change
 }
 
-// Plan goes on with an upgrade, if one is due. It blocks while the application must not run.
+// Plan continues an upgrade. It blocks while the application must not run.
 func Plan(d *corev1api.Dojo, s State, in Input) Step {
 	c := in.Cluster
 	step := Step{Change: change(d, c, s, in.Step)}
@@ -60,14 +57,13 @@ func Plan(d *corev1api.Dojo, s State, in Input) Step {
 	return step
 }
 
-// verify waits until the query has succeeded in the new version of Postgres.
 func verify(d *corev1api.Dojo, s State, in Input) *conditions.Issue {
 	issue := in.Verification.Blocks
 	switch {
 	case issue == nil:
 		return nil
 	case in.Failed != "":
-		return unverified(d, in.Cluster, s, in.Failed)
+		return verificationFailed(d, in.Cluster, s, in.Failed)
 	case issue.IsDegraded(): // it has not ended, and may yet succeed
 		_, major := Verification(d, in.Cluster, s)
 		issue.Message = fmt.Sprintf("Postgres %d runs, and no pod of the application, before the query that verifies it has "+

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upgrade brings a Dojo's own Cluster to a higher major version of Postgres, one step after the
-// other: back up, stop the application, let CloudNativePG upgrade, verify by a query, back to serving.
+// Package upgrade brings a Dojo's own Cluster to a higher major version of Postgres: back up, stop
+// the application, let CloudNativePG upgrade, verify by a query, serve again.
 //
-// CloudNativePG upgrades in place, while no instance runs (pg_upgrade --link in a Job, docs/src/postgres_upgrades.md),
-// as soon as a Cluster names an image of a higher major version. So the Cluster keeps its image until the
-// steps before are done ([change]). Which step is next follows from the objects alone ([Next]): from the
-// spec, which version is wanted; from the Cluster, which version its data has, and by an annotation that is
-// written with the new image and taken away after the query, from which version it comes.
-//
-// Until pg_upgrade runs the data is as it was: a Cluster that names an image of its former version again starts
-// with it. While pg_upgrade runs, the former version is not written ([committed]). Once it has begun to link the
-// files, the way back is the backup.
+// CloudNativePG upgrades in place (pg_upgrade --link in a Job, docs/src/postgres_upgrades.md) as
+// soon as a Cluster names an image of a higher major version, so the Cluster keeps its image until
+// then ([change]). A Cluster that names its former version again starts with it until pg_upgrade
+// runs ([committed]). Once files are linked, only the backup leads back.
 package upgrade
 
 import (
@@ -35,25 +30,22 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// fromAnnotation on a Cluster is the major version from which it is upgraded, until the new one is
-// verified.
+// fromAnnotation is the major version before the upgrade, until the new one is verified.
 const fromAnnotation = "core.jutsu.com/upgrading-from"
 
-// backupAnnotation on a Cluster is the name of the Backup that was taken before.
+// backupAnnotation names the Backup before the upgrade.
 const backupAnnotation = "core.jutsu.com/upgrade-backup"
 
-// State is what there is of an upgrade. What does not exist is nil.
+// State holds the observed objects of an upgrade; nil for an object that does not exist.
 type State struct {
-	// Images say where Postgres comes from.
 	Images cnpg.Images
 	// Backup is the one before the upgrade, After the first one of the new version.
 	Backup, After *cnpgv1.Backup
-	// Job is CloudNativePG's, which runs pg_upgrade, in Pods.
-	Job  *batchv1.Job
-	Pods []corev1.Pod
+	Job           *batchv1.Job
+	Pods          []corev1.Pod
 }
 
-// Observe reads what there is of an upgrade of a Dojo's own Cluster; nothing where none is due.
+// Observe reads the objects of an upgrade of a Dojo's own Cluster, if one is due.
 func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, images cnpg.Images,
 ) (s State, err error) {
@@ -63,7 +55,7 @@ func Observe(
 		return s, nil
 	}
 	backups := map[string]**cnpgv1.Backup{beforeName(d, c, v): &s.Backup, nameOf(d, c, after, v): &s.After}
-	delete(backups, "") // of an upgrade that a user has allowed without, or that is not recorded yet
+	delete(backups, "") // an upgrade without a backup, or one that the status does not record yet
 	for name, backup := range backups {
 		name := types.NamespacedName{Namespace: d.Namespace, Name: name}
 		if *backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{}); err != nil {
@@ -77,55 +69,52 @@ func Observe(
 	return s, err
 }
 
-// versions are the major versions that an upgrade is about; 0 is none, or one that is not known.
+// versions holds major versions; 0 if one is not known.
 type versions struct {
-	// wants is what the spec asks for, names what the Cluster is to be, and has that of its data.
-	wants, names, has int
-	// from is that of the data before the upgrade that has begun.
+	// wanted is that of the spec, image that of the Cluster's image.
+	wanted, image, data int
+	// from is that of the data before the upgrade.
 	from int
-	// up is whether Postgres can be reached, committed whether pg_upgrade runs or has succeeded.
-	up, committed bool
+	// committed reports whether pg_upgrade runs or has succeeded.
+	reachable, committed bool
 }
 
 func versionsOf(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (v versions) {
 	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil || !ownership.Holds(d, c) {
 		return v
 	}
-	v.wants, v.names, v.has = cnpg.Majors(d, c, s.Images)
+	v.wanted, v.image, v.data = cnpg.Majors(d, c, s.Images)
 	v.from, _ = strconv.Atoi(c.Annotations[fromAnnotation])
-	v.up, v.committed = cnpg.Up(c), committed(s.Job, s.Pods)
+	v.reachable, v.committed = cnpg.Up(c), committed(s.Job, s.Pods)
 	return v
 }
 
-// begun reports whether the Cluster has got its new version, and that is not verified.
+// begun reports whether the Cluster names its new version, which is not verified yet.
 func (v versions) begun() bool { return v.from > 0 }
 
-// due reports whether an upgrade is wanted that has not begun.
-func (v versions) due() bool { return !v.begun() && v.has > 0 && v.wants > v.has }
+func (v versions) due() bool { return !v.begun() && v.data > 0 && v.wanted > v.data }
 
-// back reports whether the former version is wanted again, while the data still is of it.
-func (v versions) back() bool {
-	return v.begun() && v.has == v.from && v.wants == v.from && !v.committed
+// returning reports whether the former version is wanted again while the data is still of it.
+func (v versions) returning() bool {
+	return v.begun() && v.data == v.from && v.wanted == v.from && !v.committed
 }
 
-// forward reports whether an upgrade that was taken back is wanted again while the former version does not start,
-// which it may never do: pg_upgrade may have changed the data.
-func (v versions) forward() bool {
-	return v.begun() && v.has == v.from && v.names == v.from && v.wants > v.from && !v.up
+// resuming reports whether a reverted upgrade is wanted again: pg_upgrade may have changed the
+// data.
+func (v versions) resuming() bool {
+	return v.begun() && v.data == v.from && v.image == v.from && v.wanted > v.from && !v.reachable
 }
 
-// target is the version to which an upgrade leads.
 func (v versions) target() int {
-	if v.begun() && !v.back() && !v.forward() {
-		return max(v.names, v.has)
+	if v.begun() && !v.returning() && !v.resuming() {
+		return max(v.image, v.data)
 	}
-	return v.wants
+	return v.wanted
 }
 
 const before, after = "before", "after"
 
-// requestedAt is when an upgrade was asked for, as the status of the Dojo records it; nil while it does not. What it
-// records of an upgrade that has been verified, or taken back, does not count for the next.
+// The status of a verified or reverted upgrade does not count for the next.
 func requestedAt(d *corev1api.Dojo, v versions) *metav1.Time {
 	db := d.Status.Database
 	if db == nil || db.Upgrade == nil || db.Upgrade.Step == corev1api.UpgradeVerifying && !v.begun() {
@@ -134,16 +123,15 @@ func requestedAt(d *corev1api.Dojo, v versions) *metav1.Time {
 	return db.Upgrade.RequestedAt
 }
 
-// nameOf is the name of the Backup before or after this very upgrade: one that is asked for again later gets another.
-// It is empty while the status does not record when the upgrade was asked for.
+// nameOf is empty until the status records the request. A later request gets another Backup.
 func nameOf(d *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) string {
-	const maxStem = 45 // as that of the final Backup, for the labels of snapshots
+	const maxStem = 45 // as for the final Backup, for the labels of snapshots
 	requested := requestedAt(d, v)
 	if requested == nil {
 		return ""
 	}
-	of := fmt.Sprint(c.UID, requested.Unix(), v.target())
-	return d.Name[:min(len(d.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(of)
+	id := fmt.Sprint(c.UID, requested.Unix(), v.target())
+	return d.Name[:min(len(d.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(id)
 }
 
 func beforeName(d *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
@@ -153,11 +141,10 @@ func beforeName(d *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
 	return nameOf(d, c, before, v)
 }
 
-// Next is which step an upgrade of a Dojo's own Cluster has come to, empty for none. stopped is whether
-// no pod of the application and no SQL runs.
+// Next returns the step of an upgrade, or "". stopped reports whether no pod uses Postgres.
 func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
 	switch v := versionsOf(d, c, s); {
-	case v.due() && !v.up:
+	case v.due() && !v.reachable:
 		return corev1api.UpgradeWaiting
 	case v.due() && !saved(d, s, v):
 		return corev1api.UpgradeBackingUp
@@ -167,7 +154,7 @@ func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api
 		return corev1api.UpgradeUpgrading
 	case !v.begun():
 		return ""
-	case v.has != v.target() || !v.up:
+	case v.data != v.target() || !v.reachable:
 		return corev1api.UpgradeUpgrading
 	}
 	return corev1api.UpgradeVerifying
@@ -183,27 +170,25 @@ func RequiresStop(step corev1api.UpgradeStep) bool {
 	return false
 }
 
-// saved reports whether there is a backup, or a user does without for this version.
 func saved(d *corev1api.Dojo, s State, v versions) bool {
-	if d.Annotations[corev1api.UpgradeWithoutBackupAnnotation] == strconv.Itoa(v.wants) {
+	if d.Annotations[corev1api.UpgradeWithoutBackupAnnotation] == strconv.Itoa(v.wanted) {
 		return true
 	}
 	return d.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
 }
 
-// change returns what a step changes of the Cluster that the spec asks for: it keeps its own image until
-// the upgrade may begin, and is annotated with the version from which it comes until the new one is verified.
+// The Cluster keeps its image until the upgrade may begin. An annotation has the former version.
 func change(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
 	v := versionsOf(d, c, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
-	// CloudNativePG takes what its Job has made for the version that the Cluster names when the Job ends.
-	running := v.begun() && v.has == v.from && v.names > v.from && !v.back()
-	if v.due() && !starts || running || v.begun() && v.wants > v.has && !v.forward() {
-		all.Spec = held(c)
+	// CloudNativePG assigns its Job's result to the version that the Cluster names at its end.
+	running := v.begun() && v.data == v.from && v.image > v.from && !v.returning()
+	if v.due() && !starts || running || v.begun() && v.wanted > v.data && !v.resuming() {
+		all.Spec = currentImage(c)
 	}
 	from := v.from
 	if starts {
-		from = v.has
+		from = v.data
 	}
 	if from > 0 {
 		all.Annotations = map[string]string{fromAnnotation: strconv.Itoa(from)}
@@ -214,9 +199,8 @@ func change(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.Upgrad
 	return all
 }
 
-// held is the image of a Cluster, and where it archives to: what the log of a new version overwrites is
-// not for one of the former.
-func held(live *cnpgv1.Cluster) map[string]any {
+// currentImage includes the archive: the new version must not overwrite the former one's log.
+func currentImage(live *cnpgv1.Cluster) map[string]any {
 	spec := map[string]any{"imageName": nil, "imageCatalogRef": nil, "plugins": nil}
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
 		spec["imageCatalogRef"] = map[string]any{
@@ -231,10 +215,8 @@ func held(live *cnpgv1.Cluster) map[string]any {
 	return spec
 }
 
-// takenBefore is the name of the Backup before an upgrade that has completed, empty where there is none. Its object
-// may be gone:
-// barman-cloud deletes those that are not in the place to which the Cluster archives now, and the upgrade is
-// when that changes (plugin-barman-cloud, internal/cnpgi/instance/retention.go, deleteBackupsNotInCatalog).
+// barman-cloud deletes Backups outside of the Cluster's present archive, which an upgrade may
+// change (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
 func takenBefore(c *cnpgv1.Cluster, s State) string {
 	switch name := c.Annotations[backupAnnotation]; {
 	case name != "":
@@ -245,13 +227,12 @@ func takenBefore(c *cnpgv1.Cluster, s State) string {
 	return ""
 }
 
-// Verification identifies the query after an upgrade, and is the version that it has to find.
-func Verification(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (of string, major int) {
+// Verification returns the identity of the query, and the version that it expects.
+func Verification(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (id string, major int) {
 	v := versionsOf(d, c, s)
-	return fmt.Sprint(c.UID, " from ", v.from, " to ", v.has), v.has
+	return fmt.Sprint(c.UID, " from ", v.from, " to ", v.data), v.data
 }
 
-// takeBefore takes the backup before an upgrade, and is incomplete until it has completed.
 func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step cnpg.Step) {
 	v := versionsOf(d, c, s)
 	name, policy := nameOf(d, c, before, v), d.BackupPolicy()
@@ -262,10 +243,10 @@ func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step c
 			"The upgrade of the Cluster %s/%s from Postgres %d to %d has not begun: without spec.postgres.cluster.backup there "+
 				"would be no way back. Configure backups; or do without one for this version with "+
 				"`kubectl annotate dojo %s --overwrite %s=%d`; or set the version to %d again.",
-			d.Namespace, c.Name, v.has, v.wants, d.Name, corev1api.UpgradeWithoutBackupAnnotation, v.wants, v.has)
+			d.Namespace, c.Name, v.data, v.wanted, d.Name, corev1api.UpgradeWithoutBackupAnnotation, v.wanted, v.data)
 	case name == "":
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
-			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.has, v.wants).After(apply.StaleRetry)
+			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.data, v.wanted).After(apply.StaleRetry)
 	case s.Backup == nil:
 		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(d, c))
 		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Backup, desired))
@@ -274,7 +255,7 @@ func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step c
 		issue = conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 			"The Backup %s before the upgrade from Postgres %d to %d has failed, so that nothing is upgraded: %s. "+
 				"Retry it with `kubectl delete backup %s`, or set the version to %d again.",
-			name, v.has, v.wants, strings.TrimSuffix(s.Backup.Status.Error, "."), name, v.has)
+			name, v.data, v.wanted, strings.TrimSuffix(s.Backup.Status.Error, "."), name, v.data)
 	default:
 		since, deadline := s.Backup.CreationTimestamp.Time, in.Deadline
 		if started := s.Backup.Status.StartedAt; started != nil {
@@ -284,7 +265,7 @@ func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step c
 			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s, so that nothing is "+
 					"upgraded. See `kubectl describe backup %s`; or set the version to %d again.",
-				name, v.has, v.wants, deadline, name, v.has))
+				name, v.data, v.wanted, deadline, name, v.data))
 	}
 	step.Incomplete = issue
 	return step
@@ -292,52 +273,50 @@ func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step c
 
 func backingUp(v versions, backup string) *conditions.Issue {
 	return conditions.Progressing(corev1api.ReasonUpgrading,
-		"Waiting until the Backup %s has completed, before Postgres %d is upgraded to %d.", backup, v.has, v.wants)
+		"Waiting until the Backup %s has completed, before Postgres %d is upgraded to %d.", backup, v.data, v.wanted)
 }
 
-// takeAfter takes the first backup of the new version, from which it can be restored: backups of the
-// former version do not reach beyond the upgrade. It is not waited for.
+// takeAfter does not wait. Backups of the former version cannot restore later times.
 func takeAfter(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
 	v := versionsOf(d, c, s)
 	name := nameOf(d, c, after, v)
-	if d.BackupPolicy() == nil || s.After != nil || v.has == v.from || name == "" {
+	if d.BackupPolicy() == nil || s.After != nil || v.data == v.from || name == "" {
 		return nil
 	}
 	return apply.Write(ownership.FieldOwner, s.After, ownership.Data(
 		d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpec(d, d.BackupPolicy())))
 }
 
-// wait is the issue in the steps Stopping and Upgrading.
 func wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) *conditions.Issue {
 	v := versionsOf(d, c, s)
 	from := v.from
 	if !v.begun() {
-		from = v.has
+		from = v.data
 	}
 	object := fmt.Sprintf("upgrade of the Cluster %s/%s from Postgres %d to %d", d.Namespace, c.Name, from, v.target())
-	if v.back() {
+	if v.returning() {
 		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", d.Namespace, c.Name, from)
 	}
-	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase), unbegun(s, from)
+	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase), adviceBeforeStart(s, from)
 	switch {
 	case in.Step == corev1api.UpgradeStopping:
 		object = "pods to end, before the " + object
 		message = fmt.Sprintf("Waiting for the %s: %s.", object, in.Running)
 		advice = "See `kubectl describe pod` of it, and whether its node answers. " + advice
-	case v.back():
-		advice = unreturned(c, s, v)
-	case v.begun() && v.has == v.target():
-		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.has, c.Status.Phase)
-		advice = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s", c.Name, restore(c, s, from))
+	case v.returning():
+		advice = adviceForReturn(c, s, v)
+	case v.begun() && v.data == v.target():
+		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.data, c.Status.Phase)
+		advice = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s", c.Name, restoreAdvice(c, s, from))
 	case failed(s.Job):
 		return conditions.Degraded(corev1api.ReasonUpgradeFailed, "The %s has failed, and no pod runs. %s", object,
-			afterFailure(c, s, from))
+			adviceAfterFailure(c, s, from))
 	case v.committed:
 		message += fmt.Sprintf(" pg_upgrade has begun: Postgres %d does not come back before it has ended.", from)
 		advice = fmt.Sprintf("See `kubectl logs job/%s`.", s.Job.Name)
 	}
 	since := d.WaitingSince(object, in.Now)
-	if s.Job != nil && s.Job.Status.StartTime != nil && v.has != v.target() {
+	if s.Job != nil && s.Job.Status.StartTime != nil && v.data != v.target() {
 		since = s.Job.Status.StartTime.Time
 	}
 	return conditions.WaitUntil(in.Now, since, in.Deadline,
@@ -346,8 +325,7 @@ func wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) *conditions.I
 			"%s It has been like this for more than %s, and goes on. %s", message, in.Deadline, advice).For(object))
 }
 
-// unbegun is what helps while pg_upgrade has not begun.
-func unbegun(s State, from int) string {
+func adviceBeforeStart(s State, from int) string {
 	advice := fmt.Sprintf("Set the version to %d again to go back: the data is as it was, and the Cluster starts with it.",
 		from)
 	if s.Job != nil {
@@ -356,34 +334,31 @@ func unbegun(s State, from int) string {
 	return advice
 }
 
-// afterFailure is what helps after the Job has failed. Whether pg_upgrade had begun to link the files, its log alone
-// says: it then names global/pg_control.old, to which it renames a file that Postgres does not start without
-// (disable_old_cluster in its controldata.c).
-func afterFailure(c *cnpgv1.Cluster, s State, from int) string {
-	if untouched(s.Pods) {
-		return unbegun(s, from)
+// A log with pg_control.old shows that files are linked (disable_old_cluster in pg_upgrade's
+// controldata.c).
+func adviceAfterFailure(c *cnpgv1.Cluster, s State, from int) string {
+	if neverStarted(s.Pods) {
+		return adviceBeforeStart(s, from)
 	}
 	return fmt.Sprintf("See `kubectl logs job/%s`. If its log names pg_control.old, or is gone, Postgres %d may not "+
 		"start with the data any more. %s Otherwise, set the version to %d again: the data is as it was, and the Cluster "+
-		"starts with it.", s.Job.Name, from, restore(c, s, from), from)
+		"starts with it.", s.Job.Name, from, restoreAdvice(c, s, from), from)
 }
 
-// unreturned is what helps where the former version does not start.
-func unreturned(c *cnpgv1.Cluster, s State, v versions) string {
+func adviceForReturn(c *cnpgv1.Cluster, s State, v versions) string {
 	return fmt.Sprintf("See `kubectl describe cluster %s` and its pods. If Postgres %d does not start, pg_upgrade had "+
 		"begun with its data: set the higher version again, which succeeds if the new data is in place. Otherwise: %s",
-		c.Name, v.from, restore(c, s, v.from))
+		c.Name, v.from, restoreAdvice(c, s, v.from))
 }
 
-// unverified is the issue with a query that fails after an upgrade.
-func unverified(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, why string) *conditions.Issue {
+func verificationFailed(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, why string) *conditions.Issue {
 	v := versionsOf(d, c, s)
 	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
 		"Postgres %d runs, and no pod of the application, because the query that verifies it fails: %s. %s",
-		v.has, strings.TrimRight(why, ".\n "), restore(c, s, v.from))
+		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(c, s, v.from))
 }
 
-func restore(c *cnpgv1.Cluster, s State, from int) string {
+func restoreAdvice(c *cnpgv1.Cluster, s State, from int) string {
 	name := takenBefore(c, s)
 	switch {
 	case name == "":
@@ -399,19 +374,19 @@ func restore(c *cnpgv1.Cluster, s State, from int) string {
 // Upgraded reports whether the data is of the new version, which is not verified yet.
 func Upgraded(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool {
 	v := versionsOf(d, c, s)
-	return v.begun() && v.has > v.from
+	return v.begun() && v.data > v.from
 }
 
 // Begun reports whether the Cluster names its new version, which is not verified yet.
 func Begun(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool { return versionsOf(d, c, s).begun() }
 
-// Unreachable says why no pod runs amid an upgrade.
+// Unreachable says why no pod runs during an upgrade.
 func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) string {
 	return fmt.Sprintf("No pod runs while Postgres in the Cluster %s/%s is upgraded to version %d.",
 		d.Namespace, c.Name, versionsOf(d, c, s).target())
 }
 
-// Status is what the status of a Dojo says of an upgrade; nil where there is none.
+// Status returns the upgrade's part of a Dojo's status, or nil.
 func Status(
 	d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep, now time.Time,
 ) *corev1api.UpgradeStatus {
@@ -419,7 +394,7 @@ func Status(
 		return nil
 	}
 	v := versionsOf(d, c, s)
-	status := &corev1api.UpgradeStatus{From: strconv.Itoa(v.has), To: strconv.Itoa(v.target()), Step: step}
+	status := &corev1api.UpgradeStatus{From: strconv.Itoa(v.data), To: strconv.Itoa(v.target()), Step: step}
 	if v.begun() {
 		status.From = strconv.Itoa(v.from)
 	}

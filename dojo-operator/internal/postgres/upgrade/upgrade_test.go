@@ -95,7 +95,7 @@ func runs(since time.Duration, state corev1.ContainerState, change ...func(*batc
 		change(j)
 	}
 	var pod corev1.Pod
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: role, State: state}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: jobRole, State: state}}
 	return State{Backup: backup("completed"), Job: j, Pods: []corev1.Pod{pod}}
 }
 
@@ -373,7 +373,7 @@ func TestStatus(t *testing.T) {
 	if Status(d, pg("16", "", 16), s, "", dojotest.Noon) != nil {
 		t.Error("without an upgrade there is one")
 	}
-	issue := unverified(d, pg("17", "16", 17), s, "no.\n")
+	issue := verificationFailed(d, pg("17", "16", 17), s, "no.\n")
 	want := "Postgres 17 runs, and no pod of the application, because the query that verifies it fails: no. " +
 		"The way back is the Backup tokyo-before-1 of Postgres 16, which docs/operations.md restores."
 	if issue.Message != want {
