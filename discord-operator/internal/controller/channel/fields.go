@@ -13,13 +13,11 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// desired has the values that the fields are read from.
 type desired struct {
 	v1alpha1.DiscordChannelSpec
-	voice v1alpha1.ChannelVoice
-	forum v1alpha1.ChannelForum
-	// recorded are the tags of the status.
-	recorded   []v1alpha1.ForumTagStatus
+	voice      v1alpha1.ChannelVoice
+	forum      v1alpha1.ChannelForum
+	recorded   []v1alpha1.ForumTagStatus // in the status
 	live       *discordclient.Channel
 	parentID   string
 	overwrites []discordclient.Overwrite // nil for unmanaged
@@ -39,44 +37,43 @@ type (
 )
 
 func row[T any](name, wire string, want func(desired) *T) resource.Field[desired, channel, edit] {
-	return resource.Of[desired, channel, edit](name, wire, want)
+	return resource.NewField[desired, channel, edit](name, wire, want)
 }
 
-// fields of a channel.
 var fields = resource.Table[desired, channel, edit]{
 	row("name", "", desired.name).Limited(),
 	row("type", "", desired.channelType),
 	row("topic", "", func(d desired) *string { return d.Topic }).Limited(),
 	row("nsfw", "", func(d desired) *bool { return d.NSFW }),
-	row("slowmode", "rate_limit_per_user", func(d desired) *int { return seconds(d.Slowmode) }).Words(resource.Seconds),
+	row("slowmode", "rate_limit_per_user", func(d desired) *int { return seconds(d.Slowmode) }).Format(resource.Seconds),
 	row("defaultAutoArchive", "default_auto_archive_duration",
 		func(d desired) *int { return resource.AutoArchives.Number(d.DefaultAutoArchive) }).
-		Words(resource.AutoArchives.Word),
-	row("group", "parent_id", func(d desired) *string { return &d.parentID }).Words(resource.ChannelName),
+		Format(resource.AutoArchives.Word),
+	row("group", "parent_id", func(d desired) *string { return &d.parentID }).Format(resource.ChannelName),
 
 	row("bitrate", "", func(d desired) *int { return asInt(d.voice.Bitrate) }),
 	row("userLimit", "user_limit", func(d desired) *int { return asInt(d.voice.UserLimit) }),
 	row("region", "rtc_region", func(d desired) *string { return d.voice.Region }),
 	row("videoQuality", "video_quality_mode",
 		func(d desired) *int { return resource.VideoQualities.Number(d.voice.VideoQuality) }).
-		Words(resource.VideoQualities.Word),
+		Format(resource.VideoQualities.Word),
 
-	resource.OfPart[desired, channel, edit]("tags", "available_tags", desired.tags, remainingTags),
+	resource.NewPartialField[desired, channel, edit]("tags", "available_tags", desired.tags, remainingTags),
 	flag("hideMediaDownload", discordclient.FlagHideMediaDownload,
 		func(d desired) *bool { return d.forum.HideMediaDownload }),
 	flag("requireTag", discordclient.FlagRequireTag, func(d desired) *bool { return d.forum.RequireTag }),
 	row("defaultReaction", "default_reaction_emoji", desired.reaction),
 	row("sortOrder", "default_sort_order", desired.sortOrder).
-		Words(resource.SortOrders.WordOrNull(resource.NoSortOrder)),
+		Format(resource.SortOrders.WordOrNull(resource.NoSortOrder)),
 	row("layout", "default_forum_layout", func(d desired) *int { return resource.ForumLayouts.Number(d.forum.Layout) }).
-		Words(resource.ForumLayouts.Word),
+		Format(resource.ForumLayouts.Word),
 	row("threadSlowmode", "default_thread_rate_limit_per_user",
-		func(d desired) *int { return seconds(d.forum.ThreadSlowmode) }).Words(resource.Seconds),
+		func(d desired) *int { return seconds(d.forum.ThreadSlowmode) }).Format(resource.Seconds),
 
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *channel) { return d.overwrites, d.live }),
 }
 
-// name is nil where Discord stores the desired name as the live one.
+// name is nil if Discord stores the desired name as the live one.
 func (d desired) name() *string {
 	if discordclient.SameChannelName(d.live.Type, d.Name, d.live.Name, "") {
 		return nil
@@ -91,7 +88,6 @@ func (d desired) channelType() *discordgo.ChannelType {
 	return &channelTypes(d.Type)[0]
 }
 
-// tags have the ids of those on Discord.
 func (d desired) tags() *[]discordclient.Tag {
 	if d.forum.Tags == nil {
 		return nil
@@ -106,19 +102,19 @@ func remainingTags(asked []discordclient.Tag, made *channel) *[]discordclient.Ta
 	return new(tags.Identify(asked, made.Tags, nil))
 }
 
-// reaction is the one that the spec asks for, which may be none; nil where it leaves it out.
+// reaction returns a nil emoji for an empty one in the spec.
 func (d desired) reaction() **discordclient.Emoji {
 	if d.forum.DefaultReaction == nil {
 		return nil
 	}
-	var none *discordclient.Emoji
+	var unset *discordclient.Emoji
 	if *d.forum.DefaultReaction == "" {
-		return &none
+		return &unset
 	}
 	return new(new(discordclient.ParseEmoji(string(*d.forum.DefaultReaction))))
 }
 
-// sortOrder is the one that the spec asks for, which may be none; nil where it leaves it out.
+// sortOrder returns a nil number for SortOrderNotSet.
 func (d desired) sortOrder() **int {
 	number := resource.SortOrders.Number(d.forum.SortOrder)
 	if number != nil && *number == resource.NoSortOrder {
@@ -129,9 +125,9 @@ func (d desired) sortOrder() **int {
 	return &number
 }
 
-// flag returns the row of one of the flags of a channel, which an edit sets together. No create takes them.
+// flag returns a flag. An edit sets all flags together, and a create none.
 func flag(name string, bit int, want func(desired) *bool) resource.Field[desired, channel, edit] {
-	return resource.OfPart[desired, channel, edit](name, "flags",
+	return resource.NewPartialField[desired, channel, edit](name, "flags",
 		func(d desired) *int {
 			if is := want(d); is == nil || *is == (d.live.Flags&bit != 0) {
 				return nil
@@ -143,10 +139,9 @@ func flag(name string, bit int, want func(desired) *bool) resource.Field[desired
 				return nil
 			}
 			return new(made.Flags | asked)
-		}).Words(resource.Flag(bit))
+		}).Format(resource.Flag(bit))
 }
 
-// flags returns the flags of the channel with the changes that the spec asks for.
 func (d desired) flags() int {
 	flags := d.live.Flags
 	for bit, want := range map[int]*bool{
@@ -163,7 +158,6 @@ func (d desired) flags() int {
 	return flags
 }
 
-// seconds converts a duration; nil for none.
 func seconds(d *metav1.Duration) *int {
 	if d == nil {
 		return nil
@@ -171,7 +165,6 @@ func seconds(d *metav1.Duration) *int {
 	return new(int(d.Seconds()))
 }
 
-// asInt is a number of a spec; nil for none.
 func asInt(n *int32) *int {
 	if n == nil {
 		return nil

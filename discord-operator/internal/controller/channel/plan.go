@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxChildren is how many channels Discord allows in a category. Source:
+// maxChildren is Discord's limit of channels in a category. Source:
 // https://discord.com/developers/docs/resources/channel
 const maxChildren = 50
 
@@ -30,7 +30,7 @@ type Plan struct {
 	Webhook webhook.Plan
 }
 
-// NewPlan plans the channel and its webhook. It does no I/O.
+// NewPlan plans the channel and its webhook.
 func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	p.Plan = planChannel(c, s)
 	if s.Binding.Live != nil || p.Create != nil {
@@ -64,12 +64,11 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 	p.Changes = d.Changes
 	p.Report(d.Issue())
 	p.Edit, p.Fields = resource.ChannelEdit{ChannelEdit: edit}, d.Fields
-	leaveRefused(&p, s)
+	leaveOutRefused(&p, s)
 	return p
 }
 
-// PlanDeletion plans what becomes of the channel of a deleted object. A webhook goes with its
-// channel, and is deleted on its own only where the channel stays.
+// PlanDeletion plans the deletion of the channel, or of a webhook whose channel stays.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{
@@ -80,8 +79,7 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desiredOverwrites returns the overwrites that the spec asks for; nil where it has none. A new
-// channel without any is to have those of its category.
+// desiredOverwrites is nil if unmanaged. A new channel may inherit those of its category.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {
@@ -96,10 +94,9 @@ func desiredOverwrites(
 		needed |= permissions.ManageWebhooks
 	}
 	return overwrites.Resolve(
-		overwrites.Named(c.Spec.PermissionOverwrites, s.Roles, roles), s.live(), s.Guild.Snapshot, needed)
+		overwrites.WithRoleIDs(c.Spec.PermissionOverwrites, s.Roles, roles), s.live(), s.Guild.Snapshot, needed)
 }
 
-// create describes the channel, and how that differs from nothing.
 func create(
 	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
 ) (*resource.ChannelCreate, []resource.Change) {
@@ -107,7 +104,7 @@ func create(
 	s.Binding.Live = &discordclient.Channel{Type: t}
 	in, changes := resource.NewChannelCreate(fields, desiredOf(c, s, want), s.live(), c.Spec.Name, want)
 	if s.Position != nil {
-		in.Position = s.Position.First(resource.Channels{}.Places(s.Guild.Snapshot, in.ParentID, t))
+		in.Position = s.Position.Initial(resource.Channels.Places(s.Guild.Snapshot, in.ParentID, t))
 	}
 	if t == discordgo.ChannelTypeGuildText {
 		return in, changes
@@ -115,7 +112,6 @@ func create(
 	return in, slices.Insert(changes, 0, resource.Change{Field: "type", To: t})
 }
 
-// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
 func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
 	if full := cmp.Or(s.Guild.Full(), fullCategory(s)); full != nil {
 		return full
@@ -137,23 +133,22 @@ func fullCategory(s State) *conditions.Issue {
 	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
 }
 
-// leaveRefused leaves out of an edit what Discord would refuse, and reports why: Discord refuses an edit as
-// a whole, and the overwrites that close a channel must get through.
-func leaveRefused(p *lifecycle.Plan, s State) {
+// leaveOutRefused keeps the rest of an edit: overwrites that close a channel must get through.
+func leaveOutRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return
 	}
-	Kind.ReportLack(p, func(e resource.Edit) *conditions.Issue {
+	Kind.LeaveOutForbidden(p, func(e resource.Edit) *conditions.Issue {
 		return s.Guild.LacksForEdit(s.live(), resource.EditOfChannel(e), Kind.Noun)
 	})
 	edit := resource.EditOfChannel(p.Edit)
 	if to, ok := edit.Type.Get(); ok && p.Report(refusedType(s, to)) {
-		Kind.Leave(p, "type")
+		Kind.LeaveOut(p, "type")
 	}
 	if to, ok := edit.Bitrate.Get(); ok && p.Report(refusedBitrate(s, to)) {
-		Kind.Leave(p, "bitrate")
+		Kind.LeaveOut(p, "bitrate")
 	}
 	if to, ok := edit.ParentID.Get(); ok && p.Report(cmp.Or(s.Guild.LacksInCategory(to), fullCategory(s))) {
-		Kind.Leave(p, "group")
+		Kind.LeaveOut(p, "group")
 	}
 }

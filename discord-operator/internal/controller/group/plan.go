@@ -16,12 +16,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxCategories is how many categories Discord allows in a server, as its users report.
+// maxCategories is Discord's limit of categories in a server, according to its users.
 const maxCategories = 50
 
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
-// NewPlan plans the category of a group. It does no I/O.
+// NewPlan plans the category of a group.
 func NewPlan(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	p := planCategory(g, s)
 	p.Report(s.Selector)
@@ -38,7 +38,7 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	}
 	if g.Spec.PermissionOverwrites != nil {
 		want, err = overwrites.Resolve(
-			overwrites.Named(g.Spec.PermissionOverwrites, s.Roles, p.Roles), s.live(), s.Guild.Snapshot, manage)
+			overwrites.WithRoleIDs(g.Spec.PermissionOverwrites, s.Roles, p.Roles), s.live(), s.Guild.Snapshot, manage)
 		if err != nil {
 			p.Issues = conditions.Of(err)
 			return p
@@ -57,26 +57,24 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	p.Changes = d.Changes
 	p.Report(d.Issue())
 	if p.Edit, p.Fields = (resource.ChannelEdit{ChannelEdit: edit}), d.Fields; len(d.Fields) > 0 {
-		Kind.ReportLack(&p, func(e resource.Edit) *conditions.Issue {
+		Kind.LeaveOutForbidden(&p, func(e resource.Edit) *conditions.Issue {
 			return s.Guild.LacksForEdit(s.live(), resource.EditOfChannel(e), Kind.Noun)
 		})
 	}
 	return p
 }
 
-// create describes the category, and how that differs from nothing.
 func create(
 	g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite,
 ) (*resource.ChannelCreate, []resource.Change) {
 	blank := &discordclient.Channel{Type: discordgo.ChannelTypeGuildCategory}
 	in, changes := resource.NewChannelCreate(fields, desired{g.Spec.Name, want, blank}, blank, g.Spec.Name, want)
 	if s.Position != nil {
-		in.Position = s.Position.First(resource.Channels{Categories: true}.Places(s.Guild.Snapshot, "", blank.Type))
+		in.Position = s.Position.Initial(resource.Categories.Places(s.Guild.Snapshot, "", blank.Type))
 	}
 	return in, changes
 }
 
-// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
 func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	if full := s.Guild.Full(); full != nil {
 		return full
@@ -90,29 +88,28 @@ func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	return s.Guild.LacksToOverwrite(nil, want)
 }
 
-// PlanDeletion plans what becomes of the category of a deleted object.
+// PlanDeletion plans the deletion of the category.
 func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) lifecycle.Plan {
 	return Kind.PlanDeletion(retained(g), s.Binding, known).
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desired has the values that the fields are read from.
 type desired struct {
 	name       string
 	overwrites []discordclient.Overwrite // nil for unmanaged
 	live       *discordclient.Channel
 }
 
-// fields of a category.
 var fields = resource.Table[desired, discordclient.Channel, discordclient.ChannelEdit]{
-	resource.Of[desired, discordclient.Channel, discordclient.ChannelEdit]("name", "", desired.named).Limited(),
+	resource.NewField[desired, discordclient.Channel, discordclient.ChannelEdit](
+		"name", "", desired.changedName).Limited(),
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) {
 		return d.overwrites, d.live
 	}),
 }
 
-// named is nil where Discord stores the desired name as the live one.
-func (d desired) named() *string {
+// changedName is nil if Discord stores the desired name as the live one.
+func (d desired) changedName() *string {
 	if discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, d.name, d.live.Name, "") {
 		return nil
 	}

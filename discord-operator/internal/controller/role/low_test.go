@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-func TestLowAmong(t *testing.T) {
+func TestLowPlacesOf(t *testing.T) {
 	t.Parallel()
 	role := func(namespace, id string) *v1alpha1.DiscordRole {
 		return &v1alpha1.DiscordRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, UID: types.UID(id)},
@@ -36,16 +36,16 @@ func TestLowAmong(t *testing.T) {
 		}
 		return ""
 	}
-	if low := LowAmong(role("platform", "1"), "platform", all, held); low != nil {
+	if low := LowPlacesOf(role("platform", "1"), "platform", all, held); low != nil {
 		t.Errorf("the server's own namespace: %v", low)
 	}
-	want := &Low{Own: map[string]bool{"2": true}, Others: map[string]bool{"3": true, "4": true}}
-	if diff := cmp.Diff(want, LowAmong(role("team-a", ""), "platform", all, held)); diff != "" {
+	want := &LowPlaces{Own: map[string]bool{"2": true}, Others: map[string]bool{"3": true, "4": true}}
+	if diff := cmp.Diff(want, LowPlacesOf(role("team-a", ""), "platform", all, held)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// Each namespace moves its own roles down, and what one has done none undoes: after one call each, none
+// Each namespace moves its own roles down, and undoes no move of another: after one call each, none
 // is left to make.
 func TestLowPlacesAreStable(t *testing.T) {
 	t.Parallel()
@@ -53,10 +53,10 @@ func TestLowPlacesAreStable(t *testing.T) {
 		roles []string // the lowest first: o is the owner's or a person's, a and b are two tenants'
 		want  []string
 	}{
-		"in place":              {[]string{"a", "b", "a", "o", "o"}, []string{"a", "b", "a", "o", "o"}},
-		"one is too high":       {[]string{"b", "o1", "a", "o2"}, []string{"b", "a", "o1", "o2"}},
-		"all are":               {[]string{"o1", "a1", "b", "o2", "a2"}, []string{"a1", "b", "a2", "o1", "o2"}},
-		"a new one of a person": {[]string{"o1", "a", "b", "o2"}, []string{"a", "b", "o1", "o2"}},
+		"in place":               {[]string{"a", "b", "a", "o", "o"}, []string{"a", "b", "a", "o", "o"}},
+		"one role is too high":   {[]string{"b", "o1", "a", "o2"}, []string{"b", "a", "o1", "o2"}},
+		"all roles are too high": {[]string{"o1", "a1", "b", "o2", "a2"}, []string{"a1", "b", "a2", "o1", "o2"}},
+		"a new unmanaged role":   {[]string{"o1", "a", "b", "o2"}, []string{"a", "b", "o1", "o2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,10 +71,10 @@ func TestLowPlacesAreStable(t *testing.T) {
 				func(r *discordtest.Role) { r.Position = 50 })
 			snap := g.Snapshot(t)
 			for _, tenant := range []byte("ab") {
-				snap = lowered(snap, &Low{Own: ids[tenant], Others: ids['a'+'b'-tenant]})
+				snap = lowered(snap, &LowPlaces{Own: ids[tenant], Others: ids['a'+'b'-tenant]})
 			}
 			var got []string
-			for _, s := range (resource.Roles{}).Siblings(snap, nil) {
+			for _, s := range resource.Roles.Siblings(snap, nil) {
 				if names[s.ID] != "" {
 					got = append(got, names[s.ID])
 				}
@@ -84,7 +84,7 @@ func TestLowPlacesAreStable(t *testing.T) {
 				t.Errorf("%v: %s", got, diff)
 			}
 			for _, tenant := range []byte("ab") {
-				if low := (&Low{Own: ids[tenant], Others: ids['a'+'b'-tenant]}); !low.Holds(snap, "") {
+				if low := (&LowPlaces{Own: ids[tenant], Others: ids['a'+'b'-tenant]}); !low.Holds(snap, "") {
 					t.Errorf("%c would move its roles again", tenant)
 				}
 			}
@@ -104,9 +104,9 @@ func kinds(names []string) (all []string) {
 }
 
 // lowered is a guild after one tenant has moved its roles.
-func lowered(snap *guildcache.Snapshot, low *Low) *guildcache.Snapshot {
+func lowered(snap *guildcache.Snapshot, low *LowPlaces) *guildcache.Snapshot {
 	var moved []discordclient.Role
-	for _, move := range order.Moves(resource.Roles{}.Siblings(snap, nil), low.Ranks(snap, "")) {
+	for _, move := range order.Moves(resource.Roles.Siblings(snap, nil), low.Ranks(snap, "")) {
 		role, _ := snap.Role(move.ID)
 		role.Position = move.Position
 		moved = append(moved, role)

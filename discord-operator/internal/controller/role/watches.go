@@ -20,18 +20,16 @@ func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []recon
 	return r.requests(ctx, "", index.RoleByServer, client.ObjectKeyFromObject(server).String())
 }
 
-// ofNamespace returns the roles of a namespace, which may be allowed something else now.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return r.requests(ctx, namespace.GetName(), "", "")
 }
 
-// ofSibling returns the roles that are ordered with one; none while they still wait for another, whose own
-// change comes later.
+// ofSibling returns no siblings while the role waits for another one, whose event comes later.
 func (r *Reconciler) ofSibling(ctx context.Context, o client.Object) []reconcile.Request {
 	role := o.(*v1alpha1.DiscordRole)
 	server := role.Spec.ServerRef.In(role.Namespace).String()
 	position, err := r.Resources.Position(ctx, role, index.RoleByServer, server)
-	if err == nil && (position == nil || position.Early) {
+	if err == nil && (position == nil || position.AwaitsSiblings) {
 		return nil
 	}
 	return r.requests(ctx, role.Namespace, index.RoleByServer, server)

@@ -9,24 +9,20 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// desired has the values that the fields are read from.
 type desired struct {
 	v1alpha1.DiscordServerSpec
-	live *discordclient.Guild
-	// icon is the hash of the image; nil for none that can be set.
-	icon *string
-	// channels are the ids of the channels that fields refer to and that exist, by the fields.
-	channels map[string]string
+	live     *discordclient.Guild
+	icon     *string           // the hash of the image; nil if it cannot be set
+	channels map[string]string // existing channels: ids by the fields that refer to them
 }
 
-// guild is a guild with the hash of the image that its icon is known to show.
+// guild adds the hash of the image that its icon shows.
 type guild struct {
 	discordclient.Guild
 	icon string
 }
 
-// edit is an edit of a guild with fields that Discord has elsewhere: the icon has an edit of its own, and Community
-// is one of the features.
+// edit adds fields that Discord has elsewhere.
 type edit struct {
 	discordclient.GuildEdit
 	icon      discordclient.Change[string]
@@ -34,49 +30,46 @@ type edit struct {
 }
 
 func row[T any](name, wire string, want func(desired) *T) resource.Field[desired, guild, edit] {
-	return resource.Of[desired, guild, edit](name, wire, want)
+	return resource.NewField[desired, guild, edit](name, wire, want)
 }
 
-// fields of a server.
 var fields = resource.Table[desired, guild, edit]{
 	row("name", "", func(d desired) *string { return notEmpty(d.Name) }),
 	row("description", "", func(d desired) *string { return d.Description }),
-	row("verificationLevel", "verification_level", desired.level).Words(resource.VerificationLevels.Word),
+	row("verificationLevel", "verification_level", desired.level).Format(resource.VerificationLevels.Word),
 	row("defaultNotifications", "default_message_notifications",
 		func(d desired) *int { return resource.DefaultNotifications.Number(d.DefaultNotifications) }).
-		Words(resource.DefaultNotifications.Word),
-	row("explicitContentFilter", "explicit_content_filter", desired.filter).Words(resource.ExplicitContentFilters.Word),
+		Format(resource.DefaultNotifications.Word),
+	row("explicitContentFilter", "explicit_content_filter", desired.filter).Format(resource.ExplicitContentFilters.Word),
 	row("preferredLocale", "preferred_locale", func(d desired) *string { return notEmpty(d.PreferredLocale) }),
-	row("afkChannelId", "afk_channel_id", func(d desired) *string { return d.AFKChannelID }).Words(resource.ChannelName),
+	row("afkChannelId", "afk_channel_id", func(d desired) *string { return d.AFKChannelID }).Format(resource.ChannelName),
 	row("afkTimeout", "afk_timeout", func(d desired) *int { return resource.AFKTimeouts.Number(d.AFKTimeout) }).
-		Words(resource.AFKTimeouts.Word),
-	row("systemChannelFlags", "system_channel_flags", desired.systemFlags).Words(resource.SystemChannelFlags.List),
+		Format(resource.AFKTimeouts.Word),
+	row("systemChannelFlags", "system_channel_flags", desired.systemFlags).Format(resource.SystemChannelFlags.List),
 
 	channel("afkChannelRef", "afk_channel_id"),
 	channel("systemChannelRef", "system_channel_id"),
 	channel("rulesChannelRef", "rules_channel_id"),
 	channel("publicUpdatesChannelRef", "public_updates_channel_id"),
 
-	resource.At(communityField, desired.community,
+	resource.NewFieldAt(communityField, desired.community,
 		func(g *guild, e *edit) (v1alpha1.Community, *discordclient.Change[v1alpha1.Community]) {
 			return communityOf(&g.Guild), &e.community
-		}).Words(resource.Plain[v1alpha1.Community]),
-	resource.At(iconField, func(d desired) *string { return d.icon },
+		}).Format(resource.Plain[v1alpha1.Community]),
+	resource.NewFieldAt(iconField, func(d desired) *string { return d.icon },
 		func(g *guild, e *edit) (string, *discordclient.Change[string]) { return g.icon, &e.icon }).
-		Words(resource.Plain[string]),
+		Format(resource.Plain[string]),
 }
 
-// channel returns the row of a field that refers to a channel.
 func channel(name, wire string) resource.Field[desired, guild, edit] {
 	return row(name, wire, func(d desired) *string {
 		if id, exists := d.channels[name]; exists {
 			return &id
 		}
 		return nil
-	}).Words(resource.ChannelName)
+	}).Format(resource.ChannelName)
 }
 
-// level is the one that the spec asks for, or that a community server has at least.
 func (d desired) level() *int {
 	level := resource.VerificationLevels.Number(d.VerificationLevel)
 	low := resource.VerificationLevels.Number(v1alpha1.VerificationLevelLow)
@@ -86,7 +79,6 @@ func (d desired) level() *int {
 	return level
 }
 
-// filter is the one that the spec asks for, or that of a community server.
 func (d desired) filter() *int {
 	if d.ExplicitContentFilter == "" && d.Community != "" {
 		return resource.ExplicitContentFilters.Number(v1alpha1.ExplicitContentFilterAllMembers)
@@ -101,7 +93,7 @@ func (d desired) systemFlags() *int {
 	return new(resource.SystemChannelFlags.Bits(d.SystemChannelFlags, d.live.SystemChannelFlags))
 }
 
-// community is enabled once both of its channels exist.
+// community is nil until both of its channels exist.
 func (d desired) community() *v1alpha1.Community {
 	_, rules := d.channels["rulesChannelRef"]
 	_, updates := d.channels["publicUpdatesChannelRef"]
@@ -111,17 +103,16 @@ func (d desired) community() *v1alpha1.Community {
 	return &d.Community
 }
 
-// differences returns the edit that makes the settings match the spec, how the two differ, and what
-// a setting waits for.
+// differences also returns the issue of a missing channel.
 func differences(
 	server *v1alpha1.DiscordServer, s State, icon *string,
-) (e edit, d resource.Differences, waits *conditions.Issue) {
+) (e edit, d resource.Differences, waiting *conditions.Issue) {
 	live := guild{s.Snapshot.Guild, imageOf(server.Status.Icon, s.Snapshot.Guild.Icon)}
 	want := desired{server.Spec, &live.Guild, icon, map[string]string{}}
 	for _, ref := range references(&server.Spec) {
 		id, missing := s.referenced(ref)
 		if missing != nil {
-			waits = missing
+			waiting = missing
 			continue
 		}
 		want.channels[ref.field] = id
@@ -133,5 +124,5 @@ func differences(
 		e.PublicUpdatesChannelID = discordclient.Set(want.channels["publicUpdatesChannelRef"])
 	}
 	keepCommunity(&live.Guild, &e.GuildEdit)
-	return e, d, waits
+	return e, d, waiting
 }

@@ -13,13 +13,12 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// CallQueue enqueues an object of a controller when Discord's limit of calls of all kinds lets it make its calls.
-// It is a source of that controller.
+// CallQueue is a source that enqueues objects when Discord's global rate limit admits their calls.
 type CallQueue struct {
 	queue priorityqueue.PriorityQueue[reconcile.Request]
 }
 
-// Start implements source.Source. The queue is one that [Options] makes.
+// Start implements source.Source. [Options] makes the queue.
 func (c *CallQueue) Start(_ context.Context, q queue) error {
 	queue, ok := q.(priorityqueue.PriorityQueue[reconcile.Request])
 	if !ok {
@@ -29,8 +28,8 @@ func (c *CallQueue) Start(_ context.Context, q queue) error {
 	return nil
 }
 
-// Caller returns the context for a number of calls of an object. When the limit lets them through, the object is
-// reconciled before all others: its reservation lasts a second.
+// Caller returns the context for an object's calls. An admitted object comes first, because its
+// reservation lasts one second.
 func (c *CallQueue) Caller(ctx context.Context, o client.Object, calls int) context.Context {
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 	notifyReady := func() {

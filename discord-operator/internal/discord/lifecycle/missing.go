@@ -17,27 +17,24 @@ import (
 )
 
 const (
-	// settling is how long after Discord has first not known a resource it has to say so again: it has
-	// been seen to say so for a moment of channels that existed
+	// Discord sometimes reports an existing channel as unknown, so it must do so twice
 	// (https://github.com/discord/discord-api-docs/issues/8445).
-	settling = issues.MaxTransient
-	// How soon what is hidden from the bot is looked at again, should no event report that it is no
-	// longer: what the Gateway reports as hidden, and what only one refused call does.
+	goneDelay = issues.MaxTransient
+	// Recheck intervals without an event: hidden by the Gateway, and hidden by a refused call.
 	hiddenRetry  = time.Hour
 	refusedRetry = time.Minute
 )
 
-// Missing records when Discord first did not know a resource that an object names, by its id. The zero value is
-// empty. It is safe for concurrent use.
+// Missing records when Discord first reported resources as unknown. It is safe for concurrent use.
 type Missing struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// Above maxKept missing resources, those that nobody has asked for in keptFor are forgotten.
+// Above maxKept, entries without a query for keptFor are dropped.
 const maxKept, keptFor = 64, time.Hour
 
-// Begin returns since when Discord does not know a resource: now, if it is the first time.
+// Begin returns the time when Discord first reported a resource as unknown: now for a new one.
 func (m *Missing) Begin(id string, now time.Time) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,38 +50,34 @@ func (m *Missing) Begin(id string, now time.Time) time.Time {
 	return m.since[id]
 }
 
-// ConfirmAt returns when Discord has to say again that it does not know a resource, the zero time for
-// one that it has always known.
+// ConfirmAt returns when Discord must report a resource as unknown again; zero for a known one.
 func (m *Missing) ConfirmAt(id string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if since, ok := m.since[id]; ok {
-		return since.Add(settling)
+		return since.Add(goneDelay)
 	}
 	return time.Time{}
 }
 
-// End forgets that Discord did not know a resource.
+// End forgets a missing resource.
 func (m *Missing) End(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.since, id)
 }
 
-// missing is Missing of channels, categories and roles, and records when Discord has refused to show one.
 type missing struct {
 	Missing
 	refused map[string]refusal
 }
 
-// refusal is when Discord has refused to show a resource, and how long it is not asked again: an event
-// or the next list has what the bot may view.
+// refusal delays the next query for a resource that Discord refused to show.
 type refusal struct {
 	at   time.Time
 	wait time.Duration
 }
 
-// refuse takes note of a refusal; the first one may be a mistake of a moment.
 func (m *missing) refuse(id string, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +91,6 @@ func (m *missing) refuse(id string, now time.Time) {
 	m.refused[id] = next
 }
 
-// untilRetry returns the time until a refused resource is asked for again.
 func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,10 +98,9 @@ func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 	return last.wait - now.Sub(last.at)
 }
 
-// confirmGone asks Discord itself about a resource that the view does not have, since one that is
-// hidden from the bot, or not known to Discord for a moment, would be created a second time. It is
-// gone when the Gateway has reported its deletion, or Discord does not know it twice, and a list
-// that is newer than the first time lacks it too.
+// confirmGone returns nil if a resource is gone: the Gateway has reported its deletion, or Discord
+// reports it as unknown twice and a later list lacks it too. A hidden or temporarily unknown
+// resource must not be created again.
 func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *Binding, id string) error {
 	view, now := api.Guild(b.GuildID), r.Status.Clock.Now()
 	switch snap := view.Snapshot(); {
@@ -128,10 +119,10 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 	}
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassGone:
-		return r.lost(ctx, api, b.GuildID, id)
+		return r.confirmUnknown(ctx, api, b.GuildID, id)
 	case discordclient.ClassNone:
 		r.missing.End(id)
-		// The view lags behind, or it is in another guild: either shows once the guild was read.
+		// The guild cache lags behind, or the resource is in another guild. A refresh shows which.
 		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"The %s %s exists, but Discord does not list it in this server.", r.Kind.Noun, id).After(issues.MaxTransient))
 	default:
@@ -139,12 +130,11 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 	}
 }
 
-// lost decides whether a resource that Discord does not know is gone.
-func (r *Resources) lost(ctx context.Context, api *guildcache.Client, guildID, id string) error {
+func (r *Resources) confirmUnknown(ctx context.Context, api *guildcache.Client, guildID, id string) error {
 	now := r.Status.Clock.Now()
 	since := r.missing.Begin(id, now)
-	if left := settling - now.Sub(since); left > 0 {
-		return issues.Transient(left)
+	if wait := goneDelay - now.Sub(since); wait > 0 {
+		return issues.Transient(wait)
 	}
 	if r.Kind.Calls.ListedAt(api.Guild(guildID).Snapshot()).Before(since) {
 		if err := r.Kind.Calls.List(ctx, api, guildID); err != nil {
@@ -159,12 +149,11 @@ func (r *Resources) lost(ctx context.Context, api *guildcache.Client, guildID, i
 	return nil
 }
 
-// hidden is the issue that the resource with an id exists and that the bot may not view it.
 func (r *Resources) hidden(b *Binding, snap *guildcache.Snapshot, id string) *conditions.Issue {
 	r.missing.End(id)
 	b.HiddenID = id
 	retry := hiddenRetry
-	if !snap.Hidden(id) { // a call has said so, and no event
+	if !snap.Hidden(id) { // a call was refused, and no event reported it
 		retry = max(r.missing.untilRetry(id, r.Status.Clock.Now()), refusedRetry)
 	}
 	return issues.Hidden(r.Kind.Noun, id, retry)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package overwrites converts the permission overwrites of a spec to Discord's, and compares them.
-// It is pure.
+// Package overwrites converts and compares permission overwrites. It is pure.
 //
-// Overwrites are authoritative where a spec has them: others on Discord are removed, with two
-// exceptions. A permission bit without a documented name, which a spec cannot express, stays as it
-// is. And if the overwrites would deny the bot its own channel, one for the bot is added, or it
-// could never edit the channel again.
+// Overwrites of a spec replace all others on Discord. But undocumented permission bits stay, and
+// the bot keeps the access that it needs to edit the channel again.
 package overwrites
 
 import (
@@ -21,12 +18,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxOverwrites is how many Discord accepts in a create or an edit. Source: its OpenAPI description.
+// maxOverwrites is Discord's limit for a create or an edit. Source: its OpenAPI description.
 const maxOverwrites = 100
 
-// Resolve returns the overwrites of a spec, in the order of the ids, for a live channel or category
-// (nil for a new one). Names of roles were resolved before, see Named. The error is a
-// *conditions.Issue if a role is missing or given twice, or if they are too many.
+// Resolve returns the overwrites of a spec, sorted by id, for a live channel or category (nil for a
+// new one). WithRoleIDs must have resolved the roles. The error is a *conditions.Issue.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
@@ -53,7 +49,6 @@ func Resolve(
 	return want, nil
 }
 
-// target returns the id of the role or user of an overwrite.
 func target(
 	o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
 ) (id string, kind discordgo.PermissionOverwriteType, err error) {
@@ -70,7 +65,7 @@ func target(
 		"The server has no role with the id %q. Name another one.", o.Role)
 }
 
-// Bits are those of documented names; the schema allows no others.
+// Bits returns the bits of permission names. The schema allows documented names only.
 func Bits(names []v1alpha1.Permission) permissions.Bits {
 	var all permissions.Bits
 	for _, name := range names {
@@ -80,7 +75,6 @@ func Bits(names []v1alpha1.Permission) permissions.Bits {
 	return all
 }
 
-// keepUndocumented leaves bits without a name as they are.
 func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channel) []discordclient.Overwrite {
 	if live == nil {
 		return want
@@ -96,8 +90,7 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// allowBot adds what the bot needs and the overwrites deny. It cannot grant itself what it does not
-// have in the whole guild.
+// allowBot allows what the bot needs, except permissions that it lacks in the guild.
 func allowBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {
@@ -107,44 +100,42 @@ func allowBot(
 	}
 	base, _ := snap.BotPermissions()
 	here, exact := snap.BotPermissionsIn(&discordclient.Channel{Overwrites: want})
-	lost := here.Missing(needed) & base
+	denied := here.Missing(needed) & base
 	if !exact {
-		want, lost = protectBot(want, live, self)
-		lost &= needed & base
+		want, denied = protectBot(want, live, self)
+		denied &= needed & base
 	}
 	own := slices.IndexFunc(want, func(o discordclient.Overwrite) bool { return o.ID == self })
 	switch {
-	case lost == 0:
+	case denied == 0:
 		return want
 	case own >= 0:
-		want[own].Allow |= lost
-		want[own].Deny &^= lost
+		want[own].Allow |= denied
+		want[own].Deny &^= denied
 		return want
 	}
-	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: lost})
+	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
-// protectBot is for a polled view, which may have old roles of the bot. The bot's own overwrite
-// stays, and if anything else changes, all that the overwrites could deny counts as lost: nothing
-// is written without a change, and no change locks the bot out, whatever its roles.
+// protectBot is for a polled snapshot, which may have outdated roles of the bot. If overwrites
+// change, all that they could deny counts as denied, so that no change locks the bot out.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
-) (result []discordclient.Overwrite, lost permissions.Bits) {
+) (result []discordclient.Overwrite, denied permissions.Bits) {
 	if live == nil {
-		return want, atRisk(want, self)
+		return want, deniable(want, self)
 	}
-	its := func(o discordclient.Overwrite) bool { return o.ID == self }
-	if i := slices.IndexFunc(live.Overwrites, its); i >= 0 && !slices.ContainsFunc(want, its) {
+	isBots := func(o discordclient.Overwrite) bool { return o.ID == self }
+	if i := slices.IndexFunc(live.Overwrites, isBots); i >= 0 && !slices.ContainsFunc(want, isBots) {
 		want = append(want, live.Overwrites[i])
 	}
 	if Same(want, live.Overwrites) {
 		return want, 0
 	}
-	return want, atRisk(want, self)
+	return want, deniable(want, self)
 }
 
-// atRisk is what overwrites deny to a member who may have any role.
-func atRisk(list []discordclient.Overwrite, self string) permissions.Bits {
+func deniable(list []discordclient.Overwrite, self string) permissions.Bits {
 	var roles, own discordclient.Overwrite
 	for _, o := range list {
 		switch {
@@ -157,7 +148,7 @@ func atRisk(list []discordclient.Overwrite, self string) permissions.Bits {
 	return roles.Deny&^own.Allow | own.Deny
 }
 
-// Same reports whether two lists have the same overwrites, in any order.
+// Same reports whether two lists are equal but for their order.
 func Same(a, b []discordclient.Overwrite) bool {
 	byID := func(x, y discordclient.Overwrite) int { return discordclient.CompareIDs(x.ID, y.ID) }
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
@@ -184,8 +175,7 @@ func Exposes(list, than []discordclient.Overwrite) bool {
 	return false
 }
 
-// Changed are the permissions that Discord requires of the bot for a change from one list to
-// another.
+// Changed returns the permissions that Discord requires for a change between two lists.
 func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	before := map[string]discordclient.Overwrite{}
 	for _, o := range from {
@@ -203,10 +193,9 @@ func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	return all
 }
 
-// Inherited returns the overwrites of a category with which a channel can be created in it, and nil where
-// it has none or Discord must copy them. It copies any, but takes no more than 100, none for a
-// permission that the bot lacks, and from administrators alone one for ManageRoles.
-// Source: https://discord.com/developers/docs/resources/guild#create-guild-channel.
+// Inherited returns the category's overwrites for a create; nil if Discord must copy them. A create
+// takes at most 100, none for a permission that the bot lacks, and ManageRoles only from
+// administrators. Source: https://discord.com/developers/docs/resources/guild#create-guild-channel.
 func Inherited(category *discordclient.Channel, snap *guildcache.Snapshot) []discordclient.Overwrite {
 	have, _ := snap.BotPermissions()
 	list, needed := category.Overwrites, Changed(nil, category.Overwrites)
@@ -217,7 +206,7 @@ func Inherited(category *discordclient.Channel, snap *guildcache.Snapshot) []dis
 	return list
 }
 
-// Mentioned are all permissions that a spec allows or denies.
+// Mentioned returns all permissions that a spec allows or denies.
 func Mentioned(spec []v1alpha1.PermissionOverwrite) permissions.Bits {
 	var all permissions.Bits
 	for _, o := range spec {
