@@ -77,7 +77,7 @@ func TestCommandsOfTheDocsAreRun(t *testing.T) {
 		if !strings.Contains(commands, "```sh\n") {
 			continue
 		}
-		if checked++; !strings.Contains(specs.String(), fmt.Sprintf("documented(ctx, %q, ", title)) {
+		if checked++; !strings.Contains(specs.String(), fmt.Sprintf("runDocumented(ctx, %q, ", title)) {
 			t.Errorf("no spec runs the commands of %q", title)
 		}
 	}
