@@ -55,7 +55,7 @@ var (
 	installed      *Stack
 
 	// Set in the first process only, which alone runs the Serial specs.
-	ownCluster      *cluster.Cluster // nil on a user's cluster
+	ownCluster    *cluster.Cluster // nil on a user's cluster
 	standingWorld *world
 )
 
