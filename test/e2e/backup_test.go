@@ -137,7 +137,7 @@ spec:
 		}).WithTimeout(eventually).Should(Succeed(), "a backup, at whose end the log up to now is archived")
 		began := time.Now()
 		GinkgoT().Setenv("TIME", moment.Format("2006-01-02T15:04:05.000000Z07:00"))
-		w.runDocumented(ctx, "How do I go back to a moment?", "sapporo")
+		w.runDocumented(ctx, "How do I restore to a point in time (point-in-time recovery)?", "sapporo")
 		measured("restored to a moment in a second Dojo, and Ready: %s", time.Since(began))
 		w.awaitReady(ctx, "sapporo-past")
 		Expect(w.weapons(ctx, "sapporo-past")).To(ConsistOf(then))
