@@ -1,20 +1,20 @@
-# `make` lists what there is. Everything that is built lands in bin/, everything that is left to look at in out/.
+# `make` lists the targets. Programs are built into bin/; reports and logs go to out/.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 OPERATORS := dojo-operator discord-operator
 MODULES := apis libs/conditions libs/manager libs/apply libs/discordclient test/discordtest test/testcluster $(OPERATORS) test/environment test
 
-# All that is built without -race is built with the same flags, and all that is built with it too, so that nothing is
-# compiled twice, in no checkout on this machine. Tests run without vet, which make vet and make lint have.
+# All builds share their flags (all builds with -race do, too), so that no checkout compiles a package twice. Tests run
+# without vet: make vet and make lint include it.
 flags := GOFLAGS="$$(go env GOFLAGS) -trimpath"
 export_flags := export CGO_ENABLED=0 $(flags)
 export_race_flags := export CGO_ENABLED=1 $(flags)
 packages := $(MODULES:%=./%/...)
 
-# Each process that runs specs has a Kubernetes API of its own.
+# Each test process has its own Kubernetes API.
 PROCS := 4
-# Programs under test, the API server above all, collect garbage less often: a tenth of the time for some memory.
+# Programs under test collect garbage less often: a tenth less time for some memory.
 export_fast := export GOGC=$${GOGC:-200}
 
 include tools/tools.mk
@@ -54,8 +54,8 @@ uninstall: bin/dev ## Remove what install has installed, unless objects would be
 ##@ Test
 
 .PHONY: check
-check: format subjects generated $(VET) unit ## What needs no Kubernetes: gofmt, generated files, vet, tests of pure code
-	@echo "Everything is as it should be. Next: make test"
+check: format subjects generated $(VET) unit ## All checks without Kubernetes: gofmt, generated files, vet, pure tests
+	@echo "All checks passed. Next: make test"
 
 .PHONY: test
 test: check specs ## check, and the specs of both operators, with -race, on a real Kubernetes API
@@ -71,7 +71,7 @@ vet: ## Run go vet on all modules; make lint includes it
 	@echo "vetting all modules"; $(export_race_flags) && go vet -race $(packages)
 
 .PHONY: format
-format: ## Fail where gofmt would change a file
+format: ## Fail if gofmt would change a file
 	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l) && \
 		if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
 
@@ -80,17 +80,17 @@ subjects: ## Fail where the subject of a commit since main has more than 72 colu
 	@tools/subjects
 
 .PHONY: generated
-generated: ## Fail where make generate changes a file
+generated: ## Fail if make generate changes a file
 	@state() { git ls-files --modified --others --exclude-standard -z | xargs -0 --no-run-if-empty sha256sum 2>/dev/null; git ls-files --deleted; }; \
 		before=$$(state) && $(MAKE) --no-print-directory generate && after=$$(state) && \
 		if [ "$$before" != "$$after" ]; then \
 			diff <(echo "$$before") <(echo "$$after"); echo "generated files were out of date: commit what make generate has changed"; exit 1; fi
 
-# Packages with tests, by whether these start a Kubernetes API. TESTFLAGS="-run X" limits what runs.
+# Packages whose tests do or do not start a Kubernetes API. TESTFLAGS="-run X" selects tests.
 cluster_tests = tools/tested cluster $(packages)
 pure_tests = tools/tested pure $(packages)
 go_test = go test -race -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS)
-# A bound for a test that hangs, not for a slow machine.
+# For a test that hangs, not for a slow machine.
 TEST_TIMEOUT := 60m
 
 # For tests that read files of other modules, which go's cache of results does not know (test/testcluster/project).
@@ -98,13 +98,13 @@ export_tree = export JUTSU_TREE=$$(git ls-files -z --cached --others --exclude-s
 
 .PHONY: unit
 unit: ## Tests of pure code, with -race
-	@echo "testing what needs no Kubernetes"; $(export_race_flags) && $(export_tree) && $(go_test) $$($(pure_tests))
+	@echo "testing pure code"; $(export_race_flags) && $(export_tree) && $(go_test) $$($(pure_tests))
 	@cd tools/compiled && $(export_race_flags) && GOWORK=off $(go_test) ./...
 
 .PHONY: integration
 integration: TESTCLUSTER_ALSO := prometheus kubectl cloudnative-pg
-integration: build testcluster bin/promtool bin/release ## Tests with a Kubernetes API but the specs: test cluster, playground, manifests, alerts
-	@echo "testing what needs a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(export_tree) && $(go_test) -p=$(PROCS) $$($(cluster_tests))
+integration: build testcluster bin/promtool bin/release ## Other tests with a Kubernetes API: test cluster, playground, manifests, alerts
+	@echo "testing with a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(export_tree) && $(go_test) -p=$(PROCS) $$($(cluster_tests))
 
 .PHONY: artifacts
 artifacts: build testcluster bin/cosign ## Tests of images, releases and Helm charts
@@ -130,18 +130,18 @@ e2e: bin/release ## End to end on a real node, as root on Linux, else on that of
 .PHONY: e2e-database
 LABELS = !database
 e2e-database: LABELS = database
-e2e-database: e2e ## The long end-to-end specs: what happens to a database in its life, with figures
+e2e-database: e2e ## The long end-to-end specs of databases: failover, backup, upgrade; with figures
 
 .PHONY: chaos
 chaos: build testcluster bin/chaos ## Inject random faults and check invariants of the operators (ARGS="--seed 7 --duration 1h")
 	@cd test && exec ../bin/chaos $(ARGS)
 
 .PHONY: bench
-bench: build testcluster bin/bench ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
+bench: build testcluster bin/bench ## Measure the operators: time, requests, memory (ARGS="--dojos 100 --only load"; figures also in out/bench)
 	@cd test && exec ../bin/bench $(ARGS)
 
 .PHONY: ci-all
-ci-all: ## All that CI runs, with the suites that .ci/run would leave out since nothing that they depend on has changed
+ci-all: ## All steps of CI, also the suites that .ci/run would skip because their inputs are unchanged
 	@.ci/run --all
 
 .PHONY: testcluster
@@ -181,7 +181,7 @@ compat: bin/release ## Compare the API with the last release of each operator; f
 	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
 
 .PHONY: compiled
-compiled: bin/compiled ## Report how much source run, test and CI compile, and what in several versions; fails above a budget
+compiled: bin/compiled ## Report the source that run, test and CI compile, and repeated libraries; fails above a budget
 	@bin/compiled
 
 .PHONY: align
@@ -189,15 +189,15 @@ align: bin/compiled ## Raise each library to the newest version that a module of
 	@bin/compiled -align
 
 .PHONY: docs
-docs: tools/docs/node_modules/.package-lock.json ## Render the pages as a site into out/site; needs npm (DOCS_REPOSITORY=https://... links to files)
+docs: tools/docs/node_modules/.package-lock.json ## Render the pages into out/site; needs npm (DOCS_REPOSITORY=https://... links files)
 	@cd tools/docs && npm run --silent build
-	@echo "Next: make docs-live, to look at it and to see changes as they are saved"
+	@echo "Next: make docs-live, to see it and each saved change"
 
 .PHONY: docs-live
 docs-live: tools/docs/node_modules/.package-lock.json ## Serve the pages on this machine and render them again when they change
 	@cd tools/docs && exec npm run --silent dev
 
-# Not by npm ci, which refuses a lock file that has the builds of rollup and esbuild for one platform alone.
+# npm ci refuses a lock file with the builds of rollup and esbuild for a single platform.
 tools/docs/node_modules/.package-lock.json: tools/docs/package-lock.json
 	@command -v npm >/dev/null || { echo "make docs needs npm, of Node.js 20 or newer: https://nodejs.org"; exit 1; }
 	@echo "fetching the generator of the site, about 30 s, once"
@@ -228,7 +228,7 @@ release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2
 	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS)) \
 		$(if $(SIGN_KEY),--key="$(SIGN_KEY)") $(if $(SIGN_IDENTITY),--identity='$(SIGN_IDENTITY)')
 
-# The programs of test/. They are run as they are, not by `go run`, so that a signal to make reaches them and they clean up.
+# Run directly, not by `go run`, so that a signal to make reaches them and they clean up.
 PROGRAMS := bin/playground bin/bench bin/chaos bin/dev
 .PHONY: $(PROGRAMS)
 $(PROGRAMS): bin/%:

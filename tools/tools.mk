@@ -1,14 +1,14 @@
-# Developer tools, each a module of its own, with one version of each library over all of them and the workspace, so that
-# no library is compiled twice: make align raises what differs, and make compiled reports it.
-# tools/NAME/go.mod pins NAME with a `tool` line; `make bin/NAME` builds it again only when that go.mod or go.sum changed.
+# Developer tools, each in a module of its own with the same library versions, so that no library is compiled twice: make
+# align raises differing versions, make compiled reports them. tools/NAME/go.mod pins NAME with a `tool` line;
+# `make bin/NAME` rebuilds it when that go.mod or go.sum has changed.
 #
 #	To update NAME:  cd tools/NAME && GOWORK=off go get -tool PACKAGE@VERSION && GOWORK=off go mod tidy
 #
-# What runs in test clusters (kubernetes, etcd, kwok, prometheus, and for test/e2e coredns, cloudnative-pg, plugin-barman-cloud, versitygw,
-# prometheus-operator, alertmanager) is not built here: test/testcluster/binaries downloads or builds it, into the user's cache. It also takes CustomResourceDefinitions and
-# manifests out of these modules.
+# test/testcluster/binaries downloads or builds the programs of test clusters (kubernetes, etcd, kwok, prometheus; for
+# test/e2e also coredns, cloudnative-pg, plugin-barman-cloud, versitygw, prometheus-operator, alertmanager) into the
+# user's cache. It also reads CustomResourceDefinitions and manifests from their modules.
 
-# `go install` would stamp these with their version; a build from tools/NAME has to.
+# `go install` would set these versions; a build from tools/NAME must.
 bin/controller-gen: stamp = -X sigs.k8s.io/controller-tools/pkg/version.version=$$version
 bin/golangci-lint: stamp = -X main.version=$${version\#v}
 bin/cosign: stamp = -X sigs.k8s.io/release-utils/version.gitVersion=$$version
@@ -21,7 +21,7 @@ bin/%: tools/%/go.mod tools/%/go.sum
 	../compile $* -ldflags="-s -w $(stamp)" -o=../../$@ tool && \
 	touch ../../$@
 
-# Without the service discoveries of the clouds, which would be most of it. The module's other program, prometheus, test/testcluster/binaries builds.
+# Without the clouds' service discoveries, which are most of it. test/testcluster/binaries builds the module's prometheus.
 bin/promtool: tools/prometheus/go.mod tools/prometheus/go.sum
 	@cd tools/prometheus && $(export_flags) && export GOWORK=off && \
 	version=$$(go list -m -f '{{.Version}}' github.com/prometheus/prometheus) && \

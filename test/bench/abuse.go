@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// livesAtOnce is how many objects of the tenant that is measured exist at a time.
+	// livesAtOnce is the number of the measured tenant's objects that exist at a time.
 	livesAtOnce = 3
 
 	abuseCreated = "created to Ready"
@@ -34,18 +34,17 @@ const (
 	abuseDeleted = "deleted to gone"
 )
 
-// tenant is who works as usual, in the benchmark's namespace, while another one attacks.
+// tenant works as usual in the benchmark's namespace while another tenant attacks.
 type tenant struct {
 	object func(i int) client.Object
-	// beside are created before the object, and deleted after it.
+	// beside objects are created before the object, and deleted after it.
 	beside func(i int) []client.Object
 	edit   func(client.Object)
 	ready  func(client.Object) bool
-	// least does the same without an operator, if that can be done: the attack slows that down too.
+	// least does the same without an operator, if possible: the attack slows that down too.
 	least *tenant
 }
 
-// dojoTenant has Dojos; of is what the operator makes of one.
 func dojoTenant(of children) tenant {
 	return tenant{
 		object: func(i int) client.Object { return dojo(i) },
@@ -67,7 +66,7 @@ func channelTenant(c crowd) tenant {
 	return tenant{
 		object: func(i int) client.Object {
 			made := c.channel(i)
-			made.Spec.GroupRef.Name = groupName(0, 0) // there are never more than a few at a time
+			made.Spec.GroupRef.Name = groupName(0, 0) // only a few exist at a time
 			return made
 		},
 		edit:  func(o client.Object) { o.(*v1alpha1.DiscordChannel).Spec.Topic = new("Edited") },
@@ -75,16 +74,14 @@ func channelTenant(c crowd) tenant {
 	}
 }
 
-// abuse measures how soon a tenant's objects are Ready, first alone and then under one attack of
-// another tenant more at a time, and the memory of the operator, which is started, that comes of
-// them; at last that of one that starts when all of it is there.
+// abuse measures a tenant alone, then under one more attack at a time, then a start into all.
 func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks []attack) {
 	at.add("limits.memory", memoryLimit(s), "MiB")
-	lived := 0
+	lives := 0
 	measured := func(phase string, flooded <-chan struct{}) {
 		b.say("%s: %s", at.scenario, phase)
-		own, least := t.live(ctx, s, lived, b.lives, flooded)
-		lived += len(own.created)
+		own, least := t.live(ctx, s, lives, b.lives, flooded)
+		lives += len(own.created)
 		own.addTo(at, phase)
 		least.bound(at, phase)
 		_, peak := residentBytes(s.current().PID())
@@ -102,12 +99,11 @@ func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks
 	before := must(s.operator.Leader(ctx, s.Admin))
 	p := s.startProcess(ctx)
 	s.awaitLeader(ctx, before)
-	t.live(ctx, s, lived, b.lives, all) // and not until it is quiet: what is refused is tried again
+	t.live(ctx, s, lives, b.lives, all) // until refused objects are no longer retried
 	_, peak := residentBytes(p.PID())
-	at.add("a start amid all of it: peak RSS", peak/mib, "MiB")
+	at.add("a start under all attacks: peak RSS", peak/mib, "MiB")
 }
 
-// memoryLimit is what deploy/ limits the memory of the operator to, in MiB.
 func memoryLimit(s *stage) float64 {
 	for _, o := range s.Deployed(s.operator) {
 		if o.GetKind() != "Deployment" {
@@ -123,10 +119,9 @@ func memoryLimit(s *stage) float64 {
 	panic(failure{fmt.Errorf("%s has no Deployment", s.operator.Name)})
 }
 
-// lived is how many seconds the parts of many lives took.
-type lived struct{ created, edited, deleted []float64 }
+type lifeTimes struct{ created, edited, deleted []float64 }
 
-func (l *lived) addTo(at sheet, phase string) {
+func (l *lifeTimes) addTo(at sheet, phase string) {
 	for _, part := range []struct {
 		name string
 		took []float64
@@ -136,8 +131,8 @@ func (l *lived) addTo(at sheet, phase string) {
 	}
 }
 
-// bound adds the same of what had no operator, as what its object took at least.
-func (l *lived) bound(at sheet, phase string) {
+// bound adds the times without an operator, as the lower bounds.
+func (l *lifeTimes) bound(at sheet, phase string) {
 	if len(l.created) == 0 {
 		return
 	}
@@ -147,10 +142,9 @@ func (l *lived) bound(at sheet, phase string) {
 	}
 }
 
-// live creates, edits and deletes n objects of the tenant, a few at a time, and more until the flood
-// is over; between them the same without an operator.
-func (t tenant) live(ctx context.Context, s *stage, first, n int, flooded <-chan struct{}) (own, least *lived) {
-	own, least = &lived{}, &lived{}
+// live also lives without an operator in between, and continues until the flood is over.
+func (t tenant) live(ctx context.Context, s *stage, first, n int, flooded <-chan struct{}) (own, least *lifeTimes) {
+	own, least = &lifeTimes{}, &lifeTimes{}
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(livesAtOnce)
@@ -178,9 +172,8 @@ func over(flooded <-chan struct{}) bool {
 	}
 }
 
-// life is that of one object: how many seconds each part of it took goes into all.
-func (t tenant) life(ctx context.Context, s *stage, i int, all *lived, mu *sync.Mutex) (err error) {
-	o, beside := t.object(i), t.besides(i)
+func (t tenant) life(ctx context.Context, s *stage, i int, all *lifeTimes, mu *sync.Mutex) (err error) {
+	o, beside := t.object(i), t.companions(i)
 	timed := func(do func() error, done func(error) (bool, error)) (took float64) {
 		if err != nil {
 			return 0
@@ -200,7 +193,7 @@ func (t tenant) life(ctx context.Context, s *stage, i int, all *lived, mu *sync.
 		if err := s.Admin.Patch(ctx, after, client.MergeFrom(before)); err != nil {
 			return err
 		}
-		generation := after.GetGeneration() // the cache may still show the one before
+		generation := after.GetGeneration() // the cache may lag
 		return s.await(ctx, o, func(err error) (bool, error) { return o.GetGeneration() >= generation, err })
 	}, isReady)
 	deleted := timed(func() error { return s.Admin.Delete(ctx, o) },
@@ -215,14 +208,13 @@ func (t tenant) life(ctx context.Context, s *stage, i int, all *lived, mu *sync.
 	return err
 }
 
-func (t tenant) besides(i int) []client.Object {
+func (t tenant) companions(i int) []client.Object {
 	if t.beside == nil {
 		return nil
 	}
 	return t.beside(i)
 }
 
-// createEach creates objects one after the other.
 func (s *stage) createEach(ctx context.Context, objects []client.Object) error {
 	for _, o := range objects {
 		if err := s.Admin.Create(ctx, o); err != nil {
@@ -232,7 +224,6 @@ func (s *stage) createEach(ctx context.Context, objects []client.Object) error {
 	return nil
 }
 
-// await reads an object out of the stage's cache until done, which gets the error of the reading.
 func (s *stage) await(ctx context.Context, o client.Object, done func(error) (bool, error)) error {
 	err := wait.PollUntilContextTimeout(ctx, poll, waitLimit, true, func(ctx context.Context) (bool, error) {
 		return done(s.cache.Get(ctx, client.ObjectKeyFromObject(o), o))
@@ -243,10 +234,9 @@ func (s *stage) await(ctx context.Context, o client.Object, done func(error) (bo
 	return nil
 }
 
-// deployedAsIs gives the operator the arguments and environment of its Deployment: GOMEMLIMIT is one.
+// deployedAsIs sets the arguments and environment of the Deployment, GOMEMLIMIT among them.
 func deployedAsIs(o *environment.Options) { o.Deployed = true }
 
-// abuseDojos is the part of abuse that is about the dojo-operator.
 func (b *bench) abuseDojos(ctx context.Context, s *stage, at sheet) {
 	check(s.Admin.Create(ctx, credentials("first")))
 	s.startLeader(ctx)
@@ -254,7 +244,6 @@ func (b *bench) abuseDojos(ctx context.Context, s *stage, at sheet) {
 		{"objects of 1 MiB", forgedForDojos}, {"references to others", dojoReferences}})
 }
 
-// childrenOfOne is what the operator makes of a Dojo, which is gone afterwards.
 func (s *stage) childrenOfOne(ctx context.Context) children {
 	d := dojo(0)
 	check(s.Admin.Create(ctx, d))
@@ -265,7 +254,6 @@ func (s *stage) childrenOfOne(ctx context.Context) children {
 	return made
 }
 
-// direct is a copy of the children of a Dojo that are nobody's, with a name of their own.
 func (c children) direct(i int) children {
 	name := fmt.Sprintf("direct-%05d", i)
 	own := children{c.secret.DeepCopy(), c.deployment.DeepCopy(), c.service.DeepCopy()}
@@ -279,13 +267,12 @@ func (c children) direct(i int) children {
 	return own
 }
 
-// abuseChannels is the part of abuse that is about the discord-operator.
 func (b *bench) abuseChannels(ctx context.Context, s *stage, at sheet) {
 	s.startLeader(ctx)
 	for _, o := range s.discord.parents() {
 		check(s.Admin.Create(ctx, o))
 	}
-	kept := s.discord.channel(0) // which the others refer to
+	kept := s.discord.channel(0) // the attackers refer to it
 	kept.Name = keptChannel
 	check(s.Admin.Create(ctx, kept))
 	check(s.await(ctx, kept, func(err error) (bool, error) {
@@ -299,7 +286,6 @@ func (b *bench) abuseChannels(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// namespaceWith creates a namespace.
 func (s *stage) namespaceWith(ctx context.Context, name string, objects ...client.Object) {
 	check(s.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	for _, o := range objects {

@@ -25,32 +25,28 @@ import (
 )
 
 const (
-	// The namespaces of the tenant that attacks; audit-policy.yaml has them too.
+	// The attacker's namespaces, also in audit-policy.yaml.
 	abuseNamespace, quotaNamespace = "abuse", "abuse-quota"
-	// keptChannel is the object of the channel that the other tenant keeps.
+	// keptChannel is the victim's DiscordChannel.
 	keptChannel = "kept"
-	// attackPace is the time between two creates of an attack, so that what is measured is the
-	// operator, and not that everything shares the cores of the API server.
+	// Faster creates would measure the API server's cores.
 	attackPace = 20 * time.Millisecond
 
-	// Of n Dojos, so many are servers, and forged objects.
+	// The share of servers and of forged objects among n Dojos.
 	serversOf, forgedOf = 20, 10
 )
 
-// attack is what one tenant does to another.
 type attack struct {
 	name string
-	// begin makes what there has to be before, and returns what is done beside what else happens: it
-	// creates n Dojos, or what the ratios above make of n, and what it has created stays.
-	begin func(ctx context.Context, s *stage, n int) besides
+	// begin prepares an attack that creates n Dojos, or the share above. The objects stay.
+	begin func(ctx context.Context, s *stage, n int) background
 }
 
-// besides is done beside what else happens: until it returns or, where it repeats something each
-// second, until ending is closed. It calls flooded when all is created.
-type besides func(ctx context.Context, flooded func(), ending <-chan struct{}) error
+// background ends by itself, or when ending is closed. It calls flooded when all objects exist.
+type background func(ctx context.Context, flooded func(), ending <-chan struct{}) error
 
-// start starts it, and returns what is closed when all is created, and what ends it.
-func (do besides) start(ctx context.Context) (flooded <-chan struct{}, end func()) {
+// The first result is closed when all objects exist.
+func (do background) start(ctx context.Context) (flooded <-chan struct{}, end func()) {
 	created, ending, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	done := sync.OnceFunc(func() { close(created) })
 	go func() {
@@ -64,12 +60,10 @@ func (do besides) start(ctx context.Context) (flooded <-chan struct{}, end func(
 	}
 }
 
-// flood creates objects one after the other.
-func flood(s *stage, n int, object func(i int) client.Object, as ...client.CreateOption) besides {
+func flood(s *stage, n int, object func(i int) client.Object, as ...client.CreateOption) background {
 	return func(ctx context.Context, _ func(), _ <-chan struct{}) error { return paced(ctx, s, n, object, as...) }
 }
 
-// paced creates objects one after the other, each a little after the one before.
 func paced(ctx context.Context, s *stage, n int, object func(i int) client.Object, as ...client.CreateOption) error {
 	next := time.NewTicker(attackPace)
 	defer next.Stop()
@@ -86,16 +80,15 @@ func paced(ctx context.Context, s *stage, n int, object func(i int) client.Objec
 	return nil
 }
 
-// refusedDojos are Dojos in a namespace whose quota refuses all of their children.
-func refusedDojos(ctx context.Context, s *stage, n int) besides {
+func refusedDojos(ctx context.Context, s *stage, n int) background {
 	none := resource.MustParse("0")
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
 			"count/deployments.apps": none, "count/services": none, "count/poddisruptionbudgets.policy": none,
-			"count/secrets": resource.MustParse("1"), // that of the credentials
+			"count/secrets": resource.MustParse("1"), // for the credentials
 		}}}
 	s.namespaceWith(ctx, quotaNamespace, credentials("other"), quota)
-	until(ctx, func() (bool, error) {
+	pollUntil(ctx, func() (bool, error) {
 		err := s.Admin.Get(ctx, client.ObjectKeyFromObject(quota), quota)
 		return len(quota.Status.Used) > 0, err
 	})
@@ -106,9 +99,8 @@ func refusedDojos(ctx context.Context, s *stage, n int) besides {
 	})
 }
 
-// forgedForDojos are objects of 1 MiB of the kinds that the dojo-operator watches, which claim to be
-// of a Dojo, and written by the operator.
-func forgedForDojos(ctx context.Context, s *stage, n int) besides {
+// forgedForDojos are objects of 1 MiB that look like the dojo-operator's children of a Dojo.
+func forgedForDojos(ctx context.Context, s *stage, n int) background {
 	owner := dojo(0)
 	owner.Spec.Replicas = new(int32(0))
 	s.namespaceWith(ctx, abuseNamespace, owner)
@@ -118,9 +110,8 @@ func forgedForDojos(ctx context.Context, s *stage, n int) besides {
 	}, client.FieldOwner(environment.Dojo.Name))
 }
 
-// forgedForChannels are Secrets of 1 MiB that claim to be of a DiscordChannel, and written by the
-// operator.
-func forgedForChannels(ctx context.Context, s *stage, n int) besides {
+// forgedForChannels are Secrets of 1 MiB that look like the operator's for a DiscordChannel.
+func forgedForChannels(ctx context.Context, s *stage, n int) background {
 	owner := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuseNamespace, Name: "owner"},
 		Spec: v1alpha1.DiscordChannelSpec{Name: "owner", ServerRef: &v1alpha1.ServerReference{Name: "none"}}}
 	check(s.Admin.Create(ctx, owner))
@@ -129,8 +120,7 @@ func forgedForChannels(ctx context.Context, s *stage, n int) besides {
 		client.FieldOwner(environment.Discord.Name))
 }
 
-// forge gives an object the labels of an operator's own, an owner, the annotations that the operators
-// read, and metadata of 450 KiB.
+// forge adds labels, an owner, annotations that the operators read, and 450 KiB of metadata.
 func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerReference) client.Object {
 	o.SetNamespace(abuseNamespace)
 	o.SetName(fmt.Sprintf("forged-%04d", i))
@@ -144,7 +134,7 @@ func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerR
 	o.SetAnnotations(map[string]string{
 		corev1api.AllowedNamespacesAnnotation: long, v1alpha1.AllowedServersAnnotation: long})
 	owners := []metav1.OwnerReference{*owner}
-	for range 500 { // 70 KiB; of an owner that does not exist Kubernetes would delete the object
+	for range 500 { // 70 KiB; Kubernetes would delete the object of an owner that does not exist
 		also := *owner
 		also.Controller, also.BlockOwnerDeletion = nil, nil
 		owners = append(owners, also)
@@ -153,14 +143,14 @@ func forge(o client.Object, i int, as environment.Operator, owner *metav1.OwnerR
 	return o
 }
 
-// filling is how much the kinds below hold, metadata apart.
+// filling is the size of an object without its metadata.
 const filling = 550 << 10
 
 func forgedSecret() client.Object {
 	return &corev1.Secret{Data: map[string][]byte{"data": bytes.Repeat([]byte("d"), filling)}}
 }
 
-// forgedKinds are of kinds that the dojo-operator watches, each filled and doing nothing.
+// forgedKinds are the kinds that the dojo-operator watches, filled and inactive.
 var forgedKinds = []func() client.Object{
 	forgedSecret,
 	func() client.Object {
@@ -190,7 +180,6 @@ var forgedKinds = []func() client.Object{
 	},
 }
 
-// filledPod is one that no scheduler places.
 func filledPod(restart corev1.RestartPolicy) corev1.PodSpec {
 	return corev1.PodSpec{SchedulerName: "none", RestartPolicy: restart, Containers: []corev1.Container{{
 		Name: "forged", Image: "example.org/forged",
@@ -198,9 +187,8 @@ func filledPod(restart corev1.RestartPolicy) corev1.PodSpec {
 	}}}
 }
 
-// dojoReferences are Dojos that refer to the other tenant's credentials, and have the names of the
-// operators' Services.
-func dojoReferences(_ context.Context, s *stage, n int) besides {
+// dojoReferences are Dojos with the victim's credentials and the names of the operators' Services.
+func dojoReferences(_ context.Context, s *stage, n int) background {
 	return flood(s, n/serversOf, func(i int) client.Object {
 		d := dojo(i + 1)
 		d.Namespace, d.Spec.CredentialsRef.Namespace = abuseNamespace, namespace
@@ -211,9 +199,8 @@ func dojoReferences(_ context.Context, s *stage, n int) besides {
 	})
 }
 
-// refusedTokens are servers with one token that Discord refuses, and a change of its Secret in each
-// second: one time an annotation, the next time another wrong token.
-func refusedTokens(ctx context.Context, s *stage, n int) besides {
+// refusedTokens are servers with a refused token. Each second their Secret changes.
+func refusedTokens(ctx context.Context, s *stage, n int) background {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bot"},
 		StringData: map[string]string{"token": wrongToken(0)}}
 	s.namespaceWith(ctx, abuseNamespace, secret)
@@ -230,7 +217,6 @@ func refusedTokens(ctx context.Context, s *stage, n int) besides {
 	}
 }
 
-// eachSecond repeats what an attack does until ending is closed.
 func eachSecond(ctx context.Context, ending <-chan struct{}, do func(second int) error) error {
 	for second := 1; ; second++ {
 		select {
@@ -255,13 +241,13 @@ func refusedServer(s *stage, i int) client.Object {
 	}
 }
 
-// wrongToken has the form of a bot's token, or it would not be tried.
+// wrongToken has the form of a bot's token, or the operator would not try it.
 func wrongToken(i int) string { return fmt.Sprintf("wrong.token.%027d", i) }
 
-// channelReferences are channels in the group and in the server of the other tenant, which neither
-// allows; that adopt its channel; and that write their webhooks into Secrets of its names.
-func channelReferences(kept *v1alpha1.DiscordChannel) func(context.Context, *stage, int) besides {
-	return func(_ context.Context, s *stage, n int) besides {
+// channelReferences are channels in the victim's group and server, which adopt the victim's channel
+// and name its Secrets.
+func channelReferences(kept *v1alpha1.DiscordChannel) func(context.Context, *stage, int) background {
+	return func(_ context.Context, s *stage, n int) background {
 		return flood(s, n/serversOf, func(i int) client.Object {
 			c := &v1alpha1.DiscordChannel{
 				ObjectMeta: metav1.ObjectMeta{Namespace: abuseNamespace, Name: fmt.Sprintf("channel-%04d", i)},

@@ -11,9 +11,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// An object of the flood has as much as Kubernetes stores: etcd takes 1.5 MiB at most, and
-// managedFields come on top.
-func TestForgedObjectsAreAsLargeAsTheyCanBe(t *testing.T) {
+// etcd stores at most 1.5 MiB, and managedFields add to it.
+func TestForgedObjectsAreAsLargeAsPossible(t *testing.T) {
 	for i, kind := range forgedKinds {
 		o := forge(kind(), i, environment.Dojo, &metav1.OwnerReference{Kind: "Dojo", Name: "tokyo", UID: "1"})
 		text, err := json.Marshal(o)

@@ -12,8 +12,6 @@ import (
 	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
-// request is what the audit log says of one request: the fields of an audit.k8s.io/v1 Event that we
-// count by.
 type request struct {
 	AuditID   string    `json:"auditID"`
 	Received  time.Time `json:"requestReceivedTimestamp"`
@@ -32,11 +30,11 @@ type request struct {
 		} `json:"metadata"`
 	} `json:"responseObject"`
 
-	// noop is a successful write that has changed nothing.
+	// noop is a successful write without a change.
 	noop bool
 }
 
-// resource is what was asked for, such as "dojos/status".
+// resource returns for instance "dojos/status".
 func (r *request) resource() string {
 	if r.Object.Subresource != "" {
 		return r.Object.Resource + "/" + r.Object.Subresource
@@ -44,18 +42,16 @@ func (r *request) resource() string {
 	return r.Object.Resource
 }
 
-// The classes that requests are counted in.
 const (
 	classLease    = "lease"    // leader election
 	classRead     = "read"     // get, list, watch
-	classEvent    = "event"    // what users read
-	classStatus   = "status"   // the status of an object of ours
-	classIntent   = "intent"   // the finalizer of an object of ours
-	classChild    = "child"    // what belongs to an object: a Dojo's Secret, Deployment, Service ..., a channel's Secret
-	classInternal = "internal" // who may read the metrics
+	classEvent    = "event"    // Events
+	classStatus   = "status"   // of our objects
+	classIntent   = "intent"   // the finalizer of our objects
+	classChild    = "child"    // children: a Dojo's Secret, Deployment, Service ..., a channel's Secret
+	classInternal = "internal" // access reviews for the metrics
 )
 
-// class is what kind of request it is, from the operator's point of view.
 func (r *request) class() string {
 	switch {
 	case r.Object.Resource == "leases":
@@ -78,13 +74,12 @@ func (r *request) write() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) && r.class() != classInternal
 }
 
-// auditLog reads the API server's audit log as it grows.
 type auditLog struct {
 	*auditlog.Log
-	agent    string          // how the operator's user agent begins
-	requests []*request      // of the operator, whichever of its processes
-	seen     map[string]bool // by AuditID: a watch is logged when it starts and when it ends
-	versions map[string]bool // resourceVersions that writes have answered with
+	agent    string          // the beginning of the operator's user agent
+	requests []*request      // of all processes of the operator
+	seen     map[string]bool // by AuditID: a watch is logged at its start and at its end
+	versions map[string]bool // resourceVersions in the answers to writes
 }
 
 func openAuditLog(path, agent string) (*auditLog, error) {
@@ -104,8 +99,7 @@ func (a *auditLog) add(line []byte) error {
 		return nil
 	}
 	a.seen[r.AuditID] = true
-	// Every change has a resourceVersion of its own. One that an earlier write has answered with
-	// means that there was none.
+	// Every change gets a new resourceVersion. A known one means that the write changed nothing.
 	if version := r.Answer.Metadata.ResourceVersion; version != "" && r.write() && r.Status.Code < 300 {
 		r.noop = a.versions[version]
 		a.versions[version] = true
@@ -116,7 +110,6 @@ func (a *auditLog) add(line []byte) error {
 	return nil
 }
 
-// since are the requests of the operator that were received from the given moment on.
 func (a *auditLog) since(moment time.Time) ([]*request, error) {
 	if err := a.Each(a.add); err != nil {
 		return nil, err
@@ -130,16 +123,15 @@ func (a *auditLog) since(moment time.Time) ([]*request, error) {
 	return found, nil
 }
 
-// tally is how many requests there were.
 type tally struct {
 	byClass map[string]int
 	// byRequest counts by "verb resource", such as "patch dojos/status".
 	byRequest map[string]int
-	noops     int // writes that have changed nothing
-	refused   int // writes that the API server has answered with an error, such as a conflict
+	noops     int // writes without a change
+	refused   int // writes that the API server refused, such as conflicts
 }
 
-// writes are all but leader election, and who may read the metrics.
+// writes excludes leader election and access reviews.
 func (t tally) writes() int {
 	return t.byClass[classStatus] + t.byClass[classIntent] + t.byClass[classChild] + t.byClass[classEvent]
 }

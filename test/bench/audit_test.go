@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// logged is a line of the audit log, as the API server writes it.
 func logged(id, agent, verb, resource string, code int, version string) string {
 	resource, subresource, _ := strings.Cut(resource, "/")
 	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","auditID":%q,"stage":"ResponseComplete",`+
@@ -63,17 +62,17 @@ func TestCount(t *testing.T) {
 				logged("1", theOperator, "watch", "dojos", 200, "")},
 			want: tally{byClass: map[string]int{classRead: 1}, byRequest: map[string]int{"watch dojos": 1}},
 		},
-		"a write that is answered with the version of one's own write before": {
+		"a write that returns the version of its own former write is a noop": {
 			lines: []string{logged("1", theOperator, "patch", "services", 201, "10"),
 				logged("2", theOperator, "patch", "services", 200, "10")},
 			want: tally{byClass: map[string]int{classChild: 2}, byRequest: map[string]int{"patch services": 2}, noops: 1},
 		},
-		"a write that is answered with the version of another client's write before": {
+		"a write that returns the version of another client's write is a noop": {
 			lines: []string{logged("1", another, "update", "deployments", 200, "10"),
 				logged("2", theOperator, "patch", "deployments", 200, "10")},
 			want: tally{byClass: map[string]int{classChild: 1}, byRequest: map[string]int{"patch deployments": 1}, noops: 1},
 		},
-		"a write that is refused has changed nothing, and is not such a write": {
+		"a refused write is no noop": {
 			lines: []string{logged("1", theOperator, "patch", "dojos/status", 200, "10"),
 				logged("2", theOperator, "patch", "dojos/status", 409, "")},
 			want: tally{byClass: map[string]int{classStatus: 2}, byRequest: map[string]int{"patch dojos/status": 2},

@@ -16,14 +16,12 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// TestRun runs every scenario once, small, on real clusters. What the figures are is of no interest
-// here, but for those that hold on any machine.
+// TestRun runs every scenario once, small. It checks only figures that hold on any machine.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
 	o := &options{
-		// more of the same
 		only: strings.Join(slices.DeleteFunc(slices.Clone(scenarios),
 			func(name string) bool { return name == scenarioGuilds }), ","),
 		dojos: []int{3}, secrets: 5, channels: []int{10}, guilds: 2, webhooks: []bool{false, true},
@@ -89,7 +87,7 @@ func TestRun(t *testing.T) {
 		"abuse of Dojos, 20: under references to others: edited to Ready, p95",
 		"abuse of channels, 20: under refused tokens: created to Ready, p95",
 		"abuse of channels, 20: calls that Discord answers with 401",
-		"abuse of channels, 20: a start amid all of it: peak RSS",
+		"abuse of channels, 20: a start under all attacks: peak RSS",
 	} {
 		if got[name] <= 0 {
 			t.Errorf("%s is %v", name, got[name])
@@ -111,7 +109,7 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// An operator of three Dojos may use less CPU time than what one sample stands for.
+		// Three Dojos may take less CPU time than one sample.
 		if p, err := profile.ParseData(text); err != nil || len(p.SampleType) == 0 {
 			t.Errorf("%s: %v, %v", name, p, err)
 		}

@@ -13,28 +13,25 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// verdict is whether a figure of two reports differs by more than the noise.
-type verdict string
+type significance string
 
 const (
-	// differs: the runs of both would hardly come from the same distribution (Mann-Whitney, p < 0.05).
-	differs verdict = "DIFFERS"
-	// noise: they may.
-	noise verdict = "noise"
-	// unknown: there are too few runs for such a result.
-	unknown verdict = "too few runs"
+	// differs: the runs hardly have one distribution (Mann-Whitney, p < 0.05).
+	differs significance = "DIFFERS"
+	noise   significance = "noise"
+	// unknown: too few runs for p < 0.05.
+	unknown significance = "too few runs"
 )
 
-// enough is how many runs of each it takes for p < 0.05: 2 of the 70 orders of 4 and 4 runs are as far apart.
+// enough runs of each allow p < 0.05: 2 of the 70 orders of 4 and 4 runs are as far apart.
 const enough = 4
 
-// compared is one figure in two reports.
 type compared struct {
 	before, after figure
-	verdict       verdict
+	significance  significance
 }
 
-// change is how much more there is after, as a part of what was before; infinite where there was nothing.
+// change returns the relative change; infinite from zero.
 func (c compared) change() float64 {
 	switch c.before.Value {
 	case c.after.Value:
@@ -45,7 +42,6 @@ func (c compared) change() float64 {
 	return c.after.Value/c.before.Value - 1
 }
 
-// compare prints which figures of two files differ.
 func compare(args []string, out io.Writer) error {
 	if len(args) != 2 {
 		return errors.New("compare takes two files of figures: bin/bench compare BEFORE.json AFTER.json")
@@ -69,7 +65,6 @@ func compare(args []string, out io.Writer) error {
 	return nil
 }
 
-// compareReports are the figures that both have, in the order of the first.
 func compareReports(before, after *report) (all []compared) {
 	found := map[identity]figure{}
 	for _, f := range after.Figures {
@@ -77,13 +72,13 @@ func compareReports(before, after *report) (all []compared) {
 	}
 	for _, f := range before.Figures {
 		if other, ok := found[f.identity()]; ok && f.Unit == other.Unit {
-			all = append(all, compared{f, other, judge(f.runs(), other.runs())})
+			all = append(all, compared{f, other, significanceOf(f.runs(), other.runs())})
 		}
 	}
 	return all
 }
 
-func judge(before, after []float64) verdict {
+func significanceOf(before, after []float64) significance {
 	if len(before) < enough || len(after) < enough {
 		return unknown
 	}
@@ -95,19 +90,18 @@ func judge(before, after []float64) verdict {
 	return noise
 }
 
-// comparison draws the figures, and counts those that differ.
 func comparison(all []compared) string {
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprint(w, "scenario\tn\tfigure\tbefore\tafter\tunit\tchange\tverdict\n")
-	count := map[verdict]int{}
+	count := map[significance]int{}
 	for _, c := range all {
-		count[c.verdict]++
+		count[c.significance]++
 		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%+.0f%%\t%s\n", c.before.Scenario, c.before.N, c.before.Name,
-			plain(c.before.Value)+ofRuns(c.before), plain(c.after.Value)+ofRuns(c.after), c.before.Unit, 100*c.change(),
-			c.verdict)
+			formatNumber(c.before.Value)+ofRuns(c.before), formatNumber(c.after.Value)+ofRuns(c.after),
+			c.before.Unit, 100*c.change(), c.significance)
 	}
-	_ = w.Flush() // what it is drawn into takes everything
+	_ = w.Flush() // a buffer takes everything
 	_, _ = fmt.Fprintf(&text, "\n%d of %d figures differ by more than the noise (Mann-Whitney, p < 0.05)", count[differs],
 		len(all))
 	if few := count[unknown]; few > 0 {

@@ -22,11 +22,11 @@ func TestTogether(t *testing.T) {
 		})
 	}
 	alone := run(5, 1)
-	if got := together([]*report{alone}); got != alone {
+	if got := mergeRuns([]*report{alone}); got != alone {
 		t.Error("one run is not left as it is")
 	}
 	half := reportOf("m") // a run that failed early
-	got := together([]*report{run(5, 1), run(2, 3), run(9, 2), half})
+	got := mergeRuns([]*report{run(5, 1), run(2, 3), run(9, 2), half})
 	want := reportOf("m", figure{
 		Scenario: "load", N: 3, Name: "CPU", Value: 5, Least: new(2.0), Reference: new(4.0), Unit: "s",
 		Runs: []float64{5, 2, 9},
@@ -46,17 +46,17 @@ func TestJudge(t *testing.T) {
 	five := []float64{10, 11, 12, 13, 14}
 	for name, test := range map[string]struct {
 		before, after []float64
-		want          verdict
+		want          significance
 	}{
 		"once each":        {five[:1], five[1:2], unknown},
 		"three each":       {five[:3], []float64{20, 21, 22}, unknown},
 		"four, apart":      {five[:4], []float64{20, 21, 22, 23}, differs},
 		"apart, downwards": {five, []float64{1, 2, 3, 4, 5}, differs},
-		"amid one another": {five, []float64{10.5, 11.5, 12.5, 13.5, 14.5}, noise},
+		"overlapping":      {five, []float64{10.5, 11.5, 12.5, 13.5, 14.5}, noise},
 		"all the same":     {[]float64{1, 1, 1, 1}, []float64{1, 1, 1, 1}, noise},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := judge(test.before, test.after); got != test.want {
+			if got := significanceOf(test.before, test.after); got != test.want {
 				t.Errorf("%v and %v: %s, want %s", test.before, test.after, got, test.want)
 			}
 		})

@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// children are what the operator makes of a Dojo with one replica, as manifests: without what the
-// API server adds.
+// children of a Dojo with one replica, without the API server's defaults.
 type children struct {
 	secret     *corev1.Secret
 	deployment *appsv1.Deployment
@@ -31,8 +30,7 @@ func (c children) create(ctx context.Context, by client.Client) error {
 	return nil
 }
 
-// direct creates the children of as many Dojos without any operator: the least that the cluster
-// itself needs for them, which becomes the bound of what load has measured.
+// direct creates the children of n Dojos without an operator: the lower bound of load.
 func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children) {
 	b.say("%s: creating the children of %d Dojos without the operator", at.scenario, at.n)
 	watch := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)
@@ -55,7 +53,6 @@ func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children)
 	}
 }
 
-// childrenOf reads back what the operator has made of n Dojos.
 func childrenOf(ctx context.Context, s *stage, n int) []children {
 	all := make([]children, n)
 	group, ctx := errgroup.WithContext(ctx)
@@ -79,7 +76,6 @@ func childrenOf(ctx context.Context, s *stage, n int) []children {
 	return all
 }
 
-// strip turns what is stored into what one would write.
 func strip(c children) {
 	for _, o := range []client.Object{c.secret, c.deployment, c.service} {
 		o.SetOwnerReferences(nil)
@@ -93,7 +89,6 @@ func strip(c children) {
 	c.service.Spec.ClusterIP, c.service.Spec.ClusterIPs = "", nil
 }
 
-// rolledOut reports whether all pods of a Deployment run its current revision and are available.
 func rolledOut(o client.Object) bool {
 	d := o.(*appsv1.Deployment)
 	wanted, s := *d.Spec.Replicas, d.Status

@@ -15,17 +15,14 @@ import (
 )
 
 const (
-	// drifts is how many channels are renamed by hand, and driftPause the time between two of them:
-	// of Discord's 50 calls in a second the operator keeps a fifth for what is to be created, and
-	// the limit is not what is measured here.
+	// The operator keeps a fifth of Discord's 50 calls per second for creates; the pause keeps that
+	// limit out of the figures.
 	drifts     = 100
 	driftPause = 40 * time.Millisecond
 
 	channelToReady = "channel created to Ready"
 )
 
-// discord creates servers, their groups and all channels at once, and measures what that costs, the
-// idle time afterwards, the correction of drift, and a restart.
 func (b *bench) discord(ctx context.Context, s *stage, at sheet) {
 	d := s.discord
 	p := s.startLeader(ctx)
@@ -35,14 +32,13 @@ func (b *bench) discord(ctx context.Context, s *stage, at sheet) {
 	at.add("operator's CPU time", cpuSeconds(p.PID())-cpu, "s")
 	addMemory(ctx, at, p, before, "channel")
 	addDiscordCosts(ctx, s, d, at, moment)
-	asked := d.asked()
+	callCount := d.callCount()
 	b.idleTraffic(ctx, s, at)
-	at.addAgainst(0, "idle: calls to Discord", float64(d.asked()-asked)/b.idle.Hours(), "per hour")
+	at.addAgainst(0, "idle: calls to Discord", float64(d.callCount()-callCount)/b.idle.Hours(), "per hour")
 	b.drift(ctx, d, at)
 	b.restartDiscord(ctx, s, d, at)
 }
 
-// loadDiscord creates everything and waits until all channels are Ready.
 func (b *bench) loadDiscord(ctx context.Context, s *stage, d *simulated, at sheet) {
 	began, watch := b.createChannels(ctx, s, d, at)
 	done := watch.await(ctx)
@@ -51,8 +47,7 @@ func (b *bench) loadDiscord(ctx context.Context, s *stage, d *simulated, at shee
 	s.awaitQuiet(ctx, b.quiet)
 }
 
-// createChannels creates everything, and returns when each channel was begun and what notes when
-// each is Ready.
+// createChannels returns when each channel's create began, and a stopwatch for Ready.
 func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at sheet) (map[string]time.Time,
 	*stopwatch) {
 	b.say("%s: creating %d channels", at.scenario, at.n)
@@ -67,8 +62,7 @@ func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at s
 	return began, watch
 }
 
-// addDiscordCosts reports what was asked of Discord and of the API server since the moment. What is
-// needed once (the Gateway, who the bot is) and for the groups is not counted as the channels'.
+// addDiscordCosts leaves out calls that are needed once, and the groups' calls.
 func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, moment time.Time) {
 	creates, hooks, others := 0, 0, 0
 	for route, n := range d.RequestCounts() {
@@ -89,8 +83,7 @@ func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, mome
 	at.add("reconciles", now.total(metricReconciles, "controller", "discordchannel")/float64(at.n), "per channel")
 }
 
-// addChannelWrites reports what was written for the channels since the moment. For each, the intent
-// must be, and how it ended; and with a webhook, the Secret with its URL.
+// addChannelWrites: each channel needs an intent and a final status, and with a webhook a Secret.
 func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	t := count(slices.DeleteFunc(requests, func(r *request) bool {
@@ -103,17 +96,15 @@ func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) {
 	addWasted(at, t)
 }
 
-// drift renames channels by hand and sees how soon each has its name again.
 func (b *bench) drift(ctx context.Context, d *simulated, at sheet) {
 	b.say("%s: renaming channels by hand", at.scenario)
-	texts := d.texts()
-	took := d.repairs(ctx, texts[:min(len(texts), drifts)], driftPause)
+	textChannels := d.textChannels()
+	took := d.repairs(ctx, textChannels[:min(len(textChannels), drifts)], driftPause)
 	at.add("drift to repair by event, p50", quantile(took, 0.5)*1000, "ms")
 	at.add("drift to repair by event, p99", quantile(took, 0.99)*1000, "ms")
 }
 
-// restartDiscord stops the operator and starts it again: nothing has changed, so nothing is to be
-// written.
+// restartDiscord restarts the operator: nothing has changed, so it should write nothing.
 func (b *bench) restartDiscord(ctx context.Context, s *stage, d *simulated, at sheet) {
 	s.awaitQuiet(ctx, b.quiet)
 	check(s.current().Stop(environment.Grace))

@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command bench measures the operators: `make bench`. It prints a table and writes
-// out/bench/figures.json and profiles; nothing passes or fails on time, so that figures of
-// different machines stay figures.
+// out/bench/figures.json and profiles. No figure makes it fail.
 //
-// Everything is real but the nodes and Discord: the API server (with its audit log, which is where
-// the request counts come from), the controllers, and the operator's binary as a process of its own
-// that acts as its own ServiceAccount. What is read of the operators (metrics, profiles) any client
-// could read; nothing inside them is touched.
+// The API server (whose audit log counts requests), the controllers and the operator's binary are
+// real; nodes and Discord are simulated. Metrics and profiles come from the operator's own
+// endpoints.
 //
-// What is measured, a file each:
+// One file per scenario:
 //
-//	load.go      many Dojos at once: seconds until all are Ready, and the requests meanwhile
-//	one.go       one more Dojo beside all of them, and beside none
-//	direct.go    beside it: the same children, created without any operator, until all of their pods are available
+//	load.go      many Dojos at once: seconds to Ready, and the requests meanwhile
+//	one.go       one more Dojo beside many, and beside none
+//	direct.go    the same children without an operator, until all their pods are available
 //	reference.go the same Dojos with another operator, as a column of load
-//	idle.go      requests per minute when nothing happens
+//	idle.go      requests per minute at rest
 //	rotation.go  the database password of all Dojos changes at once
-//	restart.go   the operator stops and starts again, and nothing has changed meanwhile
-//	takeover.go  two operators, and the leader is asked to stop, or killed
-//	memory.go    what Secrets that are none of the operator's business cost it
-//	discord.go   many channels at once, in one guild or in many: calls, writes, idle traffic, correction of drift
-//	outage.go    Discord is away for a while when half of the channels are there
-//	lost.go      the answers to creates are lost in a guild whose audit log others fill
-//	abuse.go     one tenant works while another does what it can to hinder it: attack.go
-//	resync.go    without the Gateway: what reading costs instead, and how soon drift is repaired
+//	restart.go   the operator restarts without a change
+//	takeover.go  two operators: the leader stops, or is killed
+//	memory.go    memory for Secrets of others
+//	discord.go   many channels at once, in one guild or in many: calls, writes, idle traffic, drift
+//	outage.go    an outage of Discord when half of the channels exist
+//	lost.go      the answers to creates are lost in a guild with a long audit log
+//	abuse.go     one tenant works while another attacks: attack.go
+//	resync.go    without the Gateway: calls of polling, and the delay of drift correction
 //
-// A scenario is a function that measures one thing on a stage (stage.go: a cluster, with operators
-// on demand) and adds figures, and the least that they can be, to a sheet of the report (report.go;
-// table.go draws it, fit.go says how figures grow). What it waits for it sees through watches
-// (stopwatch.go); requests it counts from the audit log (audit.go); Discord is in simulated.go. To
-// add one, write the function and add it to the parts in run.go.
+// A scenario measures one thing on a stage (stage.go: a cluster with operators on demand) and adds
+// figures with their lower bounds to a sheet of the report (report.go, table.go, fit.go). It waits
+// with watches (stopwatch.go) and counts requests from the audit log (audit.go). To add a scenario,
+// write the function and add it to the parts in run.go.
 package main

@@ -133,14 +133,14 @@ func TestLeast(t *testing.T) {
 		calls float64
 		want  float64
 	}{
-		"what goes through at once":    {crowd: crowd{bots: 1}, calls: 50, want: 0},
-		"one second's worth more":      {crowd: crowd{bots: 1}, calls: 100, want: 1},
-		"the last call takes its time": {crowd: crowd{bots: 1, latency: 50 * time.Millisecond}, calls: 100, want: 1.05},
-		"the last two take theirs": {crowd: crowd{bots: 1, latency: 50 * time.Millisecond, webhooks: true}, calls: 100,
+		"the first second's calls":        {crowd: crowd{bots: 1}, calls: 50, want: 0},
+		"one second's worth more":         {crowd: crowd{bots: 1}, calls: 100, want: 1},
+		"the last call takes the latency": {crowd: crowd{bots: 1, latency: 50 * time.Millisecond}, calls: 100, want: 1.05},
+		"both last calls take it": {crowd: crowd{bots: 1, latency: 50 * time.Millisecond, webhooks: true}, calls: 100,
 			want: 1.1},
-		"every bot has its own limit":    {crowd: crowd{bots: 20}, calls: 2000, want: 1},
-		"nothing to do":                  {crowd: crowd{bots: 1}, calls: 0, want: 0},
-		"nothing to do, but that is far": {crowd: crowd{bots: 1, latency: time.Second}, calls: 0, want: 1},
+		"every bot has its own limit": {crowd: crowd{bots: 20}, calls: 2000, want: 1},
+		"nothing to do":               {crowd: crowd{bots: 1}, calls: 0, want: 0},
+		"no calls at a high latency":  {crowd: crowd{bots: 1, latency: time.Second}, calls: 0, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.crowd.least(test.calls); got != test.want {
@@ -193,11 +193,11 @@ heap 7
 	}
 	s := scraped(families)
 	for what, got := range map[string][2]float64{
-		"all series":            {s.total("reconciles"), 9},
-		"of one label":          {s.total("reconciles", "controller", "a"), 5},
-		"of a label there isnt": {s.total("reconciles", "controller", "c"), 0},
-		"of a gauge":            {s.total("heap"), 7},
-		"of nothing":            {s.total("stack"), 0},
+		"all series":          {s.total("reconciles"), 9},
+		"of one label":        {s.total("reconciles", "controller", "a"), 5},
+		"of an unknown label": {s.total("reconciles", "controller", "c"), 0},
+		"of a gauge":          {s.total("heap"), 7},
+		"of nothing":          {s.total("stack"), 0},
 	} {
 		if got[0] != got[1] {
 			t.Errorf("%s: got %v, want %v", what, got[0], got[1])
@@ -228,7 +228,7 @@ func TestParse(t *testing.T) {
 				idle: 30 * time.Second, flood: 2000, lives: 60, repeat: 3, runs: 1, only: "load,memory", out: "x.json",
 				quiet: 5 * time.Second, operator: []string{}},
 		},
-		"a scenario there is not":  {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
+		"an unknown scenario":      {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
 		"no Dojos":                 {args: []string{"--dojos=3,0"}, err: "must be at least 1"},
 		"Dojos that are no number": {args: []string{"--dojos=many"}, err: "invalid syntax"},
 		"no Secrets":               {args: []string{"--secrets=0"}, err: "must be at least 1"},
@@ -288,7 +288,7 @@ func TestCallsPerReading(t *testing.T) {
 			complete: true},
 		"begun within a reading": {routes: []string{list, roles, guild, list, roles, guild, list, roles}, want: 3,
 			complete: true},
-		"what is no reading apart": {
+		"calls outside a reading": {
 			routes: []string{list, edit, roles, "GET /gateway/bot", guild, list, roles, edit, guild, list}, want: 3,
 			complete: true,
 		},

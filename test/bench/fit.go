@@ -4,16 +4,13 @@ package main
 
 import "math"
 
-// point is what a figure is when there are n things.
 type point struct {
 	n     int
 	value float64
 }
 
-// exponent says how a figure grows with the number of things: as n to the power of what is
-// returned, 0 for not at all, 1 for in step. It is the slope of the straight line through the
-// logarithms that has the least squares; ok is false where no such line can be drawn: through
-// points of fewer than two different n, and of a value that is not more than 0.
+// exponent returns e of the growth n^e, by least squares of the logarithms. ok is false for fewer
+// than two different n, or a value of 0 or less.
 func exponent(points []point) (slope float64, ok bool) {
 	var sumX, sumY float64
 	for _, p := range points {
@@ -30,7 +27,7 @@ func exponent(points []point) (slope float64, ok bool) {
 		xx += x * x
 		xy += x * (math.Log(p.value) - sumY/count)
 	}
-	if xx == 0 { // also where there are no points
+	if xx == 0 { // also without points
 		return 0, false
 	}
 	return xy / xx, true

@@ -14,9 +14,8 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// granted is a tenant with every right that a server can grant, and no good will: its channels and
-// groups may be in the server and group of the other tenant, and its roles in the server.
-func granted(ctx context.Context, s *stage, n int) besides {
+// granted is a hostile tenant with every grant that a server can give.
+func granted(ctx context.Context, s *stage, n int) background {
 	all := &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "server-0"}}
 	group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: groupName(0, 0)}}
@@ -42,15 +41,14 @@ func granted(ctx context.Context, s *stage, n int) besides {
 	}
 }
 
-// disturb edits one of a granted tenant's objects, and deletes and creates those that are to stay on
-// Discord.
+// disturb edits one of the objects, and recreates objects that stay on Discord.
 func (s *stage) disturb(ctx context.Context, i, second int) error {
 	o := grantedObject(i)
 	if c, isChannel := o.(*v1alpha1.DiscordChannel); isChannel && c.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
 		if err := client.IgnoreNotFound(s.Admin.Delete(ctx, o)); err != nil {
 			return err
 		}
-		if err := s.Admin.Create(ctx, grantedObject(i)); !apierrors.IsAlreadyExists(err) { // its deletion may wait
+		if err := s.Admin.Create(ctx, grantedObject(i)); !apierrors.IsAlreadyExists(err) { // its deletion may be pending
 			return err
 		}
 		return nil
@@ -63,7 +61,6 @@ func (s *stage) disturb(ctx context.Context, i, second int) error {
 	return s.Admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
 }
 
-// grantedObject is the object with a number.
 func grantedObject(i int) client.Object {
 	o := grantedObjects[i%len(grantedObjects)](i)
 	o.SetNamespace(abuseNamespace)
@@ -74,8 +71,7 @@ func grantedObject(i int) client.Object {
 var (
 	otherServer = v1alpha1.ServerReference{Namespace: namespace, Name: "server-0"}
 
-	// grantedObjects are what a granted tenant has: what Discord or the operator refuses, what takes many
-	// calls, and what is to stay on Discord.
+	// Objects that Discord or the operator refuses, that take many calls, or that stay on Discord.
 	grantedObjects = []func(i int) client.Object{
 		func(int) client.Object { // permissions that only administrators write
 			return grantedChannel(v1alpha1.DiscordChannelSpec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{
@@ -84,7 +80,7 @@ var (
 		func(int) client.Object {
 			return grantedChannel(v1alpha1.DiscordChannelSpec{DeletionPolicy: v1alpha1.DeletionPolicyRetain})
 		},
-		func(int) client.Object { // a role that the server has not
+		func(int) client.Object { // an unknown role
 			return grantedChannel(v1alpha1.DiscordChannelSpec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{
 				{Role: "none", Allow: []v1alpha1.Permission{"ViewChannel"}}}})
 		},
@@ -98,8 +94,7 @@ func grantedChannel(spec v1alpha1.DiscordChannelSpec) client.Object {
 	return &v1alpha1.DiscordChannel{Spec: spec}
 }
 
-// grantedRole is one with a permission, and as many members as a role can list, none of them in the
-// server.
+// grantedRole lists the maximum of members, none of them in the server.
 func grantedRole(permission v1alpha1.Permission, i int) client.Object {
 	r := &v1alpha1.DiscordRole{Spec: v1alpha1.DiscordRoleSpec{ServerRef: otherServer, Name: "granted",
 		Permissions: []v1alpha1.Permission{permission}}}
@@ -109,7 +104,6 @@ func grantedRole(permission v1alpha1.Permission, i int) client.Object {
 	return r
 }
 
-// patch reads an object, and writes what change has changed of it.
 func (s *stage) patch(ctx context.Context, o client.Object, change func()) error {
 	if err := s.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return err

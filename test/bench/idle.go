@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// idleTraffic counts what the operator asks for when nothing happens.
 func (b *bench) idleTraffic(ctx context.Context, s *stage, at sheet) {
 	b.say("%s: doing nothing for %s", at.scenario, b.idle)
 	moment, cpu := time.Now(), cpuSeconds(s.current().PID())

@@ -22,13 +22,10 @@ import (
 )
 
 const (
-	// sourceSecret holds the credentials of all Dojos.
 	sourceSecret = "dojo-app"
-	// creators is how many objects are created at the same time.
-	creators = 32
+	creators     = 32
 
-	// What must be written for a new Dojo: that it is on its way and that it is Ready, and a
-	// Secret, a Deployment and a Service.
+	// Per Dojo: Progressing and Ready; a Secret, a Deployment and a Service.
 	leastStatusWrites = 2
 	leastChildWrites  = 3
 
@@ -36,7 +33,6 @@ const (
 	apiServerCPU   = "API server's CPU time"
 )
 
-// load creates all Dojos at once, with one replica each.
 func (b *bench) load(ctx context.Context, s *stage, at sheet) {
 	check(s.Admin.Create(ctx, credentials("first")))
 	p := s.startLeader(ctx)
@@ -49,14 +45,13 @@ func (b *bench) load(ctx context.Context, s *stage, at sheet) {
 		p.profiled(ctx, b.profile("dojo-operator-%d", at.n), func() { b.createDojos(ctx, s, at, ready) })
 	})
 	addLastChild(s, at, moment)
-	addRequests(s, at, moment, needs{status: leastStatusWrites, child: leastChildWrites})
+	addRequests(s, at, moment, requiredWrites{status: leastStatusWrites, child: leastChildWrites})
 	addMemory(ctx, at, p, before, "Dojo")
 	check(p.keepHeap(ctx, b.profile("dojo-operator-%d", at.n)))
 	now := s.scrape(ctx, p)
 	at.add("reconciles", now.total(metricReconciles, "controller", "dojo")/float64(at.n), "per Dojo")
 }
 
-// createDojos creates all Dojos and returns when the last is done and the operator asks for nothing more.
 func (b *bench) createDojos(ctx context.Context, s *stage, at sheet, done func(client.Object) bool) {
 	b.say("%s: creating %d Dojos", at.scenario, at.n)
 	watch := newStopwatch(ctx, s, &corev1api.Dojo{}, at.n, done)
@@ -71,8 +66,7 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet, done func(c
 	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
 }
 
-// addLastChild reports how long the operator took to write the children: from then on it is the
-// cluster that has to work.
+// addLastChild reports when the operator wrote the last child: the rest is the cluster's time.
 func addLastChild(s *stage, at sheet, moment time.Time) {
 	requests := must(s.audit.since(moment))
 	last := moment
@@ -84,12 +78,11 @@ func addLastChild(s *stage, at sheet, moment time.Time) {
 	at.add("first created to last child written", last.Sub(moment).Seconds(), "s")
 }
 
-// needs are the writes that something cannot do without, for each Dojo.
-type needs struct{ status, child float64 }
+// requiredWrites are the fewest possible writes per Dojo.
+type requiredWrites struct{ status, child float64 }
 
-// addRequests reports what the operator has asked for since the moment, leader election apart, for
-// each Dojo.
-func addRequests(s *stage, at sheet, moment time.Time, least needs) {
+// addRequests reports the operator's requests per Dojo since moment, without leader election.
+func addRequests(s *stage, at sheet, moment time.Time, least requiredWrites) {
 	requests := must(s.audit.since(moment))
 	t := count(requests)
 	each := func(times int) float64 { return float64(times) / float64(at.n) }
@@ -97,35 +90,30 @@ func addRequests(s *stage, at sheet, moment time.Time, least needs) {
 	at.addAgainst(least.child, "child writes", each(t.byClass[classChild]), "per Dojo")
 	addWasted(at, t)
 	for _, name := range slices.Sorted(maps.Keys(t.byRequest)) {
-		if !strings.HasSuffix(name, " leases") { // their number is that of the seconds
+		if !strings.HasSuffix(name, " leases") { // their number grows with time, not with Dojos
 			at.add("requests: "+name, each(t.byRequest[name]), "per Dojo")
 		}
 	}
 }
 
-// addWasted reports writes that serve nothing.
 func addWasted(at sheet, t tally) {
 	at.addAgainst(0, "writes that change nothing", float64(t.noops), "in all")
 	at.addAgainst(0, "writes that are refused", float64(t.refused), "in all")
 }
 
-// addMemory reports what the process needs, and what it holds on to for each thing since its heap
-// was of a size.
 func addMemory(ctx context.Context, at sheet, p *process, before float64, thing string) {
 	addResident(at, p)
 	after := p.liveHeap(ctx)
 	at.add("live heap that a "+thing+" adds", (after-before)/kib/float64(at.n), "KiB")
 }
 
-// addResident reports what the system gives to the process.
 func addResident(at sheet, p *process) {
 	rss, peak := residentBytes(p.PID())
 	at.add("operator's RSS", rss/mib, "MiB")
 	at.add("operator's peak RSS", peak/mib, "MiB")
 }
 
-// createAll calls create for 0 to n-1, many at a time, and returns when each call began, by the
-// name that it returns.
+// createAll returns the start of each call by the name that create returns.
 func createAll(ctx context.Context, n int, create func(context.Context, int) (string, error)) map[string]time.Time {
 	began := make(map[string]time.Time, n)
 	var mu sync.Mutex
@@ -155,7 +143,6 @@ func dojo(i int) *corev1api.Dojo {
 	}
 }
 
-// credentials are a Secret as CloudNativePG writes it.
 func credentials(password string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: sourceSecret},
@@ -164,7 +151,7 @@ func credentials(password string) *corev1.Secret {
 	}
 }
 
-// ready reports whether a Dojo is Ready as its spec is now.
+// ready reports whether a Dojo is Ready in its current generation.
 func ready(o client.Object) bool {
 	d := o.(*corev1api.Dojo)
 	return d.Status.ObservedGeneration == d.Generation &&

@@ -9,25 +9,24 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// foreign is how many creates of others the audit log has, half of them after the lost ones.
-const foreign = 10_000
+// foreignCreates is the number of others' creates in the audit log, half of them after the lost ones.
+const foreignCreates = 10_000
 
-// lost loses the answers to the creates of all channels in a guild whose audit log others fill, and
-// measures what it costs to find out what came of them.
+// lost drops the answers to the creates of all channels, in a guild whose audit log others fill.
 func (b *bench) lost(ctx context.Context, s *stage, at sheet) {
 	d := s.discord
-	d.FillAuditLog(d.guilds[0], foreign/2)
+	d.FillAuditLog(d.guilds[0], foreignCreates/2)
 	d.Faults().Add(discordtest.Fault{
 		Route: "POST /guilds/{guild_id}/channels", Times: at.n, Action: discordtest.DropAfter(),
 		Match: func(r discordtest.Request) bool { return bytes.Contains(r.Body, []byte(`"channel-`)) },
 	})
 	s.startLeader(ctx)
 	began, watch := b.createChannels(ctx, s, d, at)
-	until(ctx, func() (bool, error) { return len(d.texts()) >= at.n, nil })
-	d.FillAuditLog(d.guilds[0], foreign/2)
+	pollUntil(ctx, func() (bool, error) { return len(d.textChannels()) >= at.n, nil })
+	d.FillAuditLog(d.guilds[0], foreignCreates/2)
 	done := watch.await(ctx)
 	at.addSpread(channelToReady, spreadOf(began, done))
 	s.awaitQuiet(ctx, b.quiet)
-	at.add("calls to Discord but the creates", float64(d.asked()-at.n-d.groups()), "in all")
-	at.addAgainst(0, "channels on Discord too many", float64(len(d.texts())-at.n), "in all")
+	at.add("calls to Discord but the creates", float64(d.callCount()-at.n-d.groups()), "in all")
+	at.addAgainst(0, "channels on Discord too many", float64(len(d.textChannels())-at.n), "in all")
 }

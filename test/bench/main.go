@@ -19,46 +19,38 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// options is what the command line says.
 type options struct {
 	dojos   []int
 	secrets int
-	// channels is how many DiscordChannels there are in one guild; groups come on top.
-	channels []int
-	guilds   int // of 50 channels
-	webhooks []bool
-	latency  []time.Duration
-	// rolesEach is how many roles there are in one guild.
+	// channels are per guild; groups come on top.
+	channels  []int
+	guilds    int // of 50 channels
+	webhooks  []bool
+	latency   []time.Duration
 	rolesEach []int
 	outage    time.Duration
-	resync    time.Duration // how often a guild is read without its Gateway
+	resync    time.Duration // the period of polling without the Gateway
 	idle      time.Duration
-	// flood is how many Dojos a tenant creates to hurt the others; what else it creates is a part of
-	// that.
-	flood int
-	// lives is how many objects another tenant creates, edits and deletes during each attack.
+	// flood is the number of an attacker's Dojos; its other objects are a share of that.
+	flood  int
 	lives  int
 	repeat int
-	// runs is how often everything is measured.
-	runs int
-	out  string
-	only string
-	// reference is the folder of a checkout of another operator of the kind Dojo; empty for none.
-	reference string
-	// profileAPIServer is whether the API server's profiles are kept too.
+	runs   int
+	out    string
+	only   string
+	// reference is the folder of another operator; empty for none.
+	reference        string
 	profileAPIServer bool
-	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any
-	// pause that it makes.
-	quiet time.Duration
-	// operator are further flags of the operators.
+	// quiet must pass without a request; it is longer than any pause of an operator.
+	quiet    time.Duration
 	operator []string
 }
 
 func main() {
-	environment.Main("bench", mainly)
+	environment.Main("bench", execute)
 }
 
-func mainly(ctx context.Context, args []string) error {
+func execute(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "compare" {
 		return compare(args[1:], os.Stdout)
 	}
@@ -85,7 +77,6 @@ Usage: make bench [ARGS="flags [-- flags of the operator]"]
 
 To compare, measure each with --runs=6 on the same machine, with nothing else on it.`
 
-// parse reads the command line; errors of it, and --help, are printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{quiet: 5 * time.Second}
 	flags := environment.Flags("bench", help, out)
@@ -133,7 +124,6 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
-// list adds a flag that is a comma-separated list.
 func list[T any](flags *flag.FlagSet, values *[]T, name, byDefault, usage string, parse func(string) (T, error)) {
 	read := func(text string) error {
 		*values = nil
@@ -146,7 +136,7 @@ func list[T any](flags *flag.FlagSet, values *[]T, name, byDefault, usage string
 		}
 		return nil
 	}
-	_ = read(byDefault) // ours are right
+	_ = read(byDefault) // our defaults are valid
 	flags.Func(name, usage+fmt.Sprintf(" (default %s)", byDefault), read)
 }
 

@@ -13,11 +13,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// secretSize is the size of one Secret that has nothing to do with Dojos.
 const secretSize = 10 << 10
 
-// memory measures what the operator needs on a cluster without Dojos, with no other Secrets and
-// with many.
 func (b *bench) memory(ctx context.Context, s *stage, at sheet) {
 	without := b.footprint(ctx, s)
 	b.say("%s: creating %d Secrets of 10 KiB", at.scenario, at.n)
@@ -47,19 +44,17 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// usage is the memory of one process of the operator, in bytes: what the system gives it, now and
-// at most, and what it holds on to.
+// usage in bytes.
 type usage struct{ rss, peak, heap float64 }
 
-// footprint starts the operator several times and returns the medians of what it needs once it is
-// quiet.
+// footprint returns medians of several idle processes.
 func (b *bench) footprint(ctx context.Context, s *stage) usage {
 	var rss, peak, heap []float64
 	for range b.repeat {
 		b.say("memory: starting the operator")
 		p := s.startLeader(ctx)
 		s.awaitQuiet(ctx, b.quiet)
-		now, most := residentBytes(p.PID()) // first: to be asked for its heap costs memory
+		now, most := residentBytes(p.PID()) // first: reading the heap costs memory
 		live := p.liveHeap(ctx)
 		check(p.Stop(environment.Grace))
 		rss, peak, heap = append(rss, now), append(peak, most), append(heap, live)

@@ -11,13 +11,11 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// metricReconciles is how controller-runtime counts them, by controller and result.
 const metricReconciles = "controller_runtime_reconcile_total"
 
-// scraped are the metrics of a process, by name.
 type scraped map[string]*dto.MetricFamily
 
-// total adds up what a metric is in all its series, or in those that have the label.
+// total sums all series, or the series with the label.
 func (s scraped) total(name string, label ...string) float64 {
 	sum := 0.0
 	for _, m := range s[name].GetMetric() {
@@ -37,7 +35,6 @@ func has(m *dto.Metric, label, value string) bool {
 	return false
 }
 
-// scrape reads the metrics of a process.
 func (s *stage) scrape(ctx context.Context, p *process) scraped {
 	text := must(s.Metrics(ctx, s.operator, p.Process))
 	parser := expfmt.NewTextParser(model.UTF8Validation)

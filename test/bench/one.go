@@ -15,8 +15,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// one creates single Dojos, one after the other, beside those that there are, and returns the median of the
-// seconds until each is Ready.
+// one creates single Dojos beside the existing ones, and returns the median of seconds to Ready.
 func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	b.say("%s: creating %d Dojos one after the other, beside %d", s.scenario, b.repeat, beside)
 	return b.single(ctx, s, "one", &corev1api.Dojo{}, ready, func(name string) []client.Object {
@@ -26,8 +25,7 @@ func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	})
 }
 
-// oneDirect creates the children of single Dojos without the operator, and returns the median of the seconds
-// until each Deployment is available: what the cluster itself takes beside all that there is.
+// oneDirect creates the children of single Dojos without the operator.
 func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	b.say("%s: creating the children of %d Dojos without the operator", s.scenario, b.repeat)
 	made := childrenOf(ctx, s, 1)[0]
@@ -36,14 +34,13 @@ func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
 	})
 }
 
-// oneBeside is about one more Dojo beside all the others: at least as long as beside none.
+// The lower bound is the time beside none.
 func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.addAgainst(s.alone, "one more Dojo: created to Ready", b.one(ctx, s, at.n), "s")
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single creates what there is to create of each name, the objects of several names one after the other, and
-// returns the median of the seconds until the one of the kind is done.
+// single returns the median of seconds until the object of the kind is done.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64
@@ -65,7 +62,7 @@ func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client
 	return quantile(took, 0.5)
 }
 
-// renamed is a child of the first Dojo as that of another one, wherever the name is in it.
+// renamed replaces the first Dojo's name everywhere in a child.
 func renamed[O client.Object](child O, name string) O {
 	text := must(json.Marshal(child))
 	var other O

@@ -19,20 +19,18 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// slice is how long one CPU profile takes. A process cannot end one early, so a longer one is merged from
-// slices; those of the API server are longer, since each costs it more.
+// A process cannot end a CPU profile early, so longer profiles are merged from slices. Those of the
+// API server are longer, because each costs it more.
 const (
 	slice          = 2 * time.Second
 	apiServerSlice = 5 * time.Second
 )
 
-// process is one running operator, which serves its profiles.
 type process struct {
 	*environment.Process
 	profiles string // host:port
 }
 
-// get fetches a profile.
 func (p *process) get(ctx context.Context, query string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.profiles+"/debug/pprof/"+query, nil)
 	if err != nil {
@@ -50,12 +48,10 @@ func (p *process) get(ctx context.Context, query string) ([]byte, error) {
 	return text, err
 }
 
-// liveHeap is how many bytes the process holds on to after a garbage collection.
 func (p *process) liveHeap(ctx context.Context) float64 {
 	return must(heapAlloc(string(must(p.get(ctx, "heap?gc=1&debug=1")))))
 }
 
-// heapAlloc finds HeapAlloc of runtime.MemStats in a heap profile as text.
 func heapAlloc(text string) (float64, error) {
 	_, rest, _ := strings.Cut(text, "\n# HeapAlloc = ")
 	number, _, _ := strings.Cut(rest, "\n")
@@ -66,18 +62,16 @@ func heapAlloc(text string) (float64, error) {
 	return bytes, nil
 }
 
-// fetch is how a process hands out one of its profiles, which the path below /debug/pprof names.
+// fetch gets a profile; query is the path below /debug/pprof.
 type fetch func(ctx context.Context, query string) ([]byte, error)
 
-// profiled does the work and keeps what the process has spent its time on meanwhile,
-// FILE.cpu.pb.gz, and what it has allocated since it was started, FILE.allocs.pb.gz. The profiler
-// interrupts 100 times in a second of processor time, which does not show in the figures.
+// profiled does the work and writes its CPU profile (FILE.cpu.pb.gz) and all allocations since the
+// start (FILE.allocs.pb.gz). 100 interrupts per second of CPU time do not show in the figures.
 func (p *process) profiled(ctx context.Context, file string, work func()) {
 	fetch(p.get).during(ctx, file, slice, work)
 }
 
-// apiServerProfiled does the work, and keeps the same of the API server where that is asked for: it is part of
-// what is measured, and to put names to what it has seen is work.
+// apiServerProfiled works on request only: symbolizing its profile costs the API server time.
 func (b *bench) apiServerProfiled(ctx context.Context, s *stage, file string, work func()) {
 	if !b.profileAPIServer {
 		work()
@@ -131,7 +125,6 @@ func (get fetch) cpu(ctx context.Context, slice time.Duration) (*profile.Profile
 	return profile.ParseData(text)
 }
 
-// keep writes both profiles.
 func (get fetch) keep(ctx context.Context, file string, slices []*profile.Profile) error {
 	whole, err := profile.Merge(slices)
 	if err != nil {
@@ -158,7 +151,7 @@ func (get fetch) keep(ctx context.Context, file string, slices []*profile.Profil
 	return os.WriteFile(file+".allocs.pb.gz", allocs, 0o600)
 }
 
-// keepHeap keeps what the process holds on to after a garbage collection, FILE.heap.pb.gz.
+// keepHeap writes the live heap after a garbage collection, FILE.heap.pb.gz.
 func (p *process) keepHeap(ctx context.Context, file string) error {
 	heap, err := p.get(ctx, "heap?gc=1")
 	if err != nil {

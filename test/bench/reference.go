@@ -22,13 +22,11 @@ import (
 	program "jutsu.com/operators/test/testcluster/process"
 )
 
-// The other operator and its process; client-go makes the user agent of it.
+// client-go derives the user agent from this name.
 const referenceName = "reference"
 
-// reference is a checkout of another operator of the kind Dojo, in the layout of kubebuilder.
 type reference struct{ folder string }
 
-// main is the folder of its command.
 func (r reference) main() (string, error) {
 	for _, folder := range []string{filepath.Join(r.folder, "cmd"), r.folder} {
 		if _, err := os.Stat(filepath.Join(folder, "main.go")); err == nil {
@@ -38,7 +36,6 @@ func (r reference) main() (string, error) {
 	return "", fmt.Errorf("--reference: neither cmd/main.go nor main.go is in %s, the layout of kubebuilder", r.folder)
 }
 
-// crds is the folder of its kinds.
 func (r reference) crds() (string, error) {
 	folder := filepath.Join(r.folder, "config", "crd", "bases")
 	if _, err := os.Stat(folder); err != nil {
@@ -47,7 +44,6 @@ func (r reference) crds() (string, error) {
 	return folder, nil
 }
 
-// build compiles it as its own module says.
 func (r reference) build(ctx context.Context, binary string) error {
 	from, err := r.main()
 	if err != nil {
@@ -62,7 +58,6 @@ func (r reference) build(ctx context.Context, binary string) error {
 	return nil
 }
 
-// withReference creates the same Dojos with the other operator, and adds its figures beside those of load.
 func (b *bench) withReference(ctx context.Context, n int) error {
 	other := reference{b.reference}
 	crds, err := other.crds()
@@ -84,7 +79,6 @@ func (b *bench) withReference(ctx context.Context, n int) error {
 	})
 }
 
-// loadReference is load with the other operator, which may do everything.
 func (b *bench) loadReference(ctx context.Context, s *stage, other reference, at sheet) {
 	b.say("%s: building the operator in %s", referenceName, other.folder)
 	binary := filepath.Join(must(filepath.Abs(s.logs)), referenceName)
@@ -95,12 +89,10 @@ func (b *bench) loadReference(ctx context.Context, s *stage, other reference, at
 	moment := time.Now()
 	b.createDojos(ctx, s, at, available)
 	addLastChild(s, at, moment)
-	addRequests(s, at, moment, needs{})
+	addRequests(s, at, moment, requiredWrites{})
 	addResident(at, p)
 }
 
-// startReference starts a process with the flags that kubebuilder gives to every operator, and returns when it is
-// ready.
 func (s *stage) startReference(ctx context.Context, binary string) *process {
 	probes := must(testcluster.FreeAddress(ctx))
 	command := exec.Command(binary, "--metrics-bind-address=0", "--health-probe-bind-address="+probes)
@@ -116,8 +108,7 @@ func (s *stage) startReference(ctx context.Context, binary string) *process {
 	return p
 }
 
-// available reports whether a Dojo says that it is available, which the other operator says in a condition without a
-// generation.
+// available: the other operator's condition may lack a generation.
 func available(o client.Object) bool {
 	return meta.IsStatusConditionTrue(o.(*corev1api.Dojo).Status.Conditions, conditions.TypeAvailable)
 }

@@ -16,26 +16,22 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// figure is one thing that was measured.
 type figure struct {
-	// Scenario is what was done.
 	Scenario string `json:"scenario"`
-	// N is with how many objects, of the kind that the scenario is about; 0 where there were none.
+	// N is the number of objects of the scenario's kind, 0 for none.
 	N     int     `json:"n,omitempty"`
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	// Least is what Value cannot be less than, however the operator is written; nil where that is
-	// unknown.
+	// Least is a lower bound of Value for any operator; nil if unknown.
 	Least *float64 `json:"least,omitempty"`
-	// Reference is what another operator has for the same; nil where none was measured.
+	// Reference is another operator's value; nil if not measured.
 	Reference *float64 `json:"reference,omitempty"`
-	// Unit of the value, in words: s, MiB, per Dojo ...
+	// Unit in words: s, MiB, per Dojo ...
 	Unit string `json:"unit"`
-	// Runs are what single runs had, where there were several: Value, Least and Reference are then medians.
+	// Runs are the single runs if there were several: the other values are then medians.
 	Runs []float64 `json:"runs,omitempty"`
 }
 
-// identity is what tells a figure from others.
 type identity struct {
 	scenario string
 	n        int
@@ -44,7 +40,6 @@ type identity struct {
 
 func (f *figure) identity() identity { return identity{f.Scenario, f.N, f.Name} }
 
-// runs are what was measured, once or several times.
 func (f *figure) runs() []float64 {
 	if len(f.Runs) > 0 {
 		return f.Runs
@@ -52,12 +47,11 @@ func (f *figure) runs() []float64 {
 	return []float64{f.Value}
 }
 
-// report is all that a run has measured, and on what.
 type report struct {
 	When      time.Time `json:"when"`
 	Operators []string  `json:"operators"` // with their versions
 	Machine   string    `json:"machine"`
-	// Flags are those of the operators that are not the default.
+	// Flags are the operators' flags that differ from the default.
 	Flags   []string `json:"flags,omitempty"`
 	Figures []figure `json:"figures"`
 }
@@ -82,36 +76,30 @@ func version(o environment.Operator) string {
 	return strings.TrimSpace(string(version))
 }
 
-// sheet is where the figures of one scenario with n objects go.
 type sheet struct {
 	report   *report
 	scenario string
 	n        int
 }
 
-// add appends a figure without a lower bound.
 func (s sheet) add(name string, value float64, unit string) {
 	s.report.Figures = append(s.report.Figures,
 		figure{Scenario: s.scenario, N: s.n, Name: name, Value: value, Unit: unit})
 }
 
-// addAgainst appends a figure and the least that it can be.
 func (s sheet) addAgainst(least float64, name string, value float64, unit string) {
 	s.report.Figures = append(s.report.Figures,
 		figure{Scenario: s.scenario, N: s.n, Name: name, Value: value, Least: &least, Unit: unit})
 }
 
-// addSpread appends how long a number of things took.
 func (s sheet) addSpread(name string, took spread) {
 	s.add(name+", p50", took.p50, "s")
 	s.add(name+", p99", took.p99, "s")
 	s.add(name+firstToLast, took.total, "s")
 }
 
-// firstToLast ends the name of the figure that is about all things together.
 const firstToLast = ", first to last"
 
-// find returns a figure; nil where there is none of that name.
 func (s sheet) find(name string) *figure {
 	i := slices.IndexFunc(s.report.Figures, func(f figure) bool { return f.identity() == identity{s.scenario, s.n, name} })
 	if i < 0 {
@@ -120,15 +108,13 @@ func (s sheet) find(name string) *figure {
 	return &s.report.Figures[i]
 }
 
-// bound sets the least that a figure can be, where it is there.
 func (s sheet) bound(name string, least float64) {
 	if f := s.find(name); f != nil {
 		f.Least = &least
 	}
 }
 
-// together is a report of several runs.
-func together(runs []*report) *report {
+func mergeRuns(runs []*report) *report {
 	if len(runs) == 1 {
 		return runs[0]
 	}
@@ -164,7 +150,6 @@ func together(runs []*report) *report {
 	return &all
 }
 
-// median of values, at least one: of an even number, between the two in the middle.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	middle := len(sorted) / 2
@@ -174,7 +159,6 @@ func median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// read reads what save has written.
 func read(path string) (*report, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -187,7 +171,6 @@ func read(path string) (*report, error) {
 	return r, nil
 }
 
-// save writes the report as JSON, and makes the folder where it is missing.
 func (r *report) save(path string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// restart stops the operator and starts it again, and counts what the new one does although nothing
-// has changed.
+// restart counts the work of a restarted operator although nothing has changed.
 func (b *bench) restart(ctx context.Context, s *stage, at sheet) {
 	b.say("%s: stopping the operator and starting it again", at.scenario)
 	before := must(s.operator.Leader(ctx, s.Admin))
@@ -32,8 +31,6 @@ func (b *bench) restart(ctx context.Context, s *stage, at sheet) {
 	addResident(at, p)
 }
 
-// lastOf is when the last request other than leader election was received; the moment where there
-// was none.
 func lastOf(requests []*request, moment time.Time) time.Time {
 	for _, r := range requests {
 		if r.class() != classLease && r.Received.After(moment) {

@@ -20,20 +20,18 @@ import (
 )
 
 const (
-	// mostRoles is how many roles Discord allows in a guild besides @everyone and the bot's own.
+	// mostRoles is Discord's limit per guild besides @everyone and the bot's role.
 	mostRoles = 248
 
 	createRole = "POST /guilds/{guild_id}/roles"
 	moveRoles  = "PATCH /guilds/{guild_id}/roles"
 	patchRole  = "PATCH /guilds/{guild_id}/roles/{role_id}"
-	// patchChannel is here since all that changes of a channel at once takes one call too.
+	// patchChannel: all changes of a channel at once take one call.
 	patchChannel = "PATCH /channels/{channel_id}"
 
 	roleToReady = "role created to Ready"
 )
 
-// roles creates all roles of a guild at once, each with a position of its own, and measures what that
-// costs, the idle time afterwards, and an edit.
 func (b *bench) roles(ctx context.Context, s *stage, at sheet) {
 	d := s.discord
 	s.startLeader(ctx)
@@ -62,13 +60,12 @@ func (b *bench) roles(ctx context.Context, s *stage, at sheet) {
 	}
 	at.addAgainst(0, "calls that Discord answers with 429", float64(d.refused(http.StatusTooManyRequests)), "in all")
 	b.roleCosts(ctx, s, at, moment)
-	asked := d.asked()
+	callCount := d.callCount()
 	b.idleTraffic(ctx, s, at)
-	at.addAgainst(0, "idle: calls to Discord", float64(d.asked()-asked), "in all")
+	at.addAgainst(0, "idle: calls to Discord", float64(d.callCount()-callCount), "in all")
 	b.editOne(ctx, s, at)
 }
 
-// roleCosts reports what was written for the roles since the moment, and how often they were reconciled.
 func (b *bench) roleCosts(ctx context.Context, s *stage, at sheet, moment time.Time) {
 	t := count(must(s.audit.since(moment)))
 	at.addAgainst(1, "intents (finalizers)", float64(t.byClass[classIntent])/float64(at.n), "per role")
@@ -77,7 +74,6 @@ func (b *bench) roleCosts(ctx context.Context, s *stage, at sheet, moment time.T
 	at.addAgainst(1, "reconciles", now.total(metricReconciles, "controller", "discordrole")/float64(at.n), "per role")
 }
 
-// editOne changes all that can be changed of one role, and then of one channel.
 func (b *bench) editOne(ctx context.Context, s *stage, at sheet) {
 	d, yes, text := s.discord, true, "changed"
 	r := role(0)
@@ -101,7 +97,7 @@ func (b *bench) editOne(ctx context.Context, s *stage, at sheet) {
 	})
 }
 
-// edited reports which calls an edit takes: one of a route, and no other.
+// edited checks that an edit takes one call of a route, and no other.
 func (s sheet) edited(ctx context.Context, b *bench, on *stage, route, what string, edit func()) {
 	before := on.discord.RequestCounts()
 	edit()
@@ -116,7 +112,6 @@ func (s sheet) edited(ctx context.Context, b *bench, on *stage, route, what stri
 	s.addAgainst(0, what+": other calls", float64(others), "in all")
 }
 
-// role is the i-th of all roles.
 func role(i int) *v1alpha1.DiscordRole {
 	position := int32(i) //nolint:gosec // G115: a few hundred
 	return &v1alpha1.DiscordRole{
@@ -126,14 +121,12 @@ func role(i int) *v1alpha1.DiscordRole {
 	}
 }
 
-// roleReady reports whether a role is Ready as its spec is now.
 func roleReady(o client.Object) bool {
 	r := o.(*v1alpha1.DiscordRole)
 	return r.Status.ObservedGeneration == r.Generation &&
 		meta.IsStatusConditionTrue(r.Status.Conditions, conditions.TypeReady)
 }
 
-// since are the calls by route since they were counted.
 func (d *simulated) since(before map[string]int) map[string]int {
 	now := d.RequestCounts()
 	for route, n := range now {
@@ -144,7 +137,7 @@ func (d *simulated) since(before map[string]int) map[string]int {
 	return now
 }
 
-// rolesInOrder expects the first of n roles at the top, right below the bot's.
+// rolesInOrder expects the first role right below the bot's.
 func (d *simulated) rolesInOrder(n int) error {
 	guild := d.Guild(d.guilds[0])
 	ranked := guild.RankedRoles() // the lowest is @everyone, the highest the bot's

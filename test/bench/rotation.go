@@ -13,8 +13,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// rotation changes the database password of all Dojos at once and waits until all their pods have
-// been replaced.
 func (b *bench) rotation(ctx context.Context, s *stage, at sheet) {
 	b.say("%s: a new password for %d Dojos", at.scenario, at.n)
 	var before appsv1.DeploymentList
@@ -41,10 +39,9 @@ func (b *bench) rotation(ctx context.Context, s *stage, at sheet) {
 	}
 	at.addSpread("new password to all pods replaced", spreadOf(began, done))
 	allReady(ctx, s)
-	addRequests(s, at, moment, needs{status: 2, child: 2}) // Progressing and Ready; the Secret and the Deployment
+	addRequests(s, at, moment, requiredWrites{status: 2, child: 2}) // Progressing and Ready; the Secret and the Deployment
 }
 
-// allReady checks that all Dojos are Ready.
 func allReady(ctx context.Context, s *stage) {
 	var dojos corev1api.DojoList
 	check(s.Admin.List(ctx, &dojos, client.InNamespace(namespace)))

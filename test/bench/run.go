@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// bench is one run of all scenarios.
 type bench struct {
 	*options
 	report   *report
@@ -25,17 +24,14 @@ type bench struct {
 	began    time.Time
 }
 
-// part is what is measured on clusters of its own.
 type part struct {
 	name    string
-	takes   time.Duration // about, on two cores
+	takes   time.Duration // roughly, on two cores
 	measure func(context.Context) error
 }
 
-// run measures everything, as often as is asked for, and prints its progress. The report has what was
-// measured until an error.
 func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
-	log.SetLogger(logr.Discard()) // of the libraries; what matters comes back as an error
+	log.SetLogger(logr.Discard()) // of the libraries: errors are returned
 	began := time.Now()
 	var runs []*report
 	for n := range o.runs {
@@ -44,14 +40,14 @@ func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 		if o.runs > 1 {
 			b.say("run %d of %d", n+1, o.runs)
 		}
-		if err := b.run(ctx, func() error { return together(runs).save(o.out) }); err != nil {
-			return together(runs), err
+		if err := b.run(ctx, func() error { return mergeRuns(runs).save(o.out) }); err != nil {
+			return mergeRuns(runs), err
 		}
 	}
-	return together(runs), nil
+	return mergeRuns(runs), nil
 }
 
-// run measures everything once, and saves it after each part: what is there is kept, whatever happens.
+// run saves the report after each part, so that a failure loses nothing.
 func (b *bench) run(ctx context.Context, save func() error) error {
 	parts := slices.Concat(b.dojoParts(), b.discordParts())
 	var left time.Duration
@@ -71,7 +67,6 @@ func (b *bench) run(ctx context.Context, save func() error) error {
 	return nil
 }
 
-// Names of scenarios, as --only takes them.
 const (
 	scenarioLoad     = "load"
 	scenarioOne      = "one"
@@ -90,7 +85,7 @@ const (
 	scenarioAbuse    = "abuse"
 )
 
-// scenarios are all of them, in the order in which they run.
+// scenarios in the order of a run.
 var scenarios = []string{
 	scenarioLoad, scenarioOne, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect,
 	scenarioMemory,
@@ -98,13 +93,11 @@ var scenarios = []string{
 	scenarioAbuse,
 }
 
-// wants reports whether any of the named scenarios is to be run.
 func (b *bench) wants(names ...string) bool {
 	return b.only == "" || slices.ContainsFunc(strings.Split(b.only, ","),
 		func(name string) bool { return slices.Contains(names, name) })
 }
 
-// dojoParts are about the dojo-operator.
 func (b *bench) dojoParts() []part {
 	var all []part
 	if b.wants(scenarioLoad, scenarioOne, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover,
@@ -140,13 +133,11 @@ func (b *bench) dojoParts() []part {
 	return all
 }
 
-// abuseTakes is about how long abuse takes when a life takes so long.
 func (b *bench) abuseTakes(life time.Duration) time.Duration {
 	return time.Minute + time.Duration(4*b.lives/livesAtOnce)*life + time.Duration(b.flood)*attackPace/2
 }
 
-// withDojos runs the scenarios that need n Dojos, and what they are compared with. What comes after
-// load finds all Dojos Ready and leaves them so.
+// Each scenario after load finds all Dojos Ready and leaves them so.
 func (b *bench) withDojos(ctx context.Context, n int) error {
 	var made []children
 	if err := b.onStage(ctx, environment.Dojo, nil, func(s *stage) {
@@ -157,7 +148,7 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 			{scenarioLoad, b.load}, {scenarioOne, b.oneBeside}, {scenarioIdle, b.idleTraffic}, {scenarioRotation, b.rotation},
 			{scenarioRestart, b.restart}, {scenarioTakeover, b.takeover},
 		} {
-			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // its time does not depend on the number
+			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // its time does not depend on n
 			if next.name != scenarioLoad && !b.wants(next.name) || repeated {
 				continue
 			}
@@ -180,8 +171,6 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 	return b.onStage(ctx, environment.Dojo, nil, func(s *stage) { b.direct(ctx, s, s.sheet(b, scenarioDirect, n), made) })
 }
 
-// discordParts are about the discord-operator. Its Discord is the simulated one, in this very
-// process.
 func (b *bench) discordParts() []part {
 	var all []part
 	add := func(name string, c crowd, more time.Duration, measure func(context.Context, *stage, sheet)) {
@@ -208,13 +197,13 @@ func (b *bench) discordParts() []part {
 			}
 		}
 	}
-	if b.wants(scenarioGuilds) { // here Discord's limit is far away, and the operator's own shows
+	if b.wants(scenarioGuilds) { // Discord's limit is far away, so the operator's own shows
 		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
 	}
 	all = append(all, b.rolesParts()...)
 	most := crowd{guilds: 1, channels: slices.Max(b.channels), bots: 1, webhooks: true}
 	if b.wants(scenarioOutage) {
-		add(scenarioOutage, most, b.outage+time.Minute, b.away)
+		add(scenarioOutage, most, b.outage+time.Minute, b.discordOutage)
 	}
 	if b.wants(scenarioLost) {
 		for _, n := range []int{1, 10} {
@@ -223,7 +212,7 @@ func (b *bench) discordParts() []part {
 	}
 	if b.wants(scenarioResync) {
 		most.webhooks = false
-		add(scenarioResync, most, 8*b.resync, b.unheard)
+		add(scenarioResync, most, 8*b.resync, b.withoutGateway)
 	}
 	if b.wants(scenarioAbuse) {
 		name, few := scenarioAbuse+" of channels", crowd{guilds: 1, channels: perGroup, bots: 1, webhooks: true}
@@ -238,7 +227,6 @@ func (b *bench) discordParts() []part {
 	return all
 }
 
-// rolesParts are about roles, at each number and each distance of Discord.
 func (b *bench) rolesParts() []part {
 	var all []part
 	if !b.wants(scenarioRoles) {
@@ -259,13 +247,12 @@ func (b *bench) rolesParts() []part {
 	return all
 }
 
-// sheet begins a scenario.
 func (s *stage) sheet(b *bench, scenario string, n int) sheet {
 	s.scenario = scenario
 	return sheet{b.report, scenario, n}
 }
 
-// profile is where the profiles of a process go, without the suffix of the kind of profile.
+// profile returns a path without the suffix of the kind of profile.
 func (b *bench) profile(format string, args ...any) string {
 	name := strings.NewReplacer(", ", "-", " ", "-").Replace(fmt.Sprintf(format, args...))
 	return filepath.Join(filepath.Dir(b.out), "profiles", name)

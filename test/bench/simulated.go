@@ -19,19 +19,18 @@ import (
 )
 
 const (
-	// perGroup is how many channels Discord allows in a group, which is a category there.
+	// perGroup is Discord's limit of channels per category.
 	perGroup = 50
-	// perGuild is how many channels Discord allows in a guild, categories included.
-	perGuild = 500
-	// callsPerSecond is Discord's limit over all calls of a bot.
+	// perGuild is Discord's limit of channels per guild, categories included.
+	perGuild       = 500
 	callsPerSecond = 50
 )
 
-// crowd is how much there is on Discord, and how far away that is.
+// crowd is the size and distance of Discord.
 type crowd struct {
 	guilds   int
-	channels int // in each guild
-	bots     int // one for all guilds, or one for each
+	channels int // per guild
+	bots     int // one for all guilds, or one each
 	webhooks bool
 	latency  time.Duration // of every call
 }
@@ -47,15 +46,13 @@ func (c crowd) String() string {
 	return fmt.Sprintf("%s, %d ms", text, c.latency.Milliseconds())
 }
 
-// total is how many channels there are.
 func (c crowd) total() int { return c.guilds * c.channels }
 
-// groups is how many there are in each guild.
 func (c crowd) groups() int { return groupsFor(c.channels) }
 
 func groupsFor(channels int) int { return (channels + perGroup - 1) / perGroup }
 
-// calls are what must be asked of Discord for each channel: to create it, and its webhook.
+// calls per channel: its create and its webhook's.
 func (c crowd) calls() float64 {
 	if c.webhooks {
 		return 2
@@ -63,14 +60,13 @@ func (c crowd) calls() float64 {
 	return 1
 }
 
-// least is how many seconds so many calls take at least: after the first 50 of a bot 50 in a
-// second, and those of the last channel one after the other.
+// least returns the fewest seconds: 50 calls of a bot at once, then 50 per second, then the latency
+// of the last channel's calls.
 func (c crowd) least(calls float64) float64 {
 	return max(0, calls/float64(c.bots)/callsPerSecond-1) + c.calls()*c.latency.Seconds()
 }
 
-// simulated is the Discord that the operator works on: in memory, in this process, with the limit
-// over all calls and without those of single routes, which Discord does not publish.
+// simulated has only the global limit: Discord does not publish the limits of routes.
 type simulated struct {
 	*discordtest.Server
 	crowd
@@ -98,7 +94,6 @@ func simulate(c crowd) (*simulated, error) {
 	return d, nil
 }
 
-// parents are the objects that the channels are in.
 func (d *simulated) parents() []client.Object {
 	var all []client.Object
 	for i, bot := range d.bots {
@@ -128,7 +123,7 @@ func (d *simulated) parents() []client.Object {
 
 func groupName(guild, group int) string { return fmt.Sprintf("group-%d-%d", guild, group) }
 
-// channel is the i-th of all channels: the guilds take turns.
+// channel distributes channels over the guilds in turn.
 func (c crowd) channel(i int) *v1alpha1.DiscordChannel {
 	guild, nth := i%c.guilds, i/c.guilds
 	made := &v1alpha1.DiscordChannel{
@@ -143,15 +138,13 @@ func (c crowd) channel(i int) *v1alpha1.DiscordChannel {
 	return made
 }
 
-// channelReady reports whether a channel is Ready as its spec is now.
 func channelReady(o client.Object) bool {
 	c := o.(*v1alpha1.DiscordChannel)
 	return c.Status.ObservedGeneration == c.Generation &&
 		meta.IsStatusConditionTrue(c.Status.Conditions, conditions.TypeReady)
 }
 
-// texts are the channels that are there.
-func (d *simulated) texts() []discordtest.Channel {
+func (d *simulated) textChannels() []discordtest.Channel {
 	var found []discordtest.Channel
 	for _, guild := range d.guilds {
 		for _, c := range d.Guild(guild).Channels {
@@ -163,8 +156,7 @@ func (d *simulated) texts() []discordtest.Channel {
 	return found
 }
 
-// asked is how many calls there have been so far.
-func (d *simulated) asked() int {
+func (d *simulated) callCount() int {
 	all := 0
 	for _, n := range d.RequestCounts() {
 		all += n
@@ -172,7 +164,6 @@ func (d *simulated) asked() int {
 	return all
 }
 
-// refused is how many calls were answered with the given status so far.
 func (d *simulated) refused(status int) int {
 	n := 0
 	for _, r := range d.Requests() {
@@ -183,8 +174,7 @@ func (d *simulated) refused(status int) int {
 	return n
 }
 
-// repairs renames channels by hand, one every interval, and returns how many seconds it took until
-// each had its name again, to a millisecond.
+// repairs renames one channel per interval, and returns the seconds until each is repaired.
 func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel,
 	interval time.Duration) (took []float64) {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not repaired after %s", waitLimit))

@@ -22,14 +22,12 @@ import (
 )
 
 const (
-	// nodes is the number of fake nodes where there are pods; they have room for any number of
-	// them.
-	nodes = 5
-	// namespace is where all objects are.
+	// nodes is the number of fake nodes for pods; they have unlimited room.
+	nodes     = 5
 	namespace = "bench"
-	// poll is the time between two reads of what has no watch. It bounds how exact the figures are.
+	// poll is the interval of reads without a watch: the precision of figures.
 	poll = 5 * time.Millisecond
-	// waitLimit is when waiting ends, and waitMore how much later for each object: something is broken then.
+	// waitLimit plus waitMore per object means that something is broken.
 	waitLimit = 10 * time.Minute
 	waitMore  = 200 * time.Millisecond
 )
@@ -37,23 +35,22 @@ const (
 //go:embed audit-policy.yaml
 var auditPolicy []byte
 
-// stage is a cluster for one operator, with as many of its processes as a scenario starts.
+// stage is a cluster for one operator with any number of processes.
 type stage struct {
 	*environment.Environment
 	operator  environment.Operator
-	scenario  string     // that runs
+	scenario  string
 	discord   *simulated // nil without a crowd
 	cache     cache.Cache
 	audit     *auditLog
 	logs      string   // folder
-	args      []string // of every process of the operator
+	args      []string // of every process
 	processes []*process
-	alone     float64 // seconds until a Dojo is Ready beside none
+	alone     float64 // seconds to Ready of a Dojo beside none
 	end       context.CancelFunc
 }
 
-// onStage sets up a cluster for the scenarios in measure, and ends it. What ends them early (check,
-// must) is its error.
+// onStage runs measure on a new cluster. It returns the errors of check and must.
 func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd, measure func(*stage),
 	change ...func(*environment.Options)) (err error) {
 	ctx, end := context.WithCancel(ctx)
@@ -73,18 +70,15 @@ func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd
 	return nil
 }
 
-// failure ends a scenario: nothing can be measured any more.
 type failure struct{ error }
 
-// check ends the scenario that runs with an error, if there is one. It is for the goroutine of the
-// scenario alone.
+// check ends the scenario on an error; call it only in the scenario's goroutine.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})
 	}
 }
 
-// must is check for what returns a value too.
 func must[T any](value T, err error) T {
 	check(err)
 	return value
@@ -124,7 +118,6 @@ func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer, change 
 	check(s.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 }
 
-// startProcess starts one more process of the operator and returns when it is ready.
 func (s *stage) startProcess(ctx context.Context) *process {
 	profiles := must(testcluster.FreeAddress(ctx))
 	log := fmt.Sprintf("%s-%d.log", s.operator.Name, len(s.processes)+1)
@@ -137,7 +130,6 @@ func (s *stage) startProcess(ctx context.Context) *process {
 	return p
 }
 
-// startLeader starts a process of the operator and returns when it leads and has filled its cache.
 func (s *stage) startLeader(ctx context.Context) *process {
 	before := must(s.operator.Leader(ctx, s.Admin))
 	p := s.startProcess(ctx)
@@ -146,38 +138,33 @@ func (s *stage) startLeader(ctx context.Context) *process {
 	return p
 }
 
-// current is the process that was started last.
 func (s *stage) current() *process { return s.processes[len(s.processes)-1] }
 
-// awaitLeader returns as soon as another process than before leads.
 func (s *stage) awaitLeader(ctx context.Context, before string) {
-	until(ctx, func() (bool, error) {
+	pollUntil(ctx, func() (bool, error) {
 		holder, err := s.operator.Leader(ctx, s.Admin)
 		return holder != "" && holder != before, err
 	})
 }
 
-// awaitQuiet returns when the operator has asked for nothing, the Lease apart, for the given time.
 func (s *stage) awaitQuiet(ctx context.Context, quiet time.Duration) {
 	began := time.Now()
-	until(ctx, func() (bool, error) {
+	pollUntil(ctx, func() (bool, error) {
 		requests, err := s.audit.since(began)
 		return time.Since(lastOf(requests, began)) >= quiet, err
 	})
 }
 
-// close ends everything.
 func (s *stage) close() {
 	s.end()
 	if s.audit != nil {
 		_ = s.audit.Close()
 	}
 	if s.Environment != nil {
-		_ = s.Stop() // some processes have been killed, as part of a scenario
+		_ = s.Stop() // scenarios kill some processes
 	}
 }
 
-// sleep waits for a while.
 func sleep(ctx context.Context, while time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -186,8 +173,7 @@ func sleep(ctx context.Context, while time.Duration) {
 	}
 }
 
-// until calls done again and again until it returns true, or waitLimit has passed.
-func until(ctx context.Context, done func() (bool, error)) {
+func pollUntil(ctx context.Context, done func() (bool, error)) {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not so after %s", waitLimit))
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, poll, true, func(context.Context) (bool, error) { return done() })

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// stopwatch notes through a watch when objects of a kind are first as they should be.
+// stopwatch records when watched objects first satisfy done.
 type stopwatch struct {
 	informer cache.Informer
 	handle   toolscache.ResourceEventHandlerRegistration
@@ -27,8 +27,6 @@ type stopwatch struct {
 	complete chan struct{}
 }
 
-// newStopwatch starts to watch objects of the kind in the benchmark's namespace, those there are
-// and those to come.
 func newStopwatch(ctx context.Context, s *stage, kind client.Object, want int,
 	done func(client.Object) bool) *stopwatch {
 	informer := must(s.cache.GetInformer(ctx, kind))
@@ -55,7 +53,6 @@ func (w *stopwatch) check(o client.Object) {
 	}
 }
 
-// await returns, when all are as they should be, since when each is, by name.
 func (w *stopwatch) await(ctx context.Context) map[string]time.Time {
 	defer func() { _ = w.informer.RemoveEventHandler(w.handle) }()
 	select {
@@ -69,10 +66,9 @@ func (w *stopwatch) await(ctx context.Context) map[string]time.Time {
 	panic(failure{fmt.Errorf("%d of %d are done, and no more for now: %w", len(w.at), w.want, ctx.Err())})
 }
 
-// spread is how durations are distributed, in seconds.
 type spread struct{ p50, p99, total float64 }
 
-// spreadOf takes when each began and was done; total is from the first beginning to the last end.
+// total is from the first beginning to the last end.
 func spreadOf(began, done map[string]time.Time) spread {
 	var took []float64
 	var first, last time.Time
@@ -89,7 +85,7 @@ func spreadOf(began, done map[string]time.Time) spread {
 	return spread{p50: quantile(took, 0.5), p99: quantile(took, 0.99), total: last.Sub(first).Seconds()}
 }
 
-// quantile is the smallest value that at least the share q of all values do not exceed; 0 of none.
+// quantile is the smallest value that at least the share q of values do not exceed; 0 of none.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -11,9 +11,6 @@ import (
 	"text/tabwriter"
 )
 
-// table draws the figures: a block for each scenario, a row for each figure, and in it a column for
-// each number of objects, the least that the figure can be, what a reference has, and the exponent with which it
-// grows.
 func (r *report) table() string {
 	var text bytes.Buffer
 	_, _ = fmt.Fprintf(&text, "\n%s; %s\n", strings.Join(append(slices.Clone(r.Operators), r.Flags...), " "), r.Machine)
@@ -24,7 +21,6 @@ func (r *report) table() string {
 	return text.String()
 }
 
-// block draws the figures of one scenario.
 func block(text io.Writer, scenario string, figures []figure) {
 	sizes := inOrder(figures, func(f figure) int { return f.N })
 	slices.Sort(sizes)
@@ -42,10 +38,9 @@ func block(text io.Writer, scenario string, figures []figure) {
 		ofName := slices.DeleteFunc(slices.Clone(figures), func(f figure) bool { return f.Name != name })
 		row(w, name, sizes, compared != "", ofName)
 	}
-	_ = w.Flush() // what it is drawn into takes everything
+	_ = w.Flush() // a buffer takes everything
 }
 
-// row draws one figure at all sizes.
 func row(w io.Writer, name string, sizes []int, compared bool, figures []figure) {
 	_, _ = fmt.Fprintf(w, "  %s", name)
 	var least, reference []string
@@ -54,20 +49,20 @@ func row(w io.Writer, name string, sizes []int, compared bool, figures []figure)
 		cell := ""
 		if i := slices.IndexFunc(figures, func(f figure) bool { return f.N == n }); i >= 0 {
 			f := figures[i]
-			cell = plain(f.Value) + ofRuns(f)
+			cell = formatNumber(f.Value) + ofRuns(f)
 			points = append(points, point{f.N, f.Value})
 			if f.Least != nil {
-				least = append(least, plain(*f.Least))
+				least = append(least, formatNumber(*f.Least))
 			}
 			if f.Reference != nil {
-				reference = append(reference, plain(*f.Reference))
+				reference = append(reference, formatNumber(*f.Reference))
 			}
 		}
 		_, _ = fmt.Fprintf(w, "\t%s", cell)
 	}
 	grows := ""
 	if e, ok := exponent(points); ok {
-		grows = plain(e)
+		grows = formatNumber(e)
 	}
 	_, _ = fmt.Fprintf(w, "\t%s", ofSizes(least))
 	if compared {
@@ -76,7 +71,6 @@ func row(w io.Writer, name string, sizes []int, compared bool, figures []figure)
 	_, _ = fmt.Fprintf(w, "\t%s\t%s\n", grows, figures[0].Unit)
 }
 
-// ofSizes is one value where it is the same for every size.
 func ofSizes(values []string) string {
 	if same := slices.Compact(slices.Clone(values)); len(same) == 1 {
 		return same[0]
@@ -84,7 +78,7 @@ func ofSizes(values []string) string {
 	return strings.Join(values, " / ")
 }
 
-// ofRuns is how far single runs are from the median at most; empty for a single run.
+// ofRuns returns the greatest distance of a run from the median; empty for a single run.
 func ofRuns(f figure) string {
 	if len(f.Runs) < 2 || f.Value == 0 {
 		return ""
@@ -93,7 +87,6 @@ func ofRuns(f figure) string {
 	return fmt.Sprintf(" ±%.0f%%", 100*furthest/f.Value)
 }
 
-// inOrder are the different keys of the figures, in the order in which they come first.
 func inOrder[K comparable](figures []figure, key func(figure) K) []K {
 	var keys []K
 	for _, f := range figures {
@@ -104,8 +97,7 @@ func inOrder[K comparable](figures []figure, key func(figure) K) []K {
 	return keys
 }
 
-// plain is a number with as many digits as it is worth.
-func plain(v float64) string {
+func formatNumber(v float64) string {
 	text := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
 	if text == "-0" {
 		return "0"

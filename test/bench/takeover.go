@@ -13,8 +13,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// takeover ends the leader of two operators, politely and not, and measures until the other one has
-// the Lease and has acted on a change that was made when the first was gone.
+// takeover stops and kills the leader of two operators.
 func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	for _, how := range []struct {
 		name string
@@ -36,20 +35,19 @@ func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	}
 }
 
-// takeover starts a second operator, ends the first, and returns the seconds until the second leads
-// and has acted.
+// takeover returns the seconds until the second operator leads, and until it has acted.
 func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64) {
 	leader := s.current()
 	before := must(s.operator.Leader(ctx, s.Admin))
 	s.startProcess(ctx)
-	s.awaitQuiet(ctx, time.Second) // it has filled its cache
+	s.awaitQuiet(ctx, time.Second) // its cache is now filled
 	moment := time.Now()
 	check(end(leader))
 	<-leader.Exited()
 	changed := s.touch(ctx)
 	s.awaitLeader(ctx, before)
 	leads = time.Since(moment).Seconds()
-	until(ctx, func() (bool, error) {
+	pollUntil(ctx, func() (bool, error) {
 		err := s.Admin.Get(ctx, client.ObjectKeyFromObject(changed), changed)
 		return changed.Status.ObservedGeneration == changed.Generation, err
 	})
@@ -58,7 +56,6 @@ func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet ti
 	return leads, acts
 }
 
-// touch changes the spec of one Dojo.
 func (s *stage) touch(ctx context.Context) *corev1api.Dojo {
 	d := dojo(0)
 	check(s.Admin.Get(ctx, client.ObjectKeyFromObject(d), d))

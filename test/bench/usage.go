@@ -15,7 +15,7 @@ import (
 
 const kib, mib = 1 << 10, 1 << 20
 
-// residentBytes is the resident memory of a process, now and at most; 0 on systems without /proc.
+// residentBytes returns 0 on systems without /proc.
 func residentBytes(pid int) (now, peak float64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -24,7 +24,7 @@ func residentBytes(pid int) (now, peak float64) {
 	return statusBytes(string(text), "VmRSS"), statusBytes(string(text), "VmHWM")
 }
 
-// statusBytes finds a line such as "VmRSS:	   56272 kB".
+// statusBytes parses a line such as "VmRSS:          56272 kB".
 func statusBytes(status, name string) float64 {
 	lines := bufio.NewScanner(strings.NewReader(status))
 	for lines.Scan() {
@@ -36,7 +36,7 @@ func statusBytes(status, name string) float64 {
 	return 0
 }
 
-// cpuSeconds is the processor time that a process has used; 0 on systems without /proc.
+// cpuSeconds returns 0 on systems without /proc.
 func cpuSeconds(pid int) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -45,13 +45,13 @@ func cpuSeconds(pid int) float64 {
 	return statSeconds(string(text))
 }
 
-// apiServerPID finds the stage's API server among all processes; 0 on systems without /proc.
+// apiServerPID returns 0 on systems without /proc.
 func (s *stage) apiServerPID() int {
-	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is lawful
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is valid
 	for _, command := range commands {
 		text, err := os.ReadFile(command)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has ended
 		}
 		program, arguments, _ := strings.Cut(string(text), "\x00")
 		if filepath.Base(program) == testcluster.APIServer && strings.Contains(arguments, s.Cluster.Dir()+"/") {
@@ -62,10 +62,10 @@ func (s *stage) apiServerPID() int {
 	return 0
 }
 
-// statSeconds adds utime and stime, the 14th and 15th field of proc_pid_stat(5), of which the
-// second is a name in brackets that may hold anything.
+// statSeconds adds the 14th and 15th field of proc_pid_stat(5). The second is a name in brackets
+// that may contain brackets and spaces.
 func statSeconds(stat string) float64 {
-	const ticksPerSecond = 100 // USER_HZ, the same on every architecture that Go runs on
+	const ticksPerSecond = 100 // USER_HZ, the same on every architecture of Go
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
 	if len(fields) < 13 {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The objects that users have, by number: each exists or not at any moment.
+// The number of objects of each kind; each may exist or not at any moment.
 const (
 	groupSlots   = 4
 	channelSlots = 10
@@ -19,24 +19,21 @@ const (
 	guestSlots   = 4
 )
 
-// pause is the longest pause before an action.
 const pause = 1000 * time.Millisecond
 
-// actionKind is one kind of action.
 type actionKind struct {
 	name string
-	// weight is how often it happens in comparison with the others.
+	// weight is the relative frequency.
 	weight int
-	// slots is how many objects it may be done to; 0 where it has none.
+	// slots is the number of possible objects; 0 if the action has none.
 	slots int
-	// first is 1 for what is done to each of them in the beginning.
+	// first is 1 if a run begins with this action for every slot.
 	first int
-	// do does it, and says in words what was done. What cannot be done now is an error, which goes
-	// into the journal and is no failure of anything.
+	// do acts and describes the action for the journal. An error means that it was not possible
+	// now; it is no violation.
 	do func(r *run, ctx context.Context, a action) (what string, err error)
 }
 
-// actionKinds are all actions.
 var actionKinds = []actionKind{
 	{"create-channel", 14, channelSlots, 1, (*run).createChannel},
 	{"edit-channel", 12, channelSlots, 0, (*run).editChannel},
@@ -65,7 +62,7 @@ var actionKinds = []actionKind{
 	{"retain-data", 2, dataSlots, 0, (*run).retainData},
 	{"delete-data", 3, dataSlots, 0, (*run).deleteData},
 	{"write-data", 8, 0, 0, (*run).writeRows},
-	{"obey-data", 6, dataSlots, 0, (*run).obeyMessage},
+	{"obey-data", 6, dataSlots, 0, (*run).followMessage},
 	{"lose-postgres", 1, dataSlots, 0, (*run).loseCluster},
 	{"pause-postgres", 2, dataSlots, 0, (*run).pausePostgres},
 	{"fail-postgres-upgrades", 3, dataSlots, 0, (*run).failUpgrades},
@@ -113,19 +110,15 @@ var actionKinds = []actionKind{
 	{"take-role", 2, 0, 0, (*run).takeRole},
 }
 
-// action is one thing that happens. Everything about it follows from the seed, except what there is
-// to do it to.
+// action is one random action. Everything but its object's state follows from the seed.
 type action struct {
 	kind *actionKind
 	// slot is the number of the object, below kind.slots.
-	slot int
-	// seed is for what else has to be drawn.
-	seed uint64
-	// pause comes before it.
+	slot  int
+	seed  uint64
 	pause time.Duration
 }
 
-// String is how the journal names it.
 func (a action) String() string {
 	if a.kind.slots == 0 {
 		return a.kind.name
@@ -133,23 +126,19 @@ func (a action) String() string {
 	return fmt.Sprintf("%s %d", a.kind.name, a.slot)
 }
 
-// random is where everything else about the action is drawn from.
 func (a action) random() *rand.Rand {
-	return rand.New(rand.NewPCG(a.seed, 0)) //nolint:gosec // G404: the same seed has to give the same
+	return rand.New(rand.NewPCG(a.seed, 0)) //nolint:gosec
 }
 
-// sequence draws one action after the other.
 type sequence struct {
 	random      *rand.Rand
 	actionKinds []actionKind
 	total       int
-	// first are the actions that it begins with: the objects without which there is little to
-	// break.
+	// first creates the objects that later actions need.
 	first []action
 }
 
-// newSequence returns the sequence of actions that belongs to a seed: the same one for the same
-// seed and the same actionKinds.
+// newSequence returns the same sequence for the same seed and actionKinds.
 func newSequence(seed uint64, actionKinds []actionKind) *sequence {
 	//nolint:gosec // G404: the same seed has to give the same
 	s := &sequence{random: rand.New(rand.NewPCG(seed, 1)), actionKinds: actionKinds}

@@ -12,8 +12,6 @@ import (
 	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
-// request is what the API server's audit log says of one request: the fields of an audit.k8s.io/v1
-// Event that matter here.
 type request struct {
 	Verb, UserAgent string
 	ObjectRef       struct{ Resource, Subresource, Name string }
@@ -25,8 +23,7 @@ func (r *request) String() string {
 		r.ObjectRef.Name), " ")
 }
 
-// ours reports whether an operator has written something, its Lease and what it asks about others
-// apart.
+// ours reports whether an operator has written an object, apart from its Lease and access reviews.
 func (r *request) ours() bool {
 	byOperator := strings.HasPrefix(r.UserAgent, environment.Dojo.Name+"/") ||
 		strings.HasPrefix(r.UserAgent, environment.Discord.Name+"/")
@@ -34,11 +31,10 @@ func (r *request) ours() bool {
 		!slices.Contains([]string{"leases", "tokenreviews", "subjectaccessreviews"}, r.ObjectRef.Resource)
 }
 
-// writesIn are the operators' writes since the log was read last.
 func writesIn(log *auditlog.Log) (all []string, err error) {
 	err = log.Each(func(line []byte) error {
 		var r request
-		if json.Unmarshal(line, &r) == nil && r.ours() { // what is not JSON is what a killed API server has left
+		if json.Unmarshal(line, &r) == nil && r.ours() { // a killed API server leaves a broken line
 			all = append(all, r.String())
 		}
 		return nil

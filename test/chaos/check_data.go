@@ -19,24 +19,23 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// rowKeeper has the rows that the stand-in of CloudNativePG keeps.
+// rowKeeper is the stand-in of CloudNativePG, which keeps rows.
 type rowKeeper interface {
 	Rows(cluster types.UID, database string) []string
 	Restorable(backup types.UID, database string) []string
 	Starts(cluster *unstructured.Unstructured) bool
 }
 
-// dataWorld is the namespace of the Dojos whose rows are counted.
 type dataWorld struct {
 	world
-	postgres rowKeeper
-	jobs     []*batchv1.Job
-	rows     []acknowledged
-	taken    map[types.UID]bool
-	refused  map[string]string
+	postgres        rowKeeper
+	jobs            []*batchv1.Job
+	rows            []acknowledged
+	deletedClusters map[types.UID]bool
+	refused         map[string]string
 }
 
-// gatherData reads it, and lets each application commit one more row.
+// gatherData also lets each application commit a row.
 func (r *run) gatherData(ctx context.Context) (*dataWorld, error) {
 	w := &dataWorld{postgres: r.Postgres}
 	var dojos corev1api.DojoList
@@ -56,19 +55,18 @@ func (r *run) gatherData(ctx context.Context) (*dataWorld, error) {
 	}
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
-	w.rows, w.taken = slices.Clone(r.ledger.rows), maps.Clone(r.ledger.taken)
+	w.rows, w.deletedClusters = slices.Clone(r.ledger.rows), maps.Clone(r.ledger.deletedClusters)
 	w.refused = maps.Clone(r.ledger.refused)
 	return w, failed
 }
 
-// check says what is wrong with the databases at rest.
 func (w *dataWorld) check() (wrong violations) {
 	if w == nil {
 		return nil
 	}
 	for _, d := range w.dojos {
 		expected := w.expect(d)
-		wrong = append(wrong, against(d, expected)...)
+		wrong = append(wrong, checkStatus(d, expected)...)
 		if len(expected.reasons) == 0 && d.DeletionTimestamp == nil && w.refused[d.Name] != "" {
 			wrong.add("the application of a Dojo that is Ready writes", id(d), "%s", w.refused[d.Name])
 		}
@@ -90,16 +88,15 @@ func (w *dataWorld) named(kind, name string) *unstructured.Unstructured {
 	return nil
 }
 
-// expect is how a Dojo has to be at rest.
 func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 	cluster := w.named("Cluster", d.Name+"-db")
 	own := d.Spec.Postgres.Cluster
 	switch {
-	case d.DeletionTimestamp != nil && w.keepsBack(d, cluster):
+	case d.DeletionTimestamp != nil && w.finalBackupBlocks(d, cluster):
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	case w.databaseElsewhere(d) && cluster != nil && own != nil: // a fault of its Cluster comes first
+	case w.databaseElsewhere(d) && cluster != nil && own != nil: // reported before a fault of its Cluster
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
 		return expectation{[]string{corev1api.ReasonChildRefused}}
@@ -111,8 +108,8 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 	return w.expectVersion(d, cluster)
 }
 
-// keepsBack reports whether the final backup of a Dojo that is being deleted cannot be taken.
-func (w *dataWorld) keepsBack(d *corev1api.Dojo, cluster *unstructured.Unstructured) bool {
+// finalBackupBlocks reports whether a failed final backup blocks the deletion of a Dojo.
+func (w *dataWorld) finalBackupBlocks(d *corev1api.Dojo, cluster *unstructured.Unstructured) bool {
 	policy := d.BackupPolicy()
 	if policy == nil || !policy.FinalBackup || d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete || cluster == nil {
 		return false
@@ -120,7 +117,6 @@ func (w *dataWorld) keepsBack(d *corev1api.Dojo, cluster *unstructured.Unstructu
 	return !w.postgres.Starts(cluster) || w.hasFailed("Backup", d.Name+"-db-final-")
 }
 
-// hasFailed reports whether an object of CloudNativePG whose name begins so has failed.
 func (w *dataWorld) hasFailed(kind, prefix string) bool {
 	return slices.ContainsFunc(w.custom, func(o *unstructured.Unstructured) bool {
 		phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
@@ -128,7 +124,6 @@ func (w *dataWorld) hasFailed(kind, prefix string) bool {
 	})
 }
 
-// expectVersion is about the version of Postgres that a Dojo with a Cluster asks for.
 func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstructured) expectation {
 	data, _, _ := unstructured.NestedMap(cluster.Object, "status", "pgDataImageInfo")
 	has, _ := data["majorVersion"].(int64)
@@ -153,12 +148,12 @@ func (w *dataWorld) expectVersion(d *corev1api.Dojo, cluster *unstructured.Unstr
 	return isReady
 }
 
-// missing says why a row is neither in a database that can be read, nor in a Backup that the status of the Dojo names,
-// nor lost by the will of a user: empty if it is.
+// missing returns why a row is lost: it is in no readable database, in no Backup of the Dojo's
+// status, and no user has deleted it.
 func (w *dataWorld) missing(row acknowledged) string {
 	cluster := w.byUID(row.cluster)
 	there := cluster != nil && slices.Contains(w.postgres.Rows(row.cluster, row.database), row.text)
-	if there && w.postgres.Starts(cluster) || w.taken[row.cluster] {
+	if there && w.postgres.Starts(cluster) || w.deletedClusters[row.cluster] {
 		return ""
 	}
 	d := find(w.dojos, row.name)
@@ -188,8 +183,6 @@ func (w *dataWorld) byUID(uid types.UID) *unstructured.Unstructured {
 	return nil
 }
 
-// deletedWithData reports whether a Dojo of this name was deleted, or is, with the policy Delete, and whether with a
-// final backup.
 func (w *dataWorld) deletedWithData(name string) (deleted, final bool) {
 	leaving := slices.DeleteFunc(objects(w.dojos), func(o client.Object) bool { return o.GetDeletionTimestamp() == nil })
 	for _, o := range append(slices.Collect(maps.Values(w.gone)), leaving...) {
@@ -203,7 +196,6 @@ func (w *dataWorld) deletedWithData(name string) (deleted, final bool) {
 	return deleted, final
 }
 
-// namedBackups are the Backups that the status of a Dojo names.
 func namedBackups(d *corev1api.Dojo) (names []string) {
 	if db := d.Status.Database; db != nil && db.Upgrade != nil && db.Upgrade.Backup != "" {
 		names = append(names, db.Upgrade.Backup)
@@ -214,7 +206,6 @@ func namedBackups(d *corev1api.Dojo) (names []string) {
 	return names
 }
 
-// inBackup reports whether a row is in a completed Backup whose name begins in one of these ways.
 func (w *dataWorld) inBackup(row acknowledged, prefixes ...string) bool {
 	return slices.ContainsFunc(w.custom, func(o *unstructured.Unstructured) bool {
 		phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
@@ -224,7 +215,7 @@ func (w *dataWorld) inBackup(row acknowledged, prefixes ...string) bool {
 	})
 }
 
-// giveUpFinalBackups lets the Dojos be deleted without a final backup, as their messages offer.
+// giveUpFinalBackups deletes Dojos without a final backup, as their messages offer.
 func (r *run) giveUpFinalBackups(ctx context.Context) error {
 	var dojos corev1api.DojoList
 	if err := r.Admin.List(ctx, &dojos, client.InNamespace(archive)); err != nil {

@@ -16,7 +16,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// rowsOf are the rows of one database in one Cluster, and of its Backups.
 type rowsOf struct {
 	rows       []string
 	restorable map[types.UID][]string
@@ -31,9 +30,8 @@ func (r *rowsOf) Starts(*unstructured.Unstructured) bool { return !r.broken }
 
 const clusterUID, backupUID = "66666666-cluster", "77777777-backup"
 
-// stored is a Dojo with a Cluster of Postgres 15, which has the one row that was committed, and a completed Backup
-// that has it too.
-func stored() (*dataWorld, *rowsOf) {
+// dataWithRow is a Dojo whose Cluster of Postgres 15 and completed Backup have one row.
+func dataWithRow() (*dataWorld, *rowsOf) {
 	keeper := &rowsOf{rows: []string{"row-1"}, restorable: map[types.UID][]string{backupUID: {"row-1"}}}
 	d := &corev1api.Dojo{ObjectMeta: objectMeta("data-0", dojoUID)}
 	d.Spec.Postgres = &corev1api.Postgres{ReclaimPolicy: corev1api.ReclaimRetain, Cluster: &corev1api.PostgresCluster{
@@ -46,15 +44,14 @@ func stored() (*dataWorld, *rowsOf) {
 	backup := postgres("Backup", "data-0-db-final-1")
 	backup.SetUID(backupUID)
 	backup.Object["status"] = map[string]any{"phase": "completed"}
-	w := &dataWorld{postgres: keeper, taken: map[types.UID]bool{},
+	w := &dataWorld{postgres: keeper, deletedClusters: map[types.UID]bool{},
 		rows: []acknowledged{{dojoUID, "data-0", clusterUID, "dojo_data_0", "row-1"}}}
 	w.dojos, w.custom = []*corev1api.Dojo{d}, []*unstructured.Unstructured{cluster, backup}
 	w.gone = map[types.UID]client.Object{}
 	return w, keeper
 }
 
-// goes lets the Dojo and its Cluster go, with the policy Delete.
-func goes(w *dataWorld) {
+func deleteWithData(w *dataWorld) {
 	d := w.dojos[0]
 	d.DeletionTimestamp, d.Spec.Postgres.ReclaimPolicy = now(), corev1api.ReclaimDelete
 	w.gone[dojoUID], w.dojos, w.custom = d, nil, w.custom[1:]
@@ -66,37 +63,39 @@ func TestDataChecks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*dataWorld, *rowsOf)
-		says   string // empty for nothing wrong
+		says   string // empty for no violation
 	}{
-		"all is there":                     {func(*dataWorld, *rowsOf) {}, ""},
-		"deleted with its data, backed up": {func(w *dataWorld, _ *rowsOf) { goes(w) }, ""},
-		"deleted without the final backup": {func(w *dataWorld, k *rowsOf) { goes(w); k.restorable = nil },
+		"the row is in its database":       {func(*dataWorld, *rowsOf) {}, ""},
+		"deleted with its data, backed up": {func(w *dataWorld, _ *rowsOf) { deleteWithData(w) }, ""},
+		"deleted without the final backup": {func(w *dataWorld, k *rowsOf) { deleteWithData(w); k.restorable = nil },
 			"dropped without the final backup"},
 		"the final Backup has failed": {func(w *dataWorld, _ *rowsOf) {
-			goes(w)
+			deleteWithData(w)
 			w.custom[0].Object["status"] = map[string]any{"phase": "failed"}
 		}, "dropped without the final backup"},
-		"dropped although it is retained": {func(w *dataWorld, _ *rowsOf) {
-			goes(w)
+		"a retained database is dropped": {func(w *dataWorld, _ *rowsOf) {
+			deleteWithData(w)
 			w.gone[dojoUID].(*corev1api.Dojo).Spec.Postgres.ReclaimPolicy = corev1api.ReclaimRetain
 		}, "nobody has asked for it"},
-		"the database is dropped, and the Cluster is there": {func(_ *dataWorld, k *rowsOf) { k.rows = nil },
+		"a database is dropped from its Cluster": {func(_ *dataWorld, k *rowsOf) { k.rows = nil },
 			"nobody has asked for it"},
 		"a user has deleted the Cluster": {func(w *dataWorld, _ *rowsOf) {
-			w.taken[clusterUID], w.custom = true, w.custom[1:]
+			w.deletedClusters[clusterUID], w.custom = true, w.custom[1:]
 			stuck(w, corev1api.ReasonDatabaseLost)
 		}, ""},
-		"Ready without its Cluster": {func(w *dataWorld, _ *rowsOf) { w.taken[clusterUID], w.custom = true, w.custom[1:] },
+		"Ready without its Cluster": {func(w *dataWorld, _ *rowsOf) {
+			w.deletedClusters[clusterUID], w.custom = true, w.custom[1:]
+		},
 			"DatabaseLost"},
-		"an upgrade has failed, and a Backup has all": {func(w *dataWorld, k *rowsOf) {
+		"an upgrade has failed, and a Backup has the row": {func(w *dataWorld, k *rowsOf) {
 			k.broken = true
 			stuck(w, corev1api.ReasonUpgradeFailed)
 		}, ""},
-		"an upgrade has failed, and no Backup has it": {func(w *dataWorld, k *rowsOf) {
+		"an upgrade has failed, and no Backup has the row": {func(w *dataWorld, k *rowsOf) {
 			k.broken, k.restorable = true, nil
 			stuck(w, corev1api.ReasonUpgradeFailed)
 		}, "do not have it"},
-		"a user does without a backup": {func(w *dataWorld, k *rowsOf) {
+		"a user upgrades without a backup": {func(w *dataWorld, k *rowsOf) {
 			k.broken, k.restorable = true, nil
 			stuck(w, corev1api.ReasonUpgradeFailed)
 			w.dojos[0].Annotations = map[string]string{corev1api.UpgradeWithoutBackupAnnotation: "17"}
@@ -111,18 +110,18 @@ func TestDataChecks(t *testing.T) {
 			w.dojos[0].Spec.Postgres.Cluster.Version, w.dojos[0].Spec.Postgres.Cluster.Backup = "17", nil
 			stuck(w, corev1api.ReasonUpgradeNeedsBackup)
 		}, ""},
-		"refused rows": {func(w *dataWorld, _ *rowsOf) { w.refused = map[string]string{"data-0": "42501"} }, "42501"},
+		"the database refuses rows": {func(w *dataWorld, _ *rowsOf) { w.refused = map[string]string{"data-0": "42501"} }, "42501"},
 		"a deletion waits for a Backup that has failed": {func(w *dataWorld, _ *rowsOf) {
 			w.dojos[0].DeletionTimestamp, w.dojos[0].Spec.Postgres.ReclaimPolicy = now(), corev1api.ReclaimDelete
 			w.custom[1].Object["status"] = map[string]any{"phase": "failed"}
 			stuck(w, corev1api.ReasonFinalBackupFailed)
 		}, ""},
-		"a deletion that does not end": {func(w *dataWorld, _ *rowsOf) { w.dojos[0].DeletionTimestamp = now() },
-			"it does not go"},
+		"a deletion does not end": {func(w *dataWorld, _ *rowsOf) { w.dojos[0].DeletionTimestamp = now() },
+			"its deletion does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, keeper := stored()
+			w, keeper := dataWithRow()
 			c.change(w, keeper)
 			wrong := w.check()
 			if c.says == "" && len(wrong) > 0 || c.says != "" && !slices.ContainsFunc(wrong, func(v violation) bool {

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// What the audit log calls the actionKinds that matter here.
+// Discord's numbers of audit log actions.
 const (
 	auditChannelCreate = 10
 	auditChannelDelete = 12
@@ -25,11 +25,9 @@ const (
 	auditRoleDelete    = 32
 )
 
-// compareIDs orders ids by number.
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
-// origin is the UID of the object for which the operator has made something, as the reason in the
-// audit log says: "Kind UID namespace/name".
+// origin returns the UID in the operator's audit log reason "Kind UID namespace/name".
 func origin(e discordtest.AuditEntry) types.UID {
 	if fields := strings.Fields(e.Reason); len(fields) == 3 {
 		return types.UID(fields[1])
@@ -37,11 +35,9 @@ func origin(e discordtest.AuditEntry) types.UID {
 	return ""
 }
 
-// creates and deletes are the actions on what an object may have on Discord.
 var creates, deletes = []int{auditChannelCreate, auditRoleCreate}, []int{auditChannelDelete, auditRoleDelete}
 
-// origins are the UIDs of the objects for which the bot has made channels, roles or webhooks, by the
-// ids of those.
+// origins maps ids of external resources that the bot made to the UIDs of their objects.
 func (w *world) origins(actions ...int) map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -52,16 +48,14 @@ func (w *world) origins(actions ...int) map[string]types.UID {
 	return made
 }
 
-// unproven reports whether the audit log has lost who has made a channel or role. Whose it is cannot be
-// found out then.
+// unproven reports whether the audit log has lost the create of a channel or role.
 func (w *world) unproven(id string) bool {
 	return slices.ContainsFunc(w.guild.Audit, func(e discordtest.AuditEntry) bool {
 		return e.Lost && slices.Contains(creates, e.Action) && e.TargetID == id
 	})
 }
 
-// ambiguous reports whether an object without an external resource cannot find out which of several
-// channels was made for it.
+// ambiguous reports whether several channels may have been made for an object without one.
 func (w *world) ambiguous(has, name, parent string, of int) bool {
 	fits := 0
 	for _, c := range w.guild.Channels {
@@ -80,13 +74,12 @@ func (w *world) channelOnDiscord(id string) (discordtest.Channel, bool) {
 	return w.guild.Channels[i], true
 }
 
-// holder is an object that has, or wants, something on Discord.
 type holder struct {
 	client.Object
-	id     string // of what it has
+	id     string // of the external resource
 	policy v1alpha1.DeletionPolicy
 	adopt  string // id
-	// matched says that what it has was bound without proof, and is retained.
+	// matched: it was bound without proof, so it is retained.
 	matched bool
 }
 
@@ -107,7 +100,6 @@ func holderOf(o client.Object) holder {
 	return h
 }
 
-// holders are all groups, channels and roles, by UID.
 func (w *world) holders() map[types.UID]holder {
 	all := map[types.UID]holder{}
 	for _, o := range slices.Concat(objects(w.groups), objects(w.channels), objects(w.roles)) {
@@ -116,10 +108,9 @@ func (w *world) holders() map[types.UID]holder {
 	return all
 }
 
-// once says what was made twice for one object, while the first was still there, at whatever
-// moment. What the audit log has lost may have become another object's meanwhile; where it has not,
-// it is an orphan in the end.
-func once(w *world) (wrong violations) {
+// checkDuplicates finds second resources for an object that had one. A create that the audit log lost may
+// belong to another object by now; if not, it is an orphan.
+func checkDuplicates(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
 		switch {
@@ -140,9 +131,8 @@ func once(w *world) (wrong violations) {
 	return wrong
 }
 
-// lost says which channels, with their messages, and roles the operator has deleted, whose objects are
-// not deleted, or ask for a role to be retained.
-func lost(w *world) (wrong violations) {
+// checkLosses finds resources that the operator deleted though their object lives or retains them.
+func checkLosses(w *world) (wrong violations) {
 	made, holders := w.origins(creates...), w.holders()
 	for _, e := range w.guild.Audit {
 		if !slices.Contains(deletes, e.Action) || e.UserID != w.botID {
@@ -159,27 +149,26 @@ func lost(w *world) (wrong violations) {
 	return wrong
 }
 
-// externalResources says which objects do not have on Discord what their specs say, each its own.
-func externalResources(w *world) (wrong violations) {
+// checkResources compares Discord with the specs; each object has its own resource.
+func checkResources(w *world) (wrong violations) {
 	owner := map[string]string{}
 	for _, g := range w.groups {
 		if g.DeletionTimestamp == nil && len(w.expectGroup(g).reasons) == 0 {
-			wrong = append(wrong, w.externalResource(owner, g, g.Status.GroupID, func(live discordtest.Channel) []string {
+			wrong = append(wrong, w.checkResource(owner, g, g.Status.GroupID, func(live discordtest.Channel) []string {
 				return append(differ("name", g.Spec.Name, live.Name), w.overwritesDiffer(g.Spec.PermissionOverwrites, live)...)
 			})...)
 		}
 	}
 	for _, c := range w.channels {
 		if c.DeletionTimestamp == nil && len(w.expectChannel(c).reasons) == 0 {
-			wrong = append(wrong, w.externalResource(owner, c, c.Status.ChannelID,
+			wrong = append(wrong, w.checkResource(owner, c, c.Status.ChannelID,
 				func(live discordtest.Channel) []string { return w.channelDiffers(c, live) })...)
 		}
 	}
 	return wrong
 }
 
-// externalResource says what is wrong with what one object has; owner notes who has what.
-func (w *world) externalResource(owner map[string]string, o client.Object, has string,
+func (w *world) checkResource(owner map[string]string, o client.Object, has string,
 	differs func(discordtest.Channel) []string) (wrong violations) {
 	const invariant = "Discord is as the specs say"
 	if other := owner[has]; other != "" {
@@ -225,7 +214,6 @@ func (w *world) channelDiffers(c *v1alpha1.DiscordChannel, live discordtest.Chan
 	return append(all, w.overwritesDiffer(c.Spec.PermissionOverwrites, live)...)
 }
 
-// typeOf is the type of a channel on Discord.
 func typeOf(c *v1alpha1.DiscordChannel) int {
 	if c.Spec.Type == v1alpha1.ChannelTypeForum {
 		return discordtest.TypeForum
@@ -233,7 +221,7 @@ func typeOf(c *v1alpha1.DiscordChannel) int {
 	return discordtest.TypeText
 }
 
-// tagsDiffer compares the tags of a forum, of which only names and moderation are set here.
+// Only names and moderation of tags are set here.
 func tagsDiffer(spec []v1alpha1.ForumTag, live []discordtest.Tag) []string {
 	same := slices.EqualFunc(spec, live, func(want v1alpha1.ForumTag, have discordtest.Tag) bool {
 		return want.Name == have.Name && want.Moderated == have.Moderated
@@ -244,13 +232,11 @@ func tagsDiffer(spec []v1alpha1.ForumTag, live []discordtest.Tag) []string {
 	return []string{fmt.Sprintf("tags are %v and should be %v", live, spec)}
 }
 
-// permissionBits are those of the permissions that specs name here.
 var permissionBits = map[v1alpha1.Permission]discordtest.Permissions{
 	"ViewChannel": discordtest.PermViewChannel, "SendMessages": discordtest.PermSendMessages,
 }
 
-// overwritesDiffer compares overwrites, without the one that lets the bot in where the others would
-// not.
+// overwritesDiffer ignores the overwrite that lets the bot in.
 func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live discordtest.Channel) []string {
 	if spec == nil {
 		return nil
@@ -276,9 +262,8 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 	return []string{fmt.Sprintf("overwrites are %v and should be %v", have, want)}
 }
 
-// order says which siblings do not stand in the order of their positions. The guild lists channels
-// as users see them.
-func order(w *world) (wrong violations) {
+// checkOrder finds siblings out of order. The guild lists channels as users see them.
+func checkOrder(w *world) (wrong violations) {
 	ranks := map[string]int32{}
 	for _, g := range w.groups {
 		if g.Spec.Position != nil && g.DeletionTimestamp == nil && len(w.expectGroup(g).reasons) == 0 {
@@ -306,9 +291,8 @@ func order(w *world) (wrong violations) {
 	return wrong
 }
 
-// orphans says what is on Discord although no object has it, or what is another object's.
-func orphans(w *world) (wrong violations) {
-	holders, made, ofGuest := w.holders(), w.origins(creates...), w.guestMade()
+func checkOrphans(w *world) (wrong violations) {
+	holders, made, ofGuest := w.holders(), w.origins(creates...), w.madeForGuests()
 	held := map[string]holder{}
 	for _, h := range holders {
 		if h.id != "" {
@@ -327,7 +311,7 @@ func orphans(w *world) (wrong violations) {
 				id(held[c.id].Object), w.nameOf(uid))
 		case held[c.id].Object != nil:
 		case holders[uid].Object != nil && holders[uid].GetDeletionTimestamp() != nil:
-			// What a lost create has made is looked for once nothing depends on the object any more.
+			// A lost create is recovered once nothing depends on the object.
 		case holders[uid].Object != nil:
 			wrong.add("no orphan", where, "made for %s, which has %q", id(holders[uid].Object), holders[uid].id)
 		case w.gone[uid] == nil:
@@ -340,7 +324,7 @@ func orphans(w *world) (wrong violations) {
 	return wrong
 }
 
-// nameOf names an object that exists or did.
+// nameOf names an object, also a deleted one.
 func (w *world) nameOf(uid types.UID) string {
 	if h := w.holders()[uid]; h.Object != nil {
 		return id(h.Object)
@@ -351,15 +335,15 @@ func (w *world) nameOf(uid types.UID) string {
 	return string(uid)
 }
 
-// untouched says what users have made and the operator has changed or deleted without being asked.
-func untouched(w *world) (wrong violations) {
+// checkUserChannels finds channels of users that the operator changed or deleted unasked.
+func checkUserChannels(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	adopted, deletable := map[string]bool{}, map[string]bool{}
 	note := func(h holder) {
 		adopted[h.adopt] = true
 		deletable[h.adopt] = deletable[h.adopt] || h.policy == v1alpha1.DeletionPolicyDelete
 		if byHand := w.byHand(h.id); byHand && w.unproven(h.id) {
-			adopted[h.id], deletable[h.id] = true, true // it is the only one that fits, and nothing contradicts
+			adopted[h.id], deletable[h.id] = true, true // the only match, and nothing contradicts
 		} else if byHand && h.id != h.adopt {
 			wrong.add(invariant, id(h.Object), "it adopted %s without spec.adopt", h.id)
 		}
@@ -370,7 +354,7 @@ func untouched(w *world) (wrong violations) {
 	for _, h := range w.holders() {
 		note(h)
 	}
-	for madeID, was := range w.made {
+	for madeID, was := range w.userChannels {
 		where := fmt.Sprintf("#%s (%s) on Discord", was.Name, madeID)
 		now, there := w.channelOnDiscord(madeID)
 		switch {
@@ -386,8 +370,7 @@ func untouched(w *world) (wrong violations) {
 	return wrong
 }
 
-// hooks says which webhooks and Secrets with their URLs are missing or left over.
-func hooks(w *world) (wrong violations) {
+func checkWebhooks(w *world) (wrong violations) {
 	const invariant = "webhooks are as the specs say"
 	wanted := map[string]bool{}
 	for _, c := range w.channels {
@@ -405,7 +388,7 @@ func hooks(w *world) (wrong violations) {
 			}
 		}
 	}
-	ofGuest := w.guestMade()
+	ofGuest := w.madeForGuests()
 	for _, hook := range w.guild.Webhooks {
 		uid := w.origins(auditWebhookCreate)[hook.ID]
 		if hook.ApplicationID == "" || ofGuest[hook.ID] != "" || wanted[hook.ID] || w.abandoned[hook.ID] ||

@@ -18,7 +18,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// find returns the object with a name, nil where there is none.
+// find returns nil if no object has the name.
 func find[O client.Object](list []O, name string) (found O) {
 	for _, o := range list {
 		if o.GetName() == name {
@@ -35,8 +35,7 @@ func objects[O client.Object](list []O) (all []client.Object) {
 	return all
 }
 
-// dojos says which Dojos do not have what their specs ask for.
-func dojos(w *world) (wrong violations) {
+func checkDojos(w *world) (wrong violations) {
 	for _, d := range w.dojos {
 		if d.DeletionTimestamp != nil || w.databaseElsewhere(d) {
 			continue
@@ -84,12 +83,11 @@ func variable(d *appsv1.Deployment, name string) string {
 	return ""
 }
 
-// credentialsDiffer compares the Dojo's own Secret with the one that it was copied from; no
-// password is revealed.
+// credentialsDiffer compares a Dojo's Secret with its source without revealing a password.
 func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	from := d.Name + "-db"
 	if db := d.Status.Database; db != nil && strings.HasPrefix(db.Login, "dojo2_") {
-		from += "-2" // the login that it has turned to
+		from += "-2" // after a rotation
 	}
 	if ref := d.Spec.CredentialsRef; ref != nil {
 		from = ref.Name
@@ -104,7 +102,6 @@ func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	return nil
 }
 
-// extrasDiffer is about what only some Dojos have.
 func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	alerted := d.Spec.Alerts != nil
 	there := func(kind string) bool {
@@ -125,8 +122,7 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	return all
 }
 
-// databases says what is left of databases whose Dojos are gone with the reclaimPolicy Delete, and
-// which Dojos lack theirs.
+// databases finds databases that outlived a Dojo with the policy Delete, and Dojos without one.
 func (w *world) databases() (wrong violations) {
 	wanted, second := map[string]bool{"Cluster " + sharedCluster: true}, map[string]bool{}
 	for _, d := range w.dojos {
@@ -140,7 +136,7 @@ func (w *world) databases() (wrong violations) {
 		for _, kind := range kinds {
 			wanted[kind+" "+d.Name+"-db"] = true
 		}
-		second["DatabaseRole "+d.Name+"-db-2"] = true // once there has been a rotation
+		second["DatabaseRole "+d.Name+"-db-2"] = true // exists after the first rotation
 	}
 	retained := w.retained()
 	for _, o := range w.custom {
@@ -160,7 +156,6 @@ func (w *world) databases() (wrong violations) {
 	return wrong
 }
 
-// retained are the names of Dojos of which one, that is gone, has left its data.
 func (w *world) retained() map[string]bool {
 	names := map[string]bool{}
 	for _, o := range w.gone {
@@ -172,8 +167,7 @@ func (w *world) retained() map[string]bool {
 	return names
 }
 
-// ownerless says what is left although its owner is gone.
-func ownerless(w *world) (wrong violations) {
+func checkOwners(w *world) (wrong violations) {
 	alive := map[types.UID]bool{}
 	for _, o := range append(objects(w.channels), objects(w.dojos)...) {
 		alive[o.GetUID()] = true

@@ -17,18 +17,16 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// moreThanGranted is the invariant about the guest. That nothing of the first tenant has changed is what
-// all other invariants say.
-const moreThanGranted = "a tenant gets no more than it is granted"
+// grantInvariant is the guest's invariant. The other invariants protect the first tenant.
+const grantInvariant = "a tenant gets no more than it is granted"
 
-// What else the audit log calls what is done for an object.
+// More of Discord's numbers of audit log actions.
 const (
 	auditMemberRoles = 25
 	auditRoleUpdate  = 31
 )
 
-// guestReasons are those for which an object of the guest may not be Ready: what it asks for is not
-// granted, does not exist or is another object's.
+// The object asks for something that is not granted, does not exist or belongs to another.
 var guestReasons = []string{
 	v1alpha1.ReasonNotAllowed, v1alpha1.ReasonWaitingForGroup, v1alpha1.ReasonWaitingForRole,
 	v1alpha1.ReasonRoleNotFound, v1alpha1.ReasonAmbiguousRole, v1alpha1.ReasonAdoptNotFound,
@@ -37,8 +35,8 @@ var guestReasons = []string{
 	v1alpha1.ReasonNotOnDiscord,
 }
 
-// guestMade are the UIDs of the guest's objects for which something was made on Discord, by its id.
-func (w *world) guestMade() map[string]types.UID {
+// madeForGuests maps resources on Discord to the UIDs of the guest's objects that they were made for.
+func (w *world) madeForGuests() map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
 		if w.forGuest(e) && (slices.Contains(creates, e.Action) || e.Action == auditWebhookCreate) {
@@ -48,26 +46,24 @@ func (w *world) guestMade() map[string]types.UID {
 	return made
 }
 
-// forGuest reports whether the operator has done something for an object of the guest.
 func (w *world) forGuest(e discordtest.AuditEntry) bool {
 	return e.UserID == w.botID && strings.Contains(e.Reason, " "+guest+"/")
 }
 
-// guest says what the guest has got beyond its grant, and what it has left behind.
-func (w *world) guest() (wrong violations) {
-	made := w.guestMade()
+func (w *world) checkGuest() (wrong violations) {
+	made := w.madeForGuests()
 	for _, o := range w.guests.all() {
 		wrong = append(wrong, guestAtRest(o)...)
 		if has := holderOf(o).id; has != "" && made[has] == "" && !w.unproven(has) {
-			wrong.add(moreThanGranted, "guest's "+id(o), "it has %s, which was not made for it", has)
+			wrong.add(grantInvariant, "guest's "+id(o), "it has %s, which was not made for it", has)
 		}
 	}
 	wrong = append(wrong, w.guestRoles(made)...)
-	wrong = append(wrong, w.guestDeeds(made)...)
+	wrong = append(wrong, w.checkGuestActions(made)...)
 	return append(wrong, w.guestLeftovers(made)...)
 }
 
-// guestAtRest says that an object was not reconciled, or is Ready although it asks for too much.
+// guestAtRest finds objects that were not reconciled, or are Ready despite too high demands.
 func guestAtRest(o client.Object) (wrong violations) {
 	conds, observed := statusOf(o)
 	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
@@ -87,22 +83,19 @@ func guestAtRest(o client.Object) (wrong violations) {
 		broken("it is not Ready: %s: %s", ready.Reason, ready.Message)
 	case ready.Status == metav1.ConditionTrue && o.GetDeletionTimestamp() != nil:
 		broken("it is Ready and does not go, finalizers %v", o.GetFinalizers())
-	case ready.Status == metav1.ConditionTrue && asksForMore(o):
-		wrong.add(moreThanGranted, "guest's "+id(o), "it is Ready, with permissions above the ceiling")
+	case ready.Status == metav1.ConditionTrue && exceedsCeiling(o):
+		wrong.add(grantInvariant, "guest's "+id(o), "it is Ready, with permissions above the ceiling")
 	}
 	return wrong
 }
 
-// asksForMore reports whether a role is to have permissions that are not granted.
-func asksForMore(o client.Object) bool {
+func exceedsCeiling(o client.Object) bool {
 	role, ok := o.(*v1alpha1.DiscordRole)
 	return ok && slices.ContainsFunc(role.Spec.Permissions, func(p v1alpha1.Permission) bool {
 		return permissionBits[p]&^ceiling != 0 || permissionBits[p] == 0
 	})
 }
 
-// guestRoles says which of its roles have too many permissions or too high a rank, and which users have
-// roles that nobody has given them.
 func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	first := map[string]bool{}
 	for _, role := range w.roles {
@@ -111,29 +104,29 @@ func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	lowest := "" // of the others' roles below
 	for _, r := range w.guild.RankedRoles() {
 		where := fmt.Sprintf("%q (%s) on Discord", r.Name, r.ID)
-		_, byHand := w.madeRoles[r.ID]
+		_, byHand := w.userRoles[r.ID]
 		switch {
 		case made[r.ID] != "":
 			if more := r.Permissions &^ ceiling; more != 0 {
-				wrong.add(moreThanGranted, where, "it has permissions above the ceiling: %b", more)
+				wrong.add(grantInvariant, where, "it has permissions above the ceiling: %b", more)
 			}
 			if lowest != "" && !w.dragged[r.ID] {
-				wrong.add(moreThanGranted, where, "it is above the role %s, which is not the guest's", lowest)
+				wrong.add(grantInvariant, where, "it is above the role %s, which is not the guest's", lowest)
 			}
 		case (first[r.ID] || byHand) && !w.dragged[r.ID] && lowest == "":
 			lowest = r.ID
 		}
 		for user, has := range w.members {
 			if byHand && !w.unproven(r.ID) && user != w.botID && slices.Contains(has, r.ID) {
-				wrong.add(moreThanGranted, where, "the user %s has got it", user)
+				wrong.add(grantInvariant, where, "the user %s has got it", user)
 			}
 		}
 	}
 	return wrong
 }
 
-// guestDeeds says what was done for the guest to what was not made for it.
-func (w *world) guestDeeds(made map[string]types.UID) (wrong violations) {
+// checkGuestActions finds changes for the guest to resources that were not made for it.
+func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) {
 	for _, e := range w.guild.Audit {
 		target := e.TargetID
 		switch {
@@ -143,14 +136,13 @@ func (w *world) guestDeeds(made map[string]types.UID) (wrong violations) {
 			target = changedRole(e)
 		}
 		if made[target] == "" {
-			wrong.add(moreThanGranted, target, "it was changed for the guest: %d, %s", e.Action, e.Reason)
+			wrong.add(grantInvariant, target, "it was changed for the guest: %d, %s", e.Action, e.Reason)
 		}
 	}
 	return wrong
 }
 
-// onlyMoved reports whether an edit of a role has changed nothing but its position: the others move with
-// the one that is sent.
+// onlyMoved reports whether an edit changed only the position: other roles move with the sent one.
 func onlyMoved(e discordtest.AuditEntry) bool {
 	for _, c := range e.Changes {
 		if c.Key != "position" {
@@ -160,7 +152,6 @@ func onlyMoved(e discordtest.AuditEntry) bool {
 	return true
 }
 
-// changedRole is the id of the role that a member was given or has lost.
 func changedRole(e discordtest.AuditEntry) string {
 	for _, c := range e.Changes {
 		if list, ok := c.New.([]any); ok && len(list) == 1 {
@@ -172,7 +163,6 @@ func changedRole(e discordtest.AuditEntry) string {
 	return ""
 }
 
-// guestLeftovers says what was made for objects of the guest that are gone.
 func (w *world) guestLeftovers(made map[string]types.UID) (wrong violations) {
 	exists := map[types.UID]bool{}
 	for _, o := range w.guests.all() {
@@ -180,7 +170,7 @@ func (w *world) guestLeftovers(made map[string]types.UID) (wrong violations) {
 	}
 	note := func(what, id string) {
 		if uid := made[id]; uid != "" && !exists[uid] && !w.unproven(id) {
-			wrong.add(moreThanGranted, fmt.Sprintf("%q (%s) on Discord", what, id),
+			wrong.add(grantInvariant, fmt.Sprintf("%q (%s) on Discord", what, id),
 				"it was made for an object of the guest that is gone: %s", uid)
 		}
 	}

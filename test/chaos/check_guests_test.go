@@ -18,20 +18,19 @@ const (
 	guestUser                   = "701"
 )
 
-// madeForGuest is what the audit log says of something that was done for the guest.
-func madeForGuest(action int, id, uid string) discordtest.AuditEntry {
+func guestEntry(action int, id, uid string) discordtest.AuditEntry {
 	e := madeFor(action, id, uid)
 	e.Reason = "Kind " + uid + " " + guest + "/" + guestName(0)
 	return e
 }
 
-// visited is peace beside a guest with a role, which has a member, and a group.
-func visited() *world {
+// worldWithGuest is peace plus a guest with a group and a role that has a member.
+func worldWithGuest() *world {
 	ready := conds("Reconciled", "Available", "Ready")
 	of := func(uid string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: guest, Name: guestName(0), UID: types.UID(uid), Generation: 1}
 	}
-	w := peace()
+	w := validWorld()
 	w.guests = &guests{
 		groups: []*v1alpha1.DiscordGroup{{ObjectMeta: of(guestGroupUID), Status: v1alpha1.DiscordGroupStatus{
 			ObservedGeneration: 1, Conditions: ready, GroupID: guestCategory}}},
@@ -43,38 +42,37 @@ func visited() *world {
 	w.guild.Roles = append(w.guild.Roles,
 		discordtest.Role{ID: guestRole, Name: "Grade 1", Position: 1, Permissions: discordtest.PermViewChannel})
 	w.guild.Roles[2].Position, w.guild.Roles[3].Position = 3, 2
-	w.madeRoles[handRoleID] = w.guild.Roles[3]
+	w.userRoles[handRoleID] = w.guild.Roles[3]
 	w.guild.Channels = append(w.guild.Channels,
 		discordtest.Channel{ID: guestCategory, Type: discordtest.TypeCategory, Name: "Teams"})
 	w.members[guestUser] = []string{guestRole}
-	given := madeForGuest(auditMemberRoles, guestUser, guestRoleUID)
+	given := guestEntry(auditMemberRoles, guestUser, guestRoleUID)
 	given.Changes = added(guestRole)
-	w.guild.Audit = append(w.guild.Audit, madeForGuest(auditRoleCreate, guestRole, guestRoleUID),
-		madeForGuest(auditChannelCreate, guestCategory, guestGroupUID), given)
+	w.guild.Audit = append(w.guild.Audit, guestEntry(auditRoleCreate, guestRole, guestRoleUID),
+		guestEntry(auditChannelCreate, guestCategory, guestGroupUID), given)
 	return w
 }
 
-// added are the changes of a member who was given a role.
 func added(role string) []discordtest.AuditChange {
 	return []discordtest.AuditChange{{Key: "$add", New: []any{map[string]any{"id": role}}}}
 }
 
-func TestWhatAGuestMayHave(t *testing.T) {
+func TestGuestWithinItsGrant(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*world){
-		"what is granted": func(*world) {},
+		"only granted resources": func(*world) {},
 		"a role is refused": func(w *world) {
 			w.guests.roles[0].Spec.Permissions = []v1alpha1.Permission{"ManageRoles"}
 			w.guests.roles[0].Status.Conditions = conds(v1alpha1.ReasonNotAllowed, "Available", "Degraded")
 		},
-		"one that would leave something waits": func(w *world) {
+		"a role that would leave a resource waits": func(w *world) {
 			w.guests.roles[0].DeletionTimestamp = now()
 			w.guests.roles[0].Status.Conditions = conds(v1alpha1.ReasonNotAllowed, "Degraded")
 		},
 		"a user has moved its role":   func(w *world) { w.guild.Roles[4].Position = 5; w.dragged = map[string]bool{guestRole: true} },
 		"a user has moved the others": func(w *world) { w.guild.Roles[3].Position = 0; w.dragged = map[string]bool{handRoleID: true} },
-		"others move with its role": func(w *world) {
-			moved := madeForGuest(auditRoleUpdate, grade, guestRoleUID)
+		"other roles move with its role": func(w *world) {
+			moved := guestEntry(auditRoleUpdate, grade, guestRoleUID)
 			moved.Changes = []discordtest.AuditChange{{Key: "position"}}
 			w.guild.Audit = append(w.guild.Audit, moved)
 		},
@@ -82,7 +80,7 @@ func TestWhatAGuestMayHave(t *testing.T) {
 			w.guests.roles = nil
 			w.guild.Roles = w.guild.Roles[:4]
 			w.members[guestUser] = nil
-			w.guild.Audit = append(w.guild.Audit, madeForGuest(auditRoleDelete, guestRole, guestRoleUID))
+			w.guild.Audit = append(w.guild.Audit, guestEntry(auditRoleDelete, guestRole, guestRoleUID))
 		},
 		"an overwrite names the first tenant's role": func(w *world) {
 			w.guild.Roles[2], w.guild.Roles[4] = w.guild.Roles[4], w.guild.Roles[2]
@@ -93,7 +91,7 @@ func TestWhatAGuestMayHave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := visited()
+			w := worldWithGuest()
 			change(w)
 			if wrong := check(w); len(wrong) > 0 {
 				t.Error(wrong)
@@ -102,11 +100,11 @@ func TestWhatAGuestMayHave(t *testing.T) {
 	}
 }
 
-func TestWhatAGuestMayNotHave(t *testing.T) {
+func TestGuestBeyondItsGrant(t *testing.T) {
 	t.Parallel()
 	deed := func(action int, id string, changes ...discordtest.AuditChange) func(*world) {
 		return func(w *world) {
-			e := madeForGuest(action, id, guestRoleUID)
+			e := guestEntry(action, id, guestRoleUID)
 			e.Changes = changes
 			w.guild.Audit = append(w.guild.Audit, e)
 		}
@@ -116,39 +114,41 @@ func TestWhatAGuestMayNotHave(t *testing.T) {
 		invariant, says string
 	}{
 		"permissions above the ceiling": {func(w *world) { w.guild.Roles[4].Permissions |= discordtest.PermManageRoles },
-			moreThanGranted, "above the ceiling"},
+			grantInvariant, "above the ceiling"},
 		"a spec above the ceiling that is Ready": {func(w *world) {
 			w.guests.roles[0].Spec.Permissions = []v1alpha1.Permission{"Administrator"}
-		}, moreThanGranted, "above the ceiling"},
-		"a role above the first tenant's":   {func(w *world) { w.guild.Roles[4].Position = 4 }, moreThanGranted, "it is above the role"},
-		"a role above one that a user made": {func(w *world) { w.guild.Roles[3].Position = 0 }, moreThanGranted, "above the role " + handRoleID},
+		}, grantInvariant, "above the ceiling"},
+		"a role above the first tenant's": {func(w *world) { w.guild.Roles[4].Position = 4 }, grantInvariant,
+			"it is above the role"},
+		"a role above a user's": {func(w *world) { w.guild.Roles[3].Position = 0 }, grantInvariant,
+			"above the role " + handRoleID},
 		"a user gets a role of the server": {func(w *world) { w.members[guestUser] = []string{handRoleID} },
-			moreThanGranted, guestUser + " has got it"},
+			grantInvariant, guestUser + " has got it"},
 		"a user gets a role of the first tenant": {func(w *world) { w.members[guestUser] = []string{grade} },
 			"Discord is as the specs say", guestUser},
-		"another's role is given":     {deed(auditMemberRoles, guestUser, added(grade)...), moreThanGranted, grade},
-		"another's channel is edited": {deed(11, posts), moreThanGranted, posts},
+		"another's role is given":     {deed(auditMemberRoles, guestUser, added(grade)...), grantInvariant, grade},
+		"another's channel is edited": {deed(11, posts), grantInvariant, posts},
 		"another's role is edited": {deed(auditRoleUpdate, grade, discordtest.AuditChange{Key: "name"}),
-			moreThanGranted, grade},
-		"another's role is deleted": {deed(auditRoleDelete, handRoleID), moreThanGranted, handRoleID},
+			grantInvariant, grade},
+		"another's role is deleted": {deed(auditRoleDelete, handRoleID), grantInvariant, handRoleID},
 		"it takes a category": {func(w *world) { w.guests.groups[0].Status.GroupID = category },
-			moreThanGranted, category},
-		"its role stays": {func(w *world) { w.guests.roles = nil }, moreThanGranted, guestRoleUID},
+			grantInvariant, category},
+		"its role stays": {func(w *world) { w.guests.roles = nil }, grantInvariant, guestRoleUID},
 		"its category stays": {func(w *world) { w.guests.groups = nil },
-			moreThanGranted, guestGroupUID},
+			grantInvariant, guestGroupUID},
 		"its webhook stays": {func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "404", ChannelID: posts, ApplicationID: botID})
 			deed(auditWebhookCreate, "404")(w)
 			w.guests.roles = nil
-		}, moreThanGranted, "404"},
-		"it does not go": {func(w *world) { w.guests.groups[0].DeletionTimestamp = now() },
+		}, grantInvariant, "404"},
+		"its deletion does not end": {func(w *world) { w.guests.groups[0].DeletionTimestamp = now() },
 			"everything is reconciled", "does not go"},
-		"it fails": {func(w *world) { w.guests.groups[0].Status.Conditions = conds("Retrying", "Progressing") },
+		"its group fails": {func(w *world) { w.guests.groups[0].Status.Conditions = conds("Retrying", "Progressing") },
 			"everything is reconciled", "Retrying"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := visited()
+			w := worldWithGuest()
 			c.change(w)
 			expect(t, check(w), c.invariant, c.says)
 		})

@@ -17,7 +17,6 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// statusOf returns what the status of an object of ours says.
 func statusOf(o client.Object) (conds []metav1.Condition, observed int64) {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordServer:
@@ -34,8 +33,7 @@ func statusOf(o client.Object) (conds []metav1.Condition, observed int64) {
 	return nil, 0
 }
 
-// lawful says what is wrong with one version of an object, at whatever moment.
-func lawful(o client.Object) (wrong violations) {
+func checkVersion(o client.Object) (wrong violations) {
 	conds, observed := statusOf(o)
 	where := fmt.Sprintf("%s, version %s", id(o), o.GetResourceVersion())
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(conds, kind) }
@@ -60,32 +58,31 @@ func lawful(o client.Object) (wrong violations) {
 	return wrong
 }
 
-// expectation is how an object has to be at rest: Ready, or not Ready for one of these reasons.
+// expectation is the expected state at rest: Ready, or not Ready for one of these reasons.
 type expectation struct{ reasons []string }
 
 var isReady = expectation{}
 
-// reconciled says which objects are not as they have to be at rest.
-func reconciled(w *world) (wrong violations) {
+func checkReconciled(w *world) (wrong violations) {
 	for _, s := range w.servers {
-		wrong = append(wrong, against(s, w.expectServer(s))...)
+		wrong = append(wrong, checkStatus(s, w.expectServer(s))...)
 	}
 	for _, g := range w.groups {
-		wrong = append(wrong, against(g, w.expectGroup(g))...)
+		wrong = append(wrong, checkStatus(g, w.expectGroup(g))...)
 	}
 	for _, c := range w.channels {
-		wrong = append(wrong, against(c, w.expectChannel(c))...)
+		wrong = append(wrong, checkStatus(c, w.expectChannel(c))...)
 	}
 	for _, role := range w.roles {
-		wrong = append(wrong, against(role, w.expectRole(role))...)
+		wrong = append(wrong, checkStatus(role, w.expectRole(role))...)
 	}
 	for _, d := range w.dojos {
-		wrong = append(wrong, against(d, w.expectDojo(d))...)
+		wrong = append(wrong, checkStatus(d, w.expectDojo(d))...)
 	}
 	return wrong
 }
 
-func against(o client.Object, want expectation) (wrong violations) {
+func checkStatus(o client.Object, want expectation) (wrong violations) {
 	conds, observed := statusOf(o)
 	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
 	broken := func(format string, args ...any) { wrong.add("everything is reconciled", id(o), format, args...) }
@@ -94,7 +91,7 @@ func against(o client.Object, want expectation) (wrong violations) {
 		if ready == nil {
 			ready = &metav1.Condition{Message: "no condition"}
 		}
-		broken("it does not go, finalizers %v: %s: %s", o.GetFinalizers(), ready.Reason, ready.Message)
+		broken("its deletion does not end, finalizers %v: %s: %s", o.GetFinalizers(), ready.Reason, ready.Message)
 	case ready == nil:
 		broken("it was not reconciled")
 	case observed != o.GetGeneration():
@@ -107,7 +104,7 @@ func against(o client.Object, want expectation) (wrong violations) {
 	return wrong
 }
 
-// expectServer: one that was deleted waits for its groups, channels and roles.
+// A deleted server waits for its dependents.
 func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	if s.DeletionTimestamp != nil && len(w.groups)+len(w.channels)+len(w.roles)+len(w.guests.all()) > 0 {
 		return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
@@ -115,7 +112,7 @@ func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	return isReady
 }
 
-// expectGroup: one that was deleted waits for its channels, and one for a role that does not exist.
+// A deleted group waits for its channels, a group for a missing role.
 func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	for _, c := range w.channels {
 		if ref := c.Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {
@@ -131,8 +128,8 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	return isReady
 }
 
-// expectChannel: one waits for a group that does not exist, or that is being deleted and whose
-// category was deleted on Discord, and for a role that does not exist; of two that adopt the same channel one loses.
+// A channel waits for a missing role, for a missing group, or for a deleted group that lost its
+// category. Of two channels that adopt the same one, one fails.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	parent := ""
 	if ref := c.Spec.GroupRef; ref != nil {
@@ -165,8 +162,8 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo: the alerts of one wait for a channel that waits itself; and a former Dojo of the same
-// name may have left its database in another Cluster, out of which no data is moved automatically.
+// Alerts wait for their channel. A former Dojo of the same name may have left its database in
+// another Cluster; the operator moves no data.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}
@@ -183,8 +180,7 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	return isReady
 }
 
-// databaseElsewhere reports whether the role of a Dojo's database is there in another Cluster than
-// the Dojo asks for.
+// databaseElsewhere reports whether the role of a Dojo's database is in another Cluster.
 func (w *world) databaseElsewhere(d *corev1api.Dojo) bool {
 	if d.Spec.Postgres == nil || d.DeletionTimestamp != nil {
 		return false
@@ -202,7 +198,6 @@ func (w *world) databaseElsewhere(d *corev1api.Dojo) bool {
 	return false
 }
 
-// hasCategory reports whether a group has a category, or will have one.
 func (w *world) hasCategory(g *v1alpha1.DiscordGroup) bool {
 	if g == nil || g.DeletionTimestamp == nil && len(w.expectGroup(g).reasons) == 0 {
 		return g != nil

@@ -11,13 +11,12 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// onDiscord is a channel or a role on Discord that an object may have.
 type onDiscord struct {
 	id, name string
 	byHand   bool
 }
 
-// resources are all channels and roles, but for the roles that Discord assigns.
+// resources lists all channels and roles except the roles that Discord assigns.
 func (w *world) resources() (all []onDiscord) {
 	for _, c := range w.guild.Channels {
 		all = append(all, onDiscord{c.ID, c.Name, w.byHand(c.ID)})
@@ -30,10 +29,9 @@ func (w *world) resources() (all []onDiscord) {
 	return all
 }
 
-// byHand reports whether a user has made a channel or a role.
 func (w *world) byHand(id string) bool {
-	_, channel := w.made[id]
-	_, role := w.madeRoles[id]
+	_, channel := w.userChannels[id]
+	_, role := w.userRoles[id]
 	return channel || role
 }
 
@@ -45,7 +43,6 @@ func (w *world) roleOnDiscord(id string) (discordtest.Role, bool) {
 	return w.guild.Roles[i], true
 }
 
-// roleOf is the id of the role of an overwrite; empty where there is none.
 func (w *world) roleOf(o v1alpha1.PermissionOverwrite) string {
 	if o.RoleRef != nil {
 		if role := find(w.roles, o.RoleRef.Name); role != nil {
@@ -53,16 +50,15 @@ func (w *world) roleOf(o v1alpha1.PermissionOverwrite) string {
 		}
 		return ""
 	}
-	ofGuest := w.guestMade()
+	ofGuest := w.madeForGuests()
 	for _, r := range w.guild.Roles {
-		if r.Name == o.Role && ofGuest[r.ID] == "" { // its names are for itself alone
+		if r.Name == o.Role && ofGuest[r.ID] == "" { // guests may name only their own roles
 			return r.ID
 		}
 	}
 	return ""
 }
 
-// lacksRole reports whether overwrites name a DiscordRole that has no role on Discord.
 func (w *world) lacksRole(spec []v1alpha1.PermissionOverwrite) bool {
 	return slices.ContainsFunc(spec, func(o v1alpha1.PermissionOverwrite) bool {
 		_, there := w.roleOnDiscord(w.roleOf(o))
@@ -70,7 +66,7 @@ func (w *world) lacksRole(spec []v1alpha1.PermissionOverwrite) bool {
 	})
 }
 
-// expectRole: one waits where several roles may have been made for it.
+// A role waits if several roles may have been made for it.
 func (w *world) expectRole(role *v1alpha1.DiscordRole) expectation {
 	fits := 0
 	for _, r := range w.guild.Roles {
@@ -84,8 +80,7 @@ func (w *world) expectRole(role *v1alpha1.DiscordRole) expectation {
 	return isReady
 }
 
-// roles says which DiscordRoles do not have on Discord what their specs say, each its own.
-func roles(w *world) (wrong violations) {
+func checkRoles(w *world) (wrong violations) {
 	const invariant = "Discord is as the specs say"
 	owner := map[string]string{}
 	ranks := map[string]int32{}
@@ -138,8 +133,7 @@ func (w *world) roleDiffers(role *v1alpha1.DiscordRole, live discordtest.Role) [
 	return all
 }
 
-// rolesInOrder says which roles of objects do not stand in the order of their positions, the lowest number
-// at the top, or not below the bot's.
+// rolesInOrder finds roles out of order (the lowest position first) and roles above the bot's.
 func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wrong violations) {
 	above, last := false, int32(-1)
 	ranked := w.guild.RankedRoles()
@@ -158,8 +152,8 @@ func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wr
 	return wrong
 }
 
-// untouchedRoles is untouched for roles. Their positions change with those of others.
-func untouchedRoles(w *world) (wrong violations) {
+// Positions may change with those of other roles.
+func checkUserRoles(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	bound := map[string]bool{}
 	for _, o := range w.gone {
@@ -168,12 +162,12 @@ func untouchedRoles(w *world) (wrong violations) {
 	for _, h := range w.holders() {
 		bound[h.id] = true
 	}
-	for roleID, was := range w.madeRoles {
+	for roleID, was := range w.userRoles {
 		where := fmt.Sprintf("%q (%s) on Discord", was.Name, roleID)
 		now, there := w.roleOnDiscord(roleID)
 		now.Position = was.Position
 		switch {
-		case bound[roleID] && w.unproven(roleID): // it is the only one that fits, and nothing contradicts
+		case bound[roleID] && w.unproven(roleID): // the only match, and nothing contradicts
 		case !there:
 			wrong.add(invariant, where, "it was deleted")
 		case now != was:

@@ -13,26 +13,25 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// tenant says what a tenant who is granted nothing has got all the same: that nothing of the other
-// namespace has changed is what all other invariants say, which know of that namespace alone.
-func tenant(w *world) (wrong violations) {
+// checkAbuser finds gains of the tenant without grants. The other invariants protect the first tenant.
+func checkAbuser(w *world) (wrong violations) {
 	const invariant = "a tenant gets nothing that it is not granted"
 	for _, o := range slices.Concat(objects(w.abuse.servers), objects(w.abuse.channels), objects(w.abuse.dojos)) {
 		if o.GetDeletionTimestamp() != nil {
-			wrong.add(invariant, id(o), "it does not go, though it has nothing: finalizers %v", o.GetFinalizers())
+			wrong.add(invariant, id(o), "its deletion does not end, though it has nothing: finalizers %v", o.GetFinalizers())
 		}
 	}
 	for _, s := range w.abuse.servers {
-		wrong = append(wrong, against(s, expectation{[]string{v1alpha1.ReasonAuthenticationFailed}})...)
+		wrong = append(wrong, checkStatus(s, expectation{[]string{v1alpha1.ReasonAuthenticationFailed}})...)
 	}
 	for _, c := range w.abuse.channels {
-		wrong = append(wrong, against(c, expectation{[]string{v1alpha1.ReasonNotAllowed}})...)
+		wrong = append(wrong, checkStatus(c, expectation{[]string{v1alpha1.ReasonNotAllowed}})...)
 		if c.Status.ChannelID != "" || c.Status.Webhook != nil {
 			wrong.add(invariant, id(c), "it has the channel %q, webhook %v", c.Status.ChannelID, c.Status.Webhook)
 		}
 	}
 	for _, d := range w.abuse.dojos {
-		wrong = append(wrong, against(d, expectation{[]string{
+		wrong = append(wrong, checkStatus(d, expectation{[]string{
 			corev1api.ReasonCredentialsNotShared, corev1api.ReasonChildRefused, corev1api.ReasonChannelNotReady}})...)
 	}
 	for _, d := range w.abuse.deployments {
@@ -54,8 +53,7 @@ func tenant(w *world) (wrong violations) {
 	return wrong
 }
 
-// secretOfTenant allows the credentials of a Dojo that refers to a Secret of its own namespace, and
-// what the operators have not written.
+// secretOfTenant allows a Secret of its own for its Dojo, and Secrets that it wrote itself.
 func secretOfTenant(all *abuse, s client.Object, invariant string) (wrong violations) {
 	allowed := slices.ContainsFunc(all.dojos, func(d *corev1api.Dojo) bool {
 		return s.GetName() == d.Name+"-credentials" && d.Spec.CredentialsRef.Namespace == ""
@@ -66,7 +64,6 @@ func secretOfTenant(all *abuse, s client.Object, invariant string) (wrong violat
 	return wrong
 }
 
-// writtenByUs reports whether an operator is among those who have written an object.
 func writtenByUs(o client.Object) bool {
 	for _, entry := range o.GetManagedFields() {
 		for _, operator := range environment.All {

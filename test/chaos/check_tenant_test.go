@@ -13,14 +13,14 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// abused is peace beside a tenant of which everything is refused.
-func abused() *world {
+// worldWithAbuser is peace plus a tenant without grants.
+func worldWithAbuser() *world {
 	of := metav1.ObjectMeta{Namespace: abuser, Name: refusedName(0), Generation: 1}
 	own := metav1.ObjectMeta{Namespace: abuser, Name: refusedName(0) + "-credentials",
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "dojo-operator"}}}
 	forged := metav1.ObjectMeta{Namespace: abuser, Name: secretOfPosts,
 		Annotations: map[string]string{forgedAnnotation: "yes"}}
-	w := peace()
+	w := validWorld()
 	w.abuse = &abuse{
 		servers: []*v1alpha1.DiscordServer{{ObjectMeta: of, Status: v1alpha1.DiscordServerStatus{
 			ObservedGeneration: 1, Conditions: conds(v1alpha1.ReasonAuthenticationFailed, "Degraded")}}},
@@ -36,9 +36,9 @@ func abused() *world {
 	return w
 }
 
-func TestWhatATenantIsRefused(t *testing.T) {
+func TestAbuserGetsNothing(t *testing.T) {
 	t.Parallel()
-	if wrong := check(abused()); len(wrong) > 0 {
+	if wrong := check(worldWithAbuser()); len(wrong) > 0 {
 		t.Error(wrong)
 	}
 	ready := conds("Reconciled", "Available", "Ready")
@@ -68,11 +68,11 @@ func TestWhatATenantIsRefused(t *testing.T) {
 		"what it has forged is written to, and no Secret": {func(w *world) { w.abuse.configMaps[0].ManagedFields = ours },
 			gets, secretOfPosts},
 		"an object does not go": {func(w *world) { w.abuse.channels[0].DeletionTimestamp = now() },
-			gets, "it does not go"},
+			gets, "its deletion does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := abused()
+			w := worldWithAbuser()
 			c.change(w)
 			expect(t, check(w), c.invariant, c.says)
 		})

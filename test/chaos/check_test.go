@@ -59,14 +59,12 @@ func ownedBy(kind, name, uid string) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{Kind: kind, Name: name, UID: types.UID(uid), Controller: &yes}}
 }
 
-// madeFor is what the audit log says of something that the operator has made.
 func madeFor(action int, id, uid string) discordtest.AuditEntry {
 	return discordtest.AuditEntry{Action: action, UserID: botID, TargetID: id, Reason: "Kind " + uid + " ns/name"}
 }
 
-// peace is a world in which nothing is wrong: a server, a group, a channel with a webhook, a role with
-// a member, a channel and a role made by hand, and a Dojo.
-func peace() *world {
+// validWorld is a world of every kind of object without a violation.
+func validWorld() *world {
 	ready, one, slow := conds("Reconciled", "Available", "Ready"), int32(1), int32(3)
 	channel := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID),
 		Spec: v1alpha1.DiscordChannelSpec{
@@ -111,14 +109,14 @@ func peace() *world {
 		services: []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0",
 			OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID)},
 			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}}},
-		custom:    []*unstructured.Unstructured{postgres("Cluster", sharedCluster)},
-		botID:     botID,
-		made:      map[string]made{byHandID: {Channel: byHand}},
-		madeRoles: map[string]discordtest.Role{handRoleID: {ID: handRoleID, Name: "Grade 2", Position: 1}},
-		members:   map[string][]string{botID: {botRole}, student: {grade}},
-		gone:      map[types.UID]client.Object{},
-		abuse:     &abuse{},
-		guests:    &guests{},
+		custom:       []*unstructured.Unstructured{postgres("Cluster", sharedCluster)},
+		botID:        botID,
+		userChannels: map[string]userChannel{byHandID: {Channel: byHand}},
+		userRoles:    map[string]discordtest.Role{handRoleID: {ID: handRoleID, Name: "Grade 2", Position: 1}},
+		members:      map[string][]string{botID: {botRole}, student: {grade}},
+		gone:         map[types.UID]client.Object{},
+		abuse:        &abuse{},
+		guests:       &guests{},
 		guild: discordtest.Guild{
 			ID: guildID, Roles: []discordtest.Role{{ID: guildID, Name: "@everyone"}, {ID: botRole, Managed: true, Position: 9},
 				{ID: grade, Name: "Grade 1", Position: 2}, {ID: handRoleID, Name: "Grade 2", Position: 1}},
@@ -143,28 +141,27 @@ func postgres(kind, name string) *unstructured.Unstructured {
 	}}
 }
 
-// leave deletes the channel and all that it has in Kubernetes; what it has on Discord stays.
-func leave(w *world, policy v1alpha1.DeletionPolicy) {
+// deleteChannelObject deletes the channel's objects in Kubernetes; those on Discord stay.
+func deleteChannelObject(w *world, policy v1alpha1.DeletionPolicy) {
 	last := w.channels[0].DeepCopy()
 	last.Spec.DeletionPolicy = policy
 	w.gone[channelUID], w.channels, w.secrets = last, nil, w.secrets[1:]
 }
 
-// TestPeace: what is as it should be is not wrong.
-func TestPeace(t *testing.T) {
+func TestValidWorlds(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*world){
-		"nothing":                func(*world) {},
-		"retained by its policy": func(w *world) { leave(w, v1alpha1.DeletionPolicyRetain) },
-		"retained since nothing proves whose it is": func(w *world) {
+		"no change":              func(*world) {},
+		"retained by its policy": func(w *world) { deleteChannelObject(w, v1alpha1.DeletionPolicyRetain) },
+		"retained without a proof of its owner": func(w *world) {
 			w.channels[0].Status.Matched = true
 			w.guild.Audit[1].Lost = true
-			leave(w, "")
+			deleteChannelObject(w, "")
 			w.guild.Webhooks = nil
 		},
 		"retained since the audit log could not be read": func(w *world) {
 			w.channels[0].Status.Matched = true
-			leave(w, "")
+			deleteChannelObject(w, "")
 			w.guild.Webhooks = nil
 		},
 		"a lost create of a group that waits for its channels": func(w *world) {
@@ -176,8 +173,8 @@ func TestPeace(t *testing.T) {
 			w.guild.Channels = w.guild.Channels[1:]
 			w.channels[0].Status.Conditions = conds("WaitingForGroup")
 		},
-		"a role is retained by its policy":       func(w *world) { leaveRole(w, v1alpha1.DeletionPolicyRetain) },
-		"a role deleted with its object":         func(w *world) { removeRole(w, botID); leaveRole(w, "") },
+		"a role is retained by its policy":       func(w *world) { deleteRoleObject(w, v1alpha1.DeletionPolicyRetain) },
+		"a role deleted with its object":         func(w *world) { removeRole(w, botID); deleteRoleObject(w, "") },
 		"a role deleted by hand, and made again": func(w *world) { removeRole(w, "user"); remakeRole(w) },
 		"an overwrite for a DiscordRole":         func(w *world) { refersToRole(w, "role-0", grade) },
 		"a channel waits for a DiscordRole": func(w *world) {
@@ -199,26 +196,26 @@ func TestPeace(t *testing.T) {
 			second := madeFor(auditRoleCreate, "602", otherUID)
 			second.Lost = true
 			w.guild.Audit = append(w.guild.Audit, second)
-			w.madeRoles["602"], w.madeRoles[grade] = w.guild.Roles[4], w.guild.Roles[2]
+			w.userRoles["602"], w.userRoles[grade] = w.guild.Roles[4], w.guild.Roles[2]
 		},
 		"a webhook made by hand": func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "401", ChannelID: posts})
 		},
-		"deleted by hand, and made again": func(w *world) { again(w, true) },
+		"deleted by hand, and made again": func(w *world) { recreateChannel(w, true) },
 		"a group waits for its channels": func(w *world) {
 			w.groups[0].DeletionTimestamp = now()
 			w.groups[0].Status.Conditions = conds("WaitingForDependents")
 		},
-		"nor does it make its category again": func(w *world) {
+		"a deleted group does not recreate its category": func(w *world) {
 			w.groups[0].DeletionTimestamp, w.groups[0].Status.Conditions = now(), conds("WaitingForDependents")
 			w.channels[0].Status.Conditions = conds("WaitingForGroup")
 			w.guild.Channels = w.guild.Channels[1:]
 		},
-		"a webhook that was abandoned": func(w *world) {
+		"an abandoned webhook": func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "403", ChannelID: posts, ApplicationID: botID})
 			w.abandoned = map[string]bool{"403": true}
 		},
-		"lost by the audit log, and another has it": func(w *world) {
+		"lost by the audit log, and bound to another object": func(w *world) {
 			w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID)
 			w.guild.Audit[1].Lost = true
 		},
@@ -231,18 +228,18 @@ func TestPeace(t *testing.T) {
 				Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{}}}
 		},
 		"its overwrites follow its category": func(w *world) {
-			w.made[byHandID] = made{Channel: w.made[byHandID].Channel, synced: true}
+			w.userChannels[byHandID] = userChannel{Channel: w.userChannels[byHandID].Channel, synced: true}
 			w.guild.Channels[2].Overwrites = []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermViewChannel}}
 		},
-		"adopted, and another name": func(w *world) { adopts(w); w.guild.Channels[2].Name = "renamed" },
-		"its Dojo is gone and retained it": func(w *world) {
+		"adopted and renamed": func(w *world) { adoptHandMade(w); w.guild.Channels[2].Name = "renamed" },
+		"a deleted Dojo retained its database": func(w *world) {
 			w.custom = append(w.custom, postgres("Cluster", "dojo-7-db"))
-			parted(w, corev1api.ReclaimRetain)
+			deleteDojoObject(w, corev1api.ReclaimRetain)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := peace()
+			w := validWorld()
 			change(w)
 			if wrong := check(w); len(wrong) > 0 {
 				t.Error(wrong)
@@ -251,27 +248,23 @@ func TestPeace(t *testing.T) {
 	}
 }
 
-// leaveRole deletes the object of the role; the role on Discord stays.
-func leaveRole(w *world, policy v1alpha1.DeletionPolicy) {
+func deleteRoleObject(w *world, policy v1alpha1.DeletionPolicy) {
 	last := w.roles[0].DeepCopy()
 	last.Spec.DeletionPolicy = policy
 	w.gone[roleUID], w.roles = last, nil
 }
 
-// removeRole deletes the role on Discord, by hand or not.
 func removeRole(w *world, user string) {
 	w.guild.Roles = slices.DeleteFunc(w.guild.Roles, func(r discordtest.Role) bool { return r.ID == grade })
 	w.guild.Audit = append(w.guild.Audit, discordtest.AuditEntry{Action: auditRoleDelete, UserID: user, TargetID: grade})
 }
 
-// remakeRole lets the object have another role than the first.
 func remakeRole(w *world) {
 	w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "602", Name: "Grade 1", Position: 2})
 	w.guild.Audit = append(w.guild.Audit, madeFor(auditRoleCreate, "602", roleUID))
 	w.roles[0].Status.RoleID, w.members[student] = "602", []string{"602"}
 }
 
-// refersToRole lets the overwrites of the channel name a DiscordRole.
 func refersToRole(w *world, name, roleID string) {
 	w.channels[0].Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{
 		{RoleRef: &v1alpha1.RoleReference{Name: name}, Allow: []v1alpha1.Permission{"ViewChannel"}}}
@@ -280,9 +273,8 @@ func refersToRole(w *world, name, roleID string) {
 
 func now() *metav1.Time { t := metav1.Now(); return &t }
 
-// again lets the audit log say that the channel was made a second time, after the first was deleted
-// or not.
-func again(w *world, deleted bool) {
+// recreateChannel makes the channel a second time, after the first was deleted or not.
+func recreateChannel(w *world, deleted bool) {
 	log := []discordtest.AuditEntry{madeFor(auditChannelCreate, "299", channelUID)}
 	if deleted {
 		log = append(log, discordtest.AuditEntry{Action: auditChannelDelete, TargetID: "299"})
@@ -290,19 +282,17 @@ func again(w *world, deleted bool) {
 	w.guild.Audit = append(log, w.guild.Audit...)
 }
 
-// adopts lets a channel that is gone by now have adopted the one made by hand.
-func adopts(w *world) {
+// adoptHandMade adds a deleted DiscordChannel that had adopted the channel made by hand.
+func adoptHandMade(w *world) {
 	w.gone["gone"] = &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-9", "gone"),
 		Spec: v1alpha1.DiscordChannelSpec{Adopt: &v1alpha1.Adoption{ID: byHandID}}}
 }
 
-func parted(w *world, policy corev1api.ReclaimPolicy) {
+func deleteDojoObject(w *world, policy corev1api.ReclaimPolicy) {
 	w.gone["parted"] = &corev1api.Dojo{ObjectMeta: objectMeta("dojo-7", "parted"),
 		Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{ReclaimPolicy: policy}}}
 }
 
-// TestEveryInvariantIsChecked injects one violation after the other: each is found, and says what
-// it is.
 func TestEveryInvariantIsChecked(t *testing.T) {
 	t.Parallel()
 	channel := func(change func(*v1alpha1.DiscordChannel)) func(*world) {
@@ -318,8 +308,8 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 	}{
 		"a role not Ready": {role(func(r *v1alpha1.DiscordRole) { r.Status.Conditions = conds("RoleTooHigh", "Degraded") }),
 			"everything is reconciled", "RoleTooHigh"},
-		"a role does not go": {role(func(r *v1alpha1.DiscordRole) { r.DeletionTimestamp = now() }),
-			"everything is reconciled", "does not go"},
+		"the deletion of a role does not end": {role(func(r *v1alpha1.DiscordRole) { r.DeletionTimestamp = now() }),
+			"everything is reconciled", "its deletion does not end"},
 		"a server gone before its roles": {func(w *world) {
 			w.groups, w.channels = nil, nil
 			w.servers[0].DeletionTimestamp = now()
@@ -342,7 +332,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		"a role not taken back": {role(func(r *v1alpha1.DiscordRole) { r.Spec.Members = nil }), "Discord is as the specs say",
 			"has it is true"},
 		"a role not on Discord": {func(w *world) { removeRole(w, "user") }, "Discord is as the specs say", "not on Discord"},
-		"two have the same role": {func(w *world) {
+		"two objects have the same role": {func(w *world) {
 			other := w.roles[0].DeepCopy()
 			other.Name, other.UID = "role-1", otherUID
 			w.roles = append(w.roles, other)
@@ -350,7 +340,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		"a role made twice": {remakeRole, "at most one for each object", "was created while there was [600]"},
 		"a role deleted for nothing": {func(w *world) { removeRole(w, botID); remakeRole(w) }, "no channel or role is lost",
 			"600 was deleted"},
-		"a role not retained": {func(w *world) { removeRole(w, botID); leaveRole(w, v1alpha1.DeletionPolicyRetain) },
+		"a role not retained": {func(w *world) { removeRole(w, botID); deleteRoleObject(w, v1alpha1.DeletionPolicyRetain) },
 			"no channel or role is lost", "and not retained"},
 		"roles in the wrong order": {func(w *world) {
 			first := int32(1)
@@ -362,10 +352,10 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditRoleCreate, "602", otherUID))
 		}, "siblings stand in order", "position 1 below 3"},
 		"a role above the bot's": {func(w *world) { w.guild.Roles[2].Position = 10 }, "no role is above the bot's", "600 is"},
-		"a role left behind":     {func(w *world) { leaveRole(w, "") }, "no orphan", "which is gone"},
-		"a role from nowhere": {func(w *world) { w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "603"}) },
+		"a role left behind":     {func(w *world) { deleteRoleObject(w, "") }, "no orphan", "which is gone"},
+		"a role of unknown origin": {func(w *world) { w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "603"}) },
 			"no orphan", "its creator is unknown"},
-		"another's role": {func(w *world) { w.guild.Audit[3] = madeFor(auditRoleCreate, grade, otherUID) },
+		"another object's role": {func(w *world) { w.guild.Audit[3] = madeFor(auditRoleCreate, grade, otherUID) },
 			"no object takes what another one owns", "was made for"},
 		"a role made by hand, changed": {func(w *world) { w.guild.Roles[3].Color = 1 }, "what users made is theirs",
 			"it was {"},
@@ -377,12 +367,12 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		"not Ready": {channel(func(c *v1alpha1.DiscordChannel) {
 			c.Status.Conditions = conds("Retrying", "Progressing")
 		}), "everything is reconciled", "Retrying"},
-		"not looked at": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = nil }),
+		"without conditions": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = nil }),
 			"everything is reconciled", "was not reconciled"},
 		"outdated": {channel(func(c *v1alpha1.DiscordChannel) { c.Generation = 2 }), "everything is reconciled",
 			"generation 2, observed 1"},
-		"does not go": {channel(func(c *v1alpha1.DiscordChannel) { c.DeletionTimestamp = now() }),
-			"everything is reconciled", "does not go"},
+		"its deletion does not end": {channel(func(c *v1alpha1.DiscordChannel) { c.DeletionTimestamp = now() }),
+			"everything is reconciled", "its deletion does not end"},
 		"Ready without a group": {func(w *world) {
 			w.groups, w.guild.Channels, w.guild.Audit = nil, w.guild.Channels[1:], w.guild.Audit[1:]
 		}, "everything is reconciled", "should not be Ready"},
@@ -406,26 +396,29 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			"name is other"},
 		"not on Discord": {func(w *world) { w.guild.Channels = slices.Delete(w.guild.Channels, 1, 2) },
 			"Discord is as the specs say", "not on Discord"},
-		"two have the same": {func(w *world) { w.channels = append(w.channels, w.channels[0].DeepCopy()) },
+		"two objects have the same channel": {func(w *world) { w.channels = append(w.channels, w.channels[0].DeepCopy()) },
 			"at most one object for each", "as well"},
-		"made twice": {func(w *world) { again(w, false) }, "at most one for each object",
+		"made twice": {func(w *world) { recreateChannel(w, false) }, "at most one for each object",
 			"was created while there was [299]"},
 		"deleted for nothing": {func(w *world) {
-			again(w, true)
+			recreateChannel(w, true)
 			w.guild.Audit[1].UserID = botID
 		}, "no channel or role is lost", "299 was deleted"},
-		"in the wrong order": {misplaced, "siblings stand in order", "position 1 below 3"},
+		"in the wrong order": {addMisplacedChannel, "siblings stand in order", "position 1 below 3"},
 
-		"left behind without a guess": {func(w *world) { w.guild.Audit[1].Lost = true; leave(w, "") }, "no orphan",
+		"left behind without a proof": {func(w *world) {
+			w.guild.Audit[1].Lost = true
+			deleteChannelObject(w, "")
+		}, "no orphan",
 			"which is gone"},
-		"left behind": {func(w *world) { leave(w, "") }, "no orphan", "which is gone"},
-		"a second one": {func(w *world) {
+		"left behind": {func(w *world) { deleteChannelObject(w, "") }, "no orphan", "which is gone"},
+		"a second channel": {func(w *world) {
 			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "301", Name: "alerts"})
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", channelUID))
 		}, "no orphan", `which has "300"`},
-		"from nowhere": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) },
+		"a channel of unknown origin": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) },
 			"no orphan", "its creator is unknown"},
-		"another's": {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID) },
+		"another object's channel": {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID) },
 			"no object takes what another one owns", "was made for"},
 
 		"made by hand, changed": {func(w *world) { w.guild.Channels[2].Topic = "" }, "what users made is theirs",
@@ -438,7 +431,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		"made by hand, taken": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.ChannelID = byHandID }),
 			"what users made is theirs", "without spec.adopt"},
 		"adopted, and deleted": {func(w *world) {
-			adopts(w)
+			adoptHandMade(w)
 			w.guild.Channels = w.guild.Channels[:2]
 		}, "what users made is theirs", "it was deleted"},
 
@@ -471,7 +464,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			"it is not there"},
 		"a database too many": {func(w *world) {
 			w.custom = append(w.custom, postgres("Cluster", "dojo-7-db"))
-			parted(w, corev1api.ReclaimDelete)
+			deleteDojoObject(w, corev1api.ReclaimDelete)
 		}, "no orphan", "its Dojo is gone"},
 		"a child too many": {func(w *world) { w.services[0].OwnerReferences[0].UID = "gone" }, "no orphan",
 			"owner Dojo dojo-0 is gone"},
@@ -479,7 +472,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := peace()
+			w := validWorld()
 			c.change(w)
 			expect(t, check(w), c.invariant, c.says)
 		})
@@ -490,8 +483,7 @@ func alerts() *corev1api.Alerts {
 	return &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordGroupReference{Name: "group-0"}}}
 }
 
-// misplaced adds a second channel that stands below the first and should stand above it.
-func misplaced(w *world) {
+func addMisplacedChannel(w *world) {
 	first := int32(1)
 	other := w.channels[0].DeepCopy()
 	other.Name, other.UID, other.Spec.Position, other.Status.ChannelID = "channel-1", otherUID, &first, "301"
@@ -511,14 +503,14 @@ func expect(t *testing.T, wrong violations, invariant, says string) {
 	}
 }
 
-func TestEveryVersionIsLawful(t *testing.T) {
+func TestCheckVersion(t *testing.T) {
 	t.Parallel()
 	object := func(generation int64, conds []metav1.Condition) *v1alpha1.DiscordGroup {
 		g := &v1alpha1.DiscordGroup{ObjectMeta: objectMeta("group-0", groupUID)}
 		g.Generation, g.Status.ObservedGeneration, g.Status.Conditions = generation, 1, conds
 		return g
 	}
-	if wrong := lawful(object(1, conds("Reconciled", "Available", "Ready"))); len(wrong) > 0 {
+	if wrong := checkVersion(object(1, conds("Reconciled", "Available", "Ready"))); len(wrong) > 0 {
 		t.Error(wrong)
 	}
 	for invariant, o := range map[string]*v1alpha1.DiscordGroup{
@@ -527,12 +519,12 @@ func TestEveryVersionIsLawful(t *testing.T) {
 		"observedGeneration is never ahead":       object(0, nil),
 		"every condition has a reason":            object(1, conds("")),
 	} {
-		expect(t, lawful(o), invariant, "group-0")
+		expect(t, checkVersion(o), invariant, "group-0")
 	}
-	expect(t, lawful(object(0, conds("X"))), "observedGeneration is never ahead", "in Ready")
+	expect(t, checkVersion(object(0, conds("X"))), "observedGeneration is never ahead", "in Ready")
 }
 
-func TestAWebhookIsAbandonedOnlyWhenTheSpecHasChanged(t *testing.T) {
+func TestWebhookIsAbandonedOnlyAfterASpecChange(t *testing.T) {
 	t.Parallel()
 	asks := func(uid, name, status string) *v1alpha1.DiscordChannel {
 		c := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", uid),
@@ -555,17 +547,17 @@ func TestAWebhookIsAbandonedOnlyWhenTheSpecHasChanged(t *testing.T) {
 	}
 }
 
-// TestAShortLifeIsKnown: of what was deleted while the watch was cut off, a reading knows.
-func TestAShortLifeIsKnown(t *testing.T) {
+// A watch that was cut off may miss an object; a list finds it.
+func TestDepartedFindsObjectsThatTheWatchMissed(t *testing.T) {
 	t.Parallel()
 	object := func(uid string) client.Object {
 		return &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", uid)}
 	}
 	seen, short, lasting := object("seen"), object("short"), object("lasting")
 	w := &observer{gone: map[types.UID]client.Object{"seen": seen}, listed: map[types.UID]client.Object{}}
-	w.departed([]client.Object{short, lasting})
+	w.deletedObjects([]client.Object{short, lasting})
 	want := map[types.UID]client.Object{"seen": seen, "short": short}
-	if diff := cmp.Diff(want, w.departed([]client.Object{lasting})); diff != "" {
+	if diff := cmp.Diff(want, w.deletedObjects([]client.Object{lasting})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -595,14 +587,14 @@ func TestSecretsAreFound(t *testing.T) {
 
 func textLeaks(w *secrets, what string) violations { return w.leaks(text{"somewhere", what}) }
 
-func TestQuiet(t *testing.T) {
+func TestCheckIdle(t *testing.T) {
 	t.Parallel()
-	if wrong := quiet(nil, 0); len(wrong) > 0 {
+	if wrong := checkIdle(nil, 0); len(wrong) > 0 {
 		t.Error(wrong)
 	}
-	expect(t, quiet([]string{"dojo-operator: patch dojos/status d"}, 0), "the operators come to rest",
+	expect(t, checkIdle([]string{"dojo-operator: patch dojos/status d"}, 0), "the operators come to rest",
 		"patch dojos/status")
-	expect(t, quiet(nil, 1), "the operators come to rest", "1 calls")
+	expect(t, checkIdle(nil, 1), "the operators come to rest", "1 calls")
 }
 
 func TestPanicsAreFound(t *testing.T) {

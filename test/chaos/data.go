@@ -27,17 +27,14 @@ import (
 )
 
 const (
-	// archive is the namespace of the Dojos whose rows are counted.
 	archive   = "chaos-data"
 	dataSlots = 4
 )
 
-// versions are the major versions of Postgres that users ask for.
 var versions = []string{"15", "16", "17"}
 
 func dataName(slot int) string { return fmt.Sprintf("data-%d", slot) }
 
-// acknowledged is a row that an application has committed.
 type acknowledged struct {
 	dojo           types.UID
 	name           string // of the Dojo
@@ -45,24 +42,22 @@ type acknowledged struct {
 	database, text string
 }
 
-// ledger records the rows of applications, and the Clusters that users have deleted.
+// ledger records committed rows and the Clusters that users have deleted.
 type ledger struct {
-	mu    sync.Mutex
-	rows  []acknowledged
-	taken map[types.UID]bool
-	next  int
-	// refused says, by the name of a Dojo, why its last row was refused; empty where it was committed.
+	mu              sync.Mutex
+	rows            []acknowledged
+	deletedClusters map[types.UID]bool
+	next            int
+	// refused maps a Dojo's name to the error of its last row, "" if that was committed.
 	refused map[string]string
 }
 
-// dataHas returns the objects of the namespace at the start.
-func dataHas() []client.Object {
+func dataSetup() []client.Object {
 	shared := postgresObject("Cluster", sharedCluster)
 	shared.Object["spec"] = map[string]any{"instances": int64(1), "storage": map[string]any{"size": "1Gi"}}
 	return []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: archive}}, shared}
 }
 
-// postgresObject is an object of CloudNativePG in the namespace.
 func postgresObject(kind, name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: "postgresql.cnpg.io", Version: "v1", Kind: kind})
@@ -77,13 +72,13 @@ func (r *run) createData(ctx context.Context, a action) (string, error) {
 	d.Spec.AccountID, d.Spec.Title = "Masamichi Yaga", "Archive"
 	d.Spec.Postgres = &corev1api.Postgres{ReclaimPolicy: anyReclaimPolicy(random)}
 	what := "the shared Cluster"
-	if chance(random, 5) {
+	if oneIn(random, 5) {
 		d.Spec.Postgres.ClusterRef = &corev1api.ClusterReference{Name: sharedCluster}
 	} else {
 		own := &corev1api.PostgresCluster{Version: versions[0],
 			Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")}}
 		what = "a Cluster of Postgres " + own.Version
-		if !chance(random, 3) {
+		if !oneIn(random, 3) {
 			own.Backup = anyBackup(random)
 			what += fmt.Sprintf(", backups by %s, a final one: %t", own.Backup.Method, own.Backup.FinalBackup)
 		}
@@ -93,8 +88,8 @@ func (r *run) createData(ctx context.Context, a action) (string, error) {
 }
 
 func anyBackup(random *rand.Rand) *corev1api.Backup {
-	b := &corev1api.Backup{Schedule: "0 2 * * *", FinalBackup: chance(random, 2), Method: corev1api.BackupVolumeSnapshot}
-	if chance(random, 2) {
+	b := &corev1api.Backup{Schedule: "0 2 * * *", FinalBackup: oneIn(random, 2), Method: corev1api.BackupVolumeSnapshot}
+	if oneIn(random, 2) {
 		b.Method, b.Plugin = corev1api.BackupPlugin, &corev1api.BackupPluginSpec{
 			Name: "barman-cloud.cloudnative-pg.io", Parameters: map[string]string{"barmanObjectName": "store"}}
 	}
@@ -105,9 +100,8 @@ func anyReclaimPolicy(random *rand.Rand) corev1api.ReclaimPolicy {
 	return pick(random, []corev1api.ReclaimPolicy{corev1api.ReclaimRetain, corev1api.ReclaimDelete})
 }
 
-// editDataOf reads the Dojo, lets change change it, and writes it back.
 func (r *run) editDataOf(ctx context.Context, slot int, change func(*corev1api.Dojo) string) (what string, err error) {
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	d := &corev1api.Dojo{}
 	if err := r.Admin.Get(ctx, types.NamespacedName{Namespace: archive, Name: dataName(slot)}, d); err != nil {
@@ -118,7 +112,7 @@ func (r *run) editDataOf(ctx context.Context, slot int, change func(*corev1api.D
 	return what, r.Admin.Patch(ctx, d, client.MergeFrom(before))
 }
 
-// upgradeData asks for another version of Postgres; during an upgrade, for the former one as often as not.
+// upgradeData asks for another version; during an upgrade, it reverts every other time.
 func (r *run) upgradeData(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -127,11 +121,11 @@ func (r *run) upgradeData(ctx context.Context, a action) (string, error) {
 			return "none, it is in the shared Cluster"
 		}
 		was := d.Spec.Postgres.Cluster.Version
-		if db := d.Status.Database; db != nil && db.Upgrade != nil && chance(random, 2) {
+		if db := d.Status.Database; db != nil && db.Upgrade != nil && oneIn(random, 2) {
 			version = db.Upgrade.From
 		}
 		d.Spec.Postgres.Cluster.Version = version
-		if d.Spec.Postgres.Cluster.Backup == nil && chance(random, 2) {
+		if d.Spec.Postgres.Cluster.Backup == nil && oneIn(random, 2) {
 			metav1.SetMetaDataAnnotation(&d.ObjectMeta, corev1api.UpgradeWithoutBackupAnnotation, version)
 		}
 		return was + " to " + version
@@ -147,38 +141,35 @@ func (r *run) retainData(ctx context.Context, a action) (string, error) {
 
 func (r *run) rotateData(ctx context.Context, a action) (string, error) {
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
-		metav1.SetMetaDataAnnotation(&d.ObjectMeta, corev1api.RotatePasswordAnnotation, word(a.random()))
+		metav1.SetMetaDataAnnotation(&d.ObjectMeta, corev1api.RotatePasswordAnnotation, uniqueWord(a.random()))
 		return "by the annotation"
 	})
 }
 
 func (r *run) deleteData(ctx context.Context, a action) (string, error) {
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	return "deleted", r.Admin.Delete(ctx,
 		&corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: archive, Name: dataName(a.slot)}})
 }
 
-// loseCluster deletes the Cluster of a Dojo, as a user who takes it for another one.
 func (r *run) loseCluster(ctx context.Context, a action) (string, error) {
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	c := postgresObject("Cluster", dataName(a.slot)+"-db")
 	if err := r.Admin.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
 		return "", err
 	}
-	return "Cluster " + c.GetName(), r.takeCluster(ctx, c)
+	return "Cluster " + c.GetName(), r.deleteCluster(ctx, c)
 }
 
-// takeCluster deletes a Cluster, and notes that a user has.
-func (r *run) takeCluster(ctx context.Context, c *unstructured.Unstructured) error {
+func (r *run) deleteCluster(ctx context.Context, c *unstructured.Unstructured) error {
 	r.ledger.mu.Lock()
-	r.ledger.taken[c.GetUID()] = true
+	r.ledger.deletedClusters[c.GetUID()] = true
 	r.ledger.mu.Unlock()
 	return r.Admin.Delete(ctx, c)
 }
 
-// failUpgrades lets upgrades of a Cluster end otherwise for a while.
 func (r *run) failUpgrades(ctx context.Context, a action) (string, error) {
 	random, name := a.random(), dataName(a.slot)+"-db"
 	how := pick(random, []struct {
@@ -195,7 +186,6 @@ func (r *run) failUpgrades(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("they %s for %s", how.name, while), nil
 }
 
-// failBackups lets Backups of a Cluster come no further for a while.
 func (r *run) failBackups(ctx context.Context, a action) (string, error) {
 	random, name := a.random(), dataName(a.slot)+"-db"
 	phase := pick(random, []cnpgtest.BackupPhase{
@@ -206,7 +196,6 @@ func (r *run) failBackups(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("they are %s for %s", phase, while), nil
 }
 
-// pausePostgres keeps the primary of a Cluster from answering for a while.
 func (r *run) pausePostgres(ctx context.Context, a action) (string, error) {
 	name, while := dataName(a.slot)+"-db", time.Duration(1+a.random().IntN(8))*time.Second
 	r.Postgres.Pause(archive, name)
@@ -214,21 +203,19 @@ func (r *run) pausePostgres(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%s for %s", name, while), nil
 }
 
-// commands matches the commands of a message that a user copies.
 var commands = regexp.MustCompile("`kubectl ((?:annotate|delete) [^`]*)`")
 
-// obeyMessage does what the message of a Dojo advises: it runs one of its commands, as kubectl does.
-func (r *run) obeyMessage(ctx context.Context, a action) (string, error) {
-	ctx, cancel := r.briefly(ctx)
+func (r *run) followMessage(ctx context.Context, a action) (string, error) {
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	d := &corev1api.Dojo{}
 	if err := r.Admin.Get(ctx, types.NamespacedName{Namespace: archive, Name: dataName(a.slot)}, d); err != nil {
 		return "", err
 	}
-	return r.obey(ctx, d, a.random())
+	return r.follow(ctx, d, a.random())
 }
 
-func (r *run) obey(ctx context.Context, d *corev1api.Dojo, random *rand.Rand) (string, error) {
+func (r *run) follow(ctx context.Context, d *corev1api.Dojo, random *rand.Rand) (string, error) {
 	ready := meta.FindStatusCondition(d.Status.Conditions, "Ready")
 	if ready == nil || ready.Status == metav1.ConditionTrue {
 		return "nothing is advised", nil
@@ -241,7 +228,7 @@ func (r *run) obey(ctx context.Context, d *corev1api.Dojo, random *rand.Rand) (s
 	return command, r.kubectl(ctx, strings.Fields(command))
 }
 
-// kubectl carries out one of the commands: delete KIND NAME, or annotate KIND NAME [--overwrite] KEY=VALUE or KEY-.
+// kubectl runs delete KIND NAME, or annotate KIND NAME [--overwrite] KEY=VALUE or KEY-.
 func (r *run) kubectl(ctx context.Context, words []string) error {
 	kind := map[string]string{"backup": "Backup", "cluster": "Cluster", "dojo": "Dojo", "job": "Job"}[words[1]]
 	o := postgresObject(kind, words[2])
@@ -256,7 +243,7 @@ func (r *run) kubectl(ctx context.Context, words []string) error {
 			if err := r.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 				return err
 			}
-			return r.takeCluster(ctx, o)
+			return r.deleteCluster(ctx, o)
 		}
 		return r.Admin.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}
@@ -268,9 +255,9 @@ func (r *run) kubectl(ctx context.Context, words []string) error {
 	return r.Admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
 }
 
-// writeRows lets the application of each Dojo that runs commit a row with what it knows of the database.
+// writeRows lets each running application commit a row with its own credentials.
 func (r *run) writeRows(ctx context.Context, _ action) (string, error) {
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	committed := 0
 	for slot := range dataSlots {
@@ -285,7 +272,7 @@ func (r *run) writeRows(ctx context.Context, _ action) (string, error) {
 	return strconv.Itoa(committed) + " committed", nil
 }
 
-// writeRow reports whether a row was committed; an error is one of the API server.
+// writeRow reports whether a row was committed; an error is the API server's.
 func (r *run) writeRow(ctx context.Context, name string) (bool, error) {
 	key := types.NamespacedName{Namespace: archive, Name: name}
 	var d corev1api.Dojo
@@ -323,7 +310,6 @@ func (r *run) writeRow(ctx context.Context, name string) (bool, error) {
 	return true, nil
 }
 
-// calmPostgres ends everything that disturbs the databases.
 func (r *run) calmPostgres() {
 	for slot := range dataSlots {
 		name := dataName(slot) + "-db"

@@ -14,14 +14,13 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// What follows is done by one user after another: the operators may delete a channel between a
-// read and the edit, for which discordtest panics.
+// The operators may delete a channel between a user's read and edit, for which discordtest panics.
 var errGone = errors.New("it has just gone")
 
-// byHand does something in the Discord app.
+// byHand acts in the Discord app and turns a panic of discordtest into errGone.
 func byHand(do func()) (err error) {
 	defer func() {
-		if recover() != nil { // discordtest says so where there is nothing to do it to
+		if recover() != nil { // nothing there to act on
 			err = errGone
 		}
 	}()
@@ -29,24 +28,24 @@ func byHand(do func()) (err error) {
 	return nil
 }
 
-// noteMade notes how users have left a channel; the lock is held.
-func (r *run) noteMade(id string) {
+// recordUserChannel records a channel as users left it; the lock is held.
+func (r *run) recordUserChannel(id string) {
 	c, _ := r.discord.Channel(id)
 	category, _ := r.discord.Channel(c.ParentID)
-	r.made[id] = made{Channel: c, synced: category.ID != "" && slices.Equal(c.Overwrites, category.Overwrites)}
+	synced := category.ID != "" && slices.Equal(c.Overwrites, category.Overwrites)
+	r.userChannels[id] = userChannel{Channel: c, synced: synced}
 }
 
-// anyMade is the id of some channel that users have made; empty where there is none.
-func (r *run) anyMade(random *rand.Rand) string {
+// anyUserChannel returns a channel made by users, or "".
+func (r *run) anyUserChannel(random *rand.Rand) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.made) == 0 {
+	if len(r.userChannels) == 0 {
 		return ""
 	}
-	return pick(random, slices.Sorted(maps.Keys(r.made)))
+	return pick(random, slices.Sorted(maps.Keys(r.userChannels)))
 }
 
-// anyChannel is some channel or category of the guild.
 func (r *run) anyChannel(random *rand.Rand, category bool) (discordtest.Channel, error) {
 	channels := slices.DeleteFunc(r.discord.Guild(r.guild).Channels, func(c discordtest.Channel) bool {
 		return (c.Type == discordtest.TypeCategory) != category
@@ -58,10 +57,9 @@ func (r *run) anyChannel(random *rand.Rand, category bool) (discordtest.Channel,
 	return pick(random, channels), nil
 }
 
-// makeChannel makes a channel by a name that objects ask for too, where they may be.
 func (r *run) makeChannel(random *rand.Rand) (made discordtest.Channel, err error) {
 	c := discordtest.Channel{Name: pick(random, channelNames), Topic: "made by hand"}
-	if category, err := r.anyChannel(random, true); err == nil && !chance(random, 3) {
+	if category, err := r.anyChannel(random, true); err == nil && !oneIn(random, 3) {
 		c.ParentID = category.ID
 	}
 	r.mu.Lock()
@@ -69,7 +67,7 @@ func (r *run) makeChannel(random *rand.Rand) (made discordtest.Channel, err erro
 	if err := byHand(func() { c.ID = r.discord.CreateChannelByHand(r.guild, c) }); err != nil {
 		return c, err
 	}
-	r.noteMade(c.ID)
+	r.recordUserChannel(c.ID)
 	return c, nil
 }
 
@@ -78,8 +76,7 @@ func (r *run) handCreateChannel(_ context.Context, a action) (string, error) {
 	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), err
 }
 
-// foreignCreates lets another bot fill the audit log with its creates, and make channels that it deletes
-// after a while.
+// foreignCreates lets another bot fill the audit log and make channels that it deletes later.
 func (r *run) foreignCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	entries, while := 50+random.IntN(500), time.Duration(5+random.IntN(15))*time.Second
@@ -89,25 +86,23 @@ func (r *run) foreignCreates(ctx context.Context, a action) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		r.later(ctx, while, func(context.Context) { _ = r.unmake(c.ID) })
+		r.later(ctx, while, func(context.Context) { _ = r.deleteOnDiscord(c.ID) })
 	}
 	return fmt.Sprintf("%d in the audit log, and some for %s", entries, while), nil
 }
 
-// unmake deletes a channel of any client.
-func (r *run) unmake(id string) error {
+func (r *run) deleteOnDiscord(id string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.made, id)
+	delete(r.userChannels, id)
 	return byHand(func() { r.discord.DeleteChannelByHand(id) })
 }
 
-// hideChannel hides a channel or a category from the bot for a while, one at a time: of two in each other
-// the second would be left hidden.
+// Of two nested hidden categories, the second would stay hidden: one at a time.
 func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(1+random.IntN(15)) * time.Second
-	c, err := r.anyChannel(random, chance(random, 3))
+	c, err := r.anyChannel(random, oneIn(random, 3))
 	if err == nil && !r.hiding.CompareAndSwap(false, true) {
 		err = errors.New("one is hidden already")
 	}
@@ -118,7 +113,7 @@ func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	r.overwrite(c.ID, hidden)
 	r.later(ctx, while, func(context.Context) {
 		r.overwrite(c.ID, c.Overwrites)
-		for _, left := range r.discord.Guild(r.guild).Channels { // those of a category that has gone meanwhile
+		for _, left := range r.discord.Guild(r.guild).Channels { // channels of a category that was deleted meanwhile
 			if slices.Equal(left.Overwrites, hidden) {
 				r.overwrite(left.ID, nil)
 			}
@@ -128,15 +123,14 @@ func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%q (%s) for %s", c.Name, c.ID, while), nil
 }
 
-// overwrite replaces the overwrites of a channel, if it is still there.
 func (r *run) overwrite(id string, overwrites []discordtest.Overwrite) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := byHand(func() {
 		r.discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = overwrites })
 	})
-	if _, made := r.made[id]; made && err == nil {
-		r.noteMade(id)
+	if _, made := r.userChannels[id]; made && err == nil {
+		r.recordUserChannel(id)
 	}
 }
 
@@ -149,7 +143,7 @@ func (r *run) handEditChannel(_ context.Context, a action) (string, error) {
 	what := ""
 	edit := pick(random, []func(*discordtest.Channel){
 		func(c *discordtest.Channel) { c.Name, what = pick(random, channelNames), "name" },
-		func(c *discordtest.Channel) { c.Topic, what = "by hand "+word(random)[:4], "topic" },
+		func(c *discordtest.Channel) { c.Topic, what = "by hand "+uniqueWord(random)[:4], "topic" },
 		func(c *discordtest.Channel) { c.NSFW, what = !c.NSFW, "nsfw" },
 		func(c *discordtest.Channel) { c.RateLimitPerUser, what = 7, "slowmode" },
 		func(c *discordtest.Channel) { c.Position, what = random.IntN(9), "position" },
@@ -169,8 +163,8 @@ func (r *run) handEditChannel(_ context.Context, a action) (string, error) {
 	if err := byHand(func() { r.discord.EditChannelByHand(c.ID, edit) }); err != nil {
 		return "", err
 	}
-	if _, made := r.made[c.ID]; made {
-		r.noteMade(c.ID)
+	if _, made := r.userChannels[c.ID]; made {
+		r.recordUserChannel(c.ID)
 	}
 	return fmt.Sprintf("%s of #%s (%s)", what, c.Name, c.ID), nil
 }
@@ -180,7 +174,7 @@ func (r *run) handDeleteChannel(_ context.Context, a action) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), r.unmake(c.ID)
+	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), r.deleteOnDiscord(c.ID)
 }
 
 func (r *run) handDeleteCategory(_ context.Context, a action) (string, error) {

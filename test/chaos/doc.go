@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command chaos breaks everything around the operators, again and again, and checks that they never
-// do what they must not: `make chaos`. What it does, what it checks and how to read a failure is in
-// docs/chaos.md.
+// Command chaos injects faults around the operators and checks invariants: `make chaos`.
+// docs/chaos.md describes the actions, the invariants and how to read a failure.
 //
-// Everything is real but the nodes, CloudNativePG and Discord: the API server, the controllers, and
-// two processes of each operator with their own ServiceAccounts. Discord is simulated in this very
-// process, and so what really happened there is known.
+// The API server, the controllers and two processes of each operator are real; nodes, CloudNativePG
+// and Discord are simulated. Discord runs in this process, so its true state is known.
 //
-//	actions.go     what can happen, how often in comparison, and the sequence of it that follows from a seed: pure
-//	kubernetes.go  what users do to objects; dojos.go the same for Dojos
-//	tenant.go      what a tenant does who abuses the operators; check_tenant.go that it gets nothing by it
-//	discord.go     what users do on Discord
-//	faults.go      what fails: operators, API server, controllers, Discord
-//	run.go         rounds of chaos, then calm, then the checks
-//	observer.go    sees every version of every object through watches
-//	world.go       reads what there is when all is calm
-//	check_*.go     the invariants, pure functions of what was seen: nothing of the operators' own code is asked
+//	actions.go     all actions, their frequency, and the sequence that follows from a seed: pure
+//	kubernetes.go  users of Kubernetes; dojos.go and data.go the same for Dojos and their databases
+//	tenant.go      a tenant without grants; check_tenant.go its invariants
+//	guests.go      a tenant with a grant; check_guests.go its invariants
+//	discord.go     users of Discord
+//	faults.go      faults of operators, API server, controllers and Discord
+//	run.go         rounds of actions, then calm, then the checks
+//	observer.go    watches every version of every object
+//	world.go       reads the state at rest
+//	check_*.go     the invariants, pure functions of that state; they use no code of the operators
 //	stage.go       the environment with a guild; operators.go keeps two processes of each operator running
-//	secrets.go     all secrets there ever were; report.go finds them, and writes what explains a violation
+//	secrets.go     all secrets ever used; report.go finds them, and writes the files that explain a violation
 //
 // To add an action, write a method of run and a line in the table of actions.go. To add an
 // invariant, write a function and call it in check.go.

@@ -25,7 +25,7 @@ func dojoName(slot int) string { return fmt.Sprintf("dojo-%d", slot) }
 func (r *run) createDojo(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	d := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: dojoName(a.slot)}}
-	d.Spec.AccountID, d.Spec.Title = "Masamichi Yaga", "Dojo "+word(random)[:4]
+	d.Spec.AccountID, d.Spec.Title = "Masamichi Yaga", "Dojo "+uniqueWord(random)[:4]
 	database := "credentialsRef"
 	switch random.IntN(4) {
 	case 0:
@@ -52,7 +52,6 @@ func (r *run) createDojo(ctx context.Context, a action) (string, error) {
 	return strings.Join(what, ", "), r.create(ctx, d)
 }
 
-// changeDojo changes one setting, and says which.
 func changeDojo(random *rand.Rand, d *corev1api.Dojo) string {
 	switch random.IntN(6) {
 	case 0:
@@ -60,10 +59,10 @@ func changeDojo(random *rand.Rand, d *corev1api.Dojo) string {
 		d.Spec.Replicas = &n
 		return fmt.Sprintf("replicas %d", n)
 	case 1:
-		d.Spec.Title = "Dojo " + word(random)[:4]
+		d.Spec.Title = "Dojo " + uniqueWord(random)[:4]
 		return "title " + d.Spec.Title
 	case 2:
-		d.Spec.Env = []corev1.EnvVar{{Name: "MOOD", Value: word(random)[:4]}}
+		d.Spec.Env = []corev1.EnvVar{{Name: "MOOD", Value: uniqueWord(random)[:4]}}
 		return "env"
 	case 3:
 		d.Spec.Alerts = &corev1api.Alerts{
@@ -92,12 +91,11 @@ func (r *run) deleteDojo(ctx context.Context, a action) (string, error) {
 	d := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: dojoName(a.slot)}}
 	how := pick(a.random(), []metav1.DeletionPropagation{metav1.DeletePropagationBackground,
 		metav1.DeletePropagationForeground})
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	return "deleted in the " + strings.ToLower(string(how)), r.Admin.Delete(ctx, d, client.PropagationPolicy(how))
 }
 
-// deleteChild deletes something that belongs to a Dojo.
 func (r *run) deleteChild(ctx context.Context, a action) (string, error) {
 	name := dojoName(a.slot)
 	child := pick(a.random(), []struct {
@@ -115,7 +113,6 @@ func kindOf(o client.Object) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", o)[strings.LastIndex(fmt.Sprintf("%T", o), "."):], ".")
 }
 
-// editChild edits something that belongs to a Dojo, so that the operator has to correct it.
 func (r *run) editChild(ctx context.Context, a action) (string, error) {
 	name := dojoName(a.slot)
 	edit := pick(a.random(), []struct {
@@ -131,24 +128,23 @@ func (r *run) editChild(ctx context.Context, a action) (string, error) {
 	})
 	edit.kind.SetNamespace(namespace)
 	edit.kind.SetName(edit.name)
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	return edit.what, r.Admin.Patch(ctx, edit.kind, client.RawPatch(types.MergePatchType, []byte(edit.patch)))
 }
 
-// rotatePassword changes the password of a Dojo's database: that of the shared Secret, or the
-// Dojo's own by the annotation.
+// rotatePassword changes the password of the shared Secret, or the Dojo's own by annotation.
 func (r *run) rotatePassword(ctx context.Context, a action) (string, error) {
 	random := a.random()
-	if chance(random, 2) {
-		ctx, cancel := r.briefly(ctx)
+	if oneIn(random, 2) {
+		ctx, cancel := r.withTimeout(ctx)
 		defer cancel()
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: credentialsSecret}}
-		patch := fmt.Appendf(nil, `{"stringData":{"password":%q}}`, "password-"+word(random))
+		patch := fmt.Appendf(nil, `{"stringData":{"password":%q}}`, "password-"+uniqueWord(random))
 		return "in " + credentialsSecret, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 	}
 	d := &corev1api.Dojo{}
 	return "by the annotation", r.edit(ctx, dojoName(a.slot), d, func() {
-		metav1.SetMetaDataAnnotation(&d.ObjectMeta, corev1api.RotatePasswordAnnotation, word(random))
+		metav1.SetMetaDataAnnotation(&d.ObjectMeta, corev1api.RotatePasswordAnnotation, uniqueWord(random))
 	})
 }

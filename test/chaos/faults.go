@@ -14,7 +14,6 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// operatorSlots is how many processes there are.
 const operatorSlots = 2 * replicas
 
 func (r *run) killOperator(_ context.Context, a action) (string, error) {
@@ -27,8 +26,8 @@ func (r *run) stopOperator(_ context.Context, a action) (string, error) {
 	return k.name, k.signal(syscall.SIGTERM, true)
 }
 
-// freezeOperator lets a process stand still, for longer than its Lease lasts now and then: when it
-// goes on it is not the leader any more, and does not know it.
+// freezeOperator freezes a process, sometimes for longer than its Lease: when it continues, it is
+// no longer the leader and does not know it.
 func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	k, while := r.replicas[a.slot], time.Duration(1+a.random().IntN(7))*time.Second
 	if err := k.signal(syscall.SIGSTOP, true); err != nil {
@@ -38,9 +37,9 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%s for %s", k.name, while), nil
 }
 
-// freezeLeaders lets both operators stand still for longer than their Leases last: first one replica of
-// each, then the other, so that whichever leads is replaced by the one that runs. A user deletes channels
-// just before a former leader continues, so that it and its successor both see that they are missing.
+// freezeLeaders freezes first one replica of each operator, then the other, longer than their
+// Leases last. A user deletes channels just before a former leader continues: it and its successor
+// both see that they are missing.
 func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	first, while := random.IntN(replicas), time.Duration(6000+random.IntN(3000))*time.Millisecond
@@ -52,16 +51,16 @@ func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("replica %d of both for %s, and then the other", first+1, while), nil
 }
 
-// freezeReplicas freezes the replicas of one number.
 func (r *run) freezeReplicas(ctx context.Context, number int, while time.Duration, random *rand.Rand) {
 	frozen := r.replicas[number*len(environment.All) : (number+1)*len(environment.All)]
 	for _, k := range frozen {
-		_ = k.signal(syscall.SIGSTOP, true) // fails where it is down, which the other replica replaces too
+		_ = k.signal(syscall.SIGSTOP, true) // fails if the process is down
 	}
 	_ = wait(ctx, while)
 	for range 1 + random.IntN(3) {
 		if c, err := r.anyChannel(random, false); err == nil {
-			r.journal.say("  deleted by hand before replica %d continues: #%s (%s), %v", number+1, c.Name, c.ID, r.unmake(c.ID))
+			r.journal.say("  deleted by hand before replica %d continues: #%s (%s), %v", number+1, c.Name, c.ID,
+				r.deleteOnDiscord(c.ID))
 		}
 	}
 	for _, k := range frozen {
@@ -69,9 +68,8 @@ func (r *run) freezeReplicas(ctx context.Context, number int, while time.Duratio
 	}
 }
 
-// killAPIServer kills the API server, and lets it come back at once or after a while.
 func (r *run) killAPIServer(ctx context.Context, a action) (string, error) {
-	r.blind = true
+	r.apiServerKilled = true
 	return r.killComponent(ctx, testcluster.APIServer, time.Duration(a.random().IntN(5))*time.Second)
 }
 
@@ -86,7 +84,7 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	r.later(ctx, away, func(ctx context.Context) {
 		for err := r.Cluster.Restart(ctx, component); err != nil &&
 			ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
-			// the controllers give up when the API server is away too
+			// the controllers exit if the API server is away too
 			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error()))
 			_ = wait(ctx, probeInterval)
 		}
@@ -94,19 +92,16 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	return fmt.Sprintf("for %s", away), nil
 }
 
-// spurious are the calls that Discord refuses or fails for no reason while the chaos lasts. A refused
-// token is tried again after a minute, and so is a call that is not permitted.
-var spurious = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
+// spuriousErrors lets Discord fail calls for no reason. The operator retries 401 and 403 after a minute.
+var spuriousErrors = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
 
-// weak is a Discord whose answers may be those from before the last write, or lack what is there, for
-// up to two seconds.
-func weak(w discordtest.Weakness) discordtest.Weakness {
+// weaklyConsistent lets answers be up to two seconds old, or lack objects.
+func weaklyConsistent(w discordtest.Weakness) discordtest.Weakness {
 	w.Stale, w.Missing = 0.1, 0.03
 	return w
 }
 
-// ways are those in which a call to Discord goes wrong.
-var ways = []struct {
+var callFaults = []struct {
 	name string
 	do   discordtest.Action
 }{
@@ -115,23 +110,21 @@ var ways = []struct {
 	{"503 before", discordtest.FailBefore(503)}, {"no answer before", discordtest.DropBefore()},
 	{"no answer after", discordtest.DropAfter()},
 	{"cut answer", discordtest.CutAnswer(-20)}, {"429", discordtest.RateLimited(time.Second, "user")},
-	{"garbage after", garbled()},
+	{"garbage after", garbledSuccess()},
 	{"slow", discordtest.Slow(time.Second, time.Second)},
 	{"global 429", discordtest.RateLimited(2*time.Second, "global")},
 }
 
-// garbled is an unreadable answer to what was carried out. Discord does not say 200 to what it has
-// not done.
-func garbled() discordtest.Action {
+// garbledSuccess answers a successful call with garbage: Discord answers 200 to those only.
+func garbledSuccess() discordtest.Action {
 	a := discordtest.Garbage()
 	a.Effect = true
 	return a
 }
 
-// failDiscord lets a part of the bot's calls go wrong for a while.
 func (r *run) failDiscord(ctx context.Context, a action) (string, error) {
 	random := a.random()
-	way, part, while := pick(random, ways), 0.1+random.Float64()*0.5, time.Duration(2+random.IntN(8))*time.Second
+	way, part, while := pick(random, callFaults), 0.1+random.Float64()*0.5, time.Duration(2+random.IntN(8))*time.Second
 	stop := r.discord.Faults().Add(discordtest.Fault{Rate: part, Action: way.do, Match: r.byBot})
 	r.later(ctx, while, func(context.Context) { stop() })
 	return fmt.Sprintf("%s, %.0f%% of all calls for %s", way.name, part*100, while), nil
@@ -139,8 +132,7 @@ func (r *run) failDiscord(ctx context.Context, a action) (string, error) {
 
 func (r *run) byBot(q discordtest.Request) bool { return q.BotID == r.botID }
 
-// loseCreates carries out the next creates of channels, roles and webhooks, and answers none; one of the
-// operators may be killed by it.
+// loseCreates carries out the next creates without an answer. It may also kill an operator.
 func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	n := 1 + random.IntN(3)
@@ -153,14 +145,13 @@ func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("the answers to the next %d", n), nil
 }
 
-// loseAuditLog lets the next actions on Discord, of any user, leave no trace in the audit log.
+// loseAuditLog drops the next entries of the audit log, of any user.
 func (r *run) loseAuditLog(_ context.Context, a action) (string, error) {
 	n := 1 + a.random().IntN(3)
 	r.discord.Faults().LoseAudit(n)
 	return fmt.Sprintf("of the next %d actions", n), nil
 }
 
-// dropGateway ends the connections in one of the ways in which Discord does.
 func (r *run) dropGateway(_ context.Context, a action) (string, error) {
 	gateway := r.discord.Gateway()
 	end := pick(a.random(), []struct {
@@ -177,7 +168,7 @@ func (r *run) dropGateway(_ context.Context, a action) (string, error) {
 	return end.name, nil
 }
 
-// refuseGateway refuses connections for a while: the operator has to poll.
+// refuseGateway refuses connections for a while, so that the operator polls.
 func (r *run) refuseGateway(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(3+random.IntN(10)) * time.Second
@@ -189,7 +180,6 @@ func (r *run) refuseGateway(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("for %s", while), nil
 }
 
-// hideServer is an outage of Discord that hides the guild.
 func (r *run) hideServer(ctx context.Context, a action) (string, error) {
 	while := time.Duration(1+a.random().IntN(5)) * time.Second
 	r.discord.Gateway().Outage(r.guild, true)
@@ -197,7 +187,6 @@ func (r *run) hideServer(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("for %s", while), nil
 }
 
-// takePermission takes something from the bot that it needs, and gives it back after a while.
 func (r *run) takePermission(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	lost := pick(random, []struct {
@@ -213,7 +202,6 @@ func (r *run) takePermission(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%s for %s", lost.name, while), nil
 }
 
-// takeRole takes the role with all its permissions from the bot, and gives it back after a while.
 func (r *run) takeRole(ctx context.Context, a action) (string, error) {
 	while := time.Duration(1+a.random().IntN(6)) * time.Second
 	role := r.discord.Guild(r.guild).Members[r.botID].Own

@@ -21,19 +21,15 @@ import (
 )
 
 const (
-	// guest is the namespace of a tenant who may have groups, channels and roles in the server of the
-	// first one, and tries to get more than that.
-	guest = "chaos-guest"
-	// ceiling are the permissions that its roles may have.
+	// guest is the namespace of a tenant with a grant in the first tenant's server.
+	guest   = "chaos-guest"
 	ceiling = discordtest.PermViewChannel | discordtest.PermSendMessages
 )
 
-// guestRoleNames are those of the first tenant's roles, of the users' and of one that overwrites name.
 var guestRoleNames = append(slices.Clone(roleNames), sensei)
 
 func guestName(slot int) string { return fmt.Sprintf("guest-%d", slot) }
 
-// allowGuest is the grant of the server of the first tenant.
 func allowGuest(spec *v1alpha1.DiscordServerSpec) {
 	namespaces := v1alpha1.AllowedNamespaces{From: v1alpha1.FromSelector,
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: guest}}}
@@ -42,8 +38,8 @@ func allowGuest(spec *v1alpha1.DiscordServerSpec) {
 		Namespaces: namespaces, Permissions: []v1alpha1.Permission{"ViewChannel", "SendMessages"}}
 }
 
-// guestHas is its namespace, and what lets the operator see the labels of that.
-func guestHas() []client.Object {
+// guestSetup returns its namespace, and the role that lets the operator read namespace labels.
+func guestSetup() []client.Object {
 	name := metav1.ObjectMeta{Name: "discord-operator-namespaces"}
 	return []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: guest}},
@@ -56,26 +52,22 @@ func guestHas() []client.Object {
 	}
 }
 
-// guestServer is the server of the first tenant.
 func guestServer() v1alpha1.ServerReference {
 	return v1alpha1.ServerReference{Namespace: namespace, Name: serverName}
 }
 
-// createGuestGroup makes a category, or tries to take one.
 func (r *run) createGuestGroup(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	g := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: guest, Name: guestName(a.slot)}}
 	g.Spec.ServerRef, g.Spec.Name = guestServer(), pick(random, groupNames)
 	what := fmt.Sprintf("%q", g.Spec.Name)
-	if live, err := r.anyChannel(random, true); err == nil && chance(random, 4) {
+	if live, err := r.anyChannel(random, true); err == nil && oneIn(random, 4) {
 		g.Spec.Adopt = &v1alpha1.Adoption{ID: live.ID}
 		what += ", adopts " + live.ID
 	}
 	return what + r.changeGuest(random, g), r.create(ctx, g)
 }
 
-// createGuestChannel makes a channel in the server, in a group of its own or in another tenant's, or
-// tries to take one.
 func (r *run) createGuestChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: guest, Name: guestName(a.slot)}}
@@ -90,20 +82,19 @@ func (r *run) createGuestChannel(ctx context.Context, a action) (string, error) 
 		c.Spec.GroupRef = &v1alpha1.GroupReference{Name: guestName(random.IntN(guestSlots))}
 	}
 	what := "#" + c.Spec.Name + describe(c)
-	if live, err := r.anyChannel(random, false); err == nil && chance(random, 4) {
+	if live, err := r.anyChannel(random, false); err == nil && oneIn(random, 4) {
 		c.Spec.Adopt = &v1alpha1.Adoption{ID: live.ID}
 		what += ", adopts " + live.ID
 	}
 	return what + r.changeGuest(random, c), r.create(ctx, c)
 }
 
-// createGuestRole makes a role with the name of another one, or tries to take one.
 func (r *run) createGuestRole(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	role := &v1alpha1.DiscordRole{ObjectMeta: metav1.ObjectMeta{Namespace: guest, Name: guestName(a.slot)}}
 	role.Spec.ServerRef, role.Spec.Name = guestServer(), pick(random, guestRoleNames)
 	what := fmt.Sprintf("%q", role.Spec.Name)
-	if live, err := r.anyRole(random); err == nil && chance(random, 4) {
+	if live, err := r.anyRole(random); err == nil && oneIn(random, 4) {
 		role.Spec.Adopt = &v1alpha1.Adoption{ID: live.ID}
 		what += ", adopts " + live.ID
 	}
@@ -114,7 +105,6 @@ func (r *run) createGuestRole(ctx context.Context, a action) (string, error) {
 	return what + strings.Join(changes, ""), r.create(ctx, role)
 }
 
-// changeGuest changes one setting of an object of the guest, and says which.
 func (r *run) changeGuest(random *rand.Rand, o client.Object) string {
 	policy := pick(random, []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain})
 	management := pick(random, []v1alpha1.ManagementPolicy{
@@ -133,7 +123,6 @@ func (r *run) changeGuest(random *rand.Rand, o client.Object) string {
 	return ""
 }
 
-// changeGuestPlace is changeGuest for a channel or a group.
 func changeGuestPlace(
 	random *rand.Rand, which int, policy v1alpha1.DeletionPolicy, management v1alpha1.ManagementPolicy,
 	setPolicy *v1alpha1.DeletionPolicy, setManagement *v1alpha1.ManagementPolicy, position **int32,
@@ -156,7 +145,6 @@ func changeGuestPlace(
 	}
 }
 
-// guestOverwrites name roles of its own, of the first tenant and of users.
 func guestOverwrites(random *rand.Rand) []v1alpha1.PermissionOverwrite {
 	view := []v1alpha1.Permission{"ViewChannel"}
 	return pick(random, [][]v1alpha1.PermissionOverwrite{
@@ -167,13 +155,11 @@ func guestOverwrites(random *rand.Rand) []v1alpha1.PermissionOverwrite {
 	})
 }
 
-// guestPermissions are those within the ceiling, and more.
 var guestPermissions = [][]v1alpha1.Permission{
 	nil, {}, {"ViewChannel"}, {"SendMessages", "ViewChannel"},
 	{"Administrator"}, {"ManageRoles"}, {"ManageWebhooks", "ViewChannel"}, {"ManageChannels"},
 }
 
-// changeGuestRole is changeGuest for a role.
 func (r *run) changeGuestRole(
 	random *rand.Rand, which int, policy v1alpha1.DeletionPolicy, management v1alpha1.ManagementPolicy,
 	spec *v1alpha1.DiscordRoleSpec,
@@ -198,18 +184,17 @@ func (r *run) changeGuestRole(
 	}
 }
 
-// guestObjects are one object of each kind, by a number.
 func guestObjects(slot int) []client.Object {
 	in := metav1.ObjectMeta{Namespace: guest, Name: guestName(slot)}
 	return []client.Object{&v1alpha1.DiscordGroup{ObjectMeta: in}, &v1alpha1.DiscordChannel{ObjectMeta: in},
 		&v1alpha1.DiscordRole{ObjectMeta: in}}
 }
 
-// editGuest changes an object of the guest, also one that is being deleted.
+// editGuest also edits objects that are being deleted.
 func (r *run) editGuest(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	o := pick(random, guestObjects(a.slot))
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	if err := r.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return "", err
@@ -219,15 +204,15 @@ func (r *run) editGuest(ctx context.Context, a action) (string, error) {
 	return kindOf(o) + what, r.Admin.Patch(ctx, o, client.MergeFrom(before))
 }
 
-// deleteGuest deletes an object of the guest. One that would leave something on Discord is refused.
+// The webhook refuses the deletion of an object that would leave a resource on Discord.
 func (r *run) deleteGuest(ctx context.Context, a action) (string, error) {
 	o := pick(a.random(), guestObjects(a.slot))
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	return "deleted its " + kindOf(o), r.Admin.Delete(ctx, o)
 }
 
-// releaseGuests lets the objects of the guest be deleted with what they have.
+// releaseGuests lets the guest's objects delete their resources.
 func (r *run) releaseGuests(ctx context.Context) error {
 	patch := client.RawPatch(types.MergePatchType,
 		[]byte(`{"spec":{"deletionPolicy":"Delete","managementPolicy":"Manage"}}`))
@@ -241,19 +226,16 @@ func (r *run) releaseGuests(ctx context.Context) error {
 	return nil
 }
 
-// guests are the objects of the guest.
 type guests struct {
 	groups   []*v1alpha1.DiscordGroup
 	channels []*v1alpha1.DiscordChannel
 	roles    []*v1alpha1.DiscordRole
 }
 
-// all are the objects of all kinds.
 func (g *guests) all() []client.Object {
 	return slices.Concat(objects(g.groups), objects(g.channels), objects(g.roles))
 }
 
-// gatherGuests reads them.
 func (r *run) gatherGuests(ctx context.Context) (*guests, error) {
 	var groups v1alpha1.DiscordGroupList
 	var channels v1alpha1.DiscordChannelList

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// journal writes what happens, as it happens, to a file and for users.
 type journal struct {
 	began time.Time
 
@@ -31,7 +30,6 @@ func newJournal(out io.Writer, path string) (*journal, error) {
 	return &journal{began: time.Now(), out: out, file: file, count: map[string]int{}}, nil
 }
 
-// did notes an action and what came of it.
 func (j *journal) did(a action, what string, err error) {
 	result := a.kind.name
 	if err != nil {
@@ -46,7 +44,6 @@ func (j *journal) did(a action, what string, err error) {
 	}
 }
 
-// say notes anything else.
 func (j *journal) say(format string, args ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -56,14 +53,12 @@ func (j *journal) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(j.file, "%s %s\n", time.Now().UTC().Format("15:04:05.000"), line)
 }
 
-// tail are the last n lines.
 func (j *journal) tail(n int) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return strings.Join(j.lines[max(0, len(j.lines)-n):], "\n")
 }
 
-// summary says how often what was done.
 func (j *journal) summary() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -25,8 +25,7 @@ const (
 	sharedCluster     = "shared"
 )
 
-// The names of channels are few, so that many objects ask for the same one, and users make channels
-// by the same names.
+// Few names, so that several objects ask for the same one, and users use it too.
 var (
 	channelNames = []string{"alerts", "deploys", "general", "incidents"}
 	groupNames   = []string{"Alerts", "Teams"}
@@ -36,15 +35,12 @@ var (
 
 func pick[T any](random *rand.Rand, list []T) T { return list[random.IntN(len(list))] }
 
-// chance is true once in n times.
-func chance(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
+func oneIn(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
 
-// word is one that stands nowhere else.
-func word(random *rand.Rand) string { return fmt.Sprintf("%016x", random.Uint64()) }
+func uniqueWord(random *rand.Rand) string { return fmt.Sprintf("%016x", random.Uint64()) }
 
-// The same action has the same deadline everywhere: long enough for a busy API server, and short
-// while it is away.
-func (r *run) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
+// Long enough for a busy API server, short while it is down.
+func (r *run) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 5*time.Second)
 }
 
@@ -59,10 +55,10 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: channelName(a.slot)}}
 	c.Spec.Name = pick(random, channelNames)
-	if chance(random, 5) {
+	if oneIn(random, 5) {
 		c.Spec.Type = v1alpha1.ChannelTypeForum
 	}
-	if chance(random, 4) {
+	if oneIn(random, 4) {
 		c.Spec.ServerRef = &v1alpha1.ServerReference{Name: serverName}
 	} else {
 		c.Spec.GroupRef = groupRef(random)
@@ -70,15 +66,14 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 	for range random.IntN(4) {
 		changeChannel(random, c)
 	}
-	if c.Spec.Type == "" && chance(random, 8) { // what users make are text channels
-		if id := r.anyMade(random); id != "" {
+	if c.Spec.Type == "" && oneIn(random, 8) { // users make text channels
+		if id := r.anyUserChannel(random); id != "" {
 			c.Spec.Adopt = &v1alpha1.Adoption{ID: id}
 		}
 	}
 	return "#" + c.Spec.Name + describe(c), r.create(ctx, c)
 }
 
-// describe is what matters of a channel in the journal.
 func describe(c *v1alpha1.DiscordChannel) string {
 	var text strings.Builder
 	if c.Spec.Type != "" {
@@ -99,12 +94,15 @@ func describe(c *v1alpha1.DiscordChannel) string {
 	return text.String()
 }
 
-// changeChannel changes one setting, and says which.
 func changeChannel(random *rand.Rand, c *v1alpha1.DiscordChannel) string {
 	changes := []func() string{
 		func() string { c.Spec.Name = pick(random, channelNames); return "name " + c.Spec.Name },
-		func() string { topic := "Topic " + word(random)[:4]; c.Spec.Topic = &topic; return "topic " + topic },
-		func() string { nsfw := chance(random, 2); c.Spec.NSFW = &nsfw; return "nsfw" },
+		func() string {
+			topic := "Topic " + uniqueWord(random)[:4]
+			c.Spec.Topic = &topic
+			return "topic " + topic
+		},
+		func() string { nsfw := oneIn(random, 2); c.Spec.NSFW = &nsfw; return "nsfw" },
 		func() string {
 			c.Spec.Slowmode = &metav1.Duration{Duration: time.Duration(random.IntN(60)) * time.Second}
 			return "slowmode"
@@ -140,24 +138,23 @@ func webhookChanges(random *rand.Rand, c *v1alpha1.DiscordChannel) []func() stri
 		},
 		func() string {
 			c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: pick(random, hookNames),
-				SecretName: c.Name + "-" + word(random)[:4]}
+				SecretName: c.Name + "-" + uniqueWord(random)[:4]}
 			return "webhook " + c.Spec.Webhook.Name + " in " + c.Spec.Webhook.SecretName
 		},
 		func() string { c.Spec.Webhook = nil; return "no webhook" },
 	}
 }
 
-// changeTags gives a forum some of the tags, in any order.
 func changeTags(random *rand.Rand, c *v1alpha1.DiscordChannel) string {
 	tags := []v1alpha1.ForumTag{}
 	for _, i := range random.Perm(len(tagNames))[:random.IntN(len(tagNames)+1)] {
-		tags = append(tags, v1alpha1.ForumTag{Name: tagNames[i], Moderated: chance(random, 3)})
+		tags = append(tags, v1alpha1.ForumTag{Name: tagNames[i], Moderated: oneIn(random, 3)})
 	}
 	c.Spec.Forum = &v1alpha1.ChannelForum{Tags: tags}
 	return fmt.Sprintf("tags %v", tags)
 }
 
-// overwrites are some that do and some that do not keep the bot out.
+// Some overwrites keep the bot out.
 func overwrites(random *rand.Rand) []v1alpha1.PermissionOverwrite {
 	return pick(random, [][]v1alpha1.PermissionOverwrite{
 		nil, {},
@@ -227,7 +224,7 @@ func (r *run) editServer(ctx context.Context, a action) (string, error) {
 			server.Spec.Name = pick(random, []string{"Jujutsu High", "Tokyo Jujutsu High"})
 			what = "name " + server.Spec.Name
 		case 1:
-			text := "Founded " + word(random)[:4]
+			text := "Founded " + uniqueWord(random)[:4]
 			server.Spec.Description, what = &text, "description "+text
 		default:
 			server.Spec.VerificationLevel = pick(random,
@@ -238,9 +235,8 @@ func (r *run) editServer(ctx context.Context, a action) (string, error) {
 	return what, err
 }
 
-// breakWebhookSecret deletes the Secret with a webhook's URL, or writes nonsense into it.
 func (r *run) breakWebhookSecret(ctx context.Context, a action) (string, error) {
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	c := &v1alpha1.DiscordChannel{}
 	if err := r.Admin.Get(ctx, nameOf(channelName(a.slot)), c); err != nil {
@@ -250,14 +246,14 @@ func (r *run) breakWebhookSecret(ctx context.Context, a action) (string, error) 
 		return "", errors.New("it has no webhook")
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: c.WebhookSecretName()}}
-	if chance(a.random(), 2) {
+	if oneIn(a.random(), 2) {
 		return "deleted " + secret.Name, r.Admin.Delete(ctx, secret)
 	}
 	nonsense := client.RawPatch(types.MergePatchType, []byte(`{"data":{"url":"bm9uc2Vuc2U="}}`))
 	return "nonsense into " + secret.Name, r.Admin.Patch(ctx, secret, nonsense)
 }
 
-// revokeToken resets the bot's token, and brings the new one into the Secret at once or after a while.
+// revokeToken resets the bot's token; the Secret gets the new one at once or later.
 func (r *run) revokeToken(ctx context.Context, a action) (string, error) {
 	r.mu.Lock()
 	token, err := r.discord.RotateToken(r.token)
@@ -274,7 +270,6 @@ func (r *run) revokeToken(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("the Secret has it %s later", late), nil
 }
 
-// loseToken takes the Secret with the token away for a while.
 func (r *run) loseToken(ctx context.Context, a action) (string, error) {
 	late := time.Duration(1+a.random().IntN(4)) * time.Second
 	err := r.delete(ctx, tokenSecret, &corev1.Secret{})
@@ -282,11 +277,10 @@ func (r *run) loseToken(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("the Secret is back %s later", late), err
 }
 
-// writeToken writes the token that is valid now into the Secret.
 func (r *run) writeToken(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret},
 		StringData: map[string]string{"token": r.token}}
@@ -302,22 +296,21 @@ func nameOf(name string) types.NamespacedName {
 }
 
 func (r *run) create(ctx context.Context, o client.Object) error {
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	return r.Admin.Create(ctx, o)
 }
 
 func (r *run) delete(ctx context.Context, name string, o client.Object) error {
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	o.SetNamespace(namespace)
 	o.SetName(name)
 	return r.Admin.Delete(ctx, o)
 }
 
-// edit reads an object into o, lets change change it, and writes it back.
 func (r *run) edit(ctx context.Context, name string, o client.Object, change func()) error {
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	if err := r.Admin.Get(ctx, nameOf(name), o); err != nil {
 		return err

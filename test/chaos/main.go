@@ -20,21 +20,19 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// options is what the command line says.
 type options struct {
 	seed     uint64
 	duration time.Duration
-	// actions is how many there are in a round.
+	// actions is the number per round.
 	actions int
-	// roundTimeout is how long the operators may take to reconcile everything after a round.
+	// roundTimeout bounds the time to reconcile everything after a round.
 	roundTimeout time.Duration
-	// quiet is how long nothing may happen then.
+	// quiet is how long the operators must then stay idle.
 	quiet time.Duration
-	// only matches the actions that happen; nil for all.
+	// only matches the names of enabled actions; nil enables all.
 	only *regexp.Regexp
 }
 
-// kinds are the actions that happen.
 func (o *options) kinds() []actionKind {
 	if o.only == nil {
 		return actionKinds
@@ -43,15 +41,15 @@ func (o *options) kinds() []actionKind {
 }
 
 func main() {
-	environment.Main("chaos", func(ctx context.Context, args []string) error { return mainly(ctx, args, os.Stdout) })
+	environment.Main("chaos", func(ctx context.Context, args []string) error { return execute(ctx, args, os.Stdout) })
 }
 
-func mainly(ctx context.Context, args []string, out io.Writer) error {
+func execute(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args, out)
 	if err != nil {
 		return err
 	}
-	// Of the libraries; while the API server is away they have much to say.
+	// The libraries log a lot while the API server is down.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	return chaos(ctx, o, out)
@@ -63,7 +61,7 @@ everything is reconciled, then the checks. It ends at the first violation, with 
 
 Usage: make chaos [ARGS="flags"]`
 
-// parse reads the command line; errors of it, and --help, are printed on out.
+// parse prints errors and --help on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("chaos", help, out)
@@ -96,7 +94,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 		return nil, errors.New("--round-timeout and --quiet must be at least 1s")
 	}
 	if o.seed == 0 {
-		o.seed = 1 + rand.Uint64N(999_999) //nolint:gosec // G404: it is printed and can be repeated
+		o.seed = 1 + rand.Uint64N(999_999) //nolint:gosec
 	}
 	return o, nil
 }

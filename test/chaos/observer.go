@@ -24,28 +24,24 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// observer sees every version of every object of ours that the API server serves.
 type observer struct {
 	secrets *secrets
 
 	mu         sync.Mutex
 	seen       int // versions
 	violations violations
-	// gone are the objects that were deleted, as they were last; listed are those that there were when
-	// all were read, for a watch that was cut off may miss all of a short life.
+	// A watch that was cut off may miss a short-lived object, so listed holds all objects of lists.
 	gone, listed map[types.UID]client.Object
-	// requested are the names, empty for none, that a channel's spec has ever had for its webhook.
+	// requested holds all webhook names that a channel's spec ever had, "" for none.
 	requested map[types.UID]map[string]bool
-	// reported are the ids of all webhooks that a status has ever named.
+	// reported holds the ids of all webhooks that any status has named.
 	reported map[string]bool
-	// texts are the versions and events in which secrets are looked for.
+	// texts are searched for secrets.
 	texts []text
 }
 
-// text is something that any user may read, and where.
 type text struct{ where, what string }
 
-// watch begins to watch, until the context ends.
 func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hidden *secrets) (*observer, error) {
 	informers, err := cache.New(config,
 		cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{namespace: {}, guest: {}, archive: {}}})
@@ -86,9 +82,8 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 	return w, failed
 }
 
-// version checks and keeps one version of an object.
 func (w *observer) version(o client.Object) {
-	found := lawful(o)
+	found := checkVersion(o)
 	version, err := json.Marshal(o)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +97,7 @@ func (w *observer) version(o client.Object) {
 	}
 }
 
-// noteWebhook is for those who hold the lock.
+// noteWebhook requires the lock.
 func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.reported[hookID(c)] = true
 	if w.requested[c.UID] == nil {
@@ -115,9 +110,8 @@ func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.requested[c.UID][name] = true
 }
 
-// abandoned returns which of the webhooks, by id and the UID of the channel's object, no status has
-// ever named, while the spec has asked for another name or for none: docs/discord.md says why they
-// stay.
+// abandoned finds webhooks (id to UID of the channel) that no status has named while the spec asked
+// for another name or none. They stay, see docs/discord.md.
 func (w *observer) abandoned(hooks map[string]types.UID) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -147,7 +141,6 @@ func (w *observer) event(o client.Object) {
 	w.texts = append(w.texts, text{"event about " + e.Regarding.Kind + " " + e.Regarding.Name, e.Note})
 }
 
-// wrong is what was wrong so far.
 func (w *observer) wrong() violations {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,8 +153,8 @@ func (w *observer) versions() int {
 	return w.seen
 }
 
-// departed returns the objects that were deleted, of which none is among those that there are now.
-func (w *observer) departed(now []client.Object) map[types.UID]client.Object {
+// deletedObjects returns the deleted objects, given all that exist now.
+func (w *observer) deletedObjects(now []client.Object) map[types.UID]client.Object {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	left := maps.Clone(w.listed)
@@ -177,7 +170,7 @@ func (w *observer) departed(now []client.Object) map[types.UID]client.Object {
 	return maps.Clone(w.gone)
 }
 
-// takeTexts returns the texts since the last time.
+// takeTexts returns the texts since the last call.
 func (w *observer) takeTexts() []text {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,11 +15,9 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// restartPause is how long an operator that has ended stays down; a kubelet waits longer.
 const restartPause = 500 * time.Millisecond
 
-// The Lease is as short as the clocks of one machine allow: with the defaults most of the time
-// would go by waiting for a killed leader.
+// Short Leases: with the defaults, a run would mostly wait for a killed leader's Lease to expire.
 var leaseFlags = []string{"--lease-duration=5s", "--lease-renew-deadline=4s", "--lease-retry-period=500ms"}
 
 // replica keeps one process of an operator running, as a kubelet does.
@@ -31,7 +29,7 @@ type replica struct {
 
 	mu      sync.Mutex
 	process *environment.Process // nil while it is down
-	// signalled says that a signal ends the process, so that its end needs no explanation.
+	// signalled: the next end of the process is expected.
 	signalled bool
 }
 
@@ -40,10 +38,8 @@ func newReplica(s *stage, what environment.Operator, number int, args ...string)
 		args: slices.Concat(leaseFlags, args)}
 }
 
-// log is the path of the log of all its processes.
 func (k *replica) log() string { return filepath.Join(k.folder, k.name+".log") }
 
-// run starts the process again whenever it has ended, until the context does.
 func (k *replica) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		p, err := k.StartOperator(ctx, k.what, k.name+".log", k.args...)
@@ -64,7 +60,7 @@ func (k *replica) run(ctx context.Context) {
 	}
 }
 
-// set notes the process that runs, and returns whether a signal has ended the one before.
+// set records the new process, and returns whether a signal ended the former.
 func (k *replica) set(p *environment.Process) (signalled bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -72,14 +68,12 @@ func (k *replica) set(p *environment.Process) (signalled bool) {
 	return signalled
 }
 
-// running is the process, nil while it is down.
 func (k *replica) running() *environment.Process {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.process
 }
 
-// signal sends the running process a signal; deadly ones end it.
 func (k *replica) signal(s syscall.Signal, deadly bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -90,7 +84,6 @@ func (k *replica) signal(s syscall.Signal, deadly bool) error {
 	return k.process.Signal(s)
 }
 
-// ready returns when the process reports itself ready.
 func (k *replica) ready(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if p := k.running(); p != nil && p.AwaitReady(ctx) == nil {

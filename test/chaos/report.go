@@ -15,11 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// panicked is what Go and controller-runtime print when a program has a mistake that stops it.
 var panicked = regexp.MustCompile(`(?m)^panic:|^fatal error:|Observed a panic|DATA RACE`)
 
-// revealed says what the operators have written that they must not: secrets, wherever a user could
-// read them; and panics.
+// revealed finds secrets in texts that users can read, and panics.
 func (r *run) revealed(ctx context.Context) (wrong violations) {
 	texts := r.observer.takeTexts()
 	for _, k := range r.replicas {
@@ -44,7 +42,6 @@ func (r *run) revealed(ctx context.Context) (wrong violations) {
 	return wrong
 }
 
-// scrape reads the metrics of a process, as a Prometheus would, once it is ready: it may have ended by itself.
 func (r *run) scrape(ctx context.Context, k *replica) (string, error) {
 	if err := k.ready(ctx); err != nil {
 		return "", err
@@ -56,7 +53,6 @@ func (r *run) scrape(ctx context.Context, k *replica) (string, error) {
 	return r.Metrics(ctx, k.what, p)
 }
 
-// keep writes what explains a violation beside the logs: all objects but Secrets, and Discord.
 func (r *run) keep(ctx context.Context) {
 	w, err := r.gather(ctx)
 	if err != nil {
@@ -72,11 +68,11 @@ func (r *run) keep(ctx context.Context) {
 		}
 	}
 	for i := range w.guild.Webhooks {
-		w.guild.Webhooks[i].Token = "" // it is not needed to read this
+		w.guild.Webhooks[i].Token = "" // a secret
 	}
 	discord, err := json.MarshalIndent(map[string]any{
-		"channels": w.guild.Channels, "webhooks": w.guild.Webhooks, "audit": w.guild.Audit, "madeByHand": w.made,
-		"roles": w.guild.RankedRoles(), "rolesMadeByHand": w.madeRoles, "members": w.guild.Members,
+		"channels": w.guild.Channels, "webhooks": w.guild.Webhooks, "audit": w.guild.Audit, "madeByHand": w.userChannels,
+		"roles": w.guild.RankedRoles(), "rolesMadeByHand": w.userRoles, "members": w.guild.Members,
 		"requests": r.discord.Requests(),
 	}, "", "  ")
 	err = errors.Join(err,
@@ -89,7 +85,6 @@ func (r *run) keep(ctx context.Context) {
 	}
 }
 
-// explain says what is wrong, what has happened before, and what to do.
 func (r *run) explain(wrong violations) error {
 	const lines = 40
 	return fmt.Errorf("something is wrong. What happened last:\n%s\n\nWhat is wrong:\n%w\n\n"+

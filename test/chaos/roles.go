@@ -16,10 +16,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// roleNames are as few as channelNames, for the same reason.
+// Few names, as for channels.
 var roleNames = []string{"Grade 1", "Grade 2", "Special Grade"}
 
-// fewUsers is how many members most roles have at most.
 const fewUsers = 5
 
 func roleName(slot int) string { return fmt.Sprintf("role-%d", slot) }
@@ -36,7 +35,6 @@ func (r *run) createRole(ctx context.Context, a action) (string, error) {
 		r.create(ctx, role)
 }
 
-// changeRole changes one setting, and says which.
 func (r *run) changeRole(random *rand.Rand, role *v1alpha1.DiscordRole) string {
 	return pick(random, []func() string{
 		func() string { role.Spec.Name = pick(random, roleNames); return "name " + role.Spec.Name },
@@ -45,8 +43,8 @@ func (r *run) changeRole(random *rand.Rand, role *v1alpha1.DiscordRole) string {
 			role.Spec.Color = &color
 			return "color " + color
 		},
-		func() string { hoist := chance(random, 2); role.Spec.Hoist = &hoist; return "hoist" },
-		func() string { may := chance(random, 2); role.Spec.Mentionable = &may; return "mentionable" },
+		func() string { hoist := oneIn(random, 2); role.Spec.Hoist = &hoist; return "hoist" },
+		func() string { may := oneIn(random, 2); role.Spec.Mentionable = &may; return "mentionable" },
 		func() string {
 			role.Spec.Permissions = pick(random,
 				[][]v1alpha1.Permission{nil, {}, {"ViewChannel"}, {"SendMessages", "ViewChannel"}})
@@ -63,17 +61,15 @@ func (r *run) changeRole(random *rand.Rand, role *v1alpha1.DiscordRole) string {
 	})()
 }
 
-// changeMembers gives the role to other users.
 func (r *run) changeMembers(random *rand.Rand, role *v1alpha1.DiscordRole) string {
 	role.Spec.Members = r.someUsers(random)
 	return fmt.Sprintf("%d members", len(role.Spec.Members))
 }
 
-// someUsers are a few members of the guild, or, once in three times, up to all of them: more than a rate
-// limit lets through at once.
+// someUsers returns, once in three times, more members than a rate limit allows at once.
 func (r *run) someUsers(random *rand.Rand) (some []v1alpha1.UserID) {
 	most := fewUsers
-	if chance(random, 3) {
+	if oneIn(random, 3) {
 		most = len(r.users)
 	}
 	for _, i := range random.Perm(len(r.users))[:random.IntN(most+1)] {
@@ -82,7 +78,7 @@ func (r *run) someUsers(random *rand.Rand) (some []v1alpha1.UserID) {
 	return some
 }
 
-// editRole leaves one that is being deleted as it is: what becomes of its role is decided already.
+// editRole skips roles that are being deleted.
 func (r *run) editRole(ctx context.Context, a action) (string, error) {
 	role, what := &v1alpha1.DiscordRole{}, ""
 	err := r.edit(ctx, roleName(a.slot), role, func() {
@@ -97,17 +93,16 @@ func (r *run) deleteRole(ctx context.Context, a action) (string, error) {
 	return "deleted", r.delete(ctx, roleName(a.slot), &v1alpha1.DiscordRole{})
 }
 
-// noteRole notes how users have left a role; the lock is held, or nothing runs yet.
-func (s *stage) noteRole(id string) {
+// recordUserRole records a role as users left it; the lock is held, or nothing runs yet.
+func (s *stage) recordUserRole(id string) {
 	for _, role := range s.discord.Guild(s.guild).Roles {
 		if role.ID == id {
-			s.madeRoles[id] = role
+			s.userRoles[id] = role
 		}
 	}
 }
 
-// anyRole is some role of the guild that may be edited by hand: not those that Discord assigns, nor the one
-// that overwrites name.
+// anyRole returns a role that users may edit, not the one that overwrites name.
 func (r *run) anyRole(random *rand.Rand) (discordtest.Role, error) {
 	guild := r.discord.Guild(r.guild)
 	all := slices.DeleteFunc(guild.Roles, func(role discordtest.Role) bool {
@@ -125,11 +120,11 @@ func (r *run) handCreateRole(_ context.Context, a action) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := byHand(func() { role.ID = r.discord.CreateRoleByHand(r.guild, role) })
-	r.noteRole(role.ID)
+	r.recordUserRole(role.ID)
 	return fmt.Sprintf("%q (%s)", role.Name, role.ID), err
 }
 
-// handEditRole changes a role; one that is moved stays below the bot's, which never sinks.
+// handEditRole keeps roles below the bot's, which never sinks.
 func (r *run) handEditRole(_ context.Context, a action) (string, error) {
 	random := a.random()
 	role, err := r.anyRole(random)
@@ -153,25 +148,23 @@ func (r *run) handEditRole(_ context.Context, a action) (string, error) {
 	return fmt.Sprintf("%s of %q (%s)", what, role.Name, role.ID), changed
 }
 
-// changeByHand edits a role in the app, and notes how it was left if a user has made it.
 func (r *run) changeByHand(id string, edit func(*discordtest.Role)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := byHand(func() { r.discord.EditRoleByHand(r.guild, id, edit) })
-	if _, made := r.madeRoles[id]; made && err == nil {
-		r.noteRole(id)
+	if _, made := r.userRoles[id]; made && err == nil {
+		r.recordUserRole(id)
 	}
 	return err
 }
 
-// botPosition is that of the bot's own role.
 func (r *run) botPosition() int {
 	guild := r.discord.Guild(r.guild)
 	i := slices.IndexFunc(guild.Roles, func(role discordtest.Role) bool { return role.Managed })
 	return guild.Roles[i].Position
 }
 
-// handLiftRole drags a role above the bot's for a while, where the bot may not write it.
+// handLiftRole drags a role above the bot's for a while, where the bot cannot edit it.
 func (r *run) handLiftRole(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	role, err := r.anyRole(random)
@@ -193,6 +186,6 @@ func (r *run) handDeleteRole(_ context.Context, a action) (string, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.madeRoles, role.ID)
+	delete(r.userRoles, role.ID)
 	return fmt.Sprintf("%q (%s)", role.Name, role.ID), byHand(func() { r.discord.DeleteRoleByHand(r.guild, role.ID) })
 }

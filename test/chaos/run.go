@@ -21,27 +21,24 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// theEnd is when everything is deleted.
-const theEnd = "the end"
+// deletionRound is the last round, which deletes everything.
+const deletionRound = "the end"
 
-// probeInterval is the time between two checks of whether all is reconciled.
 const probeInterval = 500 * time.Millisecond
 
-// run is one run of chaos.
 type run struct {
 	*stage
 	options  *options
 	observer *observer
 	secrets  *secrets
 	audit    *auditlog.Log
-	// pending is what ends by itself after a while: faults, outages, freezes.
+	// pending counts faults, outages and freezes that end later.
 	pending sync.WaitGroup
-	slowest time.Duration // round until all is reconciled
-	// blind is whether the API server was killed in this round.
-	blind bool
+	slowest time.Duration // the slowest round
+	// apiServerKilled: the API server was killed in this round.
+	apiServerKilled bool
 }
 
-// chaos runs rounds until the time is over or something is wrong.
 func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	folder, err := project.Path("out", "chaos", strconv.FormatUint(o.seed, 10))
 	if err != nil {
@@ -89,7 +86,6 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	return nil
 }
 
-// rounds goes on until the time is over, and then takes everything away.
 func (r *run) rounds(ctx context.Context) (n int, err error) {
 	actions := newSequence(r.options.seed, r.options.kinds())
 	end := time.Now().Add(r.options.duration)
@@ -98,13 +94,13 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	}
 	for n = 1; n == 1 || time.Now().Before(end); n++ {
 		r.journal.say("round %d", n)
-		r.discord.Weaken(weak(spurious))
+		r.discord.Weaken(weaklyConsistent(spuriousErrors))
 		for range r.options.actions {
 			if err := r.act(ctx, actions.next()); err != nil {
 				return n, err
 			}
 		}
-		if err := r.calm(ctx); err != nil {
+		if err := r.endFaults(ctx); err != nil {
 			return n, err
 		}
 		if err := r.awaitReconciled(ctx, fmt.Sprintf("round %d", n)); err != nil {
@@ -115,10 +111,10 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	if err := r.deleteAll(ctx); err != nil {
 		return n - 1, err
 	}
-	return n - 1, r.awaitReconciled(ctx, theEnd)
+	return n - 1, r.awaitReconciled(ctx, deletionRound)
 }
 
-// act carries out one action, unless something is wrong already.
+// act runs one action, unless there is a violation already.
 func (r *run) act(ctx context.Context, a action) error {
 	if err := wait(ctx, a.pause); err != nil {
 		return err
@@ -131,7 +127,7 @@ func (r *run) act(ctx context.Context, a action) error {
 	return ctx.Err()
 }
 
-// later does something after a while, or at once when all is over.
+// later runs do after a while, or at once when the run ends.
 func (r *run) later(ctx context.Context, while time.Duration, do func(context.Context)) {
 	r.pending.Go(func() {
 		_ = wait(ctx, while)
@@ -139,15 +135,15 @@ func (r *run) later(ctx context.Context, while time.Duration, do func(context.Co
 	})
 }
 
-// calm ends everything that disturbs, and returns when all that was killed is back.
-func (r *run) calm(ctx context.Context) error {
+// endFaults ends all faults, and returns when everything killed has restarted.
+func (r *run) endFaults(ctx context.Context) error {
 	r.pending.Wait()
 	r.discord.Faults().Clear()
-	r.discord.Weaken(weak(discordtest.Weakness{}))
+	r.discord.Weaken(weaklyConsistent(discordtest.Weakness{}))
 	r.discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	r.calmPostgres()
 	for _, k := range r.replicas {
-		_ = k.signal(syscall.SIGCONT, false) // fails where it is down, and then it is not frozen
+		_ = k.signal(syscall.SIGCONT, false) // fails if the process is down
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.options.roundTimeout)
 	defer cancel()
@@ -162,34 +158,33 @@ func (r *run) calm(ctx context.Context) error {
 	}
 }
 
-// restoreCollector restarts the controllers after the API server was killed. Their garbage collector
-// sees an owner that was deleted and created again in the meantime as one that was updated (its
+// restoreCollector restarts the controllers after the API server was killed. Their garbage
+// collector takes an owner that was deleted and recreated meanwhile for an updated one (its
 // UpdateFunc in k8s.io/kubernetes/pkg/controller/garbagecollector does not compare UIDs), and keeps
-// what the deleted one owned until it is started again.
+// its former dependents until it restarts.
 func (r *run) restoreCollector(ctx context.Context) error {
-	if !r.blind {
+	if !r.apiServerKilled {
 		return nil
 	}
 	if err := r.Cluster.Restart(ctx, testcluster.ControllerManager); err != nil {
 		return err
 	}
-	r.blind = false
+	r.apiServerKilled = false
 	return nil
 }
 
-// awaitReconciled returns when all is as it should be and the operators are at rest, and what is
-// wrong when that takes too long.
+// awaitReconciled returns the violations if the operators take too long to reconcile everything.
 func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	began := time.Now()
 	for {
-		wrong, err := r.rest(ctx)
+		wrong, err := r.violationsAtRest(ctx)
 		if err != nil {
 			return err
 		}
 		if len(wrong) == 0 {
 			break
 		}
-		if what == theEnd {
+		if what == deletionRound {
 			if err := r.giveUpFinalBackups(ctx); err != nil {
 				return err
 			}
@@ -210,8 +205,7 @@ func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	return nil
 }
 
-// rest returns what is not as it should be at rest.
-func (r *run) rest(ctx context.Context) (violations, error) {
+func (r *run) violationsAtRest(ctx context.Context) (violations, error) {
 	w, err := r.gather(ctx)
 	if err != nil {
 		return nil, err
@@ -227,10 +221,9 @@ func (r *run) rest(ctx context.Context) (violations, error) {
 		return nil, err
 	}
 	writes, err := writesIn(r.audit)
-	return quiet(writes, r.calls()-calls), err
+	return checkIdle(writes, r.calls()-calls), err
 }
 
-// calls is how many calls the operator has made to Discord.
 func (r *run) calls() int {
 	all := 0
 	for _, n := range r.discord.RequestCounts() {
@@ -239,7 +232,6 @@ func (r *run) calls() int {
 	return all
 }
 
-// wait returns nil after a while, and an error when the context ends before.
 func wait(ctx context.Context, while time.Duration) error {
 	select {
 	case <-time.After(while):

@@ -8,12 +8,10 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// secrets are all that there ever were: tokens of the bot, URLs and tokens of webhooks, passwords
-// of databases.
+// secrets holds every token, webhook URL and database password ever used.
 type secrets struct{ environment.Secrets }
 
-// shortest is how long a secret has to be to be searched for: shorter ones are what edits by hand
-// have written.
+// shortest is the minimal length: users write shorter values by hand.
 const shortest = 12
 
 func (s *secrets) add(secret string) {
@@ -22,18 +20,16 @@ func (s *secrets) add(secret string) {
 	}
 }
 
-// addFrom adds the value of a key of a Secret, where that is a secret.
 func (s *secrets) addFrom(key, value string) {
 	switch key {
 	case "token", "password", "DB_PASS":
 		s.add(value)
-	case "url": // of a webhook: .../webhooks/ID/TOKEN
+	case "url": // .../webhooks/ID/TOKEN
 		s.add(value)
 		s.add(value[strings.LastIndex(value, "/")+1:])
 	}
 }
 
-// leaks searches a text for every secret.
 func (s *secrets) leaks(t text) (wrong violations) {
 	if secret, found := s.In(t.what); found {
 		wrong.add("no secret is revealed", t.where, "it holds a secret that begins with %s", secret[:4])

@@ -26,26 +26,21 @@ import (
 
 const (
 	namespace = "chaos"
-	// replicas is how many processes each operator has, as in deploy/.
-	replicas = 2
-	// nodes is how many fake nodes there are.
-	nodes = 2
-	// recoveryWait is how long the operator waits for the result of a lost create, and auditJitter how
-	// much later than usual the audit log may have it: not as late as that.
+	replicas  = 2
+	nodes     = 2
+	// recoveryWait bounds the operator's wait for a lost create; auditJitter must be shorter.
 	recoveryWait, auditJitter = 4 * time.Second, 2 * time.Second
-	// sensei is a role of the guild, for overwrites.
+	// sensei is a role for overwrites.
 	sensei = "Sensei"
-	// users is how many members the guild has, besides its owner and the bot.
-	users = 40
+	users  = 40
 )
 
-// stage is everything that runs.
 type stage struct {
 	*environment.Environment
-	folder   string // of everything that a failure is explained by
+	folder   string // of logs and evidence
 	seed     uint64
 	journal  *journal
-	replicas []*replica // of both operators in turn
+	replicas []*replica // alternately of both operators
 	ending   context.CancelFunc
 	working  sync.WaitGroup
 
@@ -56,21 +51,17 @@ type stage struct {
 
 	hiding atomic.Bool // a channel is hidden from the bot
 
-	mu    sync.Mutex // guards what follows
-	token string     // of the bot, as it is valid now
-	// made are the channels that users have made by hand, by id, as users have left them.
-	made map[string]made
-	// madeRoles are the roles that they have made.
-	madeRoles map[string]discordtest.Role
-	// dragged are the roles that users have moved.
-	dragged map[string]bool
-	// users are the ids of members of the guild.
-	users []string
+	mu           sync.Mutex // guards the fields below
+	token        string     // the bot's valid token
+	userChannels map[string]userChannel
+	userRoles    map[string]discordtest.Role
+	dragged      map[string]bool
+	users        []string
 }
 
 func newStage(ctx context.Context, folder string, seed uint64, j *journal, out io.Writer) (*stage, error) {
 	s := &stage{folder: folder, seed: seed, journal: j}
-	s.ledger = &ledger{taken: map[types.UID]bool{}, refused: map[string]string{}}
+	s.ledger = &ledger{deletedClusters: map[types.UID]bool{}, refused: map[string]string{}}
 	if err := s.start(ctx, out); err != nil {
 		return nil, errors.Join(fmt.Errorf("set up: %w", err), s.close())
 	}
@@ -103,7 +94,6 @@ func (s *stage) start(ctx context.Context, out io.Writer) (err error) {
 	return s.ready(ctx)
 }
 
-// ready returns when all operators report themselves ready.
 func (s *stage) ready(ctx context.Context) error {
 	for _, k := range s.replicas {
 		if err := k.ready(ctx); err != nil {
@@ -113,15 +103,13 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// startDiscord starts the simulated Discord with one guild. It is as strict as it can be, but for the
-// limits that would make hours of waiting out of minutes: how often a name may change, and how often a
-// bot may come back.
+// Limits are strict, except that renames and reconnects would take hours.
 func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	limits := discordtest.StrictLimits()
 	limits.NameTopic.Per = 10 * time.Second
 	limits.Identify, limits.SessionStarts = discordtest.Rate{}, discordtest.Rate{}
 	s.discord = discordtest.New(discordtest.Options{
-		Limits: limits, Seed: s.seed, Weakness: weak(discordtest.Weakness{}), AuditJitter: auditJitter,
+		Limits: limits, Seed: s.seed, Weakness: weaklyConsistent(discordtest.Weakness{}), AuditJitter: auditJitter,
 	})
 	if err := s.discord.Start(); err != nil {
 		return nil, err
@@ -130,8 +118,8 @@ func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	s.botID, s.token = bot.UserID, bot.Token
 	s.guild = s.discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High", Features: []string{"COMMUNITY", "NEWS"}}).ID
 	s.discord.AddMember(s.guild, s.botID, botPermissions)
-	s.made, s.madeRoles, s.dragged = map[string]made{}, map[string]discordtest.Role{}, map[string]bool{}
-	s.noteRole(s.discord.AddRole(s.guild, sensei, 0))
+	s.userChannels, s.userRoles, s.dragged = map[string]userChannel{}, map[string]discordtest.Role{}, map[string]bool{}
+	s.recordUserRole(s.discord.AddRole(s.guild, sensei, 0))
 	for i := range users {
 		s.users = append(s.users, s.discord.AddUser(fmt.Sprintf("student-%d", i)))
 		s.discord.AddMember(s.guild, s.users[i], 0)
@@ -139,10 +127,9 @@ func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	return s.discord, nil
 }
 
-// botPermissions are those that the operator asks for.
 const botPermissions = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// setUp installs the operators and makes what users have from the beginning to the end.
+// setUp installs the operators and creates the objects that exist throughout.
 func (s *stage) setUp(ctx context.Context) error {
 	for _, o := range environment.All {
 		if err := s.Install(ctx, o); err != nil {
@@ -159,7 +146,7 @@ func (s *stage) setUp(ctx context.Context) error {
 			TokenSecretRef: v1alpha1.TokenSecretReference{Name: tokenSecret}, ServerID: s.guild, Name: "Jujutsu High",
 		}}
 	allowGuest(&server.Spec)
-	for _, o := range append(slices.Concat(abuserHas(), guestHas(), dataHas()),
+	for _, o := range append(slices.Concat(abuserSetup(), guestSetup(), dataSetup()),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret},
 			StringData: map[string]string{"token": s.token}},
@@ -177,7 +164,7 @@ func (s *stage) setUp(ctx context.Context) error {
 	return nil
 }
 
-// close ends everything, the replicas first, or they would start their processes again.
+// close stops the replicas first, or they would restart their processes.
 func (s *stage) close() error {
 	if s.ending != nil {
 		s.ending()

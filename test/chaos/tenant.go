@@ -21,19 +21,16 @@ import (
 )
 
 const (
-	// abuser is the namespace of a tenant who abuses the operators and is granted nothing. A quota
-	// refuses the Deployments and Services of its Dojos.
-	abuser = "chaos-abuser"
-	// forgedSize is how large its forged objects are.
+	// abuser is the namespace of a tenant without grants; a quota refuses its Dojos' children.
+	abuser     = "chaos-abuser"
 	forgedSize = 100 << 10
-	// wrongToken has the form of a bot's token, or it would not be tried.
+	// wrongToken has the form of a token, or the operator would not try it.
 	wrongToken = "wrong.token.from-the-beginning-on"
 )
 
 func refusedName(slot int) string { return fmt.Sprintf("refused-%d", slot) }
 
-// abuserHas is what there is in that namespace from the beginning.
-func abuserHas() []client.Object {
+func abuserSetup() []client.Object {
 	none := resource.MustParse("0")
 	in := metav1.ObjectMeta{Namespace: abuser, Name: tokenSecret}
 	source := metav1.ObjectMeta{Namespace: abuser, Name: credentialsSecret}
@@ -48,8 +45,7 @@ func abuserHas() []client.Object {
 	}
 }
 
-// abuseToken makes a server with a token that Discord refuses, and changes the token's Secret: an
-// annotation, or another wrong token.
+// abuseToken makes a server with a wrong token, or changes its Secret.
 func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)},
@@ -59,55 +55,53 @@ func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	if err := client.IgnoreAlreadyExists(r.create(ctx, server)); err != nil {
 		return "", err
 	}
-	what, patch := "an annotation", fmt.Appendf(nil, `{"metadata":{"annotations":{"at":%q}}}`, word(random))
-	if chance(random, 3) {
-		token := "wrong.token.number-" + word(random)
+	what, patch := "an annotation", fmt.Appendf(nil, `{"metadata":{"annotations":{"at":%q}}}`, uniqueWord(random))
+	if oneIn(random, 3) {
+		token := "wrong.token.number-" + uniqueWord(random)
 		r.secrets.add(token)
 		what, patch = "another token", fmt.Appendf(nil, `{"stringData":{"token":%q}}`, token)
 	}
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: tokenSecret}}
 	return what, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 }
 
-// abuseChannel makes a channel in a group or in the server of the other namespace, which allow
-// nothing; it adopts a channel of there, and has its webhook in a Secret of a name of there.
+// The channel adopts a foreign channel and names a foreign Secret for its webhook.
 func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
 	c.Spec.Name = pick(random, channelNames)
 	c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: pick(random, hookNames),
 		SecretName: channelName(random.IntN(channelSlots)) + "-webhook"}
-	if chance(random, 2) {
+	if oneIn(random, 2) {
 		c.Spec.GroupRef = &v1alpha1.GroupReference{Namespace: namespace, Name: groupName(random.IntN(groupSlots))}
 	} else {
 		c.Spec.ServerRef = &v1alpha1.ServerReference{Namespace: namespace, Name: serverName}
 	}
-	if chance(random, 2) {
+	if oneIn(random, 2) {
 		other := &v1alpha1.DiscordChannel{}
-		briefly, cancel := r.briefly(ctx)
+		withTimeout, cancel := r.withTimeout(ctx)
 		defer cancel()
 		name := nameOf(channelName(random.IntN(channelSlots)))
-		if r.Admin.Get(briefly, name, other) == nil && other.Status.ChannelID != "" {
+		if r.Admin.Get(withTimeout, name, other) == nil && other.Status.ChannelID != "" {
 			c.Spec.Adopt = &v1alpha1.Adoption{ID: other.Status.ChannelID}
 		}
 	}
 	return "#" + c.Spec.Name + describe(c), r.create(ctx, c)
 }
 
-// abuseDojo makes a Dojo whose children the quota refuses, or that refers to the credentials of the
-// other namespace, which are not shared.
+// abuseDojo makes a Dojo whose children the quota refuses, or with credentials that are not shared.
 func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	d := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
-	d.Spec.AccountID, d.Spec.Title = "abuser", "Dojo "+word(random)[:4]
+	d.Spec.AccountID, d.Spec.Title = "abuser", "Dojo "+uniqueWord(random)[:4]
 	d.Spec.CredentialsRef = &corev1api.SecretReference{Name: credentialsSecret}
 	what := "with credentials of its own"
-	if chance(random, 2) {
+	if oneIn(random, 2) {
 		d.Spec.CredentialsRef.Namespace, what = namespace, "with others' credentials"
 	}
-	if chance(random, 2) {
+	if oneIn(random, 2) {
 		d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordGroupReference{
 			Namespace: namespace, Name: groupRef(random).Name}}}
 		what += ", alerts in others' group"
@@ -115,22 +109,20 @@ func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	return what, r.create(ctx, d)
 }
 
-// abuseObject makes an object that looks like one that an operator has made, with the name of one of
-// the other namespace.
+// abuseObject makes an object that looks like an operator's, with a name of the other namespace.
 func (r *run) abuseObject(ctx context.Context, a action) (string, error) {
 	o := forged(a.random(), a.slot)
 	owner := &corev1api.Dojo{}
-	briefly, cancel := r.briefly(ctx)
+	withTimeout, cancel := r.withTimeout(ctx)
 	defer cancel()
 	key := types.NamespacedName{Namespace: abuser, Name: refusedName(a.slot)}
-	if r.Admin.Get(briefly, key, owner) == nil { // Kubernetes deletes what has an owner that does not exist
+	if r.Admin.Get(withTimeout, key, owner) == nil { // Kubernetes deletes an object whose owner does not exist
 		o.SetOwnerReferences([]metav1.OwnerReference{
 			*metav1.NewControllerRef(owner, corev1api.GroupVersion.WithKind("Dojo"))})
 	}
 	return kindOf(o) + " " + o.GetName(), r.create(ctx, o)
 }
 
-// forged is an object with the labels of an operator's own.
 func forged(random *rand.Rand, slot int) client.Object {
 	filling := strings.Repeat("f", forgedSize)
 	as := pick(random, environment.All).Name
@@ -150,20 +142,17 @@ func forged(random *rand.Rand, slot int) client.Object {
 	}
 }
 
-// forgedAnnotation marks what abuseObject has made.
 const forgedAnnotation = "example.org/forged"
 
-// stopAbuse deletes an object of the tenant.
 func (r *run) stopAbuse(ctx context.Context, a action) (string, error) {
 	o := pick(a.random(), []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordChannel{}, &corev1api.Dojo{}})
 	o.SetNamespace(abuser)
 	o.SetName(refusedName(a.slot))
-	ctx, cancel := r.briefly(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	return "deleted its " + kindOf(o), r.Admin.Delete(ctx, o)
 }
 
-// abuse is all that the tenant has, as far as it matters.
 type abuse struct {
 	servers     []*v1alpha1.DiscordServer
 	channels    []*v1alpha1.DiscordChannel
@@ -173,7 +162,6 @@ type abuse struct {
 	deployments []*appsv1.Deployment
 }
 
-// gatherAbuse reads it.
 func (r *run) gatherAbuse(ctx context.Context) (*abuse, error) {
 	var servers v1alpha1.DiscordServerList
 	var channels v1alpha1.DiscordChannelList

@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// world is everything there is at one moment, on both sides, and what has been there.
+// world is the state of Kubernetes and Discord at one moment, with its history.
 type world struct {
 	servers  []*v1alpha1.DiscordServer
 	groups   []*v1alpha1.DiscordGroup
@@ -35,37 +35,28 @@ type world struct {
 	deployments []*appsv1.Deployment
 	services    []*corev1.Service
 	budgets     []*policyv1.PodDisruptionBudget
-	// custom are the objects of CloudNativePG and prometheus-operator.
-	custom []*unstructured.Unstructured
+	custom      []*unstructured.Unstructured
 
-	// guests is what the tenant has who is granted something.
-	guests *guests
-	// dragged are the roles that users have moved.
+	guests  *guests
 	dragged map[string]bool
-	// data are the Dojos whose rows are counted.
-	data *dataWorld
-	// abuse is what the tenant has who abuses the operators.
-	abuse *abuse
+	data    *dataWorld
+	abuse   *abuse
 
 	guild discordtest.Guild
 	botID string
-	// made are the channels that users have made, as they have left them.
-	made map[string]made
-	// madeRoles are the roles that users have made, as they have left them.
-	madeRoles map[string]discordtest.Role
-	// members are the ids of the roles that the members of the guild have, by the users' ids.
-	members map[string][]string
-	// gone are the objects that were deleted, as they were last.
+	// userChannels and userRoles are as users have left them.
+	userChannels map[string]userChannel
+	userRoles    map[string]discordtest.Role
+	members      map[string][]string
+	// gone holds the last version of deleted objects.
 	gone map[types.UID]client.Object
-	// abandoned are webhooks whose create was cut short and that the spec has ceased to ask for.
+	// abandoned holds webhooks with an interrupted create that no spec asks for any more.
 	abandoned map[string]bool
 }
 
-// made is a channel that users have made, as they have left it.
-type made struct {
+type userChannel struct {
 	discordtest.Channel
-	// synced says that its overwrites are those of its category, and follow them, as Discord has
-	// it.
+	// synced: its overwrites follow its category.
 	synced bool
 }
 
@@ -78,8 +69,7 @@ var customKinds = []schema.GroupVersionKind{
 	{Group: "monitoring.coreos.com", Version: "v1alpha1", Kind: "AlertmanagerConfig"},
 }
 
-// gather reads the world. Discord comes last: what the operators do meanwhile makes another reading
-// necessary.
+// gather reads Discord last: if the operators act meanwhile, it must run again.
 func (r *run) gather(ctx context.Context) (*world, error) { //nolint:funlen // one list for each kind
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -119,7 +109,7 @@ func (r *run) gather(ctx context.Context) (*world, error) { //nolint:funlen // o
 	w.dojos, w.secrets, w.deployments = pointers(dojos.Items), pointers(secrets.Items), pointers(deployments.Items)
 	w.services, w.budgets = pointers(services.Items), pointers(budgets.Items)
 	if failed == nil {
-		w.gone = r.observer.departed(slices.Concat(objects(w.groups), objects(w.channels), objects(w.roles),
+		w.gone = r.observer.deletedObjects(slices.Concat(objects(w.groups), objects(w.channels), objects(w.roles),
 			objects(w.dojos), objects(w.data.dojos)))
 		w.data.gone = maps.Clone(w.gone)
 		maps.DeleteFunc(w.gone, func(_ types.UID, o client.Object) bool { return o.GetNamespace() != namespace })
@@ -128,7 +118,7 @@ func (r *run) gather(ctx context.Context) (*world, error) { //nolint:funlen // o
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w.dragged = maps.Clone(r.dragged)
-	w.made, w.madeRoles, w.guild = maps.Clone(r.made), maps.Clone(r.madeRoles), r.discord.Guild(r.guild)
+	w.userChannels, w.userRoles, w.guild = maps.Clone(r.userChannels), maps.Clone(r.userRoles), r.discord.Guild(r.guild)
 	w.members = map[string][]string{}
 	for user, member := range w.guild.Members {
 		w.members[user] = member.Roles
@@ -147,7 +137,6 @@ func pointers[T any](items []T) (all []*T) {
 	return all
 }
 
-// deleteAll deletes everything that users have made in Kubernetes, in no order at all.
 func (r *run) deleteAll(ctx context.Context) error {
 	if err := r.releaseGuests(ctx); err != nil {
 		return err

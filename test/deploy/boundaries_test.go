@@ -16,16 +16,15 @@ import (
 )
 
 var (
-	// held is a row of a table whose last column names the tests that hold what it says.
-	held   = regexp.MustCompile(`(?m)^\| [^|]* \| [^|]* \| (` + "`" + `[^|]*` + "`" + `|not offered) \|$`)
-	quoted = regexp.MustCompile("`([^`]+)`")
+	// namesTests matches a row whose last column names tests.
+	namesTests  = regexp.MustCompile(`(?m)^\| [^|]* \| [^|]* \| (` + "`" + `[^|]*` + "`" + `|not offered) \|$`)
+	inBackticks = regexp.MustCompile("`([^`]+)`")
 )
 
-// TestBoundariesHaveTests looks for the tests that the tables of these pages name: functions, or words of a
-// description.
+// The tables name test functions, or words of a title.
 func TestBoundariesHaveTests(t *testing.T) {
 	tests := sourcesOfTests(t)
-	descriptions := descriptionsIn(tests)
+	descriptions := titlesIn(tests)
 	for page, heading := range map[string]string{
 		"docs/multi-tenancy.md": "\n## Which boundaries are there",
 		"docs/conventions.md":   "# Which conventions are followed",
@@ -35,11 +34,11 @@ func TestBoundariesHaveTests(t *testing.T) {
 			_, after, found := strings.Cut(text(t, page), heading)
 			g.Expect(found).To(BeTrue())
 			section, _, _ := strings.Cut(after, "\n## ")
-			rows := held.FindAllStringSubmatch(section, -1)
+			rows := namesTests.FindAllStringSubmatch(section, -1)
 			g.Expect(rows).NotTo(BeEmpty())
 			g.Expect(rows).To(HaveLen(strings.Count(section, "\n| ")-strings.Count(section, "\n|---")), "each row names a test")
 			for _, row := range rows {
-				for _, name := range quoted.FindAllStringSubmatch(row[1], -1) {
+				for _, name := range inBackticks.FindAllStringSubmatch(row[1], -1) {
 					if !isTest(tests, descriptions, name[1]) {
 						t.Errorf("%s names the test %q, which does not exist: %s", page, name[1], row[0])
 					}
@@ -49,19 +48,16 @@ func TestBoundariesHaveTests(t *testing.T) {
 	}
 }
 
-// described is the beginning of a test with its description.
-var described = regexp.MustCompile(`\b(It|Describe|Entry|t\.Run)\("([^"\n]*)`)
+var title = regexp.MustCompile(`\b(It|Describe|Entry|t\.Run)\("([^"\n]*)`)
 
-// descriptionsIn are the descriptions of all tests, one a line.
-func descriptionsIn(sources string) string {
+func titlesIn(sources string) string {
 	var all strings.Builder
-	for _, found := range described.FindAllStringSubmatch(sources, -1) {
+	for _, found := range title.FindAllStringSubmatch(sources, -1) {
 		all.WriteString(found[2] + "\n")
 	}
 	return all.String()
 }
 
-// isTest reports whether there is a test function of that name, or one with these words in its description.
 func isTest(sources, descriptions, name string) bool {
 	if strings.HasPrefix(name, "Test") {
 		return strings.Contains(sources, "\nfunc "+name+"(t *testing.T)")
@@ -74,13 +70,12 @@ func TestIsTest(t *testing.T) {
 	for name, want := range map[string]bool{
 		"TestOne": true, "TestO": false, "TestTwo": false, "this and": true, "so": true, "is that": false, "func": false,
 	} {
-		if isTest(sources, descriptionsIn(sources), name) != want {
+		if isTest(sources, titlesIn(sources), name) != want {
 			t.Errorf("%q: %v", name, !want)
 		}
 	}
 }
 
-// sourcesOfTests are all tests of the project.
 func sourcesOfTests(t *testing.T) string {
 	t.Helper()
 	root, err := project.Root()

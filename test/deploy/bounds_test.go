@@ -17,11 +17,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rule is where a validation rule bounds what the schema of an embedded Kubernetes type leaves open, and a
-// part of its text.
+// rule is the path of a validation rule, which bounds a field that the schema of an embedded
+// Kubernetes type leaves open, and a part of its text.
 type rule struct{ at, text string }
 
-// resourceRules bound a ResourceRequirements.
 func resourceRules(at string) map[string]rule {
 	return map[string]rule{
 		at + ".limits":           {at, "size(self.limits) <= 16"},
@@ -34,13 +33,12 @@ func resourceRules(at string) map[string]rule {
 	}
 }
 
-// labelRule bounds names and values of a map of strings.
+// labelRule bounds keys and values of a map of strings.
 func labelRule(at string, name, value int) map[string]rule {
 	text := fmt.Sprintf("self.all(key, size(key) <= %d && size(self[key]) <= %d)", name, value)
 	return map[string]rule{at + "{}": {at, text}}
 }
 
-// itemRules bound strings of the items of a list.
 func itemRules(at, item string, most int, optional, required []string) map[string]rule {
 	rules := map[string]rule{}
 	for _, field := range optional {
@@ -53,7 +51,7 @@ func itemRules(at, item string, most int, optional, required []string) map[strin
 	return rules
 }
 
-// ruled are the fields of each kind that a rule bounds.
+// ruled lists the fields of each kind that a rule bounds.
 var ruled = map[string][]map[string]rule{
 	"Dojo": {
 		resourceRules(".spec.resources"), resourceRules(".spec.postgres.cluster.resources"),
@@ -82,10 +80,9 @@ var ruled = map[string][]map[string]rule{
 	"DiscordRole":    nil,
 }
 
-// The selectors of namespaces that servers and groups allow.
+// The selectors of namespaces in servers and groups.
 const selector, roleSelector = ".spec.allowedNamespaces.selector", ".spec.allowedRoles.namespaces.selector"
 
-// selectorRules are what bounds a selector at a path.
 func selectorRules(at string) map[string]rule {
 	return map[string]rule{
 		at + ".matchLabels":                 {at, "size(self.matchLabels) <= 16"},
@@ -97,23 +94,21 @@ func selectorRules(at string) map[string]rule {
 	}
 }
 
-// unbounded are the strings within embedded Kubernetes types that have no bound but that of the object: a rule over a
-// list within a list has an estimated cost that the API server refuses.
+// unbounded strings are bounded by the object's size only: the API server refuses a rule over a
+// list within a list for its estimated cost.
 var unbounded = map[string][]string{
 	"DiscordServer": {selector + ".matchExpressions[].values[]", roleSelector + ".matchExpressions[].values[]"},
 	"DiscordGroup":  {selector + ".matchExpressions[].values[]"},
 }
 
-// field is a part of a schema.
 type field struct {
 	*apiextensionsv1.JSONSchemaProps
-	// path of it: [] are the items of a list, {} the values of a map.
+	// path: [] stands for the items of a list, {} for the values of a map.
 	path string
-	// described is its description, or that of the nearest part around it that has one.
+	// described is the nearest description, its own or an ancestor's.
 	described string
 }
 
-// fields visits all parts of a schema.
 func fields(f field, visit func(field)) {
 	f.described = cmp.Or(f.Description, f.described)
 	visit(f)
@@ -128,7 +123,7 @@ func fields(f field, visit func(field)) {
 	}
 }
 
-// open reports whether a client can make a part of an object as large as it likes.
+// open reports whether a field has no bound.
 func open(s *apiextensionsv1.JSONSchemaProps) bool {
 	switch {
 	case s.Type == "array":
@@ -140,7 +135,7 @@ func open(s *apiextensionsv1.JSONSchemaProps) bool {
 	}
 }
 
-// Of no kind of ours can a client make a field as large as it likes, in the spec or in the status.
+// Clients can make no field of our kinds as large as they like, in spec or status.
 func TestKindsAreBounded(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -187,12 +182,12 @@ func holds(s *apiextensionsv1.JSONSchemaProps, text string) bool {
 	})
 }
 
-// ofNames are the bounds that need no words: those of names and labels in Kubernetes, and of ids in Discord.
+// ofNames are well-known bounds: names and labels of Kubernetes, ids of Discord.
 var ofNames = []int64{253, 63, 50, 20}
 
 var size = regexp.MustCompile(`size\(.+?\) <= (\d+)`)
 
-// What a bound is, is in the description of its field, or of the list that the field is in.
+// The description of a field, or of its list, names its bound.
 func TestBoundsAreDocumented(t *testing.T) {
 	for kind, schema := range ourKinds(t) {
 		t.Run(kind, func(t *testing.T) {

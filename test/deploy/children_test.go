@@ -14,9 +14,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// TestChildrenOfTheDocs holds that the line of docs/quickstart.md that shows a Dojo's children has every
-// kind that the operator may create, and names the one beside it that the cluster of the page lacks. Other
-// tests run it.
+// The line of docs/quickstart.md lists all kinds that the operator creates, and names the kind that
+// the page's cluster lacks.
 func TestChildrenOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	line := regexp.MustCompile(`kubectl get -l app\.kubernetes\.io/instance=\S+ ([a-z.,\\\n]+)\n`).

@@ -29,25 +29,22 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// waitLimit is for what controllers do, on a machine that is busy with other things.
+// waitLimit is for controllers on a busy machine.
 const waitLimit = 3 * time.Minute
 
-// warnings are what the API server says beside its answers: deprecated versions, violated pod
-// security and the like.
+// warnings collects the API server's warnings: deprecated versions, violations of pod security.
 type warnings struct {
 	mu    sync.Mutex
 	texts []string
 }
 
-// HandleWarningHeader implements rest.WarningHandler.
 func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.texts = append(w.texts, text)
 }
 
-// startCluster returns a client of a cluster that knows nothing of this project yet, and what the
-// API server warns of.
+// startCluster starts an empty cluster.
 func startCluster(t *testing.T) (client.Client, *warnings) {
 	t.Helper()
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true, Nodes: 2})
@@ -69,11 +66,10 @@ func startCluster(t *testing.T) (client.Client, *warnings) {
 	return admin, warned
 }
 
-// shipped is an operator with what of it a user would try first.
 type shipped struct {
 	environment.Operator
-	samples string                    // folder
-	kinds   []schema.GroupVersionKind // that it serves
+	samples string // folder
+	kinds   []schema.GroupVersionKind
 }
 
 var both = []shipped{
@@ -87,8 +83,7 @@ var both = []shipped{
 	}},
 }
 
-// TestDeploy installs the operators, for production, and the samples on an empty cluster, as a user
-// does with `kubectl apply --server-side -k`.
+// TestDeploy installs operators and samples like `kubectl apply --server-side -k`.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	admin, warned := startCluster(t)
@@ -120,7 +115,7 @@ func TestDeploy(t *testing.T) {
 						NotTo(Succeed(), object.GetKind())
 				}
 			})
-			t.Run("applied again, nothing changes", func(t *testing.T) {
+			t.Run("a second apply changes nothing", func(t *testing.T) {
 				g := NewWithT(t)
 				for _, folder := range []string{production(o.Operator), o.samples} {
 					objects := render(t, folder)
@@ -136,7 +131,6 @@ func TestDeploy(t *testing.T) {
 	}
 }
 
-// apply applies what a kustomization folder consists of, and returns it.
 func apply(t *testing.T, admin client.Client, folder string) []*unstructured.Unstructured {
 	t.Helper()
 	objects := render(t, folder)
@@ -144,7 +138,7 @@ func apply(t *testing.T, admin client.Client, folder string) []*unstructured.Uns
 	return objects
 }
 
-// awaitKinds waits until the kinds of operators are served, a moment after their definitions were accepted.
+// awaitKinds waits until the API server serves the kinds of operators.
 func awaitKinds(t *testing.T, admin client.Client, operators ...shipped) {
 	t.Helper()
 	for _, o := range operators {
@@ -155,11 +149,9 @@ func awaitKinds(t *testing.T, admin client.Client, operators ...shipped) {
 	}
 }
 
-// rendered holds rendered objects by folder and kustomization. Many tests read the same ones, and the
-// definitions of the kinds take seconds.
+// rendered caches rendered folders: definitions of kinds take seconds.
 var rendered sync.Map
 
-// render returns what a kustomization folder, given relative to the project's root, consists of.
 func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	t.Helper()
 	g := NewWithT(t)
@@ -181,8 +173,7 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 
 func production(o environment.Operator) string { return o.Folder() + "/overlays/production" }
 
-// runsRestricted expects that an operator's pods run in a namespace that takes restricted pods
-// alone.
+// runsRestricted expects the operator's pods to run under pod security "restricted".
 func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)
@@ -193,9 +184,9 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "careless"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.invalid/main"}}},
 	}
-	// It is refused for another reason while the namespace, which is new, has no ServiceAccount.
+	// A new namespace without a ServiceAccount refuses the pod for another reason.
 	g.Eventually(func() error { return admin.Create(t.Context(), careless) }).WithTimeout(waitLimit).
-		Should(MatchError(ContainSubstring("violates PodSecurity")), "a pod that may do anything")
+		Should(MatchError(ContainSubstring("violates PodSecurity")), "an unrestricted pod")
 	var deployment appsv1.Deployment
 	g.Eventually(func(g Gomega) {
 		g.Expect(admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &deployment)).To(Succeed())
@@ -205,7 +196,7 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 	g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one that works and one that takes over")
 }
 
-// TestSamplesAreComplete keeps a new sample from being forgotten in the kustomization.
+// A new sample must be in the kustomization.
 func TestSamplesAreComplete(t *testing.T) {
 	for _, o := range both {
 		t.Run(o.Name, func(t *testing.T) {
@@ -243,8 +234,7 @@ func kindsOf(objects []*unstructured.Unstructured) []string {
 	return slices.Sorted(maps.Keys(kinds))
 }
 
-// generations are the versions of the objects' specs, or of the whole object where the kind does
-// not count them.
+// generations returns generations, or resourceVersions for kinds without.
 func generations(ctx context.Context, g *WithT, admin client.Client,
 	objects []*unstructured.Unstructured) map[string]any {
 	found := map[string]any{}

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// writable are the calls that write what docs/discord.md has a table of.
+// writable lists the calls that write the objects of docs/discord.md's tables.
 var writable = map[string][]string{
 	"server": {"patch /guilds/{guild_id}"},
 	"role": {
@@ -28,8 +28,7 @@ var writable = map[string][]string{
 	"webhook":   {"post /channels/{channel_id}/webhooks", "patch /webhooks/{webhook_id}"},
 }
 
-// TestPagesHaveEveryFieldOfDiscord holds the tables of docs/discord.md against Discord's OpenAPI description, so
-// that a new field is set or refused knowingly.
+// Discord's OpenAPI description has no field that docs/discord.md lacks.
 func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 	t.Parallel()
 	described := os.Getenv("DISCORD_OPENAPI")
@@ -75,7 +74,7 @@ func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 	}
 }
 
-// at goes down into an object of JSON; nil where there is nothing.
+// at returns a nested object of JSON, or nil.
 func at(o map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		o, _ = o[key].(map[string]any)
@@ -83,7 +82,7 @@ func at(o map[string]any, keys ...string) map[string]any {
 	return o
 }
 
-// addFields adds the fields of a schema, of all its alternatives and of the items of a list.
+// addFields includes all alternatives and the items of a list.
 func addFields(fields map[string]bool, description, schema map[string]any) {
 	if ref, ok := schema["$ref"].(string); ok {
 		addFields(fields, description, at(description, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...))
@@ -113,7 +112,6 @@ func addNested(fields map[string]bool, description map[string]any, schema any) {
 
 var code = regexp.MustCompile("`([a-z_]+)`")
 
-// tabled are the fields in the first column of a table.
 func tabled(page, of string) (fields []string) {
 	_, table, _ := strings.Cut(page, "| field of a"+map[bool]string{true: "n"}[of == "overwrite"]+" "+of+" in Discord's description |")
 	table, _, _ = strings.Cut(table, "\n\n")

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deploy holds the tests of what deploy/ renders, against a real API server.
+// Package deploy tests the manifests of deploy/ and the pages about them against a real API server.
 package deploy

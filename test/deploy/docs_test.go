@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// pages are what users copy manifests from, with the number of manifests that each has at least.
+// pages are the pages with manifests to copy, with the minimal number of manifests.
 var pages = map[string]int{"README.md": 1, "docs/api.md": 5, "docs/operations.md": 2, "docs/multi-tenancy.md": 3}
 
 var (
@@ -34,8 +34,7 @@ var (
 	metric   = regexp.MustCompile("`((?:dojo|discord)_[a-z_]+)")
 )
 
-// TestManifestsOfTheDocs asks a real API server whether it takes what the pages show. A part of a
-// spec is taken as that of a Dojo.
+// A part of a spec counts as a Dojo's.
 func TestManifestsOfTheDocs(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)
@@ -60,8 +59,7 @@ func TestManifestsOfTheDocs(t *testing.T) {
 	}
 }
 
-// TestCommandsOfTheDocsAreRun holds that each section of docs/operations.md with commands is one whose
-// commands the end-to-end specs run.
+// End-to-end specs run the commands of each section of docs/operations.md.
 func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	var specs strings.Builder
 	files, err := filepath.Glob("../e2e/*_test.go")
@@ -77,7 +75,7 @@ func TestCommandsOfTheDocsAreRun(t *testing.T) {
 		if !strings.Contains(commands, "```sh\n") {
 			continue
 		}
-		if checked++; !strings.Contains(specs.String(), fmt.Sprintf("documented(ctx, %q, ", title)) {
+		if checked++; !strings.Contains(specs.String(), fmt.Sprintf("runDocumented(ctx, %q, ", title)) {
 			t.Errorf("no spec runs the commands of %q", title)
 		}
 	}
@@ -86,8 +84,7 @@ func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	}
 }
 
-// TestSampleOfTenants asks a real API server whether it takes the sample of docs/multi-tenancy.md, and
-// whether it shares what its teams refer to, and only that.
+// The sample of docs/multi-tenancy.md is accepted, and grants its teams only their references.
 func TestSampleOfTenants(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -96,7 +93,7 @@ func TestSampleOfTenants(t *testing.T) {
 		apply(t, admin, o.Base())
 	}
 	awaitKinds(t, admin, both...)
-	namespaces := render(t, installSample+"/namespaces") // nothing counts for quotas here
+	namespaces := render(t, installSample+"/namespaces") // no controller counts for quotas here
 	g.Expect(manifests.Apply(t.Context(), admin, manifests.Without(namespaces, "ResourceQuota"))).To(Succeed())
 	g.Expect(manifests.Apply(t.Context(), admin, namespaces, client.DryRunAll)).To(Succeed())
 	objects := render(t, tenantsSample)
@@ -123,7 +120,7 @@ func TestSampleOfTenants(t *testing.T) {
 	g.Expect(sharing).To(Equal(teams))
 }
 
-// objectsOf are the objects of our kinds in a block, and a Dojo for a part of its spec.
+// objectsOf parses the objects of our kinds in a block, and makes a Dojo of a part of its spec.
 func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
 	t.Helper()
 	documents := utilyaml.NewYAMLToJSONDecoder(strings.NewReader(block))
@@ -154,7 +151,7 @@ func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
 	}
 }
 
-// TestMetricsOfTheDocs looks for the metrics that docs/metrics.md lists in the programs' sources.
+// The sources define every metric of docs/metrics.md.
 func TestMetricsOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	var sources strings.Builder
@@ -179,7 +176,6 @@ func TestMetricsOfTheDocs(t *testing.T) {
 	}
 }
 
-// text is a file of the project.
 func text(t *testing.T, file string) string {
 	t.Helper()
 	path, err := project.Path(file)

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestInputsOfSuites compares .ci/inputs with files that a suite of .ci/run depends on, and with
-// files that cannot affect it.
+// TestInputsOfSuites tries .ci/inputs with files that do and do not affect a suite of .ci/run.
 func TestInputsOfSuites(t *testing.T) {
 	t.Parallel()
 	for suite, test := range map[string]struct{ with, without []string }{
@@ -60,7 +59,6 @@ func TestInputsOfSuites(t *testing.T) {
 	}
 }
 
-// TestSuitesHaveInputs expects inputs of every suite that .ci/run may leave out.
 func TestSuitesHaveInputs(t *testing.T) {
 	t.Parallel()
 	calls := regexp.MustCompile(`(?m)^\s+affected (\S+) `).FindAllStringSubmatch(text(t, ".ci/run"), -1)

@@ -34,11 +34,10 @@ const (
 	guildID       = "1401681709430341710" // of the sample
 )
 
-// The namespaces of the sample, and one that it does not name.
+// The namespaces of the sample, and another one.
 var teams, platform, unwatched = []string{"team-a", "team-b"}, "platform", "team-c"
 
-// namespaced is a cluster on which both operators run as deploy/samples/install says, with another
-// Discord: with those arguments, and with those Roles alone.
+// namespaced is a cluster with both operators as in deploy/samples/install.
 type namespaced struct {
 	cluster   *testcluster.Cluster
 	admin     client.Client
@@ -89,7 +88,7 @@ func startNamespaced(t *testing.T) *namespaced {
 	return n
 }
 
-// kustomization is what a user would write who has this sample and another Discord.
+// kustomization uses the sample with another Discord.
 func (n *namespaced) kustomization(t *testing.T) string {
 	t.Helper()
 	return writeKustomization(t, "install", func(up string) map[string]any {
@@ -109,8 +108,7 @@ func (n *namespaced) kustomization(t *testing.T) string {
 	})
 }
 
-// TestNamespaced shows that operators which may act in some namespaces alone work there, and ask
-// for nothing anywhere else.
+// Operators of some namespaces work there, and request nothing elsewhere.
 func TestNamespaced(t *testing.T) {
 	t.Parallel()
 	n := startNamespaced(t)
@@ -118,12 +116,12 @@ func TestNamespaced(t *testing.T) {
 	g.Expect(n.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unwatched}})).To(Succeed())
 	tenants := n.applyTenants(t)
 	there := slices.DeleteFunc(slices.Clone(tenants), func(o *unstructured.Unstructured) bool {
-		return o.GetKind() == "Dojo" // they wait for the kinds of prometheus-operator
+		return o.GetKind() == "Dojo" // they wait for prometheus-operator's kinds
 	})
 	var elsewhere []*unstructured.Unstructured
 	for _, namespace := range append(slices.Clone(teams), unwatched) {
-		for _, o := range inhabitants(t, namespace) {
-			// Kubernetes counts what a quota bounds a moment after the quota has been created.
+		for _, o := range teamObjects(t, namespace) {
+			// A new quota takes effect after a moment.
 			g.Eventually(func() error { return n.admin.Create(t.Context(), o) }).WithTimeout(waitLimit).
 				Should(Succeed(), "%s %s", o.GetKind(), o.GetName())
 			switch {
@@ -141,11 +139,11 @@ func TestNamespaced(t *testing.T) {
 	}
 
 	t.Run("a team has no bot of its own", n.refusesServers)
-	t.Run("kinds that appear later are taken up", n.takesUpKinds)
+	t.Run("the operator uses kinds that appear later", n.takesUpKinds)
 	t.Run("the alerts of each team's Dojo have a channel of their own", func(t *testing.T) { n.showsAlerts(t, tenants) })
 	t.Run("who may connect to a team's pods is bounded", n.confinesTeams)
-	t.Run("a Secret of a namespace that is not watched is not read", n.readsNoOtherSecret)
-	t.Run("a Secret goes without the permission to delete it", n.leavesSecretsToTheGarbageCollector)
+	t.Run("the operator reads no Secret of an unwatched namespace", n.readsNoOtherSecret)
+	t.Run("the garbage collector deletes a Secret that the operator may not delete", n.leavesSecretsToTheGarbageCollector)
 	for _, o := range elsewhere {
 		g.Expect(n.condition(t, o, "Ready")()).
 			To(BeEmpty(), "%s %s/%s is not watched", o.GetKind(), o.GetNamespace(), o.GetName())
@@ -155,8 +153,7 @@ func TestNamespaced(t *testing.T) {
 	}
 }
 
-// applyTenants applies what the sample has in its namespaces, with the simulated bot's token, and
-// returns what is reconciled.
+// applyTenants returns the objects to reconcile.
 func (n *namespaced) applyTenants(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	g := NewWithT(t)
@@ -173,8 +170,8 @@ func (n *namespaced) applyTenants(t *testing.T) []*unstructured.Unstructured {
 	return manifests.Without(objects, "Secret")
 }
 
-// inhabitants are what else a team has: the samples' Dojo with its credentials, and a channel.
-func inhabitants(t *testing.T, namespace string) []*unstructured.Unstructured {
+// teamObjects are a Dojo with its credentials, and a channel.
+func teamObjects(t *testing.T, namespace string) []*unstructured.Unstructured {
 	t.Helper()
 	of := func(apiVersion, kind, name string, content map[string]any) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: content}
@@ -202,7 +199,7 @@ func inhabitants(t *testing.T, namespace string) []*unstructured.Unstructured {
 	return all
 }
 
-// condition returns a function that reads the status of a condition; empty while there is none.
+// condition returns a function that reads a condition's status, "" if missing.
 func (n *namespaced) condition(t *testing.T, o *unstructured.Unstructured, kind string) func() string {
 	return func() string { return n.field(t, o, kind, "status") }
 }
@@ -222,7 +219,7 @@ func (n *namespaced) field(t *testing.T, o *unstructured.Unstructured, kind, fie
 	return ""
 }
 
-// refusesServers: the ResourceQuota of the sample allows a team none.
+// The sample's ResourceQuota allows a team no DiscordServer.
 func (n *namespaced) refusesServers(t *testing.T) {
 	server := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"tokenSecretRef": map[string]any{"name": "discord-bot"}, "serverId": guildID,
@@ -234,7 +231,6 @@ func (n *namespaced) refusesServers(t *testing.T) {
 	NewWithT(t).Expect(n.admin.Create(t.Context(), server)).To(MatchError(ContainSubstring("exceeded quota: jutsu")))
 }
 
-// showsAlerts waits until the sample's Dojos are Ready, and finds their channels in the company's server.
 func (n *namespaced) showsAlerts(t *testing.T, tenants []*unstructured.Unstructured) {
 	g := NewWithT(t)
 	channels := map[string]bool{}
@@ -292,7 +288,6 @@ func (n *namespaced) leavesSecretsToTheGarbageCollector(t *testing.T) {
 		Should(MatchError(apierrors.IsNotFound, "not found"))
 }
 
-// patch changes the Dojo of a team.
 func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.Unstructured {
 	t.Helper()
 	dojo := &unstructured.Unstructured{}
@@ -307,7 +302,7 @@ func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.
 	return dojo
 }
 
-// expectConfined goes through all that an operator has asked the API server for.
+// expectConfined checks all requests of an operator.
 func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)
@@ -319,7 +314,7 @@ func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 		if rbacusage.Refused(e) {
 			t.Errorf("refused: %s %s", e.Verb, e.RequestURI)
 		}
-		if e.ObjectRef == nil { // what the API server serves
+		if e.ObjectRef == nil { // a path without an object
 			continue
 		}
 		seen[e.ObjectRef.Namespace] = true

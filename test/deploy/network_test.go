@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	anyPort      = 8081 // that nothing listens on
+	anyPort      = 8081 // nothing listens on it
 	postgresPort = 5432
 	statusPort   = 8000
 	metricsPort  = 9187
 )
 
-// confinesTeams asks the policies that a team gets who may connect to the pods that its Dojo has. The
-// pods of dojo-operator are those that it has made; those of CloudNativePG are as it labels them
-// (pkg/specs/pods.go and jobs.go of 1.30), which test/e2e compares with real ones.
+// Pods of CloudNativePG are labelled as in its pkg/specs/pods.go and jobs.go (1.30), which test/e2e
+// compares with real ones.
 func (n *namespaced) confinesTeams(t *testing.T) {
 	g := NewWithT(t)
 	var policies networkingv1.NetworkPolicyList
@@ -79,7 +78,6 @@ func contains(peers []netpol.Peer, one netpol.Peer) bool {
 	return false
 }
 
-// peer is a pod in a namespace.
 func peer(namespace string, labels map[string]string) netpol.Peer {
 	return netpol.Peer{
 		Pod:             &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: labels}},
@@ -87,7 +85,7 @@ func peer(namespace string, labels map[string]string) netpol.Peer {
 	}
 }
 
-// podOf is a pod that dojo-operator has made, by its name label.
+// podOf returns a pod of dojo-operator by its name label.
 func (n *namespaced) podOf(t *testing.T, namespace, name string) netpol.Peer {
 	t.Helper()
 	g := NewWithT(t)

@@ -38,7 +38,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// variant is one way to deploy an operator: a folder, on its own or with components.
+// variant is a base or overlay with components.
 type variant struct {
 	operator   environment.Operator
 	overlay    string
@@ -46,14 +46,13 @@ type variant struct {
 }
 
 func (v variant) String() string {
-	if len(v.components) > 3 { // the names of all are longer than that of a folder may be
+	if len(v.components) > 3 { // a folder's name is shorter than the names of all
 		return fmt.Sprintf("%s+%s+%d components", v.operator.Name, v.overlay, len(v.components))
 	}
 	return strings.Join(append([]string{v.operator.Name, v.overlay}, v.components...), "+")
 }
 
-// variants are the base and every overlay of every operator: alone, with each component, and with
-// all of them.
+// variants lists the base and every overlay: alone, with each component, and with all components.
 func variants(t *testing.T) []variant {
 	t.Helper()
 	var all []variant
@@ -75,7 +74,7 @@ func variants(t *testing.T) []variant {
 	return all
 }
 
-// kustomizations are the folders of an operator below the given one.
+// kustomizations lists the folders with one below a folder of an operator.
 func kustomizations(t *testing.T, o environment.Operator, below string) []string {
 	t.Helper()
 	g := NewWithT(t)
@@ -92,7 +91,7 @@ func kustomizations(t *testing.T, o environment.Operator, below string) []string
 	return found
 }
 
-// write writes the kustomization that a user would, and returns its folder.
+// write writes the variant as a user's kustomization, and returns its folder.
 func (v variant) write(t *testing.T) string {
 	t.Helper()
 	return writeKustomization(t, strings.NewReplacer("/", "-", "+", "_").Replace(v.String()),
@@ -109,8 +108,8 @@ func (v variant) write(t *testing.T) string {
 		})
 }
 
-// writeKustomization writes one below out/, and returns its folder relative to the project's root,
-// which is up from there.
+// writeKustomization writes below out/. It returns the folder relative to the project's root, which
+// is up from there.
 func writeKustomization(t *testing.T, name string, content func(up string) map[string]any) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -124,8 +123,7 @@ func writeKustomization(t *testing.T, name string, content func(up string) map[s
 	return folder
 }
 
-// TestOverlays renders all that a user may put together and has a real API server check it. Pod
-// security is in its warnings: the namespaces ask for them.
+// The warnings of a real API server include violations of pod security.
 func TestOverlays(t *testing.T) {
 	admin, warned, config := startAPIServer(t)
 	for _, o := range environment.All {
@@ -139,7 +137,7 @@ func TestOverlays(t *testing.T) {
 		warned.texts = nil
 	}
 	all := variants(t)
-	all = append(all, variant{}) // the example of a user
+	all = append(all, variant{}) // the example for users
 	accepted := &accepted{config: config, mapper: admin.RESTMapper(), objects: map[string]bool{}}
 	for _, v := range all {
 		name, folder := "samples/install", "deploy/samples/install"
@@ -162,8 +160,8 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// accepted are the objects, as JSON, that the API server has accepted without a warning. Most
-// overlays have most of them, among them the definitions of the kinds, which are large.
+// accepted caches accepted objects as JSON: overlays share most of them, and definitions of kinds
+// are large.
 type accepted struct {
 	config *rest.Config
 	mapper meta.RESTMapper
@@ -172,7 +170,7 @@ type accepted struct {
 	objects map[string]bool
 }
 
-// expect has the API server check those objects that it has not accepted yet.
+// expect checks only objects that are not accepted yet.
 func (a *accepted) expect(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g, warned := NewWithT(t), &warnings{}
@@ -208,8 +206,7 @@ func (a *accepted) add(object string) {
 	a.objects[object] = true
 }
 
-// startAPIServer returns a client of a cluster in which nothing happens to what is created, but
-// which knows the kinds of prometheus-operator.
+// startAPIServer starts no controllers, and serves the kinds of prometheus-operator.
 func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)
@@ -226,7 +223,7 @@ func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	return admin, warned, cluster.Config()
 }
 
-// makeNamespaces makes those that the objects are in, which a dry run does not.
+// makeNamespaces creates the objects' namespaces, since a dry run does not.
 func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.Unstructured) {
 	t.Helper()
 	names := map[string]bool{}
@@ -242,7 +239,7 @@ func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.U
 	}
 }
 
-// expectSameOfKubectl renders with kubectl, which is what users run.
+// Users render with kubectl.
 func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -258,13 +255,13 @@ func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Un
 	for {
 		o := &unstructured.Unstructured{}
 		if err := documents.Decode(o); err != nil {
-			break // the end: an error before it shows as missing objects
+			break // an error shows as missing objects
 		}
 		got[nameOf(o)] = o.Object
 	}
 	g.Expect(slices.Sorted(maps.Keys(got))).To(Equal(slices.Sorted(maps.Keys(want))))
 	for name := range want {
-		if !reflect.DeepEqual(want[name], got[name]) { // of a large object cmp.Diff takes long
+		if !reflect.DeepEqual(want[name], got[name]) { // cmp.Diff is slow for large objects
 			t.Errorf("kubectl kustomize makes another %s:\n%s", name, cmp.Diff(want[name], got[name]))
 		}
 	}
@@ -274,8 +271,8 @@ func nameOf(o *unstructured.Unstructured) string {
 	return strings.Join([]string{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
 }
 
-// expectHardened checks what neither the API server nor pod security asks for, and that all that
-// selects pods selects those of the operator.
+// expectHardened checks settings beyond pod security, and that all selectors of pods match the
+// operator's.
 func expectHardened(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -308,8 +305,8 @@ func expectHardened(t *testing.T, o environment.Operator, objects []*unstructure
 	g.Expect(ports).To(HaveKey(service.Spec.Ports[0].TargetPort.String()))
 }
 
-// expectConfined checks that a NetworkPolicy selects the operator's pods, and allows nothing more than
-// its name says.
+// expectConfined expects a NetworkPolicy of the operator's pods that allows no more than its name
+// says.
 func expectConfined(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -334,7 +331,6 @@ func expectConfined(t *testing.T, o environment.Operator, objects []*unstructure
 	}
 }
 
-// TestNetworkPolicies checks what the variants of the operators' policies open.
 func TestNetworkPolicies(t *testing.T) {
 	const strict = "components/network-policy"
 	egress := func(t *testing.T, o environment.Operator, more ...string) (names, api networkingv1.NetworkPolicyEgressRule) {
@@ -362,7 +358,6 @@ func TestNetworkPolicies(t *testing.T) {
 	}
 }
 
-// TestOverlaysDiffer checks what each overlay is for.
 func TestOverlaysDiffer(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
@@ -392,7 +387,7 @@ func deploymentOf(g *WithT, objects []*unstructured.Unstructured, name string) *
 	return &deployment
 }
 
-// pick finds an object, and is strict about its fields.
+// pick decodes an object and refuses unknown fields.
 func pick(objects []*unstructured.Unstructured, kind, name string, into any) error {
 	i := slices.IndexFunc(objects,
 		func(o *unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == name })

@@ -20,11 +20,10 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// refusal is what a policy says of an object; empty where it lets it through.
+// refusal has an empty message if a policy accepts the object.
 type refusal struct{ object, message string }
 
-// expectRefusals tries objects with a dry run: first those that are refused, until the API server has
-// compiled the policies, which takes it a moment. What namespaces allow it hears of a moment later too.
+// expectRefusals retries until the API server has compiled the policies and knows the namespaces.
 func expectRefusals(t *testing.T, c client.Client, tries map[string]refusal) {
 	t.Helper()
 	g := NewWithT(t)
@@ -46,14 +45,12 @@ func expectRefusals(t *testing.T, c client.Client, tries map[string]refusal) {
 	}
 }
 
-// aDojo is one in a namespace, with more in its spec.
 func aDojo(namespace string, spec ...string) string {
 	return "apiVersion: core.jutsu.com/v1\nkind: Dojo\nmetadata: {namespace: " + namespace + ", name: tokyo}\n" +
 		"spec: {accountId: a, title: b, " + strings.Join(spec, ", ") + "}"
 }
 
-// TestPolicySamples holds each of the samples of policies against a real API server: what it
-// refuses, and what it lets through.
+// Each policy sample refuses and accepts as documented.
 func TestPolicySamples(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)
@@ -66,15 +63,15 @@ func TestPolicySamples(t *testing.T) {
 		return aDojo(namespace, "postgres: {cluster: {"+more+"}}")
 	}
 	expectRefusals(t, admin, map[string]refusal{
-		"another registry": {
+		"an image of another registry": {
 			aDojo("team-a", credentials, "image: docker.io/x"),
 			"images may come from registry.example.com/",
 		},
-		"a registry whose name begins as ours": {
+		"an image of a registry with the prefix of ours": {
 			aDojo("team-a", credentials, "image: registry.example.com.evil/x"),
 			"images may come from",
 		},
-		"our registry": {aDojo("team-a", credentials, "image: registry.example.com/x"), ""},
+		"an image of our registry": {aDojo("team-a", credentials, "image: registry.example.com/x"), ""},
 		"another image of Postgres": {
 			cluster("team-b", "imageName: 'docker.io/postgres:17', storage: {size: 1Gi}"),
 			"images may come from",
@@ -91,7 +88,7 @@ func TestPolicySamples(t *testing.T) {
 			aDojo("team-a", credentials, "exposure: {ingress: {className: internal}, hosts: [x.team-a.apps.example.com]}"),
 			"className of an Ingress must be left out or be one of",
 		},
-		"another annotation": {
+		"an Ingress annotation outside the list": {
 			aDojo("team-a", credentials, "exposure: {hosts: [x.team-a.apps.example.com], ingress: {annotations: "+
 				"{nginx.ingress.kubernetes.io/server-snippet: x}}}"),
 			"annotations of an Ingress may be: cert-manager.io/cluster-issuer",
@@ -111,16 +108,16 @@ func TestPolicySamples(t *testing.T) {
 				"annotations: {cert-manager.io/cluster-issuer: letsencrypt}}}"),
 			"",
 		},
-		"its own domain": {
+		"the team's own domain": {
 			aDojo("team-a", credentials, "exposure: {hosts: [x.team-a.apps.example.com], ingress: {}}"),
 			"",
 		},
-		"too much": {cluster("team-b", "storage: {size: 101Gi}"), "at most 100Gi"},
-		"too much for the log": {
+		"too much storage": {cluster("team-b", "storage: {size: 101Gi}"), "at most 100Gi"},
+		"too much storage for the log": {
 			cluster("team-b", "storage: {size: 1Gi}, walStorage: {size: 101Gi}"),
 			"at most 100Gi",
 		},
-		"another storage class of the log": {
+		"another storage class for the log": {
 			cluster("team-b", "storage: {size: 1Gi}, walStorage: {size: 1Gi, storageClassName: slow}"),
 			"storageClassName of spec.postgres.cluster must be left out",
 		},
@@ -129,7 +126,7 @@ func TestPolicySamples(t *testing.T) {
 				"plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: mine}}}"),
 			"backups may use the ObjectStores backups alone",
 		},
-		"the place of another Dojo": {
+		"the backup path of another Dojo": {
 			cluster("team-b", "storage: {size: 1Gi}, backup: {method: Plugin, schedule: '0 2 * * *', "+
 				"plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: backups, serverName: kyoto-db}}}"),
 			"serverName of backup.plugin must be tokyo-db",
@@ -160,28 +157,28 @@ func TestPolicySamples(t *testing.T) {
 			cluster("team-b", "instances: 4, storage: {size: 1Gi}"),
 			"instances may be at most 3",
 		},
-		"enough": {
+		"a cluster within all limits": {
 			cluster("team-b", "instances: 3, storage: {size: 100Gi, storageClassName: fast}"),
 			"",
 		},
-		"too many pods": {
+		"too many replicas": {
 			aDojo("team-a", credentials, "replicas: 11"),
 			"at most 10",
 		},
-		"many pods": {aDojo("team-a", credentials, "replicas: 10"), ""},
-		"a cluster where that is off": {
+		"the maximum of replicas": {aDojo("team-a", credentials, "replicas: 10"), ""},
+		"a cluster in a namespace without clusters": {
 			cluster("team-a", "storage: {size: 1Gi}"),
 			"not available in this namespace: clusters",
 		},
-		"alerts": {
+		"alerts in a namespace without alerts": {
 			aDojo("team-b", credentials, "alerts: {discord: {channelRef: {name: x}}}"),
 			"not available in this namespace: alerts",
 		},
 	})
 }
 
-// TestPolicySamplesRuleChanges shows that the samples rule what a change asks for, by kubectl scale too, and not what a
-// Dojo has already: the operator could not take its finalizer off.
+// The samples check changes, also by kubectl scale, but not existing values: otherwise the operator
+// could not remove its finalizer.
 func TestPolicySamplesRuleChanges(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -215,8 +212,8 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	g.Expect(patched(`{"metadata": {"finalizers": null}}`)).To(Succeed())
 }
 
-// TestServiceAccountsOff shows that the sample switches spec.serviceAccountName off also where the annotation
-// of a namespace allows it, and leaves a Dojo that has it already editable.
+// The sample disables spec.serviceAccountName even if a namespace's annotation allows it. A Dojo
+// that has one stays editable.
 func TestServiceAccountsOff(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -251,7 +248,7 @@ func TestServiceAccountsOff(t *testing.T) {
 	g.Expect(update("serviceAccountName", "default")).To(Succeed())
 }
 
-// TestAdmission shows that the API server itself bounds what the operators write.
+// Admission policies bound the operators' writes.
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -330,8 +327,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// expectForeignSecretsKept shows that an operator cannot make a Secret its own by adding its label, and may repair the
-// label of one that it has written.
+// An operator cannot take over a Secret by adding its label, and may restore the label of its own.
 func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name string) {
 	t.Helper()
 	g := NewWithT(t)

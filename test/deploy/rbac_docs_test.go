@@ -24,7 +24,7 @@ var (
 	roleRow     = regexp.MustCompile("^\\| `([^`]+)`(?: `([^`]+)`)? \\| ([a-z, ]+) \\| (.+) \\|$")
 )
 
-// TestDocumentedPermissions compares the tables of docs/rbac.md with what is deployed, both ways.
+// docs/rbac.md lists exactly the deployed permissions.
 func TestDocumentedPermissions(t *testing.T) {
 	g := NewWithT(t)
 	path, err := project.Path("docs", "rbac.md")
@@ -67,7 +67,7 @@ func TestDocumentedPermissions(t *testing.T) {
 	}
 }
 
-// permissions lists rules as the documentation does: "verb resource.group/subresource name".
+// permissions formats rules like the page: "verb resource.group/subresource name".
 func permissions(rules []rbacv1.PolicyRule) []string {
 	var all []string
 	for _, rule := range rules {

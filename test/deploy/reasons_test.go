@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every reason that a condition can have is explained in docs/operations.md, and no other.
+// docs/operations.md explains exactly the reasons of conditions.
 func TestEveryReasonIsExplained(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -50,7 +50,7 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	}
 }
 
-// reasonsIn are the values of the constants in a file whose names begin with Reason.
+// reasonsIn returns the values of constants with the prefix Reason.
 func reasonsIn(t *testing.T, file string) (reasons []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -16,8 +16,8 @@ import (
 
 const enforcement = "components/owner-references-permission-enforcement"
 
-// The operators may delete Secrets only with the component that is for it: in their ClusterRole, or with
-// components/namespaced in each of their Roles.
+// Only the component owner-references-permission-enforcement lets an operator delete Secrets: by
+// its ClusterRole, or with components/namespaced by its Roles.
 func TestDeletionOfSecrets(t *testing.T) {
 	some := map[string][]string{environment.Discord.Name: {"Role " + platform + "/discord-operator"}}
 	for _, o := range environment.All {
@@ -44,7 +44,7 @@ func TestDeletionOfSecrets(t *testing.T) {
 	}
 }
 
-// mayDeleteSecrets are the roles that allow it.
+// mayDeleteSecrets lists roles.
 func mayDeleteSecrets(t *testing.T, objects []*unstructured.Unstructured) (roles []string) {
 	t.Helper()
 	for _, o := range objects {

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// TestTenantsSharesNameEveryKind fails when a kind is added and forgotten in what bounds tenants: the quota of
-// the samples and of the page, and what the page says about whom the operators trust with which kind.
+// The samples' quota, docs/multi-tenancy.md's quota, and its text on trust name every kind.
 func TestTenantsSharesNameEveryKind(t *testing.T) {
 	t.Parallel()
 	page, quota := text(t, "docs/multi-tenancy.md"), text(t, "deploy/samples/install/namespaces/team/quota.yaml")
@@ -52,7 +51,6 @@ func TestTenantsSharesNameEveryKind(t *testing.T) {
 	NewWithT(t).Expect(kinds).To(BeNumerically(">=", 5), "Dojo and the four kinds of Discord")
 }
 
-// specText is a text of the spec of an object.
 func specText(o *unstructured.Unstructured, path ...string) string {
 	found, _, _ := unstructured.NestedString(o.Object, append([]string{"spec"}, path...)...)
 	return found

@@ -21,12 +21,12 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// TestUserRoles gives users the roles that every cluster has, and asks a real API server what that
-// lets them do with our kinds, with the components that aggregate ours; and one user ours, without.
+// TestUserRoles asks a real API server for the rights of users with Kubernetes' own roles, by the
+// components that aggregate ours into them, and of a user with our role alone.
 func TestUserRoles(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true}) // which aggregates
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true}) // aggregates
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
 	admin, err := client.New(cluster.Config(), client.Options{})
@@ -52,7 +52,7 @@ func TestUserRoles(t *testing.T) {
 		g.Expect(admin.Create(t.Context(), review)).To(Succeed())
 		return review.Status.Allowed
 	}
-	g.Eventually(func() (missing []string) { // each role is aggregated by itself, and the authorizer hears of all later
+	g.Eventually(func() (missing []string) { // each role is aggregated separately, and the authorizer learns of it later
 		for user, verbs := range map[string][]string{
 			"view": {"get"}, "edit": {"get", "create"}, "admin": {"get", "create", "deletecollection"},
 		} {
@@ -108,7 +108,7 @@ func TestUserRoles(t *testing.T) {
 	expectRealRequests(t, cluster.Config())
 }
 
-// What users of the cluster's own roles may do changes only with the component that is for it.
+// Only the component aggregates our rules into Kubernetes' own roles.
 func TestAggregationIsAChoice(t *testing.T) {
 	for _, o := range environment.All {
 		for folder, want := range map[string][]string{
@@ -132,7 +132,7 @@ func TestAggregationIsAChoice(t *testing.T) {
 	}
 }
 
-// expectRealRequests makes sure that the answers above are those that a user gets.
+// expectRealRequests confirms the answers above by requests.
 func expectRealRequests(t *testing.T, config *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)

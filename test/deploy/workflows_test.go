@@ -22,8 +22,7 @@ var (
 	makeCall = regexp.MustCompile(`(?m)^[^#\n]*\bmake "?([a-z][a-z0-9-]*)`)
 )
 
-// TestActionsArePinned asks that every action is pinned by its commit, with its tag in a comment,
-// and by one commit everywhere.
+// Every action is pinned by one commit everywhere, with its tag in a comment.
 func TestActionsArePinned(t *testing.T) {
 	used := map[string]string{}
 	for name, content := range workflows(t) {
@@ -46,14 +45,13 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
-// TestWorkflowsRunWhatExists compares the workflows, .ci/run and the Makefile: every target that is
-// made exists, and the jobs of ci.yaml run every step of .ci/run once.
+// Every make target in workflows and .ci/run exists, and ci.yaml runs every step of .ci/run once.
 func TestWorkflowsRunWhatExists(t *testing.T) {
 	called := workflows(t)
 	called[".ci/run"] = text(t, ".ci/run")
 	for name, content := range called {
 		for _, call := range makeCall.FindAllStringSubmatch(content, -1) {
-			if target := call[1]; target != "release-" && target != "specs-" { // followed by the name of an operator
+			if target := call[1]; target != "release-" && target != "specs-" { // the name of an operator follows
 				makes(t, name, target)
 			}
 		}
@@ -101,7 +99,7 @@ func TestWorkflowsRunWhatExists(t *testing.T) {
 	}
 }
 
-// makes asks make whether it has a target, without building anything.
+// makes asks make whether it has a target, without a build.
 func makes(t *testing.T, file, target string) {
 	t.Helper()
 	root, err := project.Root()
@@ -114,8 +112,8 @@ func makes(t *testing.T, file, target string) {
 	}
 }
 
-// TestProvenance expects that each operator's release attests how its image and its files were built, and that it may:
-// a workflow has no permission that the one that calls it has not.
+// Each operator's release attests its provenance and has the permission to: a called workflow has
+// no more permissions than its caller.
 func TestProvenance(t *testing.T) {
 	type job struct {
 		Permissions map[string]string
@@ -161,7 +159,7 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
-// workflows are the hosted ones, by the name of their file.
+// workflows maps file names to contents.
 func workflows(t *testing.T) map[string]string {
 	t.Helper()
 	root, err := project.Root()

@@ -21,12 +21,11 @@ import (
 
 func metaOf(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
 
-// serviceAccount is the user that an operator acts as.
 func serviceAccount(o environment.Operator) string {
 	return "system:serviceaccount:" + o.Namespace + ":" + o.Name
 }
 
-// check says why an operator cannot run from here, with what to do about it.
+// check returns why an operator cannot run from here, with advice.
 func (t *target) check(ctx context.Context, o environment.Operator) error {
 	account := &corev1.ServiceAccount{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, account)
@@ -40,7 +39,7 @@ func (t *target) check(ctx context.Context, o environment.Operator) error {
 	return errors.Join(t.mayImpersonate(ctx, o), t.idle(ctx, o))
 }
 
-// mayImpersonate asks the API server whether the user of the context may act as the operator.
+// mayImpersonate checks the rights of the context's user.
 func (t *target) mayImpersonate(ctx context.Context, o environment.Operator) error {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -59,8 +58,7 @@ func (t *target) mayImpersonate(ctx context.Context, o environment.Operator) err
   kubectl -n %[1]s create rolebinding impersonate-%[2]s --role=impersonate-%[2]s --user=YOU`, o.Namespace, o.Name)
 }
 
-// undeployed says whether an operator was deployed, or runs from elsewhere, and so needs what would be
-// removed.
+// undeployed fails if an operator is deployed or runs elsewhere.
 func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {
@@ -73,8 +71,7 @@ func (t *target) undeployed(ctx context.Context, o environment.Operator) error {
 	return t.idle(ctx, o)
 }
 
-// idle says who runs an operator on this cluster already. Two of them would not disturb each other,
-// but the one from here would only wait.
+// idle fails if an operator already runs on this cluster: a second one would only wait.
 func (t *target) idle(ctx context.Context, o environment.Operator) error {
 	deployment, err := t.deployment(ctx, o)
 	if err != nil {
@@ -95,7 +92,7 @@ func (t *target) idle(ctx context.Context, o environment.Operator) error {
 	return nil
 }
 
-// deployment is the operator's, nil where there is none.
+// deployment returns nil if there is none.
 func (t *target) deployment(ctx context.Context, o environment.Operator) (*appsv1.Deployment, error) {
 	deployment := &appsv1.Deployment{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, deployment)
@@ -108,7 +105,7 @@ func (t *target) deployment(ctx context.Context, o environment.Operator) (*appsv
 	return deployment, nil
 }
 
-// lease is the operator's, nil where there is none.
+// lease returns nil if there is none.
 func (t *target) lease(ctx context.Context, o environment.Operator) (*coordinationv1.Lease, error) {
 	lease := &coordinationv1.Lease{}
 	err := t.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Lease}, lease)
@@ -121,7 +118,7 @@ func (t *target) lease(ctx context.Context, o environment.Operator) (*coordinati
 	return lease, nil
 }
 
-// held is who holds a Lease, and how long ago it was renewed; nobody does once it has expired.
+// held returns the holder of a Lease that has not expired, and the time since its renewal.
 func held(lease *coordinationv1.Lease, now time.Time) (holder string, since time.Duration) {
 	if lease == nil || lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil ||
 		lease.Spec.LeaseDurationSeconds == nil {

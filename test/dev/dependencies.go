@@ -20,28 +20,27 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// dependency is an operator of others.
 type dependency struct {
 	name string
-	// sign is the CustomResourceDefinition by which it is known to be there.
-	sign string
-	// released is the file that installs it, out of the module that tools/ pins.
+	// detectedBy is the CustomResourceDefinition that shows its presence.
+	detectedBy string
+	// released returns the file that installs it, from the module pinned in tools/.
 	released func(context.Context) (string, error)
 }
 
-var wanted = []dependency{
+var dependenciesToInstall = []dependency{
 	{"CloudNativePG", "clusters.postgresql.cnpg.io", testcluster.CloudNativePGManifest},
 	{"prometheus-operator", "prometheusrules.monitoring.coreos.com", testcluster.PrometheusOperatorManifest},
 }
 
-// starting is how long the pods of a dependency may take, images included.
-const starting = 5 * time.Minute
+// startTimeout bounds the start of a dependency's pods, including their images.
+const startTimeout = 5 * time.Minute
 
-// dependencies installs what is missing, and brings up to date what it has installed before. What
-// came in another way is left alone.
+// dependencies installs missing dependencies and updates its own. It leaves other installations
+// alone.
 func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) error {
-	for _, d := range wanted {
-		others, err := t.ofOthers(ctx, d.sign)
+	for _, d := range dependenciesToInstall {
+		others, err := t.ofOthers(ctx, d.detectedBy)
 		if err != nil {
 			return err
 		}
@@ -70,7 +69,7 @@ func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) err
 	return nil
 }
 
-// ofOthers says whether a CustomResourceDefinition is there that was not applied from here.
+// ofOthers reports whether a CustomResourceDefinition exists that was not applied from here.
 func (t *target) ofOthers(ctx context.Context, name string) (bool, error) {
 	definition := &unstructured.Unstructured{}
 	definition.SetAPIVersion("apiextensions.k8s.io/v1")
@@ -87,9 +86,8 @@ func (t *target) ofOthers(ctx context.Context, name string) (bool, error) {
 	}), nil
 }
 
-// available waits for the Deployments among the objects, and prints what it waits for.
 func (t *target) available(ctx context.Context, objects []*unstructured.Unstructured, out io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, starting)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for _, o := range objects {
 		if o.GetKind() != "Deployment" {

@@ -34,21 +34,19 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// These tests run the commands as users do, against a real API server, and what they print is what
-// they are held to.
+// These tests run the commands against a real API server and check their output.
 
 const (
-	// waitLimit is for a whole control plane to come up, on a machine that builds and tests other
-	// things meanwhile.
+	// waitLimit is for a control plane on a busy machine.
 	waitLimit = 3 * time.Minute
-	// upAndReady is the last line before the logs follow.
+	// upAndReady is the last line before the logs.
 	upAndReady = "Ctrl-C stops the operators."
 )
 
-// cluster is one that has the kinds of CloudNativePG and prometheus-operator, but not ours.
+// cluster has the kinds of CloudNativePG and prometheus-operator, but not ours.
 type cluster struct {
 	*environment.Environment
-	kubeconfig string // with a context such as kind makes it
+	kubeconfig string // with a context like kind's
 }
 
 func startCluster(t *testing.T, o environment.Options) *cluster {
@@ -69,7 +67,7 @@ func startCluster(t *testing.T, o environment.Options) *cluster {
 	return c
 }
 
-// rename copies a kubeconfig and gives its context another name.
+// rename copies a kubeconfig with another name of its context.
 func (c *cluster) rename(t *testing.T, from, to, context string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -81,7 +79,6 @@ func (c *cluster) rename(t *testing.T, from, to, context string) {
 	g.Expect(clientcmd.WriteToFile(*config, to)).To(Succeed())
 }
 
-// built is bin/dev, built as each of the commands would.
 var built = sync.OnceValue(func() error {
 	root, err := project.Root()
 	if err != nil {
@@ -95,8 +92,8 @@ var built = sync.OnceValue(func() error {
 	return nil
 })
 
-// command starts a line in the project's root. What make has built is taken as it is, since other
-// tests use it. Its temporary folder is its own, so that what it leaves behind can be found.
+// command starts a line in the project's root without rebuilding binaries, since other tests use
+// them. It has a temporary folder of its own.
 func (c *cluster) command(t *testing.T, line string, variables ...string) (session *gexec.Session, tmp string) {
 	t.Helper()
 	root, err := project.Root()
@@ -114,7 +111,7 @@ func (c *cluster) command(t *testing.T, line string, variables ...string) (sessi
 	shell.Dir = root
 	shell.Env = append(append(os.Environ(), "TMPDIR="+tmp, "MAKEFLAGS=", "ARGS=", "CONTEXT=", "KUBECONFIG="+c.kubeconfig,
 		"PATH="+filepath.Dir(kubectl.Path(t))+string(os.PathListSeparator)+os.Getenv("PATH")), variables...)
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C reaches all of a terminal's job
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches the whole process group, as in a terminal
 	output := t.Output()
 	if session, err = gexec.Start(shell, output, output); err != nil {
 		t.Fatal(err)
@@ -129,7 +126,7 @@ func (c *cluster) command(t *testing.T, line string, variables ...string) (sessi
 	return session, tmp
 }
 
-// prints runs a line to its end and returns what it prints; its exit status has to be the given one.
+// prints returns the output of a line with the given exit status.
 func (c *cluster) prints(t *testing.T, status int, line string, variables ...string) string {
 	t.Helper()
 	session, _ := c.command(t, line, variables...)
@@ -141,7 +138,7 @@ func (c *cluster) prints(t *testing.T, status int, line string, variables ...str
 	return text
 }
 
-// anyOf is what a line prints, whether it fails or not.
+// anyOf returns the output of a line with any exit status.
 func (c *cluster) anyOf(t *testing.T, line string) string {
 	t.Helper()
 	session, _ := c.command(t, line)
@@ -149,7 +146,6 @@ func (c *cluster) anyOf(t *testing.T, line string) string {
 	return string(session.Out.Contents()) + string(session.Err.Contents())
 }
 
-// interrupt is Ctrl-C.
 func interrupt(t *testing.T, session *gexec.Session) {
 	t.Helper()
 	if err := syscall.Kill(-session.Command.Process.Pid, syscall.SIGINT); err != nil {
@@ -158,7 +154,6 @@ func interrupt(t *testing.T, session *gexec.Session) {
 	NewWithT(t).Eventually(session).WithTimeout(waitLimit).Should(gexec.Exit())
 }
 
-// section runs the commands of a section of docs/quickstart.md.
 func (c *cluster) section(t *testing.T, title string) {
 	t.Helper()
 	commands, err := quickstart.Commands(title)
@@ -170,8 +165,8 @@ func (c *cluster) section(t *testing.T, title string) {
 	}
 }
 
-// TestQuickstart runs docs/quickstart.md, on nodes that are fake and with a stand-in for CloudNativePG.
-// That an alert is posted takes a real node: test/e2e.
+// TestQuickstart runs docs/quickstart.md with fake nodes and CloudNativePG's stand-in. test/e2e
+// checks the posted alert.
 func TestQuickstart(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -186,7 +181,7 @@ func TestQuickstart(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(running).To(HaveLen(1))
 	line := strings.Replace(running[0], "ARGS=--simulate-discord",
-		`ARGS="--simulate-discord --discord-listen=127.0.0.1:0"`, 1) // a port that is free on any machine
+		`ARGS="--simulate-discord --discord-listen=127.0.0.1:0"`, 1) // any free port
 	dev, tmp := c.command(t, line)
 	g.Eventually(dev).WithTimeout(waitLimit).Should(gbytes.Say(regexp.QuoteMeta(upAndReady)))
 	g.Expect(string(dev.Out.Contents())).To(ContainSubstring("Context kind-test: https://127.0.0.1:"))
@@ -198,7 +193,7 @@ func TestQuickstart(t *testing.T) {
 	c.actsAsServiceAccounts(t)
 	interrupt(t, dev)
 	g.Expect(string(dev.Out.Contents())).To(ContainSubstring("The objects and what make install has installed stay."))
-	c.leavesNothing(t, tmp)
+	c.expectNoTraces(t, tmp)
 	g.Expect(c.prints(t, 1, "make uninstall")).To(And(ContainSubstring("  Dojo default/sendai-jujutsu-high\n"),
 		ContainSubstring("  DiscordServer default/jujutsu\n"), ContainSubstring("--keep-kinds")))
 
@@ -208,7 +203,7 @@ func TestQuickstart(t *testing.T) {
 	g.Eventually(dev).WithTimeout(waitLimit).Should(gbytes.Say(regexp.QuoteMeta(upAndReady)))
 	c.prints(t, 0, removing[0])
 	interrupt(t, dev)
-	c.leavesNothing(t, tmp)
+	c.expectNoTraces(t, tmp)
 	for _, line := range removing[1:] {
 		c.prints(t, 0, line)
 	}
@@ -221,7 +216,7 @@ func TestQuickstart(t *testing.T) {
 		"the data of a Dojo outlives it")
 }
 
-// TestRefusals: what keeps the operators from running from here is said with what to do about it.
+// Every refusal comes with advice.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -275,7 +270,7 @@ func TestRefusals(t *testing.T) {
 	g.Expect(c.prints(t, 0, "kubectl get crd -o name")).To(ContainSubstring("dojos.core.jutsu.com"))
 }
 
-// TestDependencies installs what others release, twice, and leaves alone what came in another way.
+// TestDependencies installs twice, and keeps other installations.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -287,16 +282,16 @@ func TestDependencies(t *testing.T) {
 			MatchRegexp(`prometheus-operator: applying \S+/bundle.yaml`),
 			ContainSubstring("Deployment default/prometheus-operator is available")))
 	}
-	sign := &unstructured.Unstructured{}
-	sign.SetAPIVersion("apiextensions.k8s.io/v1")
-	sign.SetKind(crd)
-	g.Expect(c.Admin.Get(t.Context(), client.ObjectKey{Name: wanted[0].sign}, sign)).To(Succeed())
-	sign.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
-	g.Expect(c.Admin.Update(t.Context(), sign)).To(Succeed())
+	detectedBy := &unstructured.Unstructured{}
+	detectedBy.SetAPIVersion("apiextensions.k8s.io/v1")
+	detectedBy.SetKind(crd)
+	g.Expect(c.Admin.Get(t.Context(), client.ObjectKey{Name: dependenciesToInstall[0].detectedBy}, detectedBy)).To(Succeed())
+	detectedBy.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+	g.Expect(c.Admin.Update(t.Context(), detectedBy)).To(Succeed())
 	g.Expect(c.prints(t, 0, "make dependencies")).To(ContainSubstring("CloudNativePG: is there, and left alone"))
 }
 
-// maySee lets a user read what `make dev` reads in a namespace.
+// maySee lets a user read the objects in a namespace that `make dev` reads.
 func (c *cluster) maySee(t *testing.T, namespace, user string) {
 	t.Helper()
 	g, named := NewWithT(t), metav1.ObjectMeta{Namespace: namespace, Name: "see"}
@@ -310,7 +305,6 @@ func (c *cluster) maySee(t *testing.T, namespace, user string) {
 	})).To(Succeed())
 }
 
-// versions are those of everything that make install has installed.
 func (c *cluster) versions(t *testing.T) map[string]string {
 	t.Helper()
 	g, versions := NewWithT(t), map[string]string{}
@@ -319,7 +313,7 @@ func (c *cluster) versions(t *testing.T) map[string]string {
 		g.Expect(err).NotTo(HaveOccurred())
 		for _, object := range objects {
 			g.Expect(c.Admin.Get(t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
-			if object.GetKind() != "ValidatingAdmissionPolicy" && object.GetKind() != crd { // with a status
+			if object.GetKind() != "ValidatingAdmissionPolicy" && object.GetKind() != crd { // these have a status
 				versions[object.GetKind()+" "+object.GetName()] = object.GetResourceVersion()
 			}
 		}
@@ -327,8 +321,8 @@ func (c *cluster) versions(t *testing.T) map[string]string {
 	return versions
 }
 
-// actsAsServiceAccounts holds that every request of the operators was made with the permissions of
-// their ServiceAccounts, which suffice.
+// actsAsServiceAccounts expects that every request used the ServiceAccounts' permissions, which
+// suffice.
 func (c *cluster) actsAsServiceAccounts(t *testing.T) {
 	t.Helper()
 	g, requests := NewWithT(t), map[string]int{}
@@ -358,8 +352,8 @@ func (c *cluster) actsAsServiceAccounts(t *testing.T) {
 	}
 }
 
-// leavesNothing checks that no file, no process and no Lease is left.
-func (c *cluster) leavesNothing(t *testing.T, tmp string) {
+// expectNoTraces expects no files, processes and Leases.
+func (c *cluster) expectNoTraces(t *testing.T, tmp string) {
 	t.Helper()
 	g := NewWithT(t)
 	g.Expect(filepath.Glob(tmp + "/*")).To(BeEmpty())
@@ -369,7 +363,7 @@ func (c *cluster) leavesNothing(t *testing.T, tmp string) {
 	}
 }
 
-// processes are the numbers of all processes whose temporary folder it is.
+// processes lists the pids with this temporary folder.
 func processes(tmp string) (found []string) {
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, environment := range environments {

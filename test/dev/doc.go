@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command dev installs on the cluster of the current kubectl context what the operators need, runs
-// them on this machine against it, and removes what it has installed: `make install`, `make dev`,
-// `make uninstall`, `make dependencies` (docs/quickstart.md).
+// Command dev prepares the cluster of the current kubectl context, runs the operators on this
+// machine against it, and cleans up: `make install`, `make dev`, `make uninstall`, `make
+// dependencies` (docs/quickstart.md).
 //
 //   - main.go: the command line;
-//   - target.go: which cluster, and whether it is meant;
-//   - install.go: what is installed, and removed;
+//   - target.go: the cluster, and its confirmation;
+//   - install.go: installed objects, and their removal;
 //   - dependencies.go: CloudNativePG and prometheus-operator, of the versions that tools/ pins;
-//   - checks.go: whether the operators can run from here, and nobody else runs them;
+//   - checks.go: permissions, and operators that run elsewhere;
 //   - run.go: the operators as processes of this machine.
 package main

@@ -22,12 +22,10 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// crd is the kind that `make uninstall` is most careful with: its deletion deletes all objects of
-// the kind that it defines.
+// crd needs the most care: its deletion deletes all objects of the kind.
 const crd = "CustomResourceDefinition"
 
-// installed is what an operator needs of a cluster to run elsewhere: its base without what runs or
-// serves pods.
+// installed is an operator's base without its pods and Services.
 func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	root, err := project.Root()
 	if err != nil {
@@ -37,7 +35,7 @@ func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	return manifests.Without(objects, "Deployment", "PodDisruptionBudget", "Service"), err
 }
 
-// install applies that for both operators. The objects of a deployed operator stay as they are.
+// install leaves the objects of a deployed operator as they are.
 func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, o := range environment.All {
 		objects, err := installed(o)
@@ -57,7 +55,7 @@ func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	return nil
 }
 
-// served waits until the kinds are served, a moment after their definitions were accepted.
+// served waits until the API server serves the kinds.
 func (t *target) served(ctx context.Context, objects []*unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(ctx, cleaning)
 	defer cancel()
@@ -81,7 +79,7 @@ func (t *target) served(ctx context.Context, objects []*unstructured.Unstructure
 	return nil
 }
 
-// counted is how many objects there are of each kind.
+// counted formats the number of objects by kind.
 func counted(objects []*unstructured.Unstructured) string {
 	counts := map[string]int{}
 	var kinds []string
@@ -96,8 +94,8 @@ func counted(objects []*unstructured.Unstructured) string {
 	return strings.Join(kinds, ", ")
 }
 
-// uninstall removes what install has applied. It refuses while an operator uses it, and while there
-// are objects of our kinds, which would go with the kinds.
+// uninstall refuses while an operator runs or is deployed, and while objects of our kinds exist,
+// which would be deleted with the kinds.
 func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error {
 	var users []*unstructured.Unstructured
 	for _, operator := range environment.All {
@@ -128,7 +126,7 @@ func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error 
 	return nil
 }
 
-// refusal says which objects would be deleted, and what to do.
+// refusal lists the objects that would be deleted, with advice.
 func refusal(objects []*unstructured.Unstructured) error {
 	const most = 10
 	var lines []string
@@ -145,7 +143,6 @@ Delete them first, while the operators run (make dev):
 Or leave them and their kinds, and remove the rest: make uninstall ARGS=--keep-kinds`, strings.Join(lines, "\n"))
 }
 
-// objectsOf are all objects of an operator's kinds.
 func (t *target) objectsOf(ctx context.Context, o environment.Operator) (all []*unstructured.Unstructured, err error) {
 	objects, err := installed(o)
 	if err != nil {
@@ -171,7 +168,7 @@ func (t *target) objectsOf(ctx context.Context, o environment.Operator) (all []*
 	return all, nil
 }
 
-// listKind is the kind of the lists that a CustomResourceDefinition defines.
+// listKind is the kind of a definition's lists.
 func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
@@ -180,8 +177,7 @@ func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"}
 }
 
-// remove deletes what install has applied, in reverse order; the namespace only when nothing of
-// others is in it.
+// remove deletes in reverse order, and the namespace only if it has no foreign objects.
 func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds bool, out io.Writer) error {
 	objects, err := installed(o)
 	if err != nil {
@@ -212,7 +208,7 @@ func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds b
 	return client.IgnoreNotFound(t.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metaOf(o.Namespace)}))
 }
 
-// content is what users have put into a namespace.
+// content lists users' objects in a namespace.
 func (t *target) content(ctx context.Context, namespace string) (names []string, err error) {
 	for _, kind := range []schema.GroupVersionKind{
 		{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"},

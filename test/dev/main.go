@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// options is what the command line says.
 type options struct {
 	command string
 	context string // empty for the current one
@@ -30,7 +29,7 @@ type options struct {
 	dojoArgs, discordFlags string
 }
 
-// commands by their names, with what they do.
+// commands by name.
 var commands = map[string]func(context.Context, *options, *target, io.Writer) error{
 	"install":      install,
 	"uninstall":    uninstall,
@@ -66,7 +65,7 @@ func main() {
 	})
 }
 
-// parse reads the command line; errors of it, and --help, are printed on out.
+// parse prints errors and --help on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("dev", help, out)

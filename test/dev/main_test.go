@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestWhichClustersAreTakenAsTheyAre(t *testing.T) {
+func TestLocalClusters(t *testing.T) {
 	for at, want := range map[[2]string]bool{
 		{"kind-kind", "https://203.0.113.5:6443"}:      true,
 		{"k3d-jutsu", "https://0.0.0.0:40001"}:         true,
@@ -68,7 +68,7 @@ func TestWhichClustersAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestAnotherClusterIsConfirmed(t *testing.T) {
+func TestRemoteClusterNeedsConfirmation(t *testing.T) {
 	nothing, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
@@ -76,11 +76,11 @@ func TestAnotherClusterIsConfirmed(t *testing.T) {
 	t.Cleanup(func() { _ = nothing.Close() })
 	far := target{context: "prod", server: "https://203.0.113.5"}
 	const want = "name it: make dev CONTEXT=prod"
-	if err := far.meant(&options{command: "run"}, nothing, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+	if err := far.confirmed(&options{command: "run"}, nothing, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 	far.named = true
-	if err := far.meant(&options{command: "run"}, nothing, io.Discard); err != nil {
+	if err := far.confirmed(&options{command: "run"}, nothing, io.Discard); err != nil {
 		t.Error(err)
 	}
 	for answer, confirmed := range map[string]bool{"y\n": true, "Yes\n": true, "prod\n": true, "\n": false, "n\n": false, "": false} {
@@ -129,7 +129,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-func TestManyObjectsAreNotAllListed(t *testing.T) {
+func TestRefusalListsFewObjects(t *testing.T) {
 	var objects []*unstructured.Unstructured
 	for range 12 {
 		o := &unstructured.Unstructured{Object: map[string]any{"kind": "Dojo"}}

@@ -25,34 +25,33 @@ import (
 )
 
 const (
-	// refresh is the time between two looks at a log or a Deployment.
+	// refresh is the interval of reads of a log or a Deployment.
 	refresh = 200 * time.Millisecond
-	// readyTimeout is how long the operators may take to fill their caches.
+	// readyTimeout bounds the filling of caches.
 	readyTimeout = 2 * time.Minute
-	// cleaning is how long the cluster may take to answer at the end.
+	// cleaning bounds the cluster's answers during clean-up.
 	cleaning = 10 * time.Second
-	// simulatedServer is the server of the samples in the simulated Discord.
+	// simulatedServer is the samples' server.
 	simulatedServer = "1401681709430341704"
-	// simulatedPort is discordtest's own.
+	// simulatedPort is discordtest's default.
 	simulatedPort = "8065"
 )
 
-// session is both operators, running.
 type session struct {
 	*target
 	options *options
 	out     io.Writer
-	folder  string // with the kubeconfigs, which go in the end
+	folder  string // of temporary kubeconfigs
 	logs    string
 	reaper  *process.Reaper
-	leased  map[environment.Operator]bool // whether its Lease was there before
+	leased  map[environment.Operator]bool // whether the Lease existed before
 	discord *environment.DiscordProcess
 	running map[environment.Operator]*environment.Process
 	ended   chan error
 	mu      sync.Mutex // guards running and out
 }
 
-// run runs both operators until Ctrl-C, which is its good end, or until one of them ends.
+// run runs both operators until Ctrl-C, or until one of them ends.
 func run(ctx context.Context, o *options, t *target, out io.Writer) (err error) {
 	for _, operator := range environment.All {
 		if err := t.check(ctx, operator); err != nil {
@@ -122,10 +121,9 @@ func (s *session) start(ctx context.Context) error {
 	return group.Wait()
 }
 
-// startDiscord starts the simulated Discord on an address that pods reach, since Alertmanager posts
-// to it.
+// Alertmanager posts to the simulated Discord, so pods must reach its address.
 func (s *session) startDiscord(ctx context.Context) (err error) {
-	token, err := project.Path("out", "dev", "discord-bot.token") // kept, so that the Secret stays right
+	token, err := project.Path("out", "dev", "discord-bot.token") // kept, so that the Secret stays valid
 	if err != nil {
 		return err
 	}
@@ -144,10 +142,10 @@ func (s *session) startDiscord(ctx context.Context) (err error) {
 	return err
 }
 
-// addressTowards is the address of this machine from which it reaches a server; for one on this
-// machine, from which it reaches others. Nothing is sent.
+// addressTowards returns this machine's address on the route to a server, or to others for a local
+// server. It sends nothing.
 func addressTowards(server string) string {
-	host := "198.51.100.1" // of a network that documentation alone uses (RFC 5737)
+	host := "198.51.100.1" // a documentation network (RFC 5737)
 	if parsed, err := url.Parse(server); err == nil && parsed.Hostname() != "localhost" {
 		if ip := net.ParseIP(parsed.Hostname()); ip == nil || !ip.IsLoopback() && !ip.IsUnspecified() {
 			host = parsed.Hostname()
@@ -161,7 +159,7 @@ func addressTowards(server string) string {
 	return dialer.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// startOperator starts an operator as its ServiceAccount, and returns when it is ready.
+// startOperator returns when the operator is ready.
 func (s *session) startOperator(ctx context.Context, o environment.Operator) error {
 	kubeconfig := filepath.Join(s.folder, o.Name+".kubeconfig")
 	if err := s.kubeconfigAs(serviceAccount(o), kubeconfig); err != nil {
@@ -195,7 +193,6 @@ func (s *session) arguments(o environment.Operator) []string {
 	return append(args, strings.Fields(s.options.discordFlags)...)
 }
 
-// watch reports the end of a process.
 func (s *session) watch(p *process.Process) {
 	go func() {
 		<-p.Exited()
@@ -203,7 +200,6 @@ func (s *session) watch(p *process.Process) {
 	}()
 }
 
-// follow prints what an operator logs.
 func (s *session) follow(o environment.Operator, p *environment.Process) {
 	file, err := os.Open(p.Log())
 	if err != nil {
@@ -235,7 +231,7 @@ func (s *session) print(name, line string) {
 	_, _ = fmt.Fprintf(s.out, "%-16s | %s", name, line)
 }
 
-// next prints what to do.
+// next prints the next steps.
 func (s *session) next() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +249,7 @@ func (s *session) next() {
 	say(s.out, "\nMore: docs/quickstart.md. Their logs follow. Ctrl-C stops the operators.\n")
 }
 
-// stop ends everything that this run has started, and deletes the Leases that it has made.
+// stop ends this run's processes and deletes its Leases.
 func (s *session) stop() error {
 	var ending errgroup.Group
 	for _, p := range s.running {
@@ -271,7 +267,7 @@ func (s *session) stop() error {
 	return errors.Join(append(errs, s.reaper.Clean())...)
 }
 
-// deleteLease deletes a Lease that was not there before, unless another holds it meanwhile.
+// deleteLease keeps a Lease that existed before, or that another process holds.
 func (s *session) deleteLease(ctx context.Context, o environment.Operator) error {
 	lease, err := s.lease(ctx, o)
 	if err != nil || lease == nil || s.leased[o] {

@@ -24,17 +24,16 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// target is the cluster of a kubectl context.
 type target struct {
 	context string
 	server  string
 	named   bool                 // on the command line
-	raw     *clientcmdapi.Config // of this context alone, with its files read into it
+	raw     *clientcmdapi.Config // only this context, with its files inlined
 	config  *rest.Config
 	client  client.Client // as the user of the context
 }
 
-// findTarget reads the kubeconfig as kubectl does: KUBECONFIG, else ~/.kube/config.
+// findTarget reads KUBECONFIG, else ~/.kube/config.
 func findTarget(name string) (*target, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	loaded, err := rules.Load()
@@ -71,8 +70,8 @@ func findTarget(name string) (*target, error) {
 	return t, nil
 }
 
-// confirm shows which cluster is meant. One that is not on this machine has to be named on the
-// command line, or confirmed on the terminal.
+// confirm shows the cluster. A remote cluster must be named on the command line or confirmed on the
+// terminal.
 func (t *target) confirm(o *options, in *os.File, out io.Writer) error {
 	clients, err := discovery.NewDiscoveryClientForConfig(t.config)
 	if err != nil {
@@ -83,11 +82,11 @@ func (t *target) confirm(o *options, in *os.File, out io.Writer) error {
 		return fmt.Errorf("the cluster of the context %s (%s) does not answer: %w", t.context, t.server, err)
 	}
 	say(out, "Context %s: %s, Kubernetes %s", t.context, t.server, version.GitVersion)
-	return t.meant(o, in, out)
+	return t.confirmed(o, in, out)
 }
 
-// meant is nil when the cluster is the one that the user means.
-func (t *target) meant(o *options, in *os.File, out io.Writer) error {
+// confirmed returns nil if the user confirms the cluster.
+func (t *target) confirmed(o *options, in *os.File, out io.Writer) error {
 	switch {
 	case t.named || isLocal(t.context, t.server):
 		return nil
@@ -106,7 +105,7 @@ func makeTarget(command string) string {
 	return command
 }
 
-// ask waits for the name of the context, or y.
+// ask accepts the name of the context, or y.
 func ask(in io.Reader, out io.Writer, context string) error {
 	_, _ = fmt.Fprintf(out, "This is not a cluster of this machine. Go on with %s? [y/N] ", context)
 	answer, err := bufio.NewReader(in).ReadString('\n')
@@ -119,8 +118,7 @@ func ask(in io.Reader, out io.Writer, context string) error {
 	return nil
 }
 
-// isLocal says whether a cluster is one that runs on this machine, by the names that the tools for
-// such clusters give to their contexts, or by its address.
+// isLocal recognizes a cluster of this machine by its context's prefix or its address.
 func isLocal(context, server string) bool {
 	for _, prefix := range []string{"kind-", "k3d-"} {
 		if strings.HasPrefix(context, prefix) {
@@ -139,8 +137,7 @@ func isLocal(context, server string) bool {
 	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// kubeconfigAs writes the context with another user's permissions, readable by the owner alone: the
-// API server lets the user of the context act as the other one, if it may impersonate it.
+// kubeconfigAs impersonates another user, in a file that only its owner may read.
 func (t *target) kubeconfigAs(user, path string) error {
 	c := t.raw.DeepCopy()
 	as := c.AuthInfos[c.Contexts[c.CurrentContext].AuthInfo]

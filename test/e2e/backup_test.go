@@ -29,11 +29,11 @@ import (
 //go:embed testdata/backup.yaml
 var objectStore []byte
 
-// Backups into an object store, taken by CloudNativePG's plugin, and what they are worth.
+// CloudNativePG's plugin backs up into an object store, and Dojos are restored from it.
 var _ = Describe("A database with backups in an object store", Label("database"), Ordered, Serial, func() {
 	var (
 		w     *world
-		kept  []weapon // all weapons at the time of the final backup
+		kept  []weapon // at the time of the final backup
 		final *unstructured.Unstructured
 	)
 	const sapporo = `
@@ -65,12 +65,12 @@ spec:
 		w.awaitReady(ctx, "sapporo")
 	}, NodeTimeout(installing))
 
-	It("archives the log, and takes a backup at once and one by the schedule", func(ctx SpecContext) {
+	It("archives the log, backs up at once, then by the schedule", func(ctx SpecContext) {
 		began := time.Now()
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
 			Should(HavePrefix("True " + corev1api.ReasonBackupSucceeded))
 		first := w.lastBackup(ctx)
-		Expect(w.documented(ctx, "How do I back up a database?", "sapporo")).
+		Expect(w.runDocumented(ctx, "How do I back up a database?", "sapporo")).
 			To(And(ContainSubstring(first), ContainSubstring("sapporo-now condition met")))
 		measured("the first backup has completed %s after the Dojo is Ready", time.Since(began))
 		Eventually(ctx, w.lastBackup).WithTimeout(eventually).ShouldNot(Equal(first), "one by the schedule")
@@ -86,7 +86,7 @@ spec:
 		w.awaitReady(ctx, "sapporo")
 	}, SpecTimeout(10*time.Minute))
 
-	It("reports that backups fail while the object store is away, and that they succeed again", func(ctx SpecContext) {
+	It("reports failing backups while the object store is down, and success once it is back", func(ctx SpecContext) {
 		w.scaleStore(ctx, 0)
 		began := time.Now()
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
@@ -108,7 +108,7 @@ spec:
 		Eventually(ctx, w.firing).WithTimeout(eventually).Should(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 
-	It("says that the place in the object store has the log of another Cluster", func(ctx SpecContext) {
+	It("reports ArchivingFailed when the path in the object store holds another Cluster's log", func(ctx SpecContext) {
 		otaru := strings.NewReplacer("sapporo", "otaru", "Sapporo", "Otaru", "barmanObjectName: store",
 			"barmanObjectName: store, serverName: sapporo-db").Replace(sapporo)
 		w.apply(ctx, otaru)
@@ -116,14 +116,14 @@ spec:
 			Should(HavePrefix("False " + corev1api.ReasonArchivingFailed))
 		message, err := w.backupSucceeded(ctx, "otaru")
 		Expect(err).NotTo(HaveOccurred())
-		measured("a place with the log of another Cluster: %s", message)
+		measured("a path with the log of another Cluster: %s", message)
 		w.patch(ctx, "otaru",
 			`{"spec":{"postgres":{"cluster":{"backup":{"finalBackup":false,"plugin":{"parameters":{"serverName":null}}}}}}}`)
 		Eventually(ctx, w.backupSucceeded).WithArguments("otaru").WithTimeout(eventually).Should(HavePrefix("True "))
 		w.deleteDojo(ctx, "otaru")
 	}, SpecTimeout(15*time.Minute))
 
-	It("is restored by a second Dojo to the moment between two weapons", func(ctx SpecContext) {
+	It("is restored by a second Dojo to the point in time between two weapons", func(ctx SpecContext) {
 		Expect(w.addWeapon(ctx, "sapporo", "before", "Inverted Spear of Heaven")).To(Succeed())
 		moment := time.Now().UTC()
 		then, err := w.weapons(ctx, "sapporo")
@@ -137,7 +137,7 @@ spec:
 		}).WithTimeout(eventually).Should(Succeed(), "a backup, at whose end the log up to now is archived")
 		began := time.Now()
 		GinkgoT().Setenv("TIME", moment.Format("2006-01-02T15:04:05.000000Z07:00"))
-		w.documented(ctx, "How do I go back to a moment?", "sapporo")
+		w.runDocumented(ctx, "How do I restore to a point in time (point-in-time recovery)?", "sapporo")
 		measured("restored to a moment in a second Dojo, and Ready: %s", time.Since(began))
 		w.awaitReady(ctx, "sapporo-past")
 		Expect(w.weapons(ctx, "sapporo-past")).To(ConsistOf(then))
@@ -156,7 +156,7 @@ spec:
 		Expect(w.existing(ctx, "sapporo-past-db")).To(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 
-	It("says why it cannot be restored, and starts nothing", func(ctx SpecContext) {
+	It("reports why a restore fails, and starts nothing", func(ctx SpecContext) {
 		restoring := func(name, recovery string) {
 			w.apply(ctx, fmt.Sprintf(`
 apiVersion: core.jutsu.com/v1
@@ -199,7 +199,7 @@ spec:
 		}
 	}, SpecTimeout(15*time.Minute))
 
-	It("deletes no data with the Dojo before a final backup has completed", func(ctx SpecContext) {
+	It("keeps the data of a deleted Dojo until a final backup has completed", func(ctx SpecContext) {
 		for n := range 20 {
 			Expect(w.addWeapon(ctx, "sapporo", strconv.Itoa(n), "Cursed Tool")).To(Succeed())
 		}
@@ -208,7 +208,7 @@ spec:
 		var err error
 		kept, err = w.weapons(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kept).To(HaveLen(23)) // and those before and after a moment
+		Expect(kept).To(HaveLen(23)) // 20, "last", "before" and "after"
 		d, err := w.dojo(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Delete(ctx, d)).To(Succeed())
@@ -233,9 +233,9 @@ spec:
 		Expect(phase).To(Equal("completed"))
 	}, SpecTimeout(15*time.Minute))
 
-	It("is restored from the final backup by a Dojo of the same name, with every weapon", func(ctx SpecContext) {
+	It("is restored with every weapon from the final backup, by a Dojo of the same name", func(ctx SpecContext) {
 		began := time.Now()
-		Expect(w.documented(ctx, "How do I restore a database?", "sapporo")).To(ContainSubstring("Backup " + final.GetName()))
+		Expect(w.runDocumented(ctx, "How do I restore a database?", "sapporo")).To(ContainSubstring("Backup " + final.GetName()))
 		measured("restored from the final backup, and Ready again: %s", time.Since(began))
 		w.awaitReady(ctx, "sapporo")
 		Expect(w.weapons(ctx, "sapporo")).To(ConsistOf(kept))
@@ -245,7 +245,6 @@ spec:
 	}, SpecTimeout(10*time.Minute))
 })
 
-// startStore starts an object store, and describes it to CloudNativePG's plugin.
 func (w *world) startStore(ctx context.Context, image string) {
 	GinkgoHelper()
 	secret := &corev1.Secret{
@@ -263,7 +262,6 @@ func (w *world) startStore(ctx context.Context, image string) {
 	w.awaitStore(ctx, 1)
 }
 
-// scaleStore stops the object store, or starts it again with what it had.
 func (w *world) scaleStore(ctx context.Context, replicas int32) {
 	GinkgoHelper()
 	store := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "store"}}
@@ -281,12 +279,10 @@ func (w *world) awaitStore(ctx context.Context, replicas int32) {
 	}).Should(And(HaveField("Replicas", replicas), HaveField("ReadyReplicas", replicas)), "the object store")
 }
 
-// backupSucceeded is the condition of a Dojo that says how its last backup ended.
 func (w *world) backupSucceeded(ctx context.Context, dojo string) (string, error) {
 	return w.condition(ctx, dojo, corev1api.ConditionBackupSucceeded)
 }
 
-// lastBackup is the name of the last backup that has completed, empty where there is none.
 func (w *world) lastBackup(ctx context.Context) string {
 	d, err := w.dojo(ctx, "sapporo")
 	if err != nil || d.Status.Database == nil || d.Status.Database.LastBackup == nil {
@@ -295,7 +291,6 @@ func (w *world) lastBackup(ctx context.Context) string {
 	return d.Status.Database.LastBackup.Name
 }
 
-// finalBackup is the Backup that the deletion of the Dojo has made.
 func (w *world) finalBackup(ctx context.Context) *unstructured.Unstructured {
 	GinkgoHelper()
 	var backups unstructured.UnstructuredList
@@ -311,7 +306,6 @@ func (w *world) finalBackup(ctx context.Context) *unstructured.Unstructured {
 	return nil
 }
 
-// clusterCondition is a condition of the Dojo's Cluster as CloudNativePG has it.
 func (w *world) clusterCondition(ctx context.Context, kind string) (string, error) {
 	cluster, err := w.postgres(ctx, "Cluster", "sapporo-db")
 	if err != nil {
@@ -331,7 +325,6 @@ func (w *world) clusterCondition(ctx context.Context, kind string) (string, erro
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message), nil
 }
 
-// firing are the alerts of the Dojo sapporo that fire in Prometheus.
 func (w *world) firing(ctx context.Context) (alerts []string, err error) {
 	query := fmt.Sprintf(`ALERTS{alertstate="firing",namespace=%q,dojo="sapporo"}`, w.namespace)
 	text, err := typed.CoreV1().RESTClient().Get().Namespace("monitoring").Resource("services").

@@ -20,12 +20,11 @@ import (
 
 var (
 	commands = regexp.MustCompile("(?s)```sh\n(.*?)```")
-	nameOf   = regexp.MustCompile(`\bNAME\b`) // not part of another word, such as DBNAME
+	nameOf   = regexp.MustCompile(`\bNAME\b`) // a word: not the end of DBNAME
 )
 
-// documented runs all commands of a section of docs/operations.md as a user of the namespace does, for
-// one Dojo, and returns what they print.
-func (w *world) documented(ctx context.Context, section, dojo string) string {
+// runDocumented runs all commands of a section of docs/operations.md for one Dojo.
+func (w *world) runDocumented(ctx context.Context, section, dojo string) string {
 	GinkgoHelper()
 	var script strings.Builder
 	for _, block := range commands.FindAllStringSubmatch(operations(section), -1) {
@@ -42,7 +41,6 @@ func (w *world) documented(ctx context.Context, section, dojo string) string {
 	return string(output)
 }
 
-// operations is the text of a section of docs/operations.md.
 func operations(section string) string {
 	GinkgoHelper()
 	path, err := project.Path("docs", "operations.md")
@@ -55,7 +53,6 @@ func operations(section string) string {
 	return within
 }
 
-// kubeconfig is a copy of the administrator's, in whose context commands go to the world's namespace.
 func (w *world) kubeconfig() string {
 	GinkgoHelper()
 	c, err := clientcmd.LoadFromFile(kubeconfigPath)
@@ -66,7 +63,6 @@ func (w *world) kubeconfig() string {
 	return path
 }
 
-// kubectlFolder has the kubectl that is pinned.
 func kubectlFolder(ctx context.Context) string {
 	GinkgoHelper()
 	paths, err := binaries.Locate(ctx, nil, binaries.Kubectl)

@@ -18,7 +18,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// What keeps data from being lost by mistake, on the real CloudNativePG and the real API server.
 var _ = Describe("The data of a Dojo", Label("database"), Ordered, Serial, func() {
 	const ijichi = `
 apiVersion: core.jutsu.com/v1
@@ -38,7 +37,7 @@ spec:
 		Expect(w.addWeapon(ctx, "ijichi", "1", "Inverted Spear")).To(Succeed())
 	}, NodeTimeout(10*time.Minute))
 
-	It("stays when its Dojo is deleted while that is protected", func(ctx SpecContext) {
+	It("stays when a user tries to delete its protected Dojo", func(ctx SpecContext) {
 		says := w.kubectl(ctx, "delete", "dojo", "ijichi", "--wait=false")
 		Expect(says).To(ContainSubstring("deletionProtection"), "and how it is lifted")
 		Consistently(ctx, w.dojo).WithArguments("ijichi").Should(HaveField("DeletionTimestamp", BeNil()))
@@ -50,14 +49,14 @@ spec:
 		d, err := w.dojo(ctx, "ijichi")
 		Expect(err).NotTo(HaveOccurred())
 		login := d.Status.Database.Login
-		w.documented(ctx, "How do I rotate the password?", "ijichi")
+		w.runDocumented(ctx, "How do I rotate the password?", "ijichi")
 		Eventually(ctx, w.dojo).WithArguments("ijichi").WithTimeout(eventually).Should(HaveField("Status.Database",
 			HaveValue(And(HaveField("Login", Not(Equal(login))), HaveField("FormerLogin", BeEmpty())))))
 		w.awaitReady(ctx, "ijichi")
 	}
 
-	It("is not replaced by an empty Cluster when that is lost, until a user accepts it", func(ctx SpecContext) {
-		rotate(ctx) // so that the second login is in use
+	It("is not replaced by an empty Cluster after its loss, until a user accepts that", func(ctx SpecContext) {
+		rotate(ctx) // the second login is now in use
 		Expect(w.kubectl(ctx, "delete", "cluster", "ijichi-db")).To(ContainSubstring("deleted"))
 		Eventually(ctx, w.condition).WithArguments("ijichi", "DatabaseReady").WithTimeout(eventually).
 			Should(HavePrefix("False " + corev1api.ReasonDatabaseLost))
@@ -77,7 +76,7 @@ spec:
 		Eventually(ctx, w.weapons).WithArguments("ijichi").Should(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 
-	It("can be read and written by each login of the Cluster that was made again", func(ctx SpecContext) {
+	It("can be read and written by both logins of the new Cluster", func(ctx SpecContext) {
 		Expect(w.addWeapon(ctx, "ijichi", "2", "Split Soul Katana")).To(Succeed())
 		for _, id := range []string{"3", "4"} {
 			began := time.Now()
@@ -92,7 +91,7 @@ spec:
 		Expect(owners).To(Equal(d.Status.Database.Name), "everything belongs to the owner")
 	}, SpecTimeout(10*time.Minute))
 
-	It("goes with its namespace, protected or not", func(ctx SpecContext) {
+	It("goes with its namespace, even when protected", func(ctx SpecContext) {
 		other := newWorld(ctx, "protected")
 		other.apply(ctx, strings.Replace(ijichi, "reclaimPolicy: Delete", "reclaimPolicy: Retain", 1))
 		other.awaitReady(ctx, "ijichi")
@@ -107,7 +106,6 @@ spec:
 	}, NodeTimeout(5*time.Minute))
 })
 
-// kubectl runs it as a user of the namespace does, and returns what it prints, errors included.
 func (w *world) kubectl(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, kubectlFolder(ctx)+"/kubectl", args...)

@@ -15,7 +15,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// PgBouncer as CloudNativePG runs it, in front of the real Postgres, and the standbys beside it.
 var _ = Describe("A database behind PgBouncer", Label("database"), Ordered, Serial, func() {
 	const kadic = `
 apiVersion: core.jutsu.com/v1
@@ -42,7 +41,7 @@ spec:
 		measured("two instances behind two of PgBouncer are ready after %s", time.Since(began))
 	}, NodeTimeout(10*time.Minute))
 
-	It("is reached through it, as the owner, and read from standbys", func(ctx SpecContext) {
+	It("is reached through PgBouncer as the owner, and read from standbys", func(ctx SpecContext) {
 		d, err := w.dojo(ctx, "kadic")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(d.Status.Database.Pooler).To(HaveValue(Equal(
@@ -57,7 +56,7 @@ spec:
 		Expect(w.psql(ctx, "kadic", standbys, "DELETE FROM weapons")).To(ContainSubstring("read-only transaction"))
 	}, SpecTimeout(5*time.Minute))
 
-	It("goes on when the primary's pod is deleted", func(ctx SpecContext) {
+	It("accepts writes again within 30 seconds when the primary's pod is deleted", func(ctx SpecContext) {
 		primary := w.primary(ctx, "kadic-db")
 		writer := w.write("kadic", "pooled")
 		Eventually(ctx, writer.added).Should(BeNumerically(">", 10))
@@ -76,12 +75,12 @@ spec:
 		Expect(w.credential(ctx, "kadic", "DB_ENDPOINT")).To(Equal(bouncer))
 	}, SpecTimeout(10*time.Minute))
 
-	It("gets another password, and does without PgBouncer, without a failed request", func(ctx SpecContext) {
+	It("rotates its password and drops PgBouncer without a failed request", func(ctx SpecContext) {
 		w.visit(ctx, "kadic")
 		d, err := w.dojo(ctx, "kadic")
 		Expect(err).NotTo(HaveOccurred())
 		second := "dojo2" + strings.TrimPrefix(d.Status.Database.Name, "dojo")
-		w.documented(ctx, "How do I rotate the password?", "kadic")
+		w.runDocumented(ctx, "How do I rotate the password?", "kadic")
 		Eventually(ctx, w.dojo).WithArguments("kadic").WithTimeout(eventually).
 			Should(HaveField("Status.Database", HaveValue(HaveField("Login", second))))
 		w.awaitReady(ctx, "kadic")
@@ -103,7 +102,6 @@ spec:
 	}, SpecTimeout(10*time.Minute))
 })
 
-// credential is a value of what the application has of its database.
 func (w *world) credential(ctx context.Context, dojo, key string) string {
 	GinkgoHelper()
 	var secret corev1.Secret
@@ -111,8 +109,6 @@ func (w *world) credential(ctx context.Context, dojo, key string) string {
 	return string(secret.Data[key])
 }
 
-// psql runs a statement at a host with the application's credentials, in a pod of its Cluster, and returns
-// what it prints.
 func (w *world) psql(ctx context.Context, dojo, host, statement string) string {
 	GinkgoHelper()
 	value := func(key string) string { return w.credential(ctx, dojo, key) }

@@ -20,11 +20,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// maxOutage is how long a failover may keep writes waiting.
 const maxOutage = 30 * time.Second
 
-// What happens to a database in its life, on the real CloudNativePG and Postgres. It takes long, and
-// runs only where the label database is asked for (make e2e-database).
 var _ = Describe("A database of three instances, whose commits wait for one standby",
 	Label("database"), Ordered, Serial, func() {
 		var w *world
@@ -51,7 +48,6 @@ spec:
 			measured("three instances are ready after %s", time.Since(began))
 		}, NodeTimeout(10*time.Minute))
 
-		// failover makes the primary fail while weapons are added, and expects another one to take over.
 		failover := func(ctx context.Context, how string, fail func(primary string)) {
 			GinkgoHelper()
 			primary := w.primary(ctx, "naha-db")
@@ -79,20 +75,20 @@ spec:
 			}
 		}
 
-		It("goes on when the pod of the primary is deleted", func(ctx SpecContext) {
+		It("loses no acknowledged weapon when the primary's pod is deleted", func(ctx SpecContext) {
 			failover(ctx, "deleted", func(primary string) {
-				Expect(w.documented(ctx, "What happens when an instance of Postgres fails?", "naha")).
+				Expect(w.runDocumented(ctx, "What happens when an instance of Postgres fails?", "naha")).
 					To(ContainSubstring(`pod "%s" deleted`, primary))
 			})
 		}, SpecTimeout(10*time.Minute))
 
-		It("goes on when the primary is killed", func(ctx SpecContext) {
+		It("loses no acknowledged weapon when the primary is killed", func(ctx SpecContext) {
 			failover(ctx, "killed", func(primary string) {
 				w.kill(ctx, client.MatchingLabels{"cnpg.io/instanceName": primary})
 			})
 		}, SpecTimeout(10*time.Minute))
 
-		It("gets another password under load, without a failed request", func(ctx SpecContext) {
+		It("rotates its password under load without a failed request", func(ctx SpecContext) {
 			w.visit(ctx, "naha")
 			d, err := w.dojo(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
@@ -101,7 +97,7 @@ spec:
 			for _, login := range []string{ofSecond, ofOwner, ofSecond} {
 				before := w.podNames(ctx, "naha")
 				began := time.Now()
-				w.documented(ctx, "How do I rotate the password?", "naha")
+				w.runDocumented(ctx, "How do I rotate the password?", "naha")
 				Eventually(ctx, w.dojo).WithArguments("naha").WithTimeout(eventually).
 					Should(HaveField("Status.Database", HaveValue(HaveField("Login", login))))
 				w.awaitReady(ctx, "naha")
@@ -117,27 +113,27 @@ spec:
 			}
 		}, SpecTimeout(15*time.Minute))
 
-		It("gets larger volumes", func(ctx SpecContext) {
+		It("grows its volumes", func(ctx SpecContext) {
 			began := time.Now()
-			w.documented(ctx, "How do I give a database more space?", "naha") // and never less again
+			w.runDocumented(ctx, "How do I give a database more space?", "naha") // volumes cannot shrink
 			Eventually(ctx, w.volumes).WithArguments("naha-db").WithTimeout(eventually).
 				Should(And(HaveLen(3), HaveEach("2Gi")), "every volume has grown")
 			w.awaitReady(ctx, "naha")
 			measured("growth of three volumes: %s", time.Since(began))
 		}, SpecTimeout(10*time.Minute))
 
-		It("gets its SQL once more", func(ctx SpecContext) {
+		It("runs its SQL once more on request", func(ctx SpecContext) {
 			ran, err := w.schemaJob(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
-			w.documented(ctx, "When does SQL run?", "naha")
+			w.runDocumented(ctx, "When does SQL run?", "naha")
 			Eventually(ctx, w.schemaJob).WithArguments("naha").Should(And(Not(BeEmpty()), Not(Equal(ran))), "another Job")
 			w.awaitReady(ctx, "naha")
 		}, SpecTimeout(5*time.Minute))
 
-		It("stays when the Dojo is deleted with the policy Retain, and goes with Delete", func(ctx SpecContext) {
+		It("stays when its Dojo is deleted under Retain, and goes under Delete", func(ctx SpecContext) {
 			weapons, err := w.weapons(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
-			w.documented(ctx, "What happens when I delete a Dojo?", "naha")
+			w.runDocumented(ctx, "What happens when I delete a Dojo?", "naha")
 			Expect(w.existing(ctx, "naha-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
 			w.apply(ctx, strings.Replace(naha, "size: 1Gi", "size: 2Gi", 1))
 			w.awaitReady(ctx, "naha")
@@ -152,7 +148,6 @@ spec:
 		}, SpecTimeout(15*time.Minute))
 	})
 
-// measured reports a figure, for docs/e2e.md.
 func measured(format string, args ...any) {
 	for i := range args {
 		if d, ok := args[i].(time.Duration); ok {
@@ -163,8 +158,7 @@ func measured(format string, args ...any) {
 	AddReportEntry(fmt.Sprintf(format, args...))
 }
 
-// primary is the name of the current primary of a Cluster that no other instance is to take over
-// from; empty while there is none.
+// primary is empty during a failover.
 func (w *world) primary(ctx context.Context, cluster string) string {
 	o, err := w.postgres(ctx, "Cluster", cluster)
 	if err != nil {
@@ -177,7 +171,6 @@ func (w *world) primary(ctx context.Context, cluster string) string {
 	return current
 }
 
-// volumes are the sizes of the volumes of a Cluster.
 func (w *world) volumes(ctx context.Context, cluster string) ([]string, error) {
 	var claims corev1.PersistentVolumeClaimList
 	err := k8s.List(ctx, &claims, client.InNamespace(w.namespace), client.MatchingLabels{"cnpg.io/cluster": cluster})
@@ -189,7 +182,6 @@ func (w *world) volumes(ctx context.Context, cluster string) ([]string, error) {
 	return sizes, err
 }
 
-// deleteDojo deletes a Dojo and waits until it has gone.
 func (w *world) deleteDojo(ctx context.Context, name string) {
 	GinkgoHelper()
 	d, err := w.dojo(ctx, name)
@@ -198,7 +190,6 @@ func (w *world) deleteDojo(ctx context.Context, name string) {
 	Eventually(ctx, gone).WithArguments(d).WithTimeout(eventually).Should(Succeed())
 }
 
-// existing are the kinds of CloudNativePG of which there is an object of this name.
 func (w *world) existing(ctx context.Context, name string) (kinds []string, err error) {
 	for _, kind := range []string{"Cluster", "Database", "DatabaseRole"} {
 		_, err := w.postgres(ctx, kind, name)
@@ -211,7 +202,7 @@ func (w *world) existing(ctx context.Context, name string) (kinds []string, err 
 	return kinds, nil
 }
 
-// watchAvailable collects the reasons of a Dojo's condition Available from now on.
+// watchAvailable collects the reasons of a Dojo's Available condition from now on.
 func (w *world) watchAvailable(ctx context.Context, name string) (seen func() []string) {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(config, client.Options{Scheme: k8s.Scheme()})
@@ -243,7 +234,6 @@ func (w *world) watchAvailable(ctx context.Context, name string) (seen func() []
 	}
 }
 
-// writer adds weapons to a Dojo, one after the other.
 type writer struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -251,10 +241,9 @@ type writer struct {
 	mu           sync.Mutex
 	acknowledged []string
 	last         time.Time
-	outage       time.Duration // the longest time between two that were acknowledged
+	outage       time.Duration // the longest time between two acknowledged weapons
 }
 
-// write adds weapons, ten times a second at most, until it is stopped.
 func (w *world) write(dojo, name string) *writer {
 	ctx, cancel := context.WithCancel(context.Background())
 	wr := &writer{cancel: cancel, done: make(chan struct{}), last: time.Now()}
@@ -276,7 +265,7 @@ func (w *world) write(dojo, name string) *writer {
 }
 
 func (wr *writer) once(id string, err error) {
-	if err != nil { // it may have been written all the same
+	if err != nil { // it may have been written nevertheless
 		return
 	}
 	wr.mu.Lock()
@@ -297,7 +286,6 @@ func (wr *writer) stop() (acknowledged []string, outage time.Duration) {
 	return wr.acknowledged, wr.outage
 }
 
-// schemaJob is the UID of the Job that applies a Dojo's SQL, empty where there is none.
 func (w *world) schemaJob(ctx context.Context, dojo string) (types.UID, error) {
 	var jobs batchv1.JobList
 	err := k8s.List(ctx, &jobs, client.InNamespace(w.namespace))

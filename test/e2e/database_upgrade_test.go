@@ -19,9 +19,8 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// Two major versions of Postgres, that of Debian 12 and that of Debian 13, which CloudNativePG upgrades with
-// pg_upgrade.
-var _ = Describe("Postgres of another major version", Label("database"), Ordered, Serial, func() {
+// CloudNativePG upgrades with pg_upgrade from the Postgres of Debian 12 to that of Debian 13.
+var _ = Describe("A major version upgrade of Postgres", Label("database"), Ordered, Serial, func() {
 	const maki = `
 apiVersion: core.jutsu.com/v1
 kind: Dojo
@@ -52,7 +51,7 @@ spec:
 		return w.psql(ctx, "maki", "maki-db-rw", "SELECT current_setting('server_version_num')::int / 10000, id FROM weapons")
 	}
 
-	It("is not begun without a backup, and taken back", func(ctx SpecContext) {
+	It("is refused without a backup, and can be reverted", func(ctx SpecContext) {
 		setVersion(ctx, "17")
 		Eventually(ctx, w.condition).WithArguments("maki", "DatabaseReady").
 			Should(HavePrefix("False " + corev1api.ReasonUpgradeNeedsBackup))
@@ -60,11 +59,11 @@ spec:
 		setVersion(ctx, "15")
 		w.awaitReady(ctx, "maki")
 		Expect(version(ctx)).To(Equal("15|1"))
-	}, SpecTimeout(20*time.Minute)) // with the image of Postgres 17, which is made once
+	}, SpecTimeout(20*time.Minute)) // builds the image of Postgres 17 once
 
-	It("is taken back amid the upgrade, where that cannot be had", func(ctx SpecContext) {
+	It("serves the former version again when the new image cannot be pulled", func(ctx SpecContext) {
 		w.kubectl(ctx, "annotate", "dojo", "maki", corev1api.UpgradeWithoutBackupAnnotation+"=16")
-		setVersion(ctx, "16") // of which there is no image
+		setVersion(ctx, "16") // has no image
 		Eventually(ctx, func(ctx context.Context) string {
 			return w.kubectl(ctx, "get", "pods", "-l", "batch.kubernetes.io/job-name=maki-db-1-major-upgrade", "-o",
 				"jsonpath={.items[*].status.containerStatuses[*].state.waiting.reason}"+
@@ -76,13 +75,13 @@ spec:
 		began := time.Now()
 		setVersion(ctx, "15")
 		Eventually(ctx, w.condition).WithArguments("maki", "Ready").WithTimeout(2 * eventually).Should(HavePrefix("True "))
-		measured("an upgrade that is taken back: pods run again after %s", time.Since(began))
+		measured("a reverted upgrade: pods run again after %s", time.Since(began))
 		Expect(version(ctx)).To(Equal("15|1"))
 	}, SpecTimeout(15*time.Minute))
 
-	// Where it is taken back once pg_upgrade has begun, CloudNativePG would delete the Job, and leave data with which
-	// the former version does not start.
-	It("goes on where it is taken back while pg_upgrade runs, and after that", func(ctx SpecContext) {
+	// After pg_upgrade has begun, a revert would make CloudNativePG delete the Job and leave data
+	// that the former version cannot read.
+	It("continues when it is reverted during pg_upgrade or later", func(ctx SpecContext) {
 		for _, name := range []string{"mai", "naoya"} {
 			w.apply(ctx, strings.NewReplacer("maki", name, "instances: 2", "instances: 1").Replace(maki))
 		}
@@ -100,8 +99,8 @@ spec:
 			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"15"}}}}`)
 			Eventually(ctx, w.condition).WithArguments(name, "DatabaseReady").WithTimeout(2 * eventually).
 				Should(HavePrefix("False " + corev1api.ReasonVersionTooLow))
-			measured("taken back amid pg_upgrade, or after it: the data is of Postgres 17 after %s", time.Since(began))
-			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"17"}}}}`) // as the message says
+			measured("reverted during or after pg_upgrade: the data is of Postgres 17 after %s", time.Since(began))
+			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"17"}}}}`) // as the message advises
 			w.awaitReady(ctx, name)
 			Expect(w.weapons(ctx, name)).To(ConsistOf(weapon{"1", "Playful Cloud"}))
 			Expect(w.psql(ctx, name, name+"-db-rw", "SELECT current_setting('server_version_num')::int / 10000, id FROM weapons")).
@@ -110,9 +109,9 @@ spec:
 		}
 	}, SpecTimeout(25*time.Minute))
 
-	It("has the data of the former one, by the documented commands", func(ctx SpecContext) {
+	It("keeps all data with the documented commands", func(ctx SpecContext) {
 		began := time.Now()
-		w.documented(ctx, "How do I upgrade Postgres?", "maki")
+		w.runDocumented(ctx, "How do I upgrade Postgres?", "maki")
 		measured("an upgrade of two instances from Postgres 15 to 17: %s", time.Since(began))
 		Expect(version(ctx)).To(Equal("17|1"))
 		Expect(w.weapons(ctx, "maki")).To(ConsistOf(weapon{"1", "Playful Cloud"}))
@@ -121,8 +120,7 @@ spec:
 	}, SpecTimeout(20*time.Minute))
 })
 
-// The same with backups: one before, one after, and the way back from the first.
-var _ = Describe("Postgres of another major version, with backups", Label("database"), Ordered, Serial, func() {
+var _ = Describe("A major version upgrade of Postgres with backups", Label("database"), Ordered, Serial, func() {
 	const toji = `
 apiVersion: core.jutsu.com/v1
 kind: Dojo
@@ -155,7 +153,7 @@ spec:
 		Expect(w.addWeapon(ctx, "toji", "1", "Playful Cloud")).To(Succeed())
 	}, NodeTimeout(installing))
 
-	It("backs up, upgrades, backs up again, and is restored as it was before by a second Dojo", func(ctx SpecContext) {
+	It("backs up before and after, and a second Dojo restores the data of the former version", func(ctx SpecContext) {
 		began := time.Now()
 		w.patch(ctx, "toji", `{"spec":{"postgres":{"cluster":{"version":"17",
 			"backup":{"plugin":{"parameters":{"serverName":"toji-db-17"}}}}}}}`)
@@ -204,7 +202,6 @@ spec:
 	}, SpecTimeout(30*time.Minute))
 })
 
-// upgradeJob is the Job with which CloudNativePG upgrades a Cluster; one without a status where there is none.
 func (w *world) upgradeJob(ctx context.Context, cluster string) (*batchv1.Job, error) {
 	var jobs batchv1.JobList
 	err := k8s.List(ctx, &jobs, client.InNamespace(w.namespace))
@@ -216,7 +213,6 @@ func (w *world) upgradeJob(ctx context.Context, cluster string) (*batchv1.Job, e
 	return &batchv1.Job{}, err
 }
 
-// pushNewPostgres brings the image of the newer version into the registry.
 func pushNewPostgres(ctx context.Context) {
 	GinkgoHelper()
 	archive, err := images.NewPostgresArchive(ctx, os.Stderr)

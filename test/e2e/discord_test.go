@@ -16,19 +16,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// message is what users see in a channel of Discord.
 type message struct {
 	Content string
 	Embeds  []struct{ Title, Description string }
 }
 
-// titles are the titles of the messages in a channel, the youngest first.
 func titles(ctx context.Context, channelID string) (all []string, err error) {
 	messages, err := messages(ctx, channelID)
 	return titlesOf(messages), err
 }
 
-// messages are those in a channel, the youngest first.
+// messages returns the newest first.
 func messages(ctx context.Context, channelID string) (all []message, err error) {
 	err = askDiscord(ctx, "/channels/"+channelID+"/messages", &all)
 	return all, err
@@ -43,19 +41,17 @@ func titlesOf(messages []message) (all []string) {
 	return all
 }
 
-// discordChannel is a channel or a category as Discord has it.
 type discordChannel struct {
 	Name            string
 	SlowmodeSeconds int `json:"rate_limit_per_user"`
 }
 
-// channelsOnDiscord are all channels and categories of a server.
 func channelsOnDiscord(ctx context.Context, guild string) (channels []discordChannel, err error) {
 	err = askDiscord(ctx, "/guilds/"+guild+"/channels", &channels)
 	return channels, err
 }
 
-// askDiscord reads from the simulated Discord in the cluster, as a bot that may do everything.
+// askDiscord asks as a bot that may do everything.
 func askDiscord(ctx context.Context, path string, into any) error {
 	address, stop, err := forward(ctx, DiscordNamespace, DiscordPort)
 	if err != nil {
@@ -65,7 +61,6 @@ func askDiscord(ctx context.Context, path string, into any) error {
 	return askAs(ctx, installed.Hand, "http://"+address, path, into)
 }
 
-// askAs reads from a simulated Discord with the token of a bot.
 func askAs(ctx context.Context, token, page, path string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page+"/api/v10"+path, nil)
 	if err != nil {
@@ -88,8 +83,6 @@ func askAs(ctx context.Context, token, page, path string, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// forward makes a port of the first running pod of a namespace reachable from here, as kubectl
-// port-forward does, until stop is called.
 func forward(ctx context.Context, namespace string, port int) (address string, stop func(), err error) {
 	var pods corev1.PodList
 	if err := k8s.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
@@ -130,7 +123,6 @@ func forwardPod(pod *corev1.Pod, port int) (address string, stop func(), err err
 	return fmt.Sprintf("localhost:%d", ports[0].Local), func() { close(end) }, nil
 }
 
-// joinDiscord lets the namespace manage a server of the simulated Discord, with a group for alerts.
 func (w *world) joinDiscord(ctx context.Context, guild string) {
 	w.apply(ctx, fmt.Sprintf(`
 apiVersion: v1

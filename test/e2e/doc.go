@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e proves the product where its users run it: on a real node, with real containers,
-// CloudNativePG, Postgres, Prometheus and Alertmanager, and both operators in pods as deploy/ has
-// them. Nothing is simulated but Discord. `make e2e` runs it; docs/e2e.md says how to look into a
-// run that failed.
+// Package e2e tests both operators as users run them: on a real node with real containers,
+// CloudNativePG, Postgres, Prometheus and Alertmanager. Only Discord is simulated. `make e2e` runs
+// it; docs/e2e.md explains how to analyse a failed run.
 package e2e

@@ -23,15 +23,13 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// What is left of a spec that failed is one folder below out/e2e, see docs/e2e.md: all objects but
-// Secrets, events, the logs of all pods, and what is on Discord, each as it was at that moment.
+// A failed spec leaves a folder below out/e2e, see docs/e2e.md.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if report := CurrentSpecReport(); report.Failed() {
 		reportEvidence(ctx, report.LeafNodeText)
 	}
 }, NodeTimeout(soon))
 
-// reportEvidence keeps what there is to know about a failure, and says where.
 func reportEvidence(ctx context.Context, name string) {
 	folder, err := project.Path("out", "e2e", fileName(name))
 	if err == nil {
@@ -45,22 +43,20 @@ func reportEvidence(ctx context.Context, name string) {
 
 var unfit = regexp.MustCompile(`[^a-z0-9]+`)
 
-// fileName makes a text fit for the name of a file.
 func fileName(text string) string {
 	name := strings.Trim(unfit.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	return name[:min(len(name), 80)]
 }
 
-// keepEvidence goes on whatever it cannot get: after a failure that is to be expected.
+// keepEvidence continues after errors: the failure may have caused them.
 func keepEvidence(ctx context.Context, folder string) error {
 	errs := []error{keepObjects(ctx, folder), keepLogs(ctx, folder), keepDiscord(ctx, folder)}
-	if own != nil {
-		errs = append(errs, own.KeepLogs(filepath.Join(folder, "cluster")))
+	if ownCluster != nil {
+		errs = append(errs, ownCluster.KeepLogs(filepath.Join(folder, "cluster")))
 	}
 	return errors.Join(errs...)
 }
 
-// keepObjects writes a file for each kind, except for Secrets.
 func keepObjects(ctx context.Context, folder string) error {
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -109,7 +105,7 @@ func keepLogs(ctx context.Context, folder string) error {
 				text, err := typed.CoreV1().Pods(pod.Namespace).
 					GetLogs(pod.Name, &corev1.PodLogOptions{Container: container.Name, Previous: previous}).DoRaw(ctx)
 				if err != nil {
-					continue // there is none
+					continue // no such log
 				}
 				errs = append(errs, keep(folder, filepath.Join("logs", pod.Namespace, pod.Name+"."+container.Name+suffix+".log"),
 					text))
@@ -119,7 +115,6 @@ func keepLogs(ctx context.Context, folder string) error {
 	return errors.Join(errs...)
 }
 
-// keepDiscord keeps the channels and what was said in them.
 func keepDiscord(ctx context.Context, folder string) error {
 	if installed == nil {
 		return nil
@@ -138,7 +133,7 @@ func keepGuild(ctx context.Context, folder, guild string) error {
 	}
 	for _, channel := range channels {
 		var messages json.RawMessage
-		// a category has none
+		// Categories have no messages.
 		if id, _ := channel["id"].(string); askDiscord(ctx, "/channels/"+id+"/messages", &messages) == nil {
 			channel["messages"] = messages
 		}

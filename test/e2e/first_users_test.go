@@ -58,7 +58,7 @@ spec:
 `)
 		}, NodeTimeout(soon))
 
-		It("serve weapons, and go on when the password changes", func(ctx SpecContext) {
+		It("serve weapons, also while the password changes", func(ctx SpecContext) {
 			w.awaitReady(ctx, "tokyo-jujutsu-high")
 			Expect(w.dojo(ctx, "tokyo-jujutsu-high")).To(HaveField("Status.ReadyStatus", "3/3"))
 
@@ -83,7 +83,7 @@ spec:
 			Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(And(HaveField("LongestMS", BeNumerically("<", 5000))))
 		}, SpecTimeout(10*time.Minute))
 
-		It("send alerts to their channel when they are broken, and when the alerts are resolved", func(ctx SpecContext) {
+		It("post an alert in their channel when they break, and a resolved message after repair", func(ctx SpecContext) {
 			Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "Degraded") }).WithTimeout(eventually).
 				Should(HavePrefix("True ImagePullBackOff: "), "what the pod waits for")
 			Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "AlertsReady") }).
@@ -105,7 +105,6 @@ spec:
 		}, SpecTimeout(10*time.Minute))
 	})
 
-// podNames are the names of a Dojo's pods.
 func (w *world) podNames(ctx context.Context, dojo string) []any {
 	GinkgoHelper()
 	names, err := w.podsOf(ctx, dojo)

@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// A Postgres that is not CloudNativePG's, in a pod, with a database that a Dojo is to have.
-var _ = Describe("A database that is elsewhere", Label("database"), Ordered, Serial, func() {
+// A Postgres that CloudNativePG does not run, in a plain pod, holds a database to import.
+var _ = Describe("An import from another Postgres", Label("database"), Ordered, Serial, func() {
 	var w *world
 	password := rand.Text()
 	BeforeAll(func(ctx SpecContext) {
@@ -61,7 +61,7 @@ spec: {selector: {app: legacy}, ports: [{port: 5432}]}
 `, "ghcr.io/cloudnative-pg/postgresql:"+images.PostgresVersion, password))
 	}, NodeTimeout(installing))
 
-	It("that does not answer is not imported, and nothing starts on an empty one", func(ctx SpecContext) {
+	It("fails when the host does not exist, and nothing starts on an empty database", func(ctx SpecContext) {
 		w.apply(ctx, `
 apiVersion: v1
 kind: Secret
@@ -89,14 +89,14 @@ spec:
 		w.deleteDojo(ctx, "nagoya")
 	}, SpecTimeout(10*time.Minute))
 
-	It("is imported once, with all its weapons, and belongs to the Dojo", func(ctx SpecContext) {
+	It("runs once, copies all weapons, and makes the Dojo their owner", func(ctx SpecContext) {
 		began := time.Now()
 		for name, value := range map[string]string{
 			"HOST": "legacy", "DATABASE": "weaponry", "LOGIN": "legacy", "PASSWORD": password, "SSLMODE": "disable",
 		} {
 			GinkgoT().Setenv(name, value)
 		}
-		w.documented(ctx, "How do I import a database?", "nagoya")
+		w.runDocumented(ctx, "How do I import a database?", "nagoya")
 		measured("imported, and Ready: %s", time.Since(began))
 		w.awaitReady(ctx, "nagoya")
 		weapons, err := w.weapons(ctx, "nagoya")
@@ -112,7 +112,7 @@ spec:
 		Expect(origin).To(Equal("Secret nagoya-source"))
 
 		step("Postgres starts again, with CloudNativePG setting the password of the owner whenever it does")
-		Expect(w.documented(ctx, "What happens when an instance of Postgres fails?", "nagoya")).
+		Expect(w.runDocumented(ctx, "What happens when an instance of Postgres fails?", "nagoya")).
 			To(ContainSubstring(`pod "nagoya-db-1" deleted`))
 		Eventually(ctx, func() error { return w.addWeapon(ctx, "nagoya", rand.Text(), "Black Rope") }).
 			WithTimeout(eventually).Should(Succeed())

@@ -24,19 +24,18 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// These disturb the whole cluster, and are alone in it, after all others. Their Dojo has been there
-// since the start.
+// These specs disturb the whole cluster: they run alone, last, on a Dojo from the suite's start.
 var _ = Describe("A Dojo in operation", Ordered, Serial, ContinueOnFailure, func() {
 	var w *world
 
 	BeforeAll(func(ctx SpecContext) {
-		w = standing
+		w = standingWorld
 		w.awaitReady(ctx, "kyoto")
 		w.visit(ctx, "kyoto")
-		w.expectNews(ctx)
+		w.changeSlowMode(ctx)
 	}, NodeTimeout(6*time.Minute))
 
-	It("is scaled by kubectl and by an autoscaler", func(ctx SpecContext) {
+	It("scales with kubectl and with an autoscaler", func(ctx SpecContext) {
 		w.scale(ctx, "kyoto", 1)
 		w.awaitReplicas(ctx, "kyoto", "1/1")
 		w.apply(ctx, `
@@ -54,7 +53,7 @@ spec:
 		Expect(k8s.Delete(ctx, autoscaler)).To(Succeed())
 	}, SpecTimeout(5*time.Minute))
 
-	It("gets a new image without a failed request", func(ctx SpecContext) {
+	It("rolls out a new image without a failed request", func(ctx SpecContext) {
 		image := installed.Images[NextDojoApp]
 		w.patch(ctx, "kyoto", fmt.Sprintf(`{"spec":{"image":%q}}`, image))
 		w.awaitReady(ctx, "kyoto")
@@ -64,7 +63,7 @@ spec:
 		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", 0), "and Last says how one failed")
 	}, SpecTimeout(5*time.Minute))
 
-	It("is drained from its node pod by pod, without a failed request", func(ctx SpecContext) {
+	It("leaves a drained node pod by pod without a failed request", func(ctx SpecContext) {
 		before := w.podNames(ctx, "kyoto")
 		failures, err := w.visits(ctx, "kyoto")
 		Expect(err).NotTo(HaveOccurred())
@@ -87,7 +86,7 @@ spec:
 		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", failures.Failures), "and Last says how one failed")
 	}, SpecTimeout(5*time.Minute))
 
-	It("goes on when the leaders of both operators are killed", func(ctx SpecContext) {
+	It("is still reconciled after the leaders of both operators were killed", func(ctx SpecContext) {
 		had := map[environment.Operator]string{}
 		for _, o := range environment.All {
 			had[o] = leader(ctx, o)
@@ -97,26 +96,26 @@ spec:
 			Eventually(ctx, leader).WithArguments(o).
 				Should(And(Not(BeEmpty()), Not(Equal(had[o]))), "another takes over from "+o.Name)
 		}
-		w.expectWork(ctx)
+		w.expectReconciled(ctx)
 	}, SpecTimeout(5*time.Minute))
 
-	It("reconciles everything again, with nothing twice, when the API server is restarted and etcd is killed",
+	It("is reconciled, with nothing created twice, after the API server restarted and etcd was killed",
 		func(ctx SpecContext) {
-			if own == nil {
+			if ownCluster == nil {
 				Skip("the cluster of a user: its control plane is not touched")
 			}
 			before := w.inventory(ctx)
-			Expect(own.Control.Restart(ctx, testcluster.APIServer)).To(Succeed())
-			w.expectWork(ctx)
-			Expect(own.Control.Kill(testcluster.Etcd)).To(Succeed())
-			Expect(own.Control.Restart(ctx, testcluster.Etcd)).To(Succeed())
-			w.expectWork(ctx)
+			Expect(ownCluster.Control.Restart(ctx, testcluster.APIServer)).To(Succeed())
+			w.expectReconciled(ctx)
+			Expect(ownCluster.Control.Kill(testcluster.Etcd)).To(Succeed())
+			Expect(ownCluster.Control.Restart(ctx, testcluster.Etcd)).To(Succeed())
+			w.expectReconciled(ctx)
 			Expect(w.inventory(ctx)).To(Equal(before))
 		}, SpecTimeout(8*time.Minute))
 
-	It("reconciles everything again, with nothing twice, when names have not been resolved for a minute",
+	It("is reconciled, with nothing created twice, after a minute without DNS",
 		func(ctx SpecContext) {
-			if own == nil {
+			if ownCluster == nil {
 				Skip("the cluster of a user: its DNS is not touched")
 			}
 			before := w.inventory(ctx)
@@ -133,19 +132,18 @@ spec:
 				Should(HaveField("FailedAt", BeTemporally(">", failing)))
 			Consistently(ctx, func() (string, error) { return w.condition(ctx, "kyoto", "Available") }).
 				WithTimeout(time.Minute).
-				Should(HavePrefix("True "), "who is connected stays connected")
+				Should(HavePrefix("True "), "open connections survive")
 			setReplicas(1)
-			w.expectWork(ctx)
+			w.expectReconciled(ctx)
 			Expect(w.inventory(ctx)).To(Equal(before))
 		}, SpecTimeout(8*time.Minute))
 
-	It("does not notice that one operator is upgraded, then the other", func(ctx SpecContext) {
+	It("is not changed by an upgrade of one operator, then the other", func(ctx SpecContext) {
 		w.upgrade(ctx, "kyoto-db")
 	}, SpecTimeout(12*time.Minute))
 })
 
-// begin makes what the specs work on.
-func (w *world) begin(ctx context.Context) {
+func (w *world) createObjects(ctx context.Context) {
 	GinkgoHelper()
 	w.joinDiscord(ctx, StandingGuild)
 	w.apply(ctx, `
@@ -163,7 +161,6 @@ spec:
 `)
 }
 
-// scale sets the replicas of a Dojo as kubectl scale does.
 func (w *world) scale(ctx context.Context, dojo string, replicas int32) {
 	GinkgoHelper()
 	d, err := w.dojo(ctx, dojo)
@@ -186,8 +183,8 @@ func (w *world) patch(ctx context.Context, dojo, patch string) {
 	Expect(k8s.Patch(ctx, d, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 }
 
-// expectWork asks the application and both operators for something new, and waits until it is done.
-func (w *world) expectWork(ctx context.Context) {
+// expectReconciled waits until both operators have reconciled a change.
+func (w *world) expectReconciled(ctx context.Context) {
 	GinkgoHelper()
 	w.awaitReady(ctx, "kyoto")
 	Eventually(ctx, func() error {
@@ -198,14 +195,14 @@ func (w *world) expectWork(ctx context.Context) {
 	w.awaitReplicas(ctx, "kyoto", "2/2")
 	w.scale(ctx, "kyoto", 3)
 	w.awaitReplicas(ctx, "kyoto", "3/3")
-	w.expectNews(ctx)
+	w.changeSlowMode(ctx)
 }
 
-// expectNews slows the channel dojo-news down by another second, and waits until Discord knows.
-func (w *world) expectNews(ctx context.Context) {
+// changeSlowMode raises the slow mode of the channel dojo-news by a second.
+func (w *world) changeSlowMode(ctx context.Context) {
 	GinkgoHelper()
 	w.slowness++
-	Eventually(ctx, func() error { // the API server may have just come back
+	Eventually(ctx, func() error { // the API server may have just restarted
 		return w.tryApply(ctx, fmt.Sprintf(`
 apiVersion: discord.jutsu.com/v1alpha1
 kind: DiscordChannel
@@ -217,7 +214,6 @@ spec: {groupRef: {name: alerts}, name: dojo-news, slowmode: %ds}
 		Should(ContainElement(And(HaveField("Name", "dojo-news"), HaveField("SlowmodeSeconds", w.slowness))))
 }
 
-// inventory is all that there may be only once.
 func (w *world) inventory(ctx context.Context) map[string][]string {
 	GinkgoHelper()
 	channels, err := channelsOnDiscord(ctx, StandingGuild)
@@ -239,7 +235,6 @@ func (w *world) inventory(ctx context.Context) map[string][]string {
 	return found
 }
 
-// names are the names of all objects of a kind.
 func (w *world) names(ctx context.Context, version, kind string) []string {
 	GinkgoHelper()
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind + "List"}}
@@ -251,20 +246,19 @@ func (w *world) names(ctx context.Context, version, kind string) []string {
 	return names
 }
 
-// killLeader ends the pod that works, on a node of ours without a word: its lease has to expire.
+// On a node of ours the leader does not release its Lease.
 func killLeader(ctx context.Context, o environment.Operator, identity string) {
 	GinkgoHelper()
-	name, _, _ := strings.Cut(identity, "_") // a random word follows
+	name, _, _ := strings.Cut(identity, "_") // a random suffix follows
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name}}
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
-	if own != nil {
-		Expect(own.KillPod(pod.UID)).To(Succeed())
+	if ownCluster != nil {
+		Expect(ownCluster.KillPod(pod.UID)).To(Succeed())
 		return
 	}
 	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 }
 
-// leader is what the process that works calls itself.
 func leader(ctx context.Context, o environment.Operator) string {
 	identity, _ := o.Leader(ctx, k8s) // empty while the API server is away
 	return identity

@@ -32,7 +32,6 @@ var _ = Describe("The operators in their pods", func() {
 	}
 })
 
-// metricsStatus asks an operator for its metrics.
 func metricsStatus(ctx context.Context, o environment.Operator, token string) (int, error) {
 	address, stop, err := forward(ctx, o.Namespace, 8443)
 	if err != nil {
@@ -48,7 +47,7 @@ func metricsStatus(ctx context.Context, o environment.Operator, token string) (i
 	}
 	unverified := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // it is self-signed
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // self-signed
 	}}
 	response, err := unverified.Do(request)
 	if err != nil {
@@ -57,7 +56,6 @@ func metricsStatus(ctx context.Context, o environment.Operator, token string) (i
 	return response.StatusCode, response.Body.Close()
 }
 
-// tokenOf is a token of a ServiceAccount.
 func tokenOf(ctx context.Context, namespace, name string) string {
 	GinkgoHelper()
 	request, err := typed.CoreV1().ServiceAccounts(namespace).

@@ -38,7 +38,7 @@ spec:
 `)
 	}, NodeTimeout(soon))
 
-	It("becomes Ready, and keeps its weapons when its pods and the primary are killed", func(ctx SpecContext) {
+	It("becomes Ready and keeps its weapons when its pods and the primary are killed", func(ctx SpecContext) {
 		w.awaitReady(ctx, "sendai")
 		Expect(w.condition(ctx, "sendai", "DatabaseReady")).To(HavePrefix("True "))
 		Expect(w.condition(ctx, "sendai", "AlertsReady")).To(HavePrefix("True "))
@@ -49,14 +49,14 @@ spec:
 		w.kill(ctx, client.MatchingLabels{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "sendai"})
 		Eventually(ctx, func() ([]weapon, error) { return w.weapons(ctx, "sendai") }).WithTimeout(eventually).
 			Should(ConsistOf(weapon{"1", "Split Soul Katana"}))
-		Eventually(ctx, func() ([]weapon, error) { // what has just answered may be what is being killed
-			_ = w.addWeapon(ctx, "sendai", "2", "Dragon-Bone") // refused where a try without an answer has added it
+		Eventually(ctx, func() ([]weapon, error) { // the pod that answers may be about to be killed
+			_ = w.addWeapon(ctx, "sendai", "2", "Dragon-Bone") // refused if an earlier try without an answer added it
 			return w.weapons(ctx, "sendai")
 		}).WithTimeout(eventually).Should(ConsistOf(weapon{"1", "Split Soul Katana"}, weapon{"2", "Dragon-Bone"}))
 		w.awaitReady(ctx, "sendai")
 	}, SpecTimeout(10*time.Minute))
 
-	It("goes on with its old pods while a new image does not exist, and says so", func(ctx SpecContext) {
+	It("serves with its former pods and reports the error when its new image does not exist", func(ctx SpecContext) {
 		w.patch(ctx, "sendai", `{"spec":{"image":"jutsu/no-such-image:1"}}`)
 		Eventually(ctx, func() (string, error) { return w.condition(ctx, "sendai", "Degraded") }).WithTimeout(eventually).
 			Should(HavePrefix("True ImagePullBackOff: "), "what the pod waits for")
@@ -65,7 +65,7 @@ spec:
 		w.awaitReady(ctx, "sendai")
 	}, SpecTimeout(10*time.Minute))
 
-	It("stops with its Dojo when that is suspended, and wakes with its weapons", func(ctx SpecContext) {
+	It("stops its database when suspended, and resumes with its weapons", func(ctx SpecContext) {
 		instances := func() ([]corev1.Pod, error) {
 			var pods corev1.PodList
 			err := k8s.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{"cnpg.io/cluster": "sendai-db"})
@@ -86,10 +86,10 @@ spec:
 		Expect(w.weapons(ctx, "sendai")).To(HaveLen(2))
 	}, SpecTimeout(10*time.Minute))
 
-	It("stays without its Dojo, until the documented command deletes it", func(ctx SpecContext) {
+	It("leaves its database behind until the documented command deletes it", func(ctx SpecContext) {
 		w.deleteDojo(ctx, "sendai")
 		Expect(w.existing(ctx, "sendai-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
-		w.documented(ctx, "How do I delete what a Dojo has left?", "sendai")
+		w.runDocumented(ctx, "How do I delete what a Dojo has left?", "sendai")
 		Expect(w.existing(ctx, "sendai-db")).To(BeEmpty())
 		Eventually(ctx, w.volumes).WithArguments("sendai-db").WithTimeout(eventually).Should(BeEmpty())
 	}, SpecTimeout(5*time.Minute))
@@ -112,7 +112,7 @@ kind: Dojo
 metadata: {name: kyoto}
 spec: {accountId: Yoshinobu Gakuganji, title: Kyoto, postgres: {clusterRef: {name: shared}}}
 `
-	It("cannot read each other's database, and their data goes or stays as they say", func(ctx SpecContext) {
+	It("cannot read each other's database, which goes or stays by its reclaimPolicy", func(ctx SpecContext) {
 		w := newWorld(ctx, "shared")
 		w.apply(ctx, both)
 		w.awaitReady(ctx, "tokyo")
@@ -122,8 +122,8 @@ spec: {accountId: Yoshinobu Gakuganji, title: Kyoto, postgres: {clusterRef: {nam
 		Expect(w.weapons(ctx, "tokyo")).To(ConsistOf(weapon{"1", "Inverted Spear of Heaven"}))
 
 		step("try to get into Tokyo's database with Kyoto's credentials")
-		Expect(w.intruder(ctx, "kyoto", "kyoto")).To(Equal("1"), "the way itself works: Kyoto counts its own weapons")
-		Expect(w.intruder(ctx, "kyoto", "tokyo")).To(ContainSubstring("permission denied for database"))
+		Expect(w.queryAs(ctx, "kyoto", "kyoto")).To(Equal("1"), "the way itself works: Kyoto counts its own weapons")
+		Expect(w.queryAs(ctx, "kyoto", "tokyo")).To(ContainSubstring("permission denied for database"))
 
 		step("delete both: Tokyo with its data, Kyoto without")
 		tokyo, err := w.dojo(ctx, "tokyo")
@@ -150,7 +150,6 @@ spec: {accountId: Yoshinobu Gakuganji, title: Kyoto, postgres: {clusterRef: {nam
 	}, SpecTimeout(10*time.Minute))
 })
 
-// kill deletes pods without any grace, as a node does that loses power.
 func (w *world) kill(ctx context.Context, labels client.MatchingLabels) {
 	GinkgoHelper()
 	var pods corev1.PodList
@@ -161,9 +160,8 @@ func (w *world) kill(ctx context.Context, labels client.MatchingLabels) {
 	}
 }
 
-// intruder counts the weapons in one Dojo's database with another Dojo's credentials, and returns
-// what psql says.
-func (w *world) intruder(ctx context.Context, who, where string) (string, error) {
+// queryAs queries one Dojo's database with another Dojo's credentials.
+func (w *world) queryAs(ctx context.Context, who, where string) (string, error) {
 	cluster, err := w.postgres(ctx, "Cluster", "shared")
 	if err != nil {
 		return "", err

@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The application's library for Postgres reads which service to use, and the file with the services, out of its
-// environment (https://www.postgresql.org/docs/current/libpq-pgservice.html), so that Postgres itself knows
-// whether variables and volumes have reached the application.
-var _ = Describe("A Dojo with options of its pods", Ordered, func() {
+// Postgres itself confirms that variables and volumes reach the application: its client library
+// reads the service name and the service file from the environment
+// (https://www.postgresql.org/docs/current/libpq-pgservice.html).
+var _ = Describe("A Dojo with pod options", Ordered, func() {
 	var w *world
 
 	BeforeAll(func(ctx SpecContext) {
@@ -60,7 +60,7 @@ spec:
   priorityClassName: `+w.namespace)
 	}, NodeTimeout(soon))
 
-	It("waits for a ConfigMap of its environment, and says so", func(ctx SpecContext) {
+	It("waits for the ConfigMap of its environment, and reports that", func(ctx SpecContext) {
 		Eventually(ctx, func() (string, error) { return w.condition(ctx, "sendai", "Degraded") }).WithTimeout(eventually).
 			Should(And(HavePrefix("True CreateContainerConfigError: "), ContainSubstring("settings")))
 		w.apply(ctx, `
@@ -72,7 +72,7 @@ data: {SERVICE: weapons, SERVICEFILE: /etc/postgres/pg_service.conf}
 		w.awaitReady(ctx, "sendai")
 	}, SpecTimeout(2*eventually))
 
-	It("gives the application its variables and its files", func(ctx SpecContext) {
+	It("passes its variables and files to the application", func(ctx SpecContext) {
 		var secret corev1.Secret
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "dojo-app"}, &secret)).To(Succeed())
 		Expect(w.kubectl(ctx, "exec", w.primary(ctx, "dojo"), "-c", "postgres", "--",
@@ -82,16 +82,16 @@ data: {SERVICE: weapons, SERVICEFILE: /etc/postgres/pg_service.conf}
 		)).To(Equal("named-in-a-volume"))
 	}, SpecTimeout(2*time.Minute))
 
-	It("is probed where its spec says", func(ctx SpecContext) {
+	It("is probed at the paths of its spec", func(ctx SpecContext) {
 		Expect(w.metrics(ctx, "sendai")).To(And(ContainSubstring(`url="/"`), ContainSubstring(`url="/probe/liveness"`),
 			Not(ContainSubstring(`url="/probe/readiness"`))))
 	}, SpecTimeout(time.Minute))
 
-	It("has the priority of its class", func(ctx SpecContext) {
+	It("runs its pods with the priority of its class", func(ctx SpecContext) {
 		Expect(w.pods(ctx, "sendai")).To(HaveEach(HaveField("Spec.Priority", HaveValue(Equal(int32(7))))))
 	}, SpecTimeout(time.Minute))
 
-	It("is not Ready with a probe that fails, and serves with its former pods", func(ctx SpecContext) {
+	It("serves with its former pods and is not Ready when a probe fails", func(ctx SpecContext) {
 		w.patch(ctx, "sendai", `{"spec":{"probes":{"readiness":{"path":"/no-such-page"}}}}`)
 		Eventually(ctx, w.metricsOfNewest).WithArguments("sendai").WithTimeout(eventually).
 			Should(ContainSubstring(`code="404"`), "the new pod is probed there")
@@ -102,14 +102,12 @@ data: {SERVICE: weapons, SERVICEFILE: /etc/postgres/pg_service.conf}
 	}, SpecTimeout(2*eventually))
 })
 
-// metrics are those that a Dojo serves, through its Service.
 func (w *world) metrics(ctx context.Context, dojo string) (string, error) {
 	text, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("services").Name(dojo + ":http").
 		SubResource("proxy").Suffix("metrics").DoRaw(ctx)
 	return string(text), err
 }
 
-// metricsOfNewest are those of a Dojo's youngest pod.
 func (w *world) metricsOfNewest(ctx context.Context, dojo string) (string, error) {
 	pods, err := w.pods(ctx, dojo)
 	if err != nil || len(pods) == 0 {
@@ -123,5 +121,5 @@ func (w *world) metricsOfNewest(ctx context.Context, dojo string) (string, error
 	}
 	text, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("pods").Name(newest.Name + ":8080").
 		SubResource("proxy").Suffix("metrics").DoRaw(ctx)
-	return string(text), err // it may not serve yet
+	return string(text), err // the pod may not serve yet
 }

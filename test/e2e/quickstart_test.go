@@ -25,10 +25,9 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// The page's commands, as they are printed there, on a node on which images are pulled, Postgres runs
-// and alerts fire. The deployed operators are stopped meanwhile, as make dev asks for.
+// The page's commands run verbatim. make dev asks to stop the deployed operators.
 var _ = Describe("A new user with docs/quickstart.md", Serial, func() {
-	It("gets from a cluster to an alert in Discord, and to the resolved message", func(ctx SpecContext) {
+	It("goes from a cluster to an alert in Discord and its resolved message", func(ctx SpecContext) {
 		for _, o := range environment.All {
 			runOperators(ctx, o, 0)
 			DeferCleanup(func(ctx SpecContext) { runOperators(ctx, o, 2) }, NodeTimeout(eventually))
@@ -39,7 +38,7 @@ var _ = Describe("A new user with docs/quickstart.md", Serial, func() {
 
 		running, err := quickstart.Commands("How do I run the operators?")
 		Expect(err).NotTo(HaveOccurred())
-		// The Dojos of other specs, with their tokens, are not those of the simulated Discord here.
+		// This simulated Discord does not know the tokens of other specs' Dojos.
 		dev := shell.start(ctx, strings.Replace(running[0], "ARGS=--simulate-discord",
 			`ARGS="--simulate-discord --watch-namespaces=default"`, 1))
 		DeferCleanup(func() {
@@ -64,7 +63,7 @@ var _ = Describe("A new user with docs/quickstart.md", Serial, func() {
 		Expect(page).NotTo(BeNil())
 		channel := strings.TrimSpace(shell.run(ctx, "kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts.channelId}'"))
 		const title = "DojoDown · default/sendai-jujutsu-high"
-		shell.run(ctx, "kubectl scale dojo sendai-jujutsu-high --replicas=0") // as the page does, which has repaired it
+		shell.run(ctx, "kubectl scale dojo sendai-jujutsu-high --replicas=0") // the page has repaired it by now
 		shell.run(ctx, "kubectl wait --for=delete pod --timeout=2m "+
 			"-l app.kubernetes.io/name=dojo,app.kubernetes.io/instance=sendai-jujutsu-high")
 		shell.run(ctx, `kubectl patch dojo sendai-jujutsu-high --type=merge -p `+
@@ -78,7 +77,6 @@ var _ = Describe("A new user with docs/quickstart.md", Serial, func() {
 	}, SpecTimeout(20*time.Minute))
 })
 
-// runOperators scales an operator as it is deployed, and waits until so many pods of it are ready.
 func runOperators(ctx context.Context, o environment.Operator, replicas int32) {
 	GinkgoHelper()
 	deployment := &appsv1.Deployment{}
@@ -93,7 +91,6 @@ func runOperators(ctx context.Context, o environment.Operator, replicas int32) {
 		HaveField("Replicas", replicas), HaveField("ReadyReplicas", replicas)))
 }
 
-// shell is a terminal in the project's root, whose context is that of a cluster of this machine.
 type shell struct{ variables []string }
 
 func newShell(ctx context.Context) shell {
@@ -104,10 +101,9 @@ func newShell(ctx context.Context) shell {
 	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(clientcmd.WriteToFile(*c, path)).To(Succeed())
 	return shell{append(os.Environ(), "KUBECONFIG="+path, "PATH="+kubectlFolder(ctx)+":"+os.Getenv("PATH"),
-		"MAKEFLAGS=", "ARGS=", "CONTEXT=")} // those of the make that runs the specs
+		"MAKEFLAGS=", "ARGS=", "CONTEXT=")} // of the make that runs the specs
 }
 
-// start starts a line.
 func (s shell) start(_ context.Context, line string) *gexec.Session {
 	GinkgoHelper()
 	root, err := project.Root()
@@ -115,13 +111,12 @@ func (s shell) start(_ context.Context, line string) *gexec.Session {
 	step("%s", line)
 	command := exec.Command("sh", "-euc", "exec "+line)
 	command.Dir, command.Env = root, s.variables
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C reaches all of a terminal's job
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches the whole process group, as in a terminal
 	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	return session
 }
 
-// run runs a line, which has to succeed, and returns what it prints.
 func (s shell) run(ctx context.Context, line string) string {
 	GinkgoHelper()
 	session := s.start(ctx, line)
@@ -129,7 +124,6 @@ func (s shell) run(ctx context.Context, line string) string {
 	return string(session.Out.Contents())
 }
 
-// section runs the commands of a section of the page.
 func (s shell) section(ctx context.Context, title string) {
 	GinkgoHelper()
 	commands, err := quickstart.Commands(title)
@@ -139,7 +133,6 @@ func (s shell) section(ctx context.Context, title string) {
 	}
 }
 
-// titlesAt are the titles of the messages in a channel of a simulated Discord, as its bot sees them.
 func titlesAt(ctx context.Context, page, channel string) ([]string, error) {
 	path, err := project.Path("out", "dev", "discord-bot.token")
 	if err != nil {

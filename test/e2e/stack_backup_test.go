@@ -27,13 +27,12 @@ import (
 )
 
 const (
-	pluginNamespace = "cnpg-system" // where CloudNativePG looks for plugins
+	pluginNamespace = "cnpg-system" // CloudNativePG looks for plugins here
 	pluginService   = "barman-cloud"
 )
 
-// InstallBackups installs CloudNativePG's plugin for backups into object stores as it is released,
-// except that there is no cert-manager: the certificates are made here. It returns the image of an
-// object store (versitygw).
+// InstallBackups installs CloudNativePG's plugin for object stores, with certificates made here
+// instead of by cert-manager, and returns the image of an object store (versitygw).
 func (s *Stack) InstallBackups(ctx context.Context) (store string, err error) {
 	built, err := s.pushBackups(ctx)
 	if err != nil {
@@ -52,7 +51,7 @@ func (s *Stack) InstallBackups(ctx context.Context) (store string, err error) {
 	})
 	setImage(objects, built.plugin)
 	for _, o := range objects {
-		if o.GetKind() == "Secret" { // the image that it adds to the pods of a Cluster
+		if o.GetKind() == "Secret" { // the sidecar image in the pods of a Cluster
 			o.Object["stringData"] = map[string]any{"SIDECAR_IMAGE": built.sidecar}
 			delete(o.Object, "data")
 		}
@@ -66,7 +65,6 @@ func (s *Stack) InstallBackups(ctx context.Context) (store string, err error) {
 	return built.store, s.ready(ctx)
 }
 
-// backupImages are the names of images with their digests.
 type backupImages struct{ plugin, sidecar, store string }
 
 func (s *Stack) pushBackups(ctx context.Context) (b backupImages, err error) {
@@ -93,8 +91,7 @@ func (s *Stack) pushBackups(ctx context.Context) (b backupImages, err error) {
 	return b, nil
 }
 
-// createCertificates makes what the plugin and CloudNativePG identify themselves with: each trusts
-// the certificate in the other's Secret.
+// createCertificates lets the plugin and CloudNativePG trust each other's certificate.
 func (s *Stack) createCertificates(ctx context.Context) error {
 	certificate, key, err := selfSigned(pluginService)
 	if err != nil {
@@ -112,7 +109,6 @@ func (s *Stack) createCertificates(ctx context.Context) error {
 	return nil
 }
 
-// selfSigned makes a certificate for a server, and for its clients, and its key, both PEM.
 func selfSigned(name string) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// arguments are those of an operator beside those in its manifests.
 func (s *Stack) arguments(o environment.Operator) []any {
 	args := []any{"--discord-api-url=" + discordURL}
 	if o == environment.Dojo {
@@ -22,8 +21,6 @@ func (s *Stack) arguments(o environment.Operator) []any {
 	return args
 }
 
-// installOperators applies both operators as they are deployed, with the images of this checkout
-// and towards the simulated Discord.
 func (s *Stack) installOperators(ctx context.Context) error {
 	root, err := project.Root()
 	if err != nil {
@@ -37,8 +34,6 @@ func (s *Stack) installOperators(ctx context.Context) error {
 	return nil
 }
 
-// installOperator applies an operator as the checkout at root has it for production, scraped by
-// Prometheus.
 func (s *Stack) installOperator(ctx context.Context, o environment.Operator, root, image string, args []any) error {
 	objects, err := o.Render(root, "overlays/production", "prometheus")
 	if err != nil {
@@ -48,7 +43,6 @@ func (s *Stack) installOperator(ctx context.Context, o environment.Operator, roo
 	return manifests.Apply(ctx, s.admin, objects)
 }
 
-// setImage gives the containers of all Deployments an image and further arguments.
 func setImage(objects []*unstructured.Unstructured, image string, args ...any) {
 	for _, o := range objects {
 		if o.GetKind() != "Deployment" {
@@ -62,6 +56,6 @@ func setImage(objects []*unstructured.Unstructured, image string, args ...any) {
 				container["args"] = slices.Concat(had, args)
 			}
 		}
-		_ = unstructured.SetNestedSlice(o.Object, containers, "spec", "template", "spec", "containers") // it was one
+		_ = unstructured.SetNestedSlice(o.Object, containers, "spec", "template", "spec", "containers") // it has one container
 	}
 }

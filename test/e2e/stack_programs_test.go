@@ -11,16 +11,14 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Programs of this project by the folder of their package main, which is what Stack.Images names
-// them by.
+// The folders of main packages, keys of Stack.Images.
 const (
 	DojoApp     = "test/e2e/programs/dojo"
-	NextDojoApp = DojoApp + ", next version" // the same in another image
+	NextDojoApp = DojoApp + ", next version" // the same program in another image
 	Visitor     = "test/e2e/programs/visitor"
 	discordtest = "test/discordtest/cmd/discordtest"
 )
 
-// pushPrograms builds images of all programs and pushes them.
 func (s *Stack) pushPrograms(ctx context.Context) error {
 	root, err := project.Root()
 	if err != nil {
@@ -45,7 +43,7 @@ func (s *Stack) pushPrograms(ctx context.Context) error {
 	if s.Images[NextDojoApp], err = next.Push(s.Registry); err != nil {
 		return err
 	}
-	// The operator's default, for Dojos that it runs with no other.
+	// The operator's default image.
 	released := images.Image{Name: "danijelradakovic/dojo:0.1.0-alpine", Files: map[string]string{"/dojo": programs[DojoApp]},
 		Entrypoint: []string{"/dojo"}}
 	if _, err := released.Push(s.Registry); err != nil {

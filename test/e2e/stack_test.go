@@ -25,19 +25,18 @@ import (
 )
 
 const (
-	// DiscordNamespace is where the simulated Discord runs, as a Service of the same name.
+	// DiscordNamespace is also the name of the simulated Discord's Service.
 	DiscordNamespace = "discord"
-	// DiscordPort is that Service's port.
+	// DiscordPort is the port of its Service.
 	DiscordPort = 8065
 
 	discordURL = "http://discord.discord.svc:8065/api/v10"
-	// readyTimeout is how long it all may take to come up; usually that is half a minute.
+	// Usually half a minute.
 	readyTimeout = 5 * time.Minute
 	probe        = 200 * time.Millisecond
 )
 
-// The servers (guilds) of discord.yaml. There is one for each world that takes part, since in a
-// cluster one object alone manages a server.
+// The servers (guilds) of discord.yaml: only one object per cluster can manage a server.
 const (
 	FirstUsersGuild = "1401681709430341704"
 	TenLinesGuild   = "1401681709430341705"
@@ -54,30 +53,28 @@ var (
 	postgres []byte
 )
 
-// Stack is what is installed. Its exported fields are what another process has to know to use it.
+// Stack is the installed stack. Its exported fields are passed to the other processes.
 type Stack struct {
 	admin    client.Client
 	folder   string
 	progress io.Writer
-	// Registry is where images are pushed to and pulled from.
+	// Registry is the address to push images to and pull them from.
 	Registry string
-	// Images are the images of this project's programs by the folder of their package main, those
-	// of the operators by their names.
+	// Images maps folders of main packages, and names of operators, to images.
 	Images map[string]string
-	// Bot and Hand are the tokens of Discord's bots: the operator's, and that of a bot for changes
-	// by hand.
+	// Bot is the operator's token, Hand that of a bot for changes by hand.
 	Bot, Hand string
 }
 
-// Install installs everything and returns when it is ready. What was installed before is brought up
-// to date. Images of this project are pushed to the registry, from which the cluster pulls; those
-// of others come from where their manifests say. The folder is for what is built on the way.
+// Install installs or updates everything and returns when it is ready. It pushes this project's
+// images to the registry; others come from where their manifests say. It builds in folder.
 func Install(ctx context.Context, admin client.Client, registry, folder string, progress io.Writer) (*Stack, error) {
 	s := &Stack{
 		admin: admin, folder: folder, progress: progress,
 		Registry: registry, Images: map[string]string{}, Bot: botToken(), Hand: botToken(),
 	}
-	for _, step := range []func(context.Context) error{s.begin, s.installDiscord, s.installMonitoring, s.installOperators,
+	for _, step := range []func(context.Context) error{
+		s.installOthersAndBuild, s.installDiscord, s.installMonitoring, s.installOperators,
 		s.ready} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("install: %w", err)
@@ -86,15 +83,13 @@ func Install(ctx context.Context, admin client.Client, registry, folder string, 
 	return s, nil
 }
 
-// begin installs what others release, and builds what is ours while that starts.
-func (s *Stack) begin(ctx context.Context) error {
+func (s *Stack) installOthersAndBuild(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.installOthers(ctx) })
 	group.Go(func() error { return s.pushPrograms(ctx) })
 	return group.Wait()
 }
 
-// installOthers applies what others release.
 func (s *Stack) installOthers(ctx context.Context) error {
 	objects, err := manifests.Parse(postgres)
 	if err != nil {
@@ -120,7 +115,7 @@ func (s *Stack) installOthers(ctx context.Context) error {
 	return nil
 }
 
-// installDiscord applies the simulated Discord. When it runs already it keeps its tokens.
+// A running Discord keeps its tokens.
 func (s *Stack) installDiscord(ctx context.Context) error {
 	objects, err := manifests.Parse(discord)
 	if err != nil {
@@ -144,7 +139,6 @@ func (s *Stack) installDiscord(ctx context.Context) error {
 	return manifests.Apply(ctx, s.admin, objects[1:])
 }
 
-// installMonitoring waits until the kinds are served.
 func (s *Stack) installMonitoring(ctx context.Context) error {
 	objects, err := manifests.Parse(monitoring)
 	if err != nil {
@@ -159,7 +153,6 @@ func (s *Stack) installMonitoring(ctx context.Context) error {
 	})
 }
 
-// ready waits until every Deployment is as wanted, and Prometheus and Alertmanager run.
 func (s *Stack) ready(ctx context.Context) error {
 	return s.await(ctx, func(ctx context.Context) (string, error) {
 		var deployments appsv1.DeploymentList
@@ -174,12 +167,11 @@ func (s *Stack) ready(ctx context.Context) error {
 					*d.Spec.Replicas), nil
 			}
 		}
-		return s.monitored(ctx)
+		return s.unreadyMonitor(ctx)
 	})
 }
 
-// monitored says which Prometheus or Alertmanager does not run yet.
-func (s *Stack) monitored(ctx context.Context) (missing string, err error) {
+func (s *Stack) unreadyMonitor(ctx context.Context) (missing string, err error) {
 	var monitors unstructured.UnstructuredList
 	monitors.SetAPIVersion("monitoring.coreos.com/v1")
 	for _, kind := range []string{"PrometheusList", "AlertmanagerList"} {
@@ -198,7 +190,6 @@ func (s *Stack) monitored(ctx context.Context) (missing string, err error) {
 	return "", nil
 }
 
-// await calls check until nothing is missing any more.
 func (s *Stack) await(ctx context.Context, check func(context.Context) (missing string, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -216,5 +207,5 @@ func (s *Stack) await(ctx context.Context, check func(context.Context) (missing 
 	return err
 }
 
-// botToken is in the form of Discord's tokens: what has another form is not sent.
+// botToken has the form of Discord's tokens: the client refuses to send any other.
 func botToken() string { return rand.Text() + "." + rand.Text() + "." + rand.Text() }

@@ -16,29 +16,28 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Before is an operator as it was before this checkout.
-type Before struct {
+// FormerOperator is an operator before this checkout.
+type FormerOperator struct {
 	environment.Operator
-	// Revision is its last release, or where there is none the commit before.
+	// Revision is the last release, or without one the commit before.
 	Revision string
 
 	checkout string
 	image    string
 }
 
-// ErrNoPast says that this checkout has no past, as a shallow clone has none.
-var ErrNoPast = errors.New("there is nothing before this checkout")
+// ErrNoFormerVersion reports a checkout without an earlier commit, such as a shallow clone.
+var ErrNoFormerVersion = errors.New("there is nothing before this checkout")
 
-// BuildBefore checks an operator out into folder as it was before, and brings its image into the
-// registry unless that has it already.
-func BuildBefore(ctx context.Context, o environment.Operator, registry, folder string) (*Before, error) {
+// BuildFormer builds and pushes the former version unless the registry has it.
+func BuildFormer(ctx context.Context, o environment.Operator, registry, folder string) (*FormerOperator, error) {
 	revision, err := git(ctx, "describe", "--tags", "--abbrev=0", "--match", o.Name+"/*", "HEAD~")
 	if err != nil {
 		if revision, err = git(ctx, "rev-parse", "--short=12", "HEAD~"); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrNoPast, err)
+			return nil, fmt.Errorf("%w: %w", ErrNoFormerVersion, err)
 		}
 	}
-	b := &Before{Operator: o, Revision: revision}
+	b := &FormerOperator{Operator: o, Revision: revision}
 	if b.checkout, err = os.MkdirTemp(folder, "checkout-"); err != nil {
 		return nil, err
 	}
@@ -57,8 +56,8 @@ func BuildBefore(ctx context.Context, o environment.Operator, registry, folder s
 	return b, err
 }
 
-// Downgrade installs operators as they were before, and returns when they are ready.
-func (s *Stack) Downgrade(ctx context.Context, operators ...*Before) error {
+// Downgrade installs the earlier versions and returns when they are ready.
+func (s *Stack) Downgrade(ctx context.Context, operators ...*FormerOperator) error {
 	for _, b := range operators {
 		if err := s.installOperator(ctx, b.Operator, b.checkout, b.image, s.arguments(b.Operator)); err != nil {
 			return err
@@ -67,7 +66,7 @@ func (s *Stack) Downgrade(ctx context.Context, operators ...*Before) error {
 	return s.ready(ctx)
 }
 
-// Upgrade installs an operator as it is in this checkout, and returns when it is ready.
+// Upgrade installs this checkout's version and returns when it is ready.
 func (s *Stack) Upgrade(ctx context.Context, o environment.Operator) error {
 	root, err := project.Root()
 	if err != nil {

@@ -26,47 +26,45 @@ import (
 	"jutsu.com/operators/test/e2e/internal/cluster"
 )
 
-// Environment variables. Without any nothing runs.
+// Environment variables. With none of the first two, nothing runs.
 const (
-	// wanted says that the specs are to run, on a cluster that they start and remove.
-	wanted = "E2E"
-	// kubeconfigFile names a cluster to run on instead; what is installed on it stays.
+	// enabled enables the specs, on a cluster that they start and remove.
+	enabled = "E2E"
+	// kubeconfigFile names an existing cluster to run on; everything installed on it stays.
 	kubeconfigFile = "E2E_KUBECONFIG"
-	// registryAddress (host:port or host/path) is where that cluster pulls images from and where
-	// this machine can push to.
+	// registryAddress (host:port or host/path) is that cluster's registry; we push to it.
 	registryAddress = "E2E_REGISTRY"
 )
 
 const (
-	// soon is for what happens in seconds; generous, since the machine may be busy.
+	// soon is for actions of seconds on a busy machine.
 	soon = time.Minute
-	// eventually is for what takes several pods to start one after the other.
+	// eventually is for several pods that start one after the other.
 	eventually = 4 * time.Minute
 	// installing is for everything before the first spec, with nothing built yet.
 	installing = 45 * time.Minute
-	// longest is of what takes longest of all that runs in parallel, and so begins first: an alert.
+	// longest lets the longest parallel specs begin first.
 	longest = SpecPriority(1)
 )
 
 var (
 	config         *rest.Config
-	kubeconfigPath string // what config was read from
+	kubeconfigPath string // source of config
 	k8s            client.Client
 	typed          *kubernetes.Clientset
 	installed      *Stack
 
-	// own and standing are those of the first process, which alone runs the specs that are marked
-	// Serial.
-	own      *cluster.Cluster // nil where the cluster is a user's
-	standing *world
+	// Set in the first process only, which alone runs the Serial specs.
+	ownCluster    *cluster.Cluster // nil on a user's cluster
+	standingWorld *world
 )
 
 func TestEndToEnd(t *testing.T) {
-	if os.Getenv(wanted) == "" && os.Getenv(kubeconfigFile) == "" {
+	if os.Getenv(enabled) == "" && os.Getenv(kubeconfigFile) == "" {
 		t.Skipf("end-to-end specs take a real node: run make e2e, or name a cluster in %s", kubeconfigFile)
 	}
 	log.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard()) // client-go's: a port-forward whose connection ends says so as an error
+	klog.SetLogger(logr.Discard()) // client-go logs the end of a port-forward as an error
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
@@ -75,8 +73,7 @@ func TestEndToEnd(t *testing.T) {
 	RunSpecs(t, "end to end")
 }
 
-// found is what the first process hands to the others.
-type found struct {
+type sharedSetup struct {
 	Kubeconfig string
 	Installed  *Stack
 }
@@ -92,13 +89,13 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	}
 	Expect(err).NotTo(HaveOccurred())
 	progress("everything is installed and ready, %.0f s after the start", time.Since(began).Seconds())
-	standing = newWorld(ctx, "standing")
-	standing.begin(ctx)
-	text, err := json.Marshal(found{kubeconfig, installed})
+	standingWorld = newWorld(ctx, "standing")
+	standingWorld.createObjects(ctx)
+	text, err := json.Marshal(sharedSetup{kubeconfig, installed})
 	Expect(err).NotTo(HaveOccurred())
 	return text
 }, func(text []byte) {
-	var first found
+	var first sharedSetup
 	Expect(json.Unmarshal(text, &first)).To(Succeed())
 	connect(first.Kubeconfig)
 	if installed == nil {
@@ -106,8 +103,6 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	}
 }, NodeTimeout(installing))
 
-// findCluster starts a cluster, or takes the one that is named, and returns the registry for
-// images.
 func findCluster(ctx context.Context) (kubeconfig, registry string) {
 	if kubeconfig = os.Getenv(kubeconfigFile); kubeconfig != "" {
 		registry = os.Getenv(registryAddress)
@@ -115,20 +110,19 @@ func findCluster(ctx context.Context) (kubeconfig, registry string) {
 			kubeconfigFile)
 		return kubeconfig, registry
 	}
-	if err := cluster.Possible(); err != nil {
+	if err := cluster.Unsupported(); err != nil {
 		Skip(fmt.Sprintf("end-to-end specs are skipped: %v. Name a cluster in %s to run them there.", err, kubeconfigFile))
 	}
 	var err error
-	own, err = cluster.Start(ctx, os.Stderr)
+	ownCluster, err = cluster.Start(ctx, os.Stderr)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) {
-		Expect(own.Stop()).To(Succeed())
+		Expect(ownCluster.Stop()).To(Succeed())
 		Expect(cluster.Traces(ctx)).To(BeEmpty(), "what is left on the machine")
 	}, NodeTimeout(eventually))
-	return own.Control.Kubeconfig(), own.Registry()
+	return ownCluster.Control.Kubeconfig(), ownCluster.Registry()
 }
 
-// connect makes the clients.
 func connect(kubeconfig string) {
 	var err error
 	kubeconfigPath = kubeconfig
@@ -144,5 +138,4 @@ func connect(kubeconfig string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// progress is printed for users who wait.
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -20,8 +20,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-var _ = Describe("Two teams that share the company's Discord server, as the sample installs them", longest, func() {
-	It("see the alerts of their own Dojos, and of no other", func(ctx SpecContext) {
+var _ = Describe("Two teams of the sample that share the company's Discord server", longest, func() {
+	It("see the alerts of their own Dojos only", func(ctx SpecContext) {
 		platform := newWorld(ctx, "platform")
 		a, b := &team{newWorld(ctx, "team-a"), "nagoya-jujutsu-high"}, &team{newWorld(ctx, "team-b"), "osaka-jujutsu-high"}
 		both := []*team{a, b}
@@ -56,7 +56,6 @@ var _ = Describe("Two teams that share the company's Discord server, as the samp
 	}, SpecTimeout(10*time.Minute))
 })
 
-// team is a namespace with a Dojo whose alerts show in the company's server.
 type team struct {
 	*world
 	name string // of the Dojo
@@ -64,7 +63,6 @@ type team struct {
 
 func (t *team) dojoName() string { return t.namespace + "/" + t.name }
 
-// alerts are the titles of what is posted in the channel of the team's Dojo.
 func (t *team) alerts(ctx context.Context) ([]string, error) {
 	dojo, err := t.dojo(ctx, t.name)
 	if err != nil {
@@ -73,20 +71,18 @@ func (t *team) alerts(ctx context.Context) ([]string, error) {
 	return titles(ctx, dojo.Status.Alerts.ChannelID)
 }
 
-// onCall are whom the Dojos' alerts mention.
 var onCall = []any{
 	map[string]any{"userId": "80351110224678912", "severities": []any{"warning"}},
 	map[string]any{"roleId": "1401681709430341704"},
 }
 
-// expectMentions looks at what Alertmanager has posted: a warning mentions one of two, and has a link
-// that silences it; what is resolved has neither.
+// A warning mentions one of two and links to a silence; a resolved message has neither.
 func (t *team) expectMentions(ctx context.Context) {
 	GinkgoHelper()
 	dojo, err := t.dojo(ctx, t.name)
 	Expect(err).NotTo(HaveOccurred())
 	var posted []message
-	Eventually(ctx, func() error { // Discord may limit a read that follows others
+	Eventually(ctx, func() error { // Discord may limit a read right after others
 		posted, err = messages(ctx, dojo.Status.Alerts.ChannelID)
 		return err
 	}).Should(Succeed())
@@ -102,7 +98,7 @@ func (t *team) expectMentions(ctx context.Context) {
 	}
 }
 
-// expectConfined asks the team's NetworkPolicies who may connect to its real pods.
+// expectConfined evaluates the team's NetworkPolicies on its real pods.
 func (t *team) expectConfined(ctx context.Context, other *team) {
 	GinkgoHelper()
 	var policies networkingv1.NetworkPolicyList
@@ -135,7 +131,6 @@ func (t *team) expectConfined(ctx context.Context, other *team) {
 	}
 }
 
-// peerOf is the first pod with a label.
 func peerOf(ctx context.Context, namespace, label string) netpol.Peer {
 	GinkgoHelper()
 	selector, err := labels.Parse(label)
@@ -149,8 +144,8 @@ func peerOf(ctx context.Context, namespace, label string) netpol.Peer {
 	return netpol.Peer{Pod: &pods.Items[0], NamespaceLabels: in.Labels}
 }
 
-// applyTenants applies deploy/samples/install but the operators, in these namespaces, with the simulated
-// bot's token, and with Dojos whose image does not exist.
+// applyTenants applies deploy/samples/install without the operators. The Dojos' image does not
+// exist.
 func applyTenants(ctx context.Context, worlds map[string]*world) {
 	GinkgoHelper()
 	for _, folder := range []string{"namespaces", "tenants"} {

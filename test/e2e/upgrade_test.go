@@ -17,34 +17,32 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-var _ = Describe("The operators as they were before", func() {
+var _ = Describe("The former versions of the operators", func() {
 	for _, o := range environment.All {
 		It(o.Name+" can still be built", func(ctx SpecContext) {
-			Expect(before(ctx, o)).NotTo(BeNil())
+			Expect(formerOperator(ctx, o)).NotTo(BeNil())
 		}, SpecTimeout(soon))
 	}
 })
 
-// before is an operator as it was before this checkout. Its image is built once.
-func before(ctx context.Context, o environment.Operator) *Before {
+func formerOperator(ctx context.Context, o environment.Operator) *FormerOperator {
 	GinkgoHelper()
-	b, err := BuildBefore(ctx, o, installed.Registry, GinkgoT().TempDir())
-	if errors.Is(err, ErrNoPast) {
+	b, err := BuildFormer(ctx, o, installed.Registry, GinkgoT().TempDir())
+	if errors.Is(err, ErrNoFormerVersion) {
 		Skip(err.Error())
 	}
 	Expect(err).NotTo(HaveOccurred())
 	return b
 }
 
-// upgrade lets a Dojo be made by the operators of before, on a standing Cluster, and upgrades one
-// operator, then the other.
+// upgrade starts with the former operators and upgrades one after the other.
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
-	var old []*Before
+	var old []*FormerOperator
 	for _, o := range environment.All {
-		old = append(old, before(ctx, o))
+		old = append(old, formerOperator(ctx, o))
 		step("install %s of %s", o.Name, old[len(old)-1].Revision)
-		DeferCleanup(installed.Upgrade, o, NodeTimeout(eventually)) // also when it fails, for the specs that follow
+		DeferCleanup(installed.Upgrade, o, NodeTimeout(eventually)) // also after a failure, for later specs
 	}
 	Expect(installed.Downgrade(ctx, old...)).To(Succeed())
 	w.apply(ctx, fmt.Sprintf(`
@@ -62,24 +60,23 @@ spec:
 `, postgres))
 	w.awaitReady(ctx, "tokyo")
 	w.visit(ctx, "tokyo")
-	written := w.written(ctx, "tokyo")
+	written := w.generations(ctx, "tokyo")
 	for _, o := range environment.All {
 		step("upgrade %s", o.Name)
 		Expect(installed.Upgrade(ctx, o)).To(Succeed())
 		Eventually(ctx, leader).WithArguments(o).ShouldNot(BeEmpty())
-		w.scale(ctx, "tokyo", 3) // a wish that shows that the new one works
+		w.scale(ctx, "tokyo", 3) // a change that only a working operator applies
 		w.awaitReplicas(ctx, "tokyo", "3/3")
 		w.scale(ctx, "tokyo", 2)
 		w.awaitReplicas(ctx, "tokyo", "2/2")
 	}
-	Expect(w.written(ctx, "tokyo")).To(Equal(written))
+	Expect(w.generations(ctx, "tokyo")).To(Equal(written))
 	Expect(w.visits(ctx, "tokyo")).To(HaveField("Failures", 0), "and Last says how one failed")
 }
 
-// written is what has ever been written into the children of a Dojo, other than how many replicas
-// there are, and how often containers have been started. A version that is meant to change the
-// children of what exists says so here.
-func (w *world) written(ctx context.Context, dojo string) map[string]string {
+// generations returns the children's generations and the containers' restarts. A version that changes
+// existing children on purpose says so here.
+func (w *world) generations(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}
 	found := map[string]string{}
@@ -96,7 +93,7 @@ func (w *world) written(ctx context.Context, dojo string) map[string]string {
 		for _, o := range list.Items {
 			said := fmt.Sprintf("generation %d", o.Generation)
 			switch {
-			case kind == "ReplicaSet": // another would be another template; its generation counts replicas
+			case kind == "ReplicaSet": // another one means another template; its generation counts replicas
 				said = "there"
 			case o.Generation == 0:
 				said = "version " + o.ResourceVersion

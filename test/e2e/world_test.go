@@ -21,35 +21,31 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// step is what the report of a failed spec has of its progress.
 func step(format string, args ...any) { By(fmt.Sprintf(format, args...)) }
 
-// world is a namespace of its own, which enforces pod security "restricted", with what the specs do
-// in it.
+// world is a namespace of its own with pod security "restricted".
 type world struct {
 	namespace string
-	slowness  int // of the channel dojo-news in seconds, see expectNews
+	slowness  int // of the channel dojo-news in seconds, see changeSlowMode
 }
 
-// newWorld makes a namespace, and removes it in the end with everything in it. Its name varies, so
-// that the specs can run again on a cluster that still removes the last one.
+// Its name varies, so that a new run does not wait for the removal of the last one.
 func newWorld(ctx context.Context, name string) *world {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: name + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
 	}}
 	Expect(k8s.Create(ctx, namespace)).To(Succeed())
 	w := &world{namespace: namespace.Name}
-	DeferCleanup(func(ctx SpecContext) { // while the operators run, which have to remove their finalizers
+	DeferCleanup(func(ctx SpecContext) { // while the operators still run: they remove their finalizers
 		Expect(client.IgnoreNotFound(k8s.DeleteAllOf(ctx, &corev1api.Dojo{}, client.InNamespace(w.namespace)))).To(Succeed())
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, namespace))).To(Succeed())
 	}, NodeTimeout(soon))
-	// A namespace takes no pods before it has this, a moment later.
+	// A namespace accepts pods only once this account exists.
 	account := client.ObjectKey{Namespace: w.namespace, Name: "default"}
 	Eventually(ctx, func() error { return k8s.Get(ctx, account, &corev1.ServiceAccount{}) }).Should(Succeed())
 	return w
 }
 
-// apply applies YAML in the namespace.
 func (w *world) apply(ctx context.Context, text string) {
 	GinkgoHelper()
 	Expect(w.tryApply(ctx, text)).To(Succeed())
@@ -66,13 +62,11 @@ func (w *world) tryApply(ctx context.Context, text string) error {
 	return manifests.Apply(ctx, k8s, objects)
 }
 
-// dojo reads a Dojo.
 func (w *world) dojo(ctx context.Context, name string) (*corev1api.Dojo, error) {
 	d := &corev1api.Dojo{}
 	return d, k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, d)
 }
 
-// postgres reads an object of CloudNativePG.
 func (w *world) postgres(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("postgresql.cnpg.io/v1")
@@ -80,8 +74,7 @@ func (w *world) postgres(ctx context.Context, kind, name string) (*unstructured.
 	return o, k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, o)
 }
 
-// condition is how the named condition of a Dojo is, with its reason and message: "True Reconciled:
-// ...".
+// condition returns a condition of a Dojo as "STATUS REASON: MESSAGE".
 func (w *world) condition(ctx context.Context, dojo, kind string) (string, error) {
 	d, err := w.dojo(ctx, dojo)
 	if err != nil {
@@ -94,14 +87,12 @@ func (w *world) condition(ctx context.Context, dojo, kind string) (string, error
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message), nil
 }
 
-// awaitReady waits until the Dojo is Ready.
 func (w *world) awaitReady(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	Eventually(ctx, func() (string, error) { return w.condition(ctx, dojo, "Ready") }).
 		WithTimeout(eventually).Should(HavePrefix("True "), "condition Ready of Dojo %s", dojo)
 }
 
-// pods are the pods of a Dojo's application that are not going away.
 func (w *world) pods(ctx context.Context, dojo string) ([]corev1.Pod, error) {
 	d, err := w.dojo(ctx, dojo)
 	if err != nil {
@@ -129,13 +120,11 @@ func (w *world) pods(ctx context.Context, dojo string) ([]corev1.Pod, error) {
 	return pods, nil
 }
 
-// weapon is what the Dojo application keeps.
 type weapon struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// addWeapon adds a weapon over the Dojo's Service.
 func (w *world) addWeapon(ctx context.Context, dojo, id, name string) error {
 	body, err := json.Marshal(weapon{id, name})
 	if err != nil {
@@ -146,7 +135,6 @@ func (w *world) addWeapon(ctx context.Context, dojo, id, name string) error {
 		Suffix("weapon").Body(body).Do(ctx).Error()
 }
 
-// weapons lists the weapons over the Dojo's Service.
 func (w *world) weapons(ctx context.Context, dojo string) ([]weapon, error) {
 	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("services").Name(dojo + ":http").
 		SubResource("proxy").
@@ -159,7 +147,6 @@ func (w *world) weapons(ctx context.Context, dojo string) ([]weapon, error) {
 	return weapons, err
 }
 
-// visits is what a visitor serves, see programs/visitor.
 type visits struct {
 	Answers   int       `json:"answers"`
 	Failures  int       `json:"failures"`
@@ -168,8 +155,7 @@ type visits struct {
 	LongestMS int64     `json:"longestMs"`
 }
 
-// visit requests the Dojo's weapons twenty times a second, from within the cluster and by the
-// Service's name, and returns when the first answers have come.
+// visit requests the Dojo's weapons twenty times a second from within the cluster.
 func (w *world) visit(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	w.apply(ctx, fmt.Sprintf(`
@@ -190,7 +176,6 @@ spec:
 		Should(HaveField("Answers", BeNumerically(">", 5)))
 }
 
-// visits is how the visitor of a Dojo has fared.
 func (w *world) visits(ctx context.Context, dojo string) (visits, error) {
 	var v visits
 	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("pods").
@@ -202,7 +187,6 @@ func (w *world) visits(ctx context.Context, dojo string) (visits, error) {
 	return v, err
 }
 
-// gone is nil once the object is gone.
 func gone(ctx context.Context, o client.Object) error {
 	if err := k8s.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return client.IgnoreNotFound(err)

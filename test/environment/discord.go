@@ -14,57 +14,51 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// discordtest is the command of a simulated Discord, which the module of the program that starts
-// one names as a tool in its go.mod.
+// discordtest must be a tool in the go.mod of the calling program.
 const discordtest = "jutsu.com/operators/test/discordtest/cmd/discordtest"
 
-// DiscordAPI is what the discord-operator works on: discordtest in this process
-// (discordtest.Server) or in one of its own (DiscordProcess).
+// DiscordAPI is a discordtest in this process (discordtest.Server) or in another (DiscordProcess).
 type DiscordAPI interface {
-	// APIURL is what the operator takes for Discord's API.
+	// APIURL is the base URL of Discord's API.
 	APIURL() string
-	// Shutdown ends it.
 	Shutdown(ctx context.Context) error
 }
 
-// DiscordProcess is discordtest as a process of its own. It ends, and its folder goes, with
-// Shutdown or with the program that started it, in whatever way that ends.
+// DiscordProcess is discordtest as a process. It ends, and its folder goes, with Shutdown or with
+// the program that started it, even if that is killed.
 type DiscordProcess struct {
 	*process.Process
 	url, folder, token string
 	reaper             *process.Reaper
 }
 
-// Guild is a server that a simulated Discord begins with.
+// Guild is a server of a simulated Discord.
 type Guild struct{ ID, Name string }
 
-// SimulatedDiscord is StartDiscord as an option.
 func SimulatedDiscord(log string, guild Guild, more ...Guild) func(context.Context) (DiscordAPI, error) {
 	return func(ctx context.Context) (DiscordAPI, error) { return StartDiscord(ctx, log, guild, more...) }
 }
 
-// StartDiscord starts a simulated Discord with one server (guild) or more in it, and returns when it
-// serves. go builds it before, where that is necessary. Both log to the file.
+// StartDiscord starts a simulated Discord with one server (guild) or more, and returns when it
+// serves. If necessary, it is built first; both log to the file.
 func StartDiscord(ctx context.Context, log string, guild Guild, more ...Guild) (*DiscordProcess, error) {
 	return DiscordCommand{Log: log, Guild: guild, More: more}.Start(ctx)
 }
 
-// DiscordCommand is how a simulated Discord is started.
+// DiscordCommand configures a simulated Discord.
 type DiscordCommand struct {
-	// Log is the file that it logs to.
+	// Log is the log file.
 	Log string
-	// Listen is the host:port that it serves on, and that clients get; by default a free port of
-	// 127.0.0.1.
+	// Listen is the served host:port; by default a free port of 127.0.0.1.
 	Listen string
-	// TokenFile has the token of the operator's bot, and is made where it does not exist; by default
-	// one that goes in the end.
+	// TokenFile holds the token of the operator's bot, and is created if missing; by default a
+	// temporary file.
 	TokenFile string
-	// Guild and More are the servers that it begins with.
+	// Guild and More are the initial servers.
 	Guild Guild
 	More  []Guild
 }
 
-// Start is StartDiscord.
 func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error) {
 	d = &DiscordProcess{}
 	if d.folder, err = os.MkdirTemp("", "discordtest-"); err != nil {
@@ -81,7 +75,7 @@ func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error
 		args = append(args, "--also-guild="+g.ID+"="+g.Name)
 	}
 	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "GOTMPDIR="+d.folder) // so that an interrupted build leaves nothing behind
+	cmd.Env = append(os.Environ(), "GOTMPDIR="+d.folder) // an interrupted build leaves nothing behind
 	if d.Process, err = process.Start("the simulated Discord", c.Log, cmd, d.reaper); err == nil {
 		err = d.Await(ctx, d.findURL)
 	}
@@ -91,7 +85,7 @@ func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error
 	return d, nil
 }
 
-// printed is what it prints when it serves.
+// printed matches the output once it serves.
 var printed = regexp.MustCompile(`(?m)^ +page +(http://\S+)$`)
 
 func (d *DiscordProcess) findURL(context.Context) error {
@@ -107,21 +101,20 @@ func (d *DiscordProcess) findURL(context.Context) error {
 	return nil
 }
 
-// URL is the page that shows what is in it.
+// URL returns the address of the page.
 func (d *DiscordProcess) URL() string { return d.url }
 
-// APIURL implements DiscordAPI.
 func (d *DiscordProcess) APIURL() string { return d.url + "/api/v10" }
 
-// TokenFile has the token of the operator's bot, which has the permissions that the operator's
-// invite URL asks for.
+// TokenFile returns the file with the token of the operator's bot, which has the permissions of the
+// operator's invite URL.
 func (d *DiscordProcess) TokenFile() string { return d.token }
 
-// AdminTokenFile has the token of a bot that may do everything: for changes by hand.
+// AdminTokenFile returns the file with the token of a bot with all permissions, for changes by
+// hand.
 func (d *DiscordProcess) AdminTokenFile() string { return filepath.Join(d.folder, "admin.token") }
 
-// Shutdown ends it, and kills it when it has not ended within Grace. Nothing of what was in it is
-// kept.
+// Shutdown ends it, by SIGKILL after Grace, and discards its contents.
 func (d *DiscordProcess) Shutdown(context.Context) error {
 	var err error
 	if d.Process != nil {

@@ -29,60 +29,59 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Options say what is put up.
+// Options configure an Environment.
 type Options struct {
-	// Operators are those whose kinds are served. StartOperator installs and starts them.
+	// Operators are the operators with served kinds. StartOperator installs and starts them.
 	Operators []Operator
-	// Overlay is which of an operator's kustomizations is installed; by default "base". With
-	// Components, and with Deployed the processes get the arguments and environment of the
-	// Deployment.
+	// Overlay and Components select the kustomization of an operator; the default is "base". With
+	// Deployed, processes get the arguments and environment of the Deployment.
 	Overlay    string
 	Components []string
 	Deployed   bool
-	// Binary is the executable of the operator; by default what `make build` has built of each.
+	// Binary is the executable of the operator; by default the result of `make build`.
 	Binary string
-	// Cluster is what the cluster consists of; further kinds are added to its own.
+	// Cluster configures the cluster; kinds are added to its own.
 	Cluster testcluster.Options
-	// CloudNativePG has CloudNativePG's kinds served and played in the way that it returns; nil for
+	// CloudNativePG serves CloudNativePG's kinds and plays it with the returned options; nil for
 	// neither.
 	CloudNativePG func(admin client.Client) cnpgtest.Options
-	// Admission runs CloudNativePG's own admission webhooks beside its stand-in.
+	// Admission runs CloudNativePG's own admission webhooks.
 	Admission bool
-	// Prometheus has the kinds of prometheus-operator served.
+	// Prometheus serves the kinds of prometheus-operator.
 	Prometheus bool
-	// GatewayAPI has the kind HTTPRoute of the Gateway API served, without any controller of it.
+	// GatewayAPI serves the kind HTTPRoute without a controller.
 	GatewayAPI bool
-	// Discord starts a Discord, while the cluster starts; nil for none.
+	// Discord starts a Discord in parallel to the cluster; nil for none.
 	Discord func(ctx context.Context) (DiscordAPI, error)
-	// Folder is for logs.
+	// Folder holds the logs.
 	Folder string
 }
 
-// HealthyPostgres is CloudNativePG where nothing is amiss.
+// HealthyPostgres plays CloudNativePG without faults.
 func HealthyPostgres(client.Client) cnpgtest.Options { return cnpgtest.Options{} }
 
-// Environment is what was put up.
+// Environment is a running environment.
 type Environment struct {
 	Cluster *testcluster.Cluster
-	// Admin may do everything. It knows the kinds of this project, and is strict about fields.
+	// Admin is an administrator that refuses unknown fields.
 	Admin client.Client
-	// Postgres is CloudNativePG's stand-in, nil where there is none.
+	// Postgres is CloudNativePG's stand-in, or nil.
 	Postgres *cnpgtest.StandIn
-	// Admission are CloudNativePG's own webhooks, nil where Options do not ask for them.
+	// Admission is CloudNativePG's webhooks, or nil.
 	Admission *cnpgtest.Webhooks
-	// Discord is nil where Options have none.
+	// Discord may be nil.
 	Discord DiscordAPI
-	// OtherKinds are the folders and files with the CustomResourceDefinitions of others.
+	// OtherKinds lists folders and files of others' CustomResourceDefinitions.
 	OtherKinds []string
 
 	options Options
 
-	mu        sync.Mutex                              // guards what follows
-	deployed  map[string][]*unstructured.Unstructured // by operator, what was installed
+	mu        sync.Mutex                              // guards the fields below
+	deployed  map[string][]*unstructured.Unstructured // the installed objects by operator
 	processes []*Process
 }
 
-// Start puts everything up but the operators. When it fails, nothing is left running.
+// Start starts everything but the operators. After an error nothing runs.
 func Start(ctx context.Context, o Options) (*Environment, error) {
 	e := &Environment{options: o, deployed: map[string][]*unstructured.Unstructured{}}
 	if err := e.start(ctx); err != nil {
@@ -165,14 +164,14 @@ func (e *Environment) addKinds(folder string, err error) error {
 	return err
 }
 
-// Scheme has the kinds of Kubernetes and of this project.
+// Scheme knows the kinds of Kubernetes and of this project.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), corev1api.AddToScheme(scheme),
 		v1alpha1.AddToScheme(scheme))
 }
 
-// Install installs an operator, once.
+// Install installs an operator once.
 func (e *Environment) Install(ctx context.Context, o Operator) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -198,12 +197,12 @@ func (e *Environment) Install(ctx context.Context, o Operator) error {
 	return nil
 }
 
-// Deployed are the objects that an operator was installed from, its Deployment among them.
+// Deployed returns the objects that an operator was installed from, its Deployment included.
 func (e *Environment) Deployed(o Operator) []*unstructured.Unstructured { return e.deployed[o.Name] }
 
-// StartOperator installs an operator unless it is installed, starts a process of it, and returns
-// without waiting for it. It works on the environment's Discord, logs to the file in the
-// environment's folder, and ends with the environment at the latest.
+// StartOperator installs an operator if necessary, and starts a process without waiting for it. It
+// uses the environment's Discord, logs to a file in Folder, and ends with the environment at the
+// latest.
 func (e *Environment) StartOperator(ctx context.Context, o Operator, log string, args ...string) (*Process, error) {
 	if err := e.Install(ctx, o); err != nil {
 		return nil, err
@@ -225,7 +224,7 @@ func (e *Environment) StartOperator(ctx context.Context, o Operator, log string,
 	return p, nil
 }
 
-// Metrics are what a process of an operator serves to the ServiceAccount of a Prometheus.
+// Metrics reads a process's metrics as Prometheus's ServiceAccount.
 func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (string, error) {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name + "-metrics-reader"},
@@ -251,8 +250,7 @@ func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (stri
 	return text, err
 }
 
-// Stop ends everything, in an order in which nothing has to wait for what is gone: the operators
-// first, so that they can still release their leases.
+// Stop ends the operators first, so that they can still release their Leases.
 func (e *Environment) Stop() error {
 	var ending errgroup.Group
 	for _, p := range e.processes {
@@ -276,7 +274,7 @@ func (e *Environment) Stop() error {
 	return errors.Join(errs...)
 }
 
-// RunFolder is a new folder in out/NAME, for what one of several runs at a time leaves behind.
+// RunFolder returns a new folder in out/NAME for one of several parallel runs.
 func RunFolder(name string) (string, error) {
 	return project.Path("out", name, fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid()))
 }

@@ -24,44 +24,37 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Operator is one of the operators of this project: deploy/NAME is how it is deployed, bin/NAME
-// what `make build` makes of it.
+// Operator is an operator of this project, deployed from deploy/NAME and built as bin/NAME.
 type Operator struct {
 	// Name is the name of its binary, Deployment, ServiceAccount and ClusterRole, and its user
 	// agent.
-	Name string
-	// Namespace is where it is deployed.
+	Name      string
 	Namespace string
-	// Lease is the name of the Lease that its leader holds.
-	Lease string
+	Lease     string
 }
 
 var (
-	// Dojo is the dojo-operator.
-	Dojo = Operator{Name: "dojo-operator", Namespace: "dojo-system", Lease: "dojo-operator.core.jutsu.com"}
-	// Discord is the discord-operator.
+	Dojo    = Operator{Name: "dojo-operator", Namespace: "dojo-system", Lease: "dojo-operator.core.jutsu.com"}
 	Discord = Operator{Name: "discord-operator", Namespace: "discord-system", Lease: "discord-operator.discord.jutsu.com"}
-	// All are the operators of this project.
-	All = []Operator{Dojo, Discord}
+	All     = []Operator{Dojo, Discord}
 )
 
-// Folder is where it is deployed from, relative to the project's root.
+// Folder is relative to the project's root.
 func (o Operator) Folder() string { return "deploy/" + o.Name }
 
-// Base is the folder of its kustomization, relative to the project's root.
+// Base is relative to the project's root.
 func (o Operator) Base() string { return o.Folder() + "/base" }
 
-// CRDs is the absolute path of the folder with its CustomResourceDefinitions.
+// CRDs returns the absolute path of its CustomResourceDefinitions.
 func (o Operator) CRDs() (string, error) { return project.Path(o.Folder(), "crds") }
 
-// CheckoutVariable names the environment variable that makes this operator another version than the
-// rest: the folder of a checkout, with what was built of it in bin/. Binary, permissions and
-// manifests are then taken from there; the kinds stay those of this project.
+// CheckoutVariable names the environment variable with the folder of another version's checkout.
+// Binary (built in its bin/), permissions and manifests come from there; the kinds stay those of
+// this project.
 func (o Operator) CheckoutVariable() string {
 	return "JUTSU_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")) + "_CHECKOUT"
 }
 
-// checkout is the root of the checkout that the operator comes from.
 func (o Operator) checkout() (string, error) {
 	if other := os.Getenv(o.CheckoutVariable()); other != "" {
 		return filepath.Abs(other)
@@ -69,7 +62,7 @@ func (o Operator) checkout() (string, error) {
 	return project.Root()
 }
 
-// Known leaves out the objects of kinds that an operator does not have yet in the checkout that it comes from.
+// Known removes objects of kinds that an operator's checkout does not have yet.
 func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	for _, o := range All {
 		from, err := o.checkout()
@@ -96,7 +89,7 @@ func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, 
 	return objects, nil
 }
 
-// kindsIn are the kinds, with their groups, that the CustomResourceDefinitions in a folder define.
+// kindsIn lists the kinds, with groups, of a folder's CustomResourceDefinitions.
 func kindsIn(folder string) (kinds []string, err error) {
 	definitions, err := manifests.Render(folder)
 	for _, d := range definitions {
@@ -107,7 +100,7 @@ func kindsIn(folder string) (kinds []string, err error) {
 	return kinds, err
 }
 
-// Binary is the absolute path of what `make build` has built.
+// Binary returns the absolute path of the result of `make build`.
 func (o Operator) Binary() (string, error) {
 	root, err := o.checkout()
 	if err != nil {
@@ -120,8 +113,7 @@ func (o Operator) Binary() (string, error) {
 	return path, nil
 }
 
-// Render renders an overlay of the operator (base, overlays/production) in the checkout at root,
-// with components, as a user's own overlay would.
+// Render renders an overlay (base, overlays/production) of the checkout at root with components.
 func (o Operator) Render(root, overlay string, components ...string) (objects []*unstructured.Unstructured,
 	err error) {
 	from := filepath.Join(root, o.Folder())
@@ -154,14 +146,13 @@ func (o Operator) Render(root, overlay string, components ...string) (objects []
 	return manifests.Render(folder)
 }
 
-// Install applies what was rendered, except the kinds, which the cluster has, and what runs pods:
-// the operator runs as a process instead.
+// Install applies the objects except the kinds, which the cluster has, and workloads.
 func (o Operator) Install(ctx context.Context, admin client.Client, objects []*unstructured.Unstructured) error {
 	return manifests.Apply(ctx, admin,
 		manifests.Without(objects, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))
 }
 
-// Leader is the identity that holds the operator's lease; empty where none does.
+// Leader returns the holder of the operator's Lease, or "".
 func (o Operator) Leader(ctx context.Context, c client.Client) (string, error) {
 	lease := &coordinationv1.Lease{}
 	err := client.IgnoreNotFound(c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Lease}, lease))
@@ -171,23 +162,21 @@ func (o Operator) Leader(ctx context.Context, c client.Client) (string, error) {
 	return *lease.Spec.HolderIdentity, err
 }
 
-// Command is how a process of an operator is started.
+// Command configures a process of an operator.
 type Command struct {
-	// Binary is its executable; by default what `make build` has built.
+	// Binary is the executable; by default the result of `make build`.
 	Binary string
-	// Objects have the Deployment whose arguments and environment it gets first; nil for none.
+	// Objects contain the Deployment whose arguments and environment come first; nil for none.
 	Objects []*unstructured.Unstructured
-	// Log is the file that it logs to.
-	Log string
-	// Args come last; of a flag given twice the last counts.
+	Log     string
+	// Args come last; the last value of a flag counts.
 	Args []string
-	// Reaper ends the process with the program that started it; by default the process ends by itself
-	// when its cluster goes.
+	// Reaper ends the process with the program that started it; by default the process ends when
+	// its cluster does.
 	Reaper *process.Reaper
 }
 
-// Start starts a process of the operator, which has to be installed on the cluster, and returns
-// without waiting for it.
+// Start starts a process of an installed operator without waiting for it.
 func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Command) (*Process, error) {
 	kubeconfig, err := cluster.ServiceAccountKubeconfig(ctx, o.Namespace, o.Name)
 	if err != nil {
@@ -196,8 +185,7 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Com
 	return o.StartWith(ctx, kubeconfig, c)
 }
 
-// StartWith is Start with a kubeconfig file, which says where the operator is installed and as whom
-// it acts.
+// StartWith is Start with a kubeconfig file, which names the namespace and the user.
 func (o Operator) StartWith(ctx context.Context, kubeconfig string, c Command) (p *Process, err error) {
 	deployed := &manifests.Command{}
 	if c.Objects != nil {

@@ -12,29 +12,27 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// Grace is a little more than an operator allows itself to stop (--shutdown-timeout).
+// Grace is slightly longer than an operator's --shutdown-timeout.
 const Grace = 12 * time.Second
 
-// Process is one running operator. When the program that started it is killed, and its cluster goes
-// with it, the operator ends by itself as soon as it cannot renew its lease: within 10 seconds by
-// default.
+// Process is a running operator. If the program that started it is killed together with the
+// cluster, the operator ends when it cannot renew its Lease: within 10 seconds by default.
 type Process struct {
 	*process.Process
 	metrics, probes string // host:port
 }
 
-// MetricsURL is where it serves its metrics, to clients that the API server allows to get /metrics.
+// MetricsURL requires a client that may get /metrics.
 func (p *Process) MetricsURL() string { return "https://" + p.metrics + "/metrics" }
 
-// AwaitReady returns nil as soon as the operator reports itself ready, and an error when it ends or
-// the context does.
+// AwaitReady returns an error if the operator or the context ends first.
 func (p *Process) AwaitReady(ctx context.Context) error {
 	return p.Await(ctx, func(ctx context.Context) error {
 		return process.Serves(ctx, http.DefaultClient, "http://"+p.probes+"/readyz")
 	})
 }
 
-// Scrape reads the metrics with a token, or without any where it is empty.
+// Scrape reads the metrics with a token, or without if it is empty.
 func (p *Process) Scrape(ctx context.Context, token string) (code int, text string, err error) {
 	selfSigned := &http.Transport{
 		DisableKeepAlives: true,
@@ -43,7 +41,7 @@ func (p *Process) Scrape(ctx context.Context, token string) (code int, text stri
 	return p.ScrapeWith(ctx, &http.Client{Transport: selfSigned, Timeout: 10 * time.Second}, token)
 }
 
-// ScrapeWith is Scrape with a client that verifies the certificate in its own way.
+// ScrapeWith is Scrape with another way to verify the certificate.
 func (p *Process) ScrapeWith(ctx context.Context, client *http.Client, token string) (code int, text string,
 	err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.MetricsURL(), nil)

@@ -13,10 +13,10 @@ import (
 	"syscall"
 )
 
-// ErrInterrupted is how a run ends that was stopped before it had done what it is for.
+// ErrInterrupted ends a run that was stopped early.
 var ErrInterrupted = errors.New("interrupted")
 
-// UnlessInterrupted returns an interruption as such and not as the error that it has caused.
+// UnlessInterrupted replaces an error that an interruption has caused.
 func UnlessInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ErrInterrupted
@@ -24,8 +24,8 @@ func UnlessInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// Main runs a program until it ends; Ctrl-C and SIGTERM end its context. A second Ctrl-C does not
-// wait for the clean-up; the cluster is removed all the same.
+// Main runs a program; Ctrl-C and SIGTERM end its context. A second Ctrl-C skips the clean-up; the
+// cluster is removed nevertheless.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -35,7 +35,7 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	}
 }
 
-// Flags are those of a program. Out gets errors, and for --help the text and the flags.
+// Flags returns a program's flags. Errors, and for --help the text and the flags, go to out.
 func Flags(name, help string, out io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(out)

@@ -10,14 +10,12 @@ import (
 	"sync"
 )
 
-// Secrets are texts that must appear nowhere but in Secrets. The zero value is empty and ready for
-// use, by several goroutines too.
+// Secrets holds texts that may appear only in Secrets. The zero value is ready for concurrent use.
 type Secrets struct {
 	mu  sync.Mutex
 	all []string
 }
 
-// Add adds a secret and returns it.
 func (s *Secrets) Add(secret string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +25,7 @@ func (s *Secrets) Add(secret string) string {
 	return secret
 }
 
-// In returns the first secret that a text has, in one of the forms in which Go and JSON write it.
+// In returns the first secret in a text, also as Go or JSON quotes it.
 func (s *Secrets) In(text string) (secret string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,14 +26,13 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// certificateIsVerified starts a standby of each operator as the component metrics-certificate has
-// it, and reads its metrics as the ServiceMonitor says: with verification, for the name that is in
-// it.
+// certificateIsVerified starts a standby of each operator with the component metrics-certificate,
+// and reads its metrics like the ServiceMonitor: it verifies the certificate's name.
 func (s *stage) certificateIsVerified(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
 			g := NewWithT(t)
-			argument, serverName := certified(t, o)
+			argument, serverName := certificateArguments(t, o)
 			g.Expect(argument).To(HavePrefix("--metrics-cert-dir="))
 			folder, authority := issue(t, serverName)
 			p, err := s.StartOperator(t.Context(), o, "standby.log", "--zap-log-level=error", "--metrics-cert-dir="+folder)
@@ -45,7 +44,7 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 			var code int
 			var text string
 			token := s.token(t, o)
-			g.Eventually(func() (err error) { // they are served a moment after the probes
+			g.Eventually(func() (err error) { // served a moment after the probes
 				code, text, err = p.ScrapeWith(t.Context(), client, token)
 				return err
 			}).WithTimeout(waitLimit).Should(Succeed())
@@ -58,9 +57,9 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 	}
 }
 
-// certified is the argument that the component metrics-certificate adds to the Deployment, and the
-// name that Prometheus expects.
-func certified(t *testing.T, o environment.Operator) (argument, serverName string) {
+// certificateArguments returns the argument of the component metrics-certificate, and the name that Prometheus
+// expects.
+func certificateArguments(t *testing.T, o environment.Operator) (argument, serverName string) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus", "metrics-certificate") {
 		switch object.GetKind() {
@@ -82,8 +81,7 @@ func certified(t *testing.T, o environment.Operator) (argument, serverName strin
 	return argument, serverName
 }
 
-// issue makes a certificate for a name, in a folder as the operators take it, and returns who has
-// signed it.
+// issue makes a certificate for a name in a folder, and returns its issuer.
 func issue(t *testing.T, name string) (folder string, authority *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/dashboards.md and docs/kubectl.md anew instead of comparing them")
 
-// dashboard is what of a dashboard matters here
+// dashboard has the checked fields
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/).
 type dashboard struct {
 	UID, Title, Description string
@@ -53,7 +53,7 @@ type target struct {
 	Datasource  datasource
 }
 
-// dashboards are all of ours, out of the ConfigMaps that are deployed.
+// dashboards parses all deployed ConfigMaps of dashboards.
 func dashboards(t *testing.T) []dashboard {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -119,7 +119,6 @@ func TestDashboardsAreComplete(t *testing.T) {
 	}
 }
 
-// prometheusOfChoice is the Prometheus that users choose on top of the dashboard.
 var prometheusOfChoice = datasource{Type: "prometheus", UID: "${datasource}"}
 
 var variableUse = regexp.MustCompile(`\$\{?(\w+)`)
@@ -156,8 +155,8 @@ func overlap(a, b panel) bool {
 
 var selector = regexp.MustCompile(`([a-zA-Z_:][a-zA-Z0-9_:]*)\{`)
 
-// metrics are the names of the metrics that an expression reads. Our expressions have braces behind
-// each; TestLive holds that against the parser.
+// metrics returns the metrics of expressions: in ours, braces follow each. TestLive compares with
+// the parser.
 func metrics(exprs ...string) []string {
 	names := map[string]bool{}
 	for _, expr := range exprs {
@@ -176,8 +175,7 @@ func (p panel) exprs() []string {
 	return exprs
 }
 
-// TestDashboardsAreListed keeps docs/dashboards.md up to date with the dashboards; with -update it
-// writes it.
+// With -update, it writes docs/dashboards.md.
 func TestDashboardsAreListed(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("# What do the dashboards show?\n\n" +
@@ -198,7 +196,7 @@ func TestDashboardsAreListed(t *testing.T) {
 	golden(t, "docs/dashboards.md", text.String())
 }
 
-// folded breaks a paragraph, or an item of a list, into lines of at most 118 columns.
+// folded wraps a paragraph or a list item at 118 columns.
 func folded(bullet, paragraph string) string {
 	var text strings.Builder
 	line := strings.TrimSuffix(bullet, " ")
@@ -216,8 +214,7 @@ func folded(bullet, paragraph string) string {
 	return text.String() + line + "\n"
 }
 
-// golden compares a file, given relative to the project's root, with what it should hold; with
-// -update it writes it.
+// golden compares a file of the project with the expected text; -update writes it.
 func golden(t *testing.T, file, want string) {
 	t.Helper()
 	path, err := project.Path(file)

@@ -29,28 +29,25 @@ import (
 )
 
 const (
-	// waitLimit is for what operators and controllers do, on a machine that is busy with other
-	// things.
+	// waitLimit is for operators and controllers on a busy machine.
 	waitLimit = 3 * time.Minute
-	// guildID is the server of the samples.
+	// guildID is the samples' server.
 	guildID = "1401681709430341704"
 )
 
-// components are those that the operators are deployed with.
 var components = []string{"prometheus", "grafana"}
 
-// stage is the playground's scenario, and a Prometheus that scrapes what ServiceMonitors name.
+// stage is the playground's scenario with a Prometheus that scrapes the ServiceMonitors.
 type stage struct {
 	*environment.Environment
 	discord    *environment.DiscordProcess
 	processes  map[string]*environment.Process // by operator
 	prometheus *prometheus
-	ask        func()       // has the application answer some requests
-	flood      atomic.Int64 // how many more series the tenant's application serves
+	ask        func()       // the application then answers some requests
+	flood      atomic.Int64 // the number of extra series of the tenant's application
 }
 
-// newStage starts everything, and applies the samples once Prometheus scrapes, so that whatever
-// follows shows in the metrics.
+// newStage applies the samples after Prometheus has begun to scrape, so that all changes show.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	env, err := environment.Start(t.Context(), environment.Options{
@@ -77,7 +74,6 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// renderWith renders an operator's base with components, as a user's overlay would.
 func renderWith(t *testing.T, o environment.Operator, components ...string) []*unstructured.Unstructured {
 	t.Helper()
 	root, err := project.Root()
@@ -87,7 +83,6 @@ func renderWith(t *testing.T, o environment.Operator, components ...string) []*u
 	return objects
 }
 
-// render renders a folder, given relative to the project's root.
 func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	t.Helper()
 	path, err := project.Path(folder)
@@ -97,8 +92,8 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	return objects
 }
 
-// applySamples applies the samples, with the simulated bot's token and with Dojos that Prometheus
-// watches, and waits until all is Ready.
+// applySamples uses the simulated bot's token and Dojos that Prometheus watches, and waits until
+// all are Ready.
 func (s *stage) applySamples(t *testing.T) {
 	t.Helper()
 	token, err := os.ReadFile(s.discord.TokenFile())
@@ -120,7 +115,6 @@ func (s *stage) applySamples(t *testing.T) {
 		Should(BeEmpty(), "the samples are Ready")
 }
 
-// objects are all objects of our kinds.
 func (s *stage) objects(t *testing.T) []unstructured.Unstructured {
 	t.Helper()
 	var found []unstructured.Unstructured
@@ -144,7 +138,7 @@ func (s *stage) notReady(t *testing.T) []string {
 	return names
 }
 
-// reason is why the object of a name is or is not Ready; empty before it was looked at.
+// reason of Ready; "" without a status.
 func (s *stage) reason(t *testing.T, name string) string {
 	t.Helper()
 	for _, o := range s.objects(t) {
@@ -165,10 +159,9 @@ func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition
 	return as.Status.Conditions
 }
 
-// aDay is what the playground proposes to try: something rotated, scaled, broken, changed by hand
-// and deleted. Afterwards a Dojo is Degraded, a channel waits for a group that does not exist, and
-// all else is Ready.
-func (s *stage) aDay(t *testing.T) {
+// exerciseOperators does what the playground proposes: it rotates, scales, breaks, changes by hand and deletes.
+// Afterwards one Dojo is Degraded, one channel waits for a missing group, and the rest is Ready.
+func (s *stage) exerciseOperators(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
 	s.patch(t, &corev1api.Dojo{ObjectMeta: named("kyoto-jujutsu-high")}, `{"spec":{"database":"Mongo"}}`)
@@ -217,7 +210,6 @@ func (s *stage) events(t *testing.T) []string {
 	return reasons
 }
 
-// byHand changes a channel on Discord as a user does.
 func (s *stage) byHand(t *testing.T, name, edit string) {
 	t.Helper()
 	channel := &v1alpha1.DiscordChannel{}

@@ -27,7 +27,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// health is what the tools make of an object.
+// health is each tool's verdict on an object.
 type health struct {
 	argo, kstatus, flux string
 }
@@ -39,8 +39,7 @@ var (
 	deleted     = health{"Progressing", "Terminating", "InProgress"}
 )
 
-// TestHealth puts the statuses that the operators can give, made by what makes theirs, before the
-// tools.
+// TestHealth evaluates the statuses that the operators can produce.
 func TestHealth(t *testing.T) {
 	var (
 		usable  = conditions.Usable("ReplicasReady", "3/3")
@@ -68,7 +67,7 @@ func TestHealth(t *testing.T) {
 		want  health
 		cause string
 	}{
-		"new":                      {asCreated(), progressing, "has not reconciled it yet"},
+		"new":                      {initialDojo(), progressing, "has not reconciled it yet"},
 		"as the spec says":         {set(usable, nil), healthy, "Reconciled: "},
 		"scaled to nothing":        {set(off, nil), healthy, "Reconciled: "},
 		"starting":                 {set(down, waiting), progressing, "RollingOut: 1 of 3"},
@@ -98,14 +97,14 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// asCreated is a Dojo with the status that the API server gives new ones, which TestLive checks.
-func asCreated() *corev1api.Dojo {
+// initialDojo is a Dojo with the initial status of the API server, which TestLive compares.
+func initialDojo() *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: named("tokyo")}
 	d.Generation, d.Status.ObservedGeneration = 1, -1
 	return d
 }
 
-// newObjectsAreNotCurrent creates an object of each kind where no operator looks: in a dry run.
+// A dry run creates an object without an operator.
 func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	for _, o := range s.objects(t) {
 		created := o.DeepCopy()
@@ -120,7 +119,7 @@ func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	}
 }
 
-// healthOf asks all tools, and returns Argo CD's message too.
+// healthOf also returns Argo CD's message.
 func healthOf(t *testing.T, o *unstructured.Unstructured) (h health, message string) {
 	t.Helper()
 	h.argo, message = argoHealth(t, o)
@@ -131,7 +130,6 @@ func healthOf(t *testing.T, o *unstructured.Unstructured) (h health, message str
 	return h, message
 }
 
-// argoCD returns the objects of deploy/argocd.
 var argoCD = sync.OnceValues(func() ([]*unstructured.Unstructured, error) {
 	path, err := project.Path("deploy/argocd")
 	if err != nil {
@@ -140,8 +138,7 @@ var argoCD = sync.OnceValues(func() ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 })
 
-// argoHealth runs the script that is deployed for the object's kind with those libraries only that
-// Argo CD opens.
+// argoHealth runs the deployed script with the libraries that Argo CD opens, and no other.
 func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message string) {
 	t.Helper()
 	kind := o.GroupVersionKind()
@@ -159,7 +156,7 @@ func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message stri
 		lua.TabLibName: lua.OpenTable} {
 		must(t, vm.CallByParam(lua.P{Fn: vm.NewFunction(open), Protect: true}, lua.LString(name)))
 	}
-	var plain any // as JSON has it: numbers are floats
+	var plain any // numbers are floats
 	text, err := json.Marshal(o.Object)
 	must(t, err)
 	must(t, json.Unmarshal(text, &plain))
@@ -198,9 +195,9 @@ func toLua(vm *lua.LState, value any) lua.LValue {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// fluxHealth evaluates the healthCheckExprs of docs/gitops.md as Flux does
-// (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions): what
-// cannot be evaluated is still in progress.
+// fluxHealth evaluates the healthCheckExprs of docs/gitops.md like Flux
+// (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions): an
+// evaluation error counts as in progress.
 func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
 	var kustomization struct {
@@ -237,7 +234,6 @@ func holds(t *testing.T, expr string, o *unstructured.Unstructured) bool {
 	return err == nil && answer.Value() == true
 }
 
-// gitOpsHealth puts the live objects before the tools.
 func (s *stage) gitOpsHealth(t *testing.T) {
 	for _, o := range s.objects(t) {
 		want := healthy
@@ -254,7 +250,7 @@ func (s *stage) gitOpsHealth(t *testing.T) {
 	}
 }
 
-// argoCDConfig applies deploy/argocd over a configuration that holds something else already.
+// argoCDConfig applies deploy/argocd over an existing configuration.
 func (s *stage) argoCDConfig(t *testing.T) {
 	config := &corev1.ConfigMap{}
 	config.Namespace, config.Name = "argocd", "argocd-cm"

@@ -4,7 +4,6 @@ package observability
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// kinds are all of ours.
 var kinds = []schema.GroupVersionKind{
 	{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"},
 	{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"},

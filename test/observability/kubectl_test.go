@@ -17,8 +17,8 @@ import (
 
 var console = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// kubectl runs the commands of docs/kubectl.md, and compares what they print with what is written
-// there; with -update it writes it anew.
+// kubectl runs the commands of docs/kubectl.md and compares their output; -update rewrites the
+// page.
 func (s *stage) kubectl(t *testing.T) {
 	kubectl.OnPath(t)
 	t.Setenv("KUBECONFIG", s.Cluster.Kubeconfig())
@@ -32,19 +32,19 @@ func (s *stage) kubectl(t *testing.T) {
 				continue
 			}
 			now.WriteString(line)
-			// an error is a part of what users see
+			// users see errors too
 			out, _ := exec.CommandContext(t.Context(), "bash", "-c", command).CombinedOutput()
 			now.WriteString(trimmed(strings.ReplaceAll(string(out), s.discord.URL(), "https://discord.com")))
 		}
 		now.WriteString("```")
-		if cmp.Equal(timeless(now.String()), timeless(block)) {
+		if cmp.Equal(withoutChanging(now.String()), withoutChanging(block)) {
 			return block
 		}
 		return now.String()
 	}))
 }
 
-// trimmed is the output without blanks at the ends of lines, and with a line break at its end.
+// trimmed removes blanks at line ends and ends with a newline.
 func trimmed(out string) string {
 	var text strings.Builder
 	for line := range strings.Lines(out) {
@@ -53,8 +53,8 @@ func trimmed(out string) string {
 	return text.String()
 }
 
-// changing is what differs from run to run: times, ages and how often an event came, ids, versions,
-// and the width of columns of these.
+// changing parts of the output: times, counts of events, ids, versions, and the widths of their
+// columns.
 var changing = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -68,14 +68,13 @@ var changing = []struct {
 	{regexp.MustCompile(`[ \t-]{2,}`), " "},
 }
 
-func timeless(text string) string {
+func withoutChanging(text string) string {
 	for _, c := range changing {
 		text = c.pattern.ReplaceAllString(text, c.instead)
 	}
 	return text
 }
 
-// read returns a file, given relative to the project's root.
 func read(t *testing.T, file string) string {
 	t.Helper()
 	path, err := project.Path(file)

@@ -16,11 +16,11 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// TestLive holds everything that reads live operators against them, in the playground's scenario.
+// TestLive runs all tests that need live operators, in the playground's scenario.
 func TestLive(t *testing.T) {
 	s := newStage(t)
 	s.applySamples(t)
-	s.aDay(t)
+	s.exerciseOperators(t)
 	t.Run("kubectl shows what docs/kubectl.md says", s.kubectl)
 	for _, d := range dashboards(t) {
 		t.Run(d.Title, func(t *testing.T) {
@@ -28,39 +28,38 @@ func TestLive(t *testing.T) {
 			t.Run("every metric and label exists", func(t *testing.T) {
 				for _, p := range d.Panels {
 					for _, q := range p.Targets {
-						s.metricsExist(t, p.Title, concrete(q.Expr, d))
+						s.metricsExist(t, p.Title, substituteVariables(q.Expr, d))
 					}
 				}
 			})
 			t.Run("every variable has values", func(t *testing.T) { s.everyVariableHasValues(t, d) })
 		})
 	}
-	t.Run("the operators' alerts are evaluated", s.alertsAreEvaluated)
-	t.Run("so are those of a Dojo", s.alertsOfADojo)
-	t.Run("a tenant that forges metrics", s.aTenant)
-	t.Run("a given certificate is verified", s.certificateIsVerified)
-	t.Run("Argo CD and Flux see how the objects are", s.gitOpsHealth)
-	t.Run("they do not report new objects as current", s.newObjectsAreNotCurrent)
-	t.Run("Argo CD's configuration keeps what else is in it", s.argoCDConfig)
+	t.Run("Prometheus evaluates the operators' alerts", s.alertsAreEvaluated)
+	t.Run("Prometheus evaluates a Dojo's alerts", s.alertsOfADojo)
+	t.Run("a tenant that forges metrics", s.tenantForgesMetrics)
+	t.Run("Prometheus verifies a given certificate", s.certificateIsVerified)
+	t.Run("Argo CD and Flux report the health of objects", s.gitOpsHealth)
+	t.Run("Argo CD and Flux do not report new objects as current", s.newObjectsAreNotCurrent)
+	t.Run("Argo CD's configuration keeps its other settings", s.argoCDConfig)
 }
 
-// concrete puts values in the place of Grafana's variables: all of everything, and the whole run so
-// far.
-func concrete(expr string, d dashboard) string {
+// substituteVariables replaces Grafana's variables: all values, and the whole run.
+func substituteVariables(expr string, d dashboard) string {
 	job := "jutsu.com/" + strings.TrimPrefix(d.UID, "jutsu-")
 	return strings.NewReplacer("$__rate_interval", "10m", "$__range", "10m", "$job", job,
 		"$namespace", ".*", "$kind", ".*", "$dojo", ".*").Replace(expr)
 }
 
-// everyPanelHasData evaluates every query. What comes from counters is there once they have increased
-// and been scraped again: at rest the operators make no call, so that one is provoked.
+// everyPanelHasData provokes a call, since the operators make none at rest, and counters show only
+// after an increase and another scrape.
 func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	NewWithT(t).Eventually(func() []string {
 		s.ask()
 		var without []string
 		for _, p := range d.Panels {
 			for _, q := range p.Targets {
-				found, err := s.prometheus.query(t.Context(), concrete(q.Expr, d))
+				found, err := s.prometheus.query(t.Context(), substituteVariables(q.Expr, d))
 				if err != nil {
 					without = append(without, fmt.Sprintf("%s: %v", p.Title, err))
 				} else if !slices.ContainsFunc(found, func(x *model.Sample) bool { return !math.IsNaN(float64(x.Value)) }) {
@@ -75,7 +74,7 @@ func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	}).WithTimeout(waitLimit).WithPolling(2*time.Second).Should(BeEmpty(), "panels without data")
 }
 
-// metricsExist checks that whatever an expression reads was scraped, with the labels that it names.
+// metricsExist expects scraped series with the labels of each expression.
 func (s *stage) metricsExist(t *testing.T, what, expr string) {
 	t.Helper()
 	var tree map[string]any
@@ -87,11 +86,9 @@ func (s *stage) metricsExist(t *testing.T, what, expr string) {
 	}
 }
 
-// forbidden counts by namespace; no call of this stage is forbidden.
 const forbidden = "kubernetes_requests_forbidden_total"
 
-// walk checks a part of the syntax tree that Prometheus' API returns, and returns the names of the
-// metrics in it.
+// walk checks a part of the syntax tree of Prometheus' API, and returns the metrics in it.
 func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	t.Helper()
 	if node["type"] == "vectorSelector" || node["type"] == "matrixSelector" {
@@ -125,8 +122,7 @@ func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	return read
 }
 
-// selected checks that there is a series of the selector's metric with all of its labels, whatever
-// their values.
+// selected expects a series of the metric with all labels of the selector, of any value.
 func (s *stage) selected(t *testing.T, what string, node map[string]any) string {
 	t.Helper()
 	name, _ := node["name"].(string)
@@ -163,7 +159,7 @@ func (s *stage) everyVariableHasValues(t *testing.T, d dashboard) {
 		}
 		query := labelValues.FindStringSubmatch(v.Definition)
 		g.Expect(query).NotTo(BeNil(), "the query of %s: %s", v.Name, v.Definition)
-		found, err := s.prometheus.series(t.Context(), concrete(query[1], d))
+		found, err := s.prometheus.series(t.Context(), substituteVariables(query[1], d))
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(found).To(ContainElement(HaveKey(model.LabelName(query[2]))), "values of %s", v.Name)
 	}
@@ -187,8 +183,8 @@ func (s *stage) alertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// alertsOfADojo holds the PrometheusRules that dojo-operator makes against Prometheus' own parser,
-// their unit tests and what is scraped.
+// alertsOfADojo checks dojo-operator's PrometheusRules by Prometheus' parser, unit tests and live
+// metrics.
 func (s *stage) alertsOfADojo(t *testing.T) {
 	alerts := map[string]bool{}
 	for _, dojo := range []string{"tokyo-jujutsu-high", "sendai-jujutsu-high"} {
@@ -202,7 +198,7 @@ func (s *stage) alertsOfADojo(t *testing.T) {
 		for _, group := range as {
 			for _, rule := range group.Rules {
 				alerts[rule.Alert] = true
-				// What the application counts is there for one Dojo; the alert is the same for all.
+				// Only one Dojo's application has metrics; the alert is the same for all.
 				s.metricsExist(t, rule.Alert, strings.ReplaceAll(rule.Expr, dojo, "tokyo-jujutsu-high"))
 			}
 		}

@@ -37,14 +37,13 @@ var (
 	prometheusRule = serviceMonitor.GroupVersion().WithKind("PrometheusRule")
 )
 
-// prometheus is a running server of the real program.
+// prometheus is a running server.
 type prometheus struct {
 	url    string
 	config map[string]any
 	file   string // of the configuration
 }
 
-// scrape adds something to scrape.
 func (p *prometheus) scrape(t *testing.T, target map[string]any) {
 	t.Helper()
 	p.config["scrape_configs"] = append(p.config["scrape_configs"].([]any), target)
@@ -57,7 +56,6 @@ func (p *prometheus) scrape(t *testing.T, target map[string]any) {
 	}
 }
 
-// promtool is the absolute path of Prometheus' program that tests rules.
 func promtool(t *testing.T) string {
 	t.Helper()
 	path, err := project.Path("bin", "promtool")
@@ -68,8 +66,8 @@ func promtool(t *testing.T) string {
 	return path
 }
 
-// startPrometheus runs a Prometheus that scrapes every second what the operators' ServiceMonitors
-// name, as they say, and a stand-in for the application; it evaluates the operators' rules.
+// startPrometheus scrapes the operators' ServiceMonitors and a stand-in for the application every
+// second, and evaluates the operators' rules.
 func startPrometheus(t *testing.T, s *stage) *prometheus {
 	t.Helper()
 	folder := t.TempDir()
@@ -114,7 +112,6 @@ func startPrometheus(t *testing.T, s *stage) *prometheus {
 	return p
 }
 
-// decode reads an object into a struct that has of it what matters.
 func decode(t *testing.T, object map[string]any, into any) {
 	t.Helper()
 	text, err := json.Marshal(object)
@@ -129,7 +126,7 @@ func write(t *testing.T, path string, content any) {
 	must(t, os.WriteFile(path, text, 0o600))
 }
 
-// monitorSpec is what of a ServiceMonitor matters here.
+// monitorSpec has the checked fields of a ServiceMonitor.
 type monitorSpec struct {
 	Spec struct {
 		Selector  struct{ MatchLabels map[string]string }
@@ -149,7 +146,6 @@ type monitorSpec struct {
 	}
 }
 
-// monitor is the live ServiceMonitor of an operator.
 func (s *stage) monitor(t *testing.T, o environment.Operator) monitorSpec {
 	t.Helper()
 	live := &unstructured.Unstructured{}
@@ -160,7 +156,7 @@ func (s *stage) monitor(t *testing.T, o environment.Operator) monitorSpec {
 	return as
 }
 
-// token is what the Secret holds that the ServiceMonitor names.
+// token reads the Secret that the ServiceMonitor names.
 func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	t.Helper()
 	credentials := s.monitor(t, o).Spec.Endpoints[0].Authorization.Credentials
@@ -174,8 +170,8 @@ func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	return token
 }
 
-// scrapeConfig is what prometheus-operator makes of an operator's ServiceMonitor, for the
-// operator's process in the place of its pod.
+// scrapeConfig translates an operator's ServiceMonitor like prometheus-operator, for a process
+// instead of a pod.
 func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]any {
 	t.Helper()
 	g := NewWithT(t)
@@ -207,7 +203,6 @@ func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]an
 	}
 }
 
-// ruleGroups are the groups of a PrometheusRule.
 func (s *stage) ruleGroups(t *testing.T, namespace, name string) []any {
 	t.Helper()
 	rule := &unstructured.Unstructured{}
@@ -218,8 +213,8 @@ func (s *stage) ruleGroups(t *testing.T, namespace, name string) []any {
 	return groups
 }
 
-// application stands in for a Dojo's application, which is not run here: it has what counts the
-// application's requests (https://github.com/zsais/go-gin-prometheus), and gets some.
+// application stands in for a Dojo's application with its metrics library
+// (https://github.com/zsais/go-gin-prometheus).
 func (s *stage) application(t *testing.T) map[string]any {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
@@ -234,7 +229,7 @@ func (s *stage) application(t *testing.T) map[string]any {
 		must(t, err)
 		check(t, answer.Body.Close())
 	}
-	s.ask = func() { // so that its series, which are there from the first scrape on, increase
+	s.ask = func() { // its series exist since the first scrape and now increase
 		for _, path := range []string{"/weapons", "/weapons", "/broken"} {
 			if answer, err := http.Get(server.URL + path); err == nil {
 				_ = answer.Body.Close()
@@ -248,7 +243,7 @@ func (s *stage) application(t *testing.T) map[string]any {
 	}}}
 }
 
-// api asks Prometheus' HTTP API (https://prometheus.io/docs/prometheus/latest/querying/api/).
+// api calls https://prometheus.io/docs/prometheus/latest/querying/api/.
 func (p *prometheus) api(ctx context.Context, path string, parameters url.Values, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/"+path+"?"+parameters.Encode(), nil)
 	if err != nil {
@@ -276,7 +271,7 @@ func (p *prometheus) api(ctx context.Context, path string, parameters url.Values
 	return json.Unmarshal(envelope.Data, into)
 }
 
-// query evaluates an expression now; a scalar is a vector of one.
+// A scalar becomes a vector of one.
 func (p *prometheus) query(ctx context.Context, expr string) (model.Vector, error) {
 	var data struct {
 		ResultType string
@@ -295,7 +290,6 @@ func (p *prometheus) query(ctx context.Context, expr string) (model.Vector, erro
 	return found, err
 }
 
-// series are the label sets of what was scraped of a selector.
 func (p *prometheus) series(ctx context.Context, selector string) (found []model.LabelSet, err error) {
 	err = p.api(ctx, "series", url.Values{"match[]": {selector}}, &found)
 	return found, err

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// runbooks is where the address of an alert's section begins.
+// runbooks is the prefix of runbook URLs.
 const runbooks = "https://jutsu.com/operators/docs/alerts.md#"
 
 type ruleSpec struct {
@@ -28,7 +28,7 @@ type ruleSpec struct {
 	}
 }
 
-// groupsOf are the groups of the PrometheusRule that an operator is deployed with.
+// groupsOf returns the groups of an operator's deployed PrometheusRule.
 func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus") {
@@ -46,7 +46,7 @@ func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
 	return raw, as
 }
 
-// checkRules has promtool look at rules, and returns the folder in which they are as rules.yaml.
+// checkRules runs promtool on rules, and returns the folder with rules.yaml.
 func checkRules(t *testing.T, groups []any) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -59,7 +59,7 @@ func checkRules(t *testing.T, groups []any) string {
 	return folder
 }
 
-// TestRules runs the unit tests of the alerts: on what they fire, and on what they do not.
+// TestRules runs the alerts' unit tests.
 func TestRules(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
@@ -70,7 +70,6 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// tryRules runs a file of unit tests on the rules in a folder.
 func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -83,8 +82,7 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
-// everyAlertIsTried checks that there is a case in which an alert of a severity fires and one in which it
-// does not.
+// Each alert of each severity has a case in which it fires, and one in which it does not.
 func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	t.Helper()
 	var cases struct {
@@ -121,8 +119,7 @@ func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	}
 }
 
-// TestRunbooks checks that every alert says what users need, and has a section in docs/alerts.md;
-// and that no section outlives its alert.
+// Every alert has texts and a section in docs/alerts.md, and every section an alert.
 func TestRunbooks(t *testing.T) {
 	sections := map[string]bool{}
 	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/alerts.md"), -1) {

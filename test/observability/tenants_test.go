@@ -18,19 +18,17 @@ import (
 )
 
 const (
-	// tenantNamespace is that of an application which serves what the alerts read; the Service by
-	// which it is scraped is named as the operators' own.
+	// The tenant's Service has the name of the operator's own.
 	tenantNamespace = "team-a"
 	tenantService   = "dojo-operator-metrics"
 )
 
-// forged are the labels that it gives to all that it serves.
+// forged labels are on every series of the tenant.
 const forged = `{job="jutsu.com/dojo-operator",namespace="default",dojo="tokyo-jujutsu-high",` +
 	`name="tokyo-alerts",kind="DiscordChannel",controller="dojo",type="Degraded",reason="Forged",code="403",le="1"}`
 
-// aTenant has Prometheus scrape an application that forges all that the alerts read, as the
-// ServiceMonitor of a Dojo says.
-func (s *stage) aTenant(t *testing.T) {
+// tenantForgesMetrics lets Prometheus scrape an application that forges all metrics of the alerts.
+func (s *stage) tenantForgesMetrics(t *testing.T) {
 	var read []string
 	for _, rule := range s.rules(t) {
 		read = append(read, metrics(rule.Query)...)
@@ -49,15 +47,14 @@ func (s *stage) aTenant(t *testing.T) {
 	target := map[string]any{"job_name": "tenant", "static_configs": []any{map[string]any{
 		"targets": []string{server.Listener.Addr().String()},
 		"labels": map[string]string{"namespace": tenantNamespace, "service": tenantService, "pod": "forger-0",
-			"job": tenantService}, // as prometheus-operator has it: the Service's name
+			"job": tenantService}, // prometheus-operator sets the Service's name
 	}}}
 	maps.Copy(target, s.limits(t, "tokyo-jujutsu-high"))
 	s.prometheus.scrape(t, target)
-	t.Run("raises and silences no alert", s.nothingForgedIsRead)
-	t.Run("fills no Prometheus", s.aFloodIsDropped)
+	t.Run("raises and silences no alert", s.alertsIgnoreTenant)
+	t.Run("fills no Prometheus", s.floodIsDropped)
 }
 
-// rules are all that Prometheus evaluates.
 func (s *stage) rules(t *testing.T) (all []rule) {
 	t.Helper()
 	var loaded struct{ Groups []ruleGroup }
@@ -68,13 +65,13 @@ func (s *stage) rules(t *testing.T) (all []rule) {
 	return all
 }
 
-// limitNames are the limits of a scrape, in a ServiceMonitor and in Prometheus' configuration.
+// limitNames maps a ServiceMonitor's limits of a scrape to Prometheus' configuration.
 var limitNames = map[string]string{
 	"sampleLimit": "sample_limit", "bodySizeLimit": "body_size_limit", "labelLimit": "label_limit",
 	"labelNameLengthLimit": "label_name_length_limit", "labelValueLengthLimit": "label_value_length_limit",
 }
 
-// limits are the limits with which the application of a Dojo is scraped, by its ServiceMonitor.
+// limits reads a Dojo's ServiceMonitor.
 func (s *stage) limits(t *testing.T, dojo string) map[string]any {
 	t.Helper()
 	live := &unstructured.Unstructured{}
@@ -91,16 +88,15 @@ func (s *stage) limits(t *testing.T, dojo string) map[string]any {
 	return found
 }
 
-// nothingForgedIsRead checks that no alert reads anything of the tenant's, so that it can neither
-// raise nor silence one.
-func (s *stage) nothingForgedIsRead(t *testing.T) {
+// No alert reads a series of the tenant, so the tenant can neither raise nor silence one.
+func (s *stage) alertsIgnoreTenant(t *testing.T) {
 	own := fmt.Sprintf("namespace=%q", tenantNamespace)
 	NewWithT(t).Eventually(func() ([]model.LabelSet, error) {
 		return s.prometheus.series(t.Context(), `{__name__="dojo_condition", `+own+`, exported_namespace="default"}`)
 	}).WithTimeout(waitLimit).ShouldNot(BeEmpty(), "what the tenant forges is scraped")
 	for _, rule := range s.rules(t) {
 		if rule.Query == "vector(1)" {
-			continue // records a constant, and reads nothing
+			continue // records a constant
 		}
 		for _, selector := range s.selectors(t, rule.Query) {
 			found, err := s.prometheus.series(t.Context(), selector)
@@ -114,7 +110,7 @@ func (s *stage) nothingForgedIsRead(t *testing.T) {
 	}
 }
 
-// selectors are those of an expression, as Prometheus' own parser reads it.
+// selectors come from Prometheus' own parser.
 func (s *stage) selectors(t *testing.T, expr string) (found []string) {
 	t.Helper()
 	var visit func(any)
@@ -148,8 +144,8 @@ func matching(matchers []any) (all []string) {
 	return all
 }
 
-// aFloodIsDropped checks that an application which serves more than a Dojo may fills no Prometheus.
-func (s *stage) aFloodIsDropped(t *testing.T) {
+// Series above the limits are dropped.
+func (s *stage) floodIsDropped(t *testing.T) {
 	s.flood.Store(50_000)
 	NewWithT(t).Eventually(func(g Gomega) {
 		up, err := s.prometheus.query(t.Context(), fmt.Sprintf("up{namespace=%q}", tenantNamespace))

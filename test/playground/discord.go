@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The kinds of discord.jutsu.com, parents first.
+// Parents first.
 var (
 	serverKind   = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"}
 	groupKind    = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"}
@@ -27,18 +27,16 @@ var (
 	discordKinds = []schema.GroupVersionKind{serverKind, roleKind, groupKind, channelKind}
 )
 
-// realDiscord says whether the channels of this run are on a Discord that outlives it.
+// realDiscord reports whether the run uses a Discord that outlives it.
 func (o *options) realDiscord() bool { return o.discordServerID != "" }
 
-// whichDiscord is for the line that says what is started.
-func (o *options) whichDiscord() string {
+func (o *options) discordPlan() string {
 	if o.realDiscord() {
 		return "nothing for Discord, since a real one is used"
 	}
 	return "a simulated Discord"
 }
 
-// startDiscord starts a simulated Discord, with the servers that the samples name.
 func (s *sandbox) startDiscord(ctx context.Context) (environment.DiscordAPI, error) {
 	d, err := environment.StartDiscord(ctx, filepath.Join(s.logs, "discordtest.log"),
 		environment.Guild{ID: s.serverID("company"), Name: "The company"},
@@ -51,7 +49,7 @@ func (s *sandbox) startDiscord(ctx context.Context) (environment.DiscordAPI, err
 	return d, nil
 }
 
-// serverID is the id of the server that the samples' DiscordServer of that name manages.
+// serverID returns the server id of the samples' DiscordServer of that name.
 func (s *sandbox) serverID(name string) string {
 	for _, o := range s.objects {
 		if o.GroupVersionKind() == serverKind && o.GetName() == name {
@@ -62,13 +60,13 @@ func (s *sandbox) serverID(name string) string {
 	return ""
 }
 
-// discordFacts are where Discord is, and which tokens it takes.
+// discordFacts holds addresses and tokens of Discord.
 type discordFacts struct {
 	page      string // of the simulated Discord; empty for a real one
 	apiURL    string // empty for Discord's own
 	serverID  string
 	tokenFile string
-	// adminTokenFile is of a bot that may do everything; of the simulated Discord only.
+	// adminTokenFile has the token of a bot with all permissions; only on a simulated Discord.
 	adminTokenFile string
 }
 
@@ -80,7 +78,6 @@ func (s *sandbox) discord() discordFacts {
 		tokenFile: s.options.discordTokenFile}
 }
 
-// address is the page that users look at.
 func (d discordFacts) address() string {
 	if d.page != "" {
 		return d.page
@@ -95,7 +92,6 @@ func (d discordFacts) name() string {
 	return "the REAL Discord"
 }
 
-// description says where to look at it, and what remains there.
 func (d discordFacts) description() string {
 	if d.page != "" {
 		return d.address() + " shows what users would see. This is a simulation: nothing of it is on the real Discord."
@@ -103,7 +99,7 @@ func (d discordFacts) description() string {
 	return d.address() + " is the REAL one. What this run creates there is deleted at its end."
 }
 
-// bot is the one whose token the samples get.
+// bot returns the samples' bot.
 func (d discordFacts) bot() bot {
 	if d.page != "" {
 		return bot{tokenFile: d.tokenFile}
@@ -111,16 +107,14 @@ func (d discordFacts) bot() bot {
 	return bot{tokenFile: d.tokenFile, serverID: d.serverID}
 }
 
-// bot is a bot for the samples.
 type bot struct {
 	tokenFile string
-	// serverID is a real server's that is used instead of the samples'; empty keeps theirs.
+	// serverID replaces the samples' servers by a real one; empty keeps theirs.
 	serverID string
 }
 
-// withBot returns the objects with a bot's token in the Secrets that DiscordServers name, each in its
-// namespace. Of a real server nothing is managed but what the samples create in it: its DiscordServer
-// has no settings.
+// withBot fills a bot's token into the Secrets that DiscordServers name, each in its namespace. A
+// real server's DiscordServer gets no settings, so that only the samples' objects are managed.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {
@@ -156,7 +150,7 @@ func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstr
 	return made, nil
 }
 
-// readToken reads a bot's token from a file; no error has it.
+// No error of readToken contains the token.
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

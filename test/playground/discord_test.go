@@ -56,9 +56,9 @@ func TestWithBot(t *testing.T) {
 		objects, want []string
 		serverID, err string
 	}{
-		"for a simulated one, the server as it is": {objects: []string{secret, server, other},
+		"a simulated Discord keeps the server's spec": {objects: []string{secret, server, other},
 			want: []string{filled, server, other}},
-		"of a real one, nothing is managed": {
+		"a real Discord's server has no settings": {
 			objects: []string{other, server, secret}, serverID: "18",
 			want: []string{other, "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a}, " +
 				"spec: {tokenSecretRef: {name: bot}, serverId: '18', deletionPolicy: Retain}}", filled},
@@ -66,7 +66,7 @@ func TestWithBot(t *testing.T) {
 		"without the Secret": {objects: []string{server, other}, err: "lack the Secret"},
 		"a Secret of that name elsewhere": {objects: []string{secret, server, elsewhere}, want: []string{filled, server,
 			elsewhere}},
-		"two, each with its Secret": {
+		"two servers, each with its Secret": {
 			objects: []string{secret, server, elsewhere, tenants},
 			want:    []string{filled, server, strings.Replace(elsewhere, "placeholder", "secret", 1), tenants},
 		},
@@ -112,10 +112,10 @@ func TestByPolicy(t *testing.T) {
 			deleted: []string{"#tokyo (https://x/19)"}},
 		"a category of its own": {object: head + "DiscordGroup, spec: {name: Alerts}, status: {groupId: '18'}}",
 			deleted: []string{`category "Alerts"`}},
-		"perhaps there": {object: head + "DiscordChannel, metadata: {finalizers: [x/y]}, spec: {name: tokyo}}",
+		"possibly created": {object: head + "DiscordChannel, metadata: {finalizers: [x/y]}, spec: {name: tokyo}}",
 			deleted: []string{"#tokyo"}},
-		"surely not there": {object: head + "DiscordChannel, spec: {name: tokyo}}"},
-		"to be kept": {object: head +
+		"certainly not created": {object: head + "DiscordChannel, spec: {name: tokyo}}"},
+		"with the policy Retain": {object: head +
 			"DiscordChannel, spec: {name: tokyo, deletionPolicy: Retain}, status: {channelId: '19'}}",
 			kept: []string{"#tokyo"}},
 		"adopted": {object: head +
@@ -136,8 +136,8 @@ func TestByPolicy(t *testing.T) {
 	}
 }
 
-// usersDiscord is a Discord that outlives the playground, with a server of a user, and the flags to
-// use it.
+// usersDiscord is a Discord that outlives the playground, with a user's server and the flags for
+// it.
 type usersDiscord struct {
 	srv   *discordtest.Server
 	bot   discordtest.Bot
@@ -162,7 +162,7 @@ func newUsersDiscord(t *testing.T) *usersDiscord {
 	return s
 }
 
-// state is what users see in the server.
+// state omits the audit log.
 func (s *usersDiscord) state() discordtest.Guild {
 	g := s.srv.Guild(s.guild)
 	g.Audit = nil
@@ -186,10 +186,10 @@ func TestRealDiscordOnce(t *testing.T) {
 		Not(HaveKey("PATCH /guilds/{guild_id}")),
 	), "five channels, one of them a Dojo's, and two categories come and go, and the server's settings stay")
 	g.Expect(s.state()).To(Equal(before))
-	p.leavesNothing(g)
+	p.expectNoTraces(g)
 }
 
-func TestRealDiscordKeepsWhatItAdopted(t *testing.T) {
+func TestRealDiscordKeepsAdoptedChannels(t *testing.T) {
 	g := NewWithT(t)
 	s := newUsersDiscord(t)
 	treasure := s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Name: "treasure"})
@@ -214,10 +214,10 @@ func TestRealDiscordKeepsWhatItAdopted(t *testing.T) {
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(0))
 	g.Expect(string(p.Out.Contents())).To(MatchRegexp(`Retained on Discord, .*: #treasure \(http://127\.0\.0\.1:\d+/channels/\d+/\d+\)\.`))
 	g.Expect(s.state()).To(Equal(before))
-	p.leavesNothing(g)
+	p.expectNoTraces(g)
 }
 
-func TestRealDiscordSaysWhatIsLeft(t *testing.T) {
+func TestRealDiscordReportsRemainingObjects(t *testing.T) {
 	g := NewWithT(t)
 	s := newUsersDiscord(t)
 	p := startPlayground(t, s.flags...)
@@ -231,7 +231,7 @@ func TestRealDiscordSaysWhatIsLeft(t *testing.T) {
 		ContainSubstring("DeletionFailed"),
 	))
 	g.Expect(string(p.Out.Contents())).NotTo(ContainSubstring("Everything is stopped"))
-	p.leavesNothing(g)
+	p.expectNoTraces(g)
 }
 
 func TestRealDiscordRefusesTheToken(t *testing.T) {
@@ -245,7 +245,7 @@ func TestRealDiscordRefusesTheToken(t *testing.T) {
 	g.Expect(string(p.Err.Contents())).
 		To(And(ContainSubstring("AuthenticationFailed"), Not(ContainSubstring("LEFT ON DISCORD")),
 			Not(ContainSubstring(s.bot.Token))))
-	p.leavesNothing(g)
+	p.expectNoTraces(g)
 }
 
 // kubeconfig is the file that users are asked to export.

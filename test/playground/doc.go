@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command playground shows the operators at work, on a real Kubernetes API that it starts on this
-// machine: `make run`.
+// Command playground shows the operators at work on a Kubernetes API that it starts: `make run`.
 //
-// It installs what deploy/ renders, runs the operators' real binaries with the operators' own
-// permissions, beside a simulated Discord with a page to look at, applies the samples of
-// deploy/samples, shows how they come up, writes what to try next to a file, and stays until Ctrl-C.
-// With --once it ends as soon as all is Ready, which makes it a smoke test of the whole. It can use the
-// real Discord instead of the simulated one, and then deletes there at its end what it has created.
+// It installs the manifests of deploy/, runs the operators with their own permissions beside a
+// simulated Discord, applies deploy/samples, shows their progress, writes things to try to a file,
+// and stays until Ctrl-C. With --once it ends as soon as all samples are Ready: a smoke test. With
+// a real Discord it deletes the created objects there at its end.
 //
-// run.go is the story from start to end; sandbox.go has the processes, discord.go which Discord
-// they use and leave.go how a real one is left; table.go decides what is shown, with
-// table_discord.go for what is on Discord, and screen.go shows it; hints.go and hints_discord.go
-// are what to try next.
+// run.go has the sequence, sandbox.go the processes, discord.go and leave.go the choice and the
+// clean-up of Discord, table*.go and screen.go the display, hints*.go the things to try.
 package main

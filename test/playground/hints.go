@@ -13,20 +13,19 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// facts are what hints are about.
 type facts struct {
 	sample        string // file of the Dojo with a database of its own
 	dojo, discord *environment.Process
 	server        discordFacts
 }
 
-// hint is something to try: commands for a shell, which hints_test.go runs as they are printed.
+// hint is something to try: commands that hints_test.go runs verbatim.
 type hint struct {
 	about    string
 	commands []string
 }
 
-// hints are what to try next, in the order in which the samples allow it.
+// hints in an order that the samples allow.
 func hints(f facts) []hint { return slices.Concat(tenantHints(f), dojoHints(f), discordHints(f)) }
 
 func dojoHints(f facts) []hint {
@@ -92,7 +91,6 @@ func grantMetrics(binding, operator string) string {
 		"--serviceaccount=default:default"
 }
 
-// hintsText explains how to use the hints and shows the sample with a database, then the hints.
 func hintsText(f facts, kubeconfig string) (string, error) {
 	sample, err := os.ReadFile(f.sample)
 	if err != nil {
@@ -121,7 +119,6 @@ A Dojo with its own database and alerts in Discord takes these lines (%s).
 	return text.String(), nil
 }
 
-// writeHints writes the hints to a file beside the logs.
 func (s *sandbox) writeHints() (file string, err error) {
 	sample, err := project.Path(postgresSample)
 	if err != nil {

@@ -43,8 +43,7 @@ func discordHints(f facts) []hint {
 	}...)
 }
 
-// byHand is what a user changes on Discord: on the simulated one, whose page has no controls, by a
-// bot that may do everything.
+// byHand changes the simulated Discord, whose page has no controls, by a bot with all permissions.
 func byHand(d discordFacts) []hint {
 	if d.page == "" {
 		return []hint{{"Rename or delete one of the channels in Discord itself; the drift is corrected within a second.",

@@ -4,9 +4,8 @@ package main
 
 import "fmt"
 
-// tenantHints are about two teams that share a Discord server of their platform.
 func tenantHints(f facts) []hint {
-	if f.server.page == "" { // a real Discord, which has one server alone
+	if f.server.page == "" { // a real Discord has only one server
 		return nil
 	}
 	post := func(team, dojo string) string {

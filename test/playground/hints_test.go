@@ -19,40 +19,35 @@ import (
 	"jutsu.com/operators/test/internal/kubectl"
 )
 
-// checks say of every command in the hints what it has to print, and what has to be true of the
-// cluster afterwards.
+// check has the expected output of a command and the expected state afterwards.
 type check struct {
-	// fails is whether the command has to fail.
 	fails bool
-	// endless is whether it goes on until it is stopped.
+	// endless: it runs until it is stopped.
 	endless bool
-	// lags is whether what it reads may be written a moment after what the commands before it wait for.
-	lags bool
-	// prints is what its output has to match.
+	// lags: its output may change a moment after the preceding commands' waits.
+	lags   bool
 	prints string
-	// then is a command whose output has to match shows in the end.
+	// then is a command whose output must finally match shows.
 	then, shows string
 }
 
 var wide = "kubectl get dojos -o wide"
 
-// onDiscordNow asks the simulated Discord, whose address and token TestHints finds in the hints, for
-// a channel.
+// onDiscordNow asks the simulated Discord for a channel; TestHints finds address and token in the
+// hints.
 func onDiscordNow(channel string) string {
 	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
 		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"
 }
 
-// messagesOf asks the simulated Discord for the messages in the channel of a team's Dojo.
 func messagesOf(team, dojo string) string {
 	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
 		"$API/channels/$(kubectl -n " + team + " get dojo " + dojo + " -o jsonpath='{.status.alerts.channelId}')/messages"
 }
 
-// notAllowed counts the teams' channels that the platform's group does not allow.
 const notAllowed = "kubectl get discordchannels --all-namespaces | grep -c NotAllowed"
 
-// checks by the command's beginning, where "..." stands for anything; the longest that fits counts.
+// checks by prefix, with "..." for any text; the longest match counts.
 var checks = map[string]check{
 	"kubectl get dojos,discordchannels,discordgroups,discordservers --all-namespaces": {
 		prints: `(?s)team-a +dojo\S+/nagoya-jujutsu-high +True +Reconciled +1/1.*` +
@@ -144,7 +139,7 @@ var checks = map[string]check{
 		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals",
 		shows:  `(?s)"name":"principals".*Recreated.*deleted the channel .*created it again`,
 	},
-	// three groups, seven channels, that of the Dojo that was made again, and the one deleted by hand
+	// three groups, seven channels, the recreated Dojo's, and the one deleted by hand
 	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":12`},
 	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true,
 		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
@@ -184,8 +179,7 @@ var checks = map[string]check{
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs the tour of the README, which repairs what it breaks, and then what the playground
-// proposes, as it is written, in that order.
+// TestHints runs the README's tour, which repairs its faults, then all hints verbatim in order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {
@@ -196,7 +190,7 @@ func TestHints(t *testing.T) {
 	g := NewWithT(t)
 	p := startPlayground(t)
 	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
-	p.endsBriefly(g)
+	p.expectShortEnd(g)
 	t.Setenv("KUBECONFIG", p.kubeconfig())
 	takeTour(t, g)
 
@@ -225,8 +219,8 @@ func TestHints(t *testing.T) {
 	g.Expect(string(p.Err.Contents())).To(BeEmpty())
 }
 
-// endsBriefly checks that the start ends with a few lines, the last of which a user has to copy.
-func (p *playground) endsBriefly(g *WithT) {
+// The start ends with a few lines; a user has to copy the last one.
+func (p *playground) expectShortEnd(g *WithT) {
 	_, end, found := strings.Cut(string(p.Out.Contents()), "All samples are Ready")
 	g.Expect(found).To(BeTrue())
 	lines := strings.Split(strings.TrimSuffix(end, "\n"), "\n")
@@ -239,7 +233,6 @@ func (p *playground) endsBriefly(g *WithT) {
 	g.Expect(shell("curl -sS "+page, waitLimit)).To(ContainSubstring("<title>Simulated Discord</title>"))
 }
 
-// hints are the contents of the file that the playground names.
 func (p *playground) hints(t *testing.T) string {
 	t.Helper()
 	file := regexp.MustCompile(`Things to try: +(\S+)`).FindSubmatch(p.Out.Contents())
@@ -253,7 +246,7 @@ func (p *playground) hints(t *testing.T) string {
 	return string(text)
 }
 
-// commandsOf returns the lines that are indented as commands.
+// commandsOf returns lines that are indented as commands.
 func commandsOf(text string) []string {
 	var commands []string
 	for _, match := range regexp.MustCompile(`(?m)^ {4}(\S.*)$`).FindAllStringSubmatch(text, -1) {
@@ -281,7 +274,7 @@ func try(t *testing.T, g *WithT, command string, c check) {
 	t.Log("$", command)
 	limit := waitLimit
 	if c.endless {
-		limit = 2 * time.Second // enough to print what there is, but for a busy machine: then the next try has longer
+		limit = 2 * time.Second // the next try has longer
 	}
 	var output string
 	var err error

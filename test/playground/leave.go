@@ -18,13 +18,11 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// leaving is how long the operator may take to delete what is on a real Discord: it may first have
-// to find out what an interrupted create has left there.
+// leaving is long: the operator may first have to recover an interrupted create.
 const leaving = time.Minute
 
-// leaveDiscord deletes what this run has created on a real Discord. The server itself, and what was
-// only adopted, stay. What should have gone and has not is named in the error, since nothing
-// records it afterwards.
+// leaveDiscord deletes this run's objects on a real Discord. The server and adopted channels stay.
+// The error names the remaining objects, since nothing else records them.
 func (s *sandbox) leaveDiscord(out *os.File) error {
 	if !s.options.realDiscord() {
 		return nil
@@ -32,7 +30,7 @@ func (s *sandbox) leaveDiscord(out *os.File) error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaving)
 	defer cancel()
 	if dojo := s.processes[0]; dojo != nil {
-		_ = dojo.Stop(environment.Grace) // or it would make the channels of the Dojos again
+		_ = dojo.Stop(environment.Grace) // otherwise it would recreate the Dojos' channels
 	}
 	objects, err := s.onDiscord(ctx)
 	if err != nil {
@@ -56,7 +54,7 @@ func (s *sandbox) leaveDiscord(out *os.File) error {
 	return err
 }
 
-// onDiscord are all objects that stand for something on Discord, children first.
+// onDiscord lists the objects of Discord kinds, children first.
 func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, error) {
 	var all []unstructured.Unstructured
 	for _, kind := range slices.Backward(discordKinds) {
@@ -69,12 +67,12 @@ func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, e
 	return all, nil
 }
 
-// byPolicy says what is deleted on Discord with the objects and what stays there.
+// byPolicy splits external resources by the deletion policy of their objects.
 func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	for i := range objects {
 		o := &objects[i]
 		switch {
-		// a server never goes, and what has not begun is not there
+		// a server always stays; without a finalizer there is nothing
 		case o.GetKind() == serverKind.Kind, idOf(o) == "" && len(o.GetFinalizers()) == 0:
 		case retained(o):
 			kept = append(kept, onDiscordAs(o))
@@ -85,8 +83,7 @@ func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	return deleted, kept
 }
 
-// retained says whether what an object stands for outlives it; of what was adopted that is asked
-// for before it is deleted.
+// retained includes adopted resources, whose policy is set to Retain before the deletion.
 func retained(o *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
 	return policy == "Retain" || adopted(o)
@@ -97,7 +94,7 @@ func adopted(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// onDiscordAs is how a user finds it there.
+// onDiscordAs names a resource for a user.
 func onDiscordAs(o *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
 	where, _, _ := unstructured.NestedString(o.Object, "status", "channelURL")
@@ -119,7 +116,7 @@ func orNothing(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// whys are what the operator says about objects that do not go.
+// whys lists the operator's messages of objects that are not deleted.
 func whys(objects []unstructured.Unstructured) string {
 	var text strings.Builder
 	for i := range objects {
@@ -128,15 +125,14 @@ func whys(objects []unstructured.Unstructured) string {
 	return text.String()
 }
 
-// deleteAll deletes the objects and waits until they are gone, or nothing more will come of
-// waiting. It returns those that are left.
+// deleteAll waits until the objects are deleted, or cannot be, and returns the remaining ones.
 func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured,
 	error) {
 	var failed error
 	for i := range objects {
 		failed = errors.Join(failed, s.delete(ctx, &objects[i]))
 	}
-	left := objects // what could not be read again is reported, to be on the safe side
+	left := objects // in doubt, it is reported
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {
@@ -145,7 +141,7 @@ func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstruct
 			return left, errors.Join(failed, err)
 		}
 		left = now
-		if len(left) == 0 || !slices.ContainsFunc(left, mayStillGo) {
+		if len(left) == 0 || !slices.ContainsFunc(left, canBeDeleted) {
 			return left, failed
 		}
 		select {
@@ -158,7 +154,7 @@ func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstruct
 	}
 }
 
-// delete deletes an object, and makes sure that what was not created for it stays.
+// delete retains resources that were not created for the object.
 func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) error {
 	if adopted(o) || o.GetKind() == serverKind.Kind {
 		retain := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Retain"}}`))
@@ -172,8 +168,7 @@ func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// exited is closed when a process has ended; it is nil, which waits for ever, for one that was not
-// started.
+// exited is nil, which blocks for ever, for a process that was not started.
 func exited(p *environment.Process) <-chan struct{} {
 	if p == nil {
 		return nil
@@ -181,5 +176,5 @@ func exited(p *environment.Process) <-chan struct{} {
 	return p.Exited()
 }
 
-// mayStillGo objects may still go.
-func mayStillGo(o unstructured.Unstructured) bool { return rowOf(&o).degraded != "True" }
+// canBeDeleted objects are not Degraded.
+func canBeDeleted(o unstructured.Unstructured) bool { return rowOf(&o).degraded != "True" }

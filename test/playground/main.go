@@ -15,13 +15,12 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// options is what the command line says.
 type options struct {
 	once    bool
 	timeout time.Duration
 	nodes   int
 
-	// A real Discord instead of a simulated one: both of the first two, or none.
+	// For a real Discord; the first two go together.
 	discordTokenFile, discordServerID string
 	discordAPIURL                     string // empty for Discord's own
 }
@@ -39,7 +38,7 @@ func main() {
 	environment.Main("playground", func(ctx context.Context, args []string) error { return run(ctx, args, os.Stdout) })
 }
 
-// parse reads the command line; errors of it, and --help, are printed on out.
+// parse prints errors and --help on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("playground", help, out)
@@ -70,7 +69,6 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
-// validateDiscord checks everything that can be known before anything is started.
 func (o *options) validateDiscord() error {
 	switch {
 	case (o.discordTokenFile == "") != (o.discordServerID == ""):
@@ -84,7 +82,7 @@ func (o *options) validateDiscord() error {
 			o.discordServerID)
 	}
 	var err error
-	// Commands that are printed work in any folder.
+	// Printed commands must work in any folder.
 	if o.discordTokenFile, err = filepath.Abs(o.discordTokenFile); err != nil {
 		return err
 	}

@@ -45,13 +45,13 @@ func TestParse(t *testing.T) {
 		"an address alone":         {args: []string{"--discord-api-url=http://localhost"}, err: "as well"},
 		"the name of a server": {args: []string{"--discord-token-file=token", "--discord-server-id=jujutsu"},
 			err: "must be the id of a Discord server"},
-		"a file that is not there": {args: []string{"--discord-token-file=none", server}, err: "no such file"},
-		"a file without a token":   {args: []string{"--discord-token-file=empty", server}, err: "empty is empty"},
-		"no time":                  {args: []string{"--timeout=0s"}, err: "--timeout must be more than 0"},
-		"no nodes":                 {args: []string{"--nodes=0"}, err: "--nodes must be at least 1"},
-		"a word too many":          {args: []string{"once"}, err: `unexpected argument "once"`},
-		"a flag we know not":       {args: []string{"--twice"}, err: "not defined: -twice"},
-		"a duration in words":      {args: []string{"--timeout=soon"}, err: "invalid value"},
+		"a missing file":         {args: []string{"--discord-token-file=none", server}, err: "no such file"},
+		"a file without a token": {args: []string{"--discord-token-file=empty", server}, err: "empty is empty"},
+		"no time":                {args: []string{"--timeout=0s"}, err: "--timeout must be more than 0"},
+		"no nodes":               {args: []string{"--nodes=0"}, err: "--nodes must be at least 1"},
+		"a word too many":        {args: []string{"once"}, err: `unexpected argument "once"`},
+		"an unknown flag":        {args: []string{"--twice"}, err: "not defined: -twice"},
+		"a duration in words":    {args: []string{"--timeout=soon"}, err: "invalid value"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed bytes.Buffer
@@ -85,7 +85,6 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestLogTo logs as the libraries do.
 func TestLogTo(t *testing.T) {
 	log.Log.WithName("client").Error(errors.New("refused"), "Of controller-runtime")
 	klog.ErrorS(errors.New("refused"), "Of client-go")

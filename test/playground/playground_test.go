@@ -19,20 +19,18 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// These tests run the program as users do, as a process, and check what it prints and leaves
-// behind.
+// These tests run the program as a process, and check its output and its traces.
 
 const (
-	// waitLimit is for a whole control plane to come up, on a machine that builds and tests other
-	// things meanwhile.
+	// waitLimit is for a control plane on a busy machine.
 	waitLimit = 3 * time.Minute
-	// upAndReady matches the last line before it waits for Ctrl-C.
+	// upAndReady matches the last line before Ctrl-C.
 	upAndReady = `export KUBECONFIG=\S+\n`
 )
 
 var (
 	program string
-	ownLog  string // file with what libraries log in the process of the tests
+	ownLog  string // log of the libraries in the tests' process
 )
 
 func TestMain(m *testing.M) {
@@ -54,8 +52,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// playground is one running program. Its temporary folder is its own, so that what it leaves behind
-// can be found.
+// playground is a running program with a temporary folder of its own.
 type playground struct {
 	*gexec.Session
 	tmp string
@@ -85,24 +82,23 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 	return &playground{Session: session, tmp: tmp}
 }
 
-// leavesNothing checks that no file and no process is left.
-func (p *playground) leavesNothing(g *WithT) {
-	// After SIGKILL a shell of the cluster's still cleans up, and the operator ends when it cannot
-	// renew its lease for 10 s.
+// expectNoTraces expects no files and no processes.
+func (p *playground) expectNoTraces(g *WithT) {
+	// After SIGKILL, a shell still cleans up, and the operators end when they cannot renew their
+	// Leases.
 	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(waitLimit).
 		Should(BeEmpty())
 	g.Eventually(p.processes).WithTimeout(waitLimit).WithPolling(100 * time.Millisecond).Should(BeEmpty())
 }
 
-// processes are the numbers, by program name, of all processes that it has started, which share its
-// environment.
+// processes maps names to pids of its processes, which share its environment.
 func (p *playground) processes() map[string]int {
 	found := map[string]int{}
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // none on systems without /proc
 	for _, environment := range environments {
 		text, err := os.ReadFile(environment)
 		if err != nil || !bytes.Contains(text, []byte("TMPDIR="+p.tmp+"\x00")) {
-			continue // it has ended meanwhile, or is another's
+			continue // it has ended, or is another user's
 		}
 		folder := filepath.Dir(environment)
 		name, _ := os.ReadFile(filepath.Join(folder, "comm"))
@@ -134,21 +130,21 @@ func TestOnceTwiceAtATime(t *testing.T) {
 		g.Expect(p).To(gbytes.Say(`All samples are Ready`))
 		g.Expect(p).To(gbytes.Say(`Everything is stopped`))
 		g.Expect(string(p.Err.Contents())).To(BeEmpty())
-		p.leavesNothing(g)
+		p.expectNoTraces(g)
 	}
 }
 
-func TestOnceSaysWhatIsNotReady(t *testing.T) {
+func TestOnceReportsObjectsThatAreNotReady(t *testing.T) {
 	g := NewWithT(t)
 	p := startPlayground(t, "--once", "--timeout=1ns")
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).To(And(
 		ContainSubstring("not Ready after 1ns"),
-		MatchRegexp(`dojo/sendai-jujutsu-high Ready=(-|False)`), // a database of its own takes seconds
+		MatchRegexp(`dojo/sendai-jujutsu-high Ready=(-|False)`), // its own database takes seconds
 		MatchRegexp(`(?s)the last lines of \S+/dojo-operator.log:\n.*INFO.*`+
 			`the last lines of \S+/discord-operator.log:\n.*INFO`),
 	))
-	p.leavesNothing(g)
+	p.expectNoTraces(g)
 }
 
 func TestInterrupt(t *testing.T) {
@@ -163,7 +159,7 @@ func TestInterrupt(t *testing.T) {
 		"before all samples are Ready": {args: []string{"--once"}, after: "Applying", signal: os.Interrupt, exit: 1},
 		"when it is up, by Ctrl-C":     {after: upAndReady, signal: os.Interrupt, exit: 0},
 		"when it is up, by SIGTERM":    {after: upAndReady, signal: syscall.SIGTERM, exit: 0},
-		"when it is up, with no mercy": {after: upAndReady, signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},
+		"when it is up, by SIGKILL":    {after: upAndReady, signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -174,26 +170,26 @@ func TestInterrupt(t *testing.T) {
 			if test.exit == 1 {
 				g.Expect(p.Err).To(gbytes.Say("interrupted"))
 			}
-			p.leavesNothing(g)
+			p.expectNoTraces(g)
 		})
 	}
 }
 
-// TestMakeTerminated asks make itself to end, as a supervisor of jobs does.
+// make itself is terminated, as a supervisor of jobs does.
 func TestMakeTerminated(t *testing.T) {
 	g := NewWithT(t)
 	root, err := project.Root()
 	g.Expect(err).NotTo(HaveOccurred())
-	// Without what is built already, which other tests are using.
+	// Without rebuilding binaries that other tests use.
 	p := startCommand(t, exec.Command("make", "-C", root, "--old-file=build", "--old-file=testcluster", "run"))
 	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
 	p.Terminate()
 	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say("Everything is stopped"))
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(128 + int(syscall.SIGTERM)))
-	p.leavesNothing(g)
+	p.expectNoTraces(g)
 }
 
-// TestSomethingDies kills one process after the other, each in a run of its own.
+// TestSomethingDies kills one process per run.
 func TestSomethingDies(t *testing.T) {
 	const ofAnOperator = `"controllerKind"` // each of its last lines is about an object
 	for name, log := range map[string]string{"dojo-operator": ofAnOperator, "discord-operator": ofAnOperator,
@@ -202,14 +198,14 @@ func TestSomethingDies(t *testing.T) {
 			g := NewWithT(t)
 			p := startPlayground(t)
 			g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
-			pid, ok := p.processes()[name[:min(15, len(name))]] // what Linux keeps of a name
+			pid, ok := p.processes()[name[:min(15, len(name))]] // Linux keeps 15 characters
 			if !ok {
 				t.Skip("needs /proc to find the process")
 			}
 			g.Expect(syscall.Kill(pid, syscall.SIGKILL)).To(Succeed())
 			g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 			g.Expect(string(p.Err.Contents())).To(And(ContainSubstring("has ended: "), ContainSubstring(log)))
-			p.leavesNothing(g)
+			p.expectNoTraces(g)
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// refresh is the time between two reads of the objects: short enough to feel live.
+// refresh is the interval of reads.
 const refresh = 200 * time.Millisecond
 
 func run(ctx context.Context, args []string, out *os.File) (err error) {
@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 		say(out, "\nAll samples are Ready, %.1f s after the start.", time.Since(began).Seconds())
 	case o.once || ended || ctx.Err() != nil:
 		return environment.UnlessInterrupted(ctx, notReady)
-	default: // a user is there to examine it
+	default: // for a user to examine it
 		say(out, "\n%v", notReady)
 	}
 	if o.once {
@@ -54,7 +54,6 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 	return s.stay(ctx, screen)
 }
 
-// showNextSteps prints what runs, and pins what to do next.
 func (s *sandbox) showNextSteps(screen *screen) error {
 	hints, err := s.writeHints()
 	if err != nil {
@@ -76,8 +75,8 @@ What to do next, in another terminal: the tour of README.md, or the commands of 
 	return nil
 }
 
-// awaitReady shows the objects until all of them are Ready. The error says which is not and why, or
-// which process has ended.
+// awaitReady shows the objects until all are Ready. The error names the others with their messages,
+// or the process that has ended.
 func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.Duration) (ended bool, err error) {
 	deadline := time.After(timeout)
 	tick := time.NewTicker(refresh)
@@ -102,8 +101,7 @@ func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.D
 	}
 }
 
-// stay prints every change until it is interrupted, which is its good end, or something ends by
-// itself.
+// stay prints every change until it is interrupted, or a process ends.
 func (s *sandbox) stay(ctx context.Context, screen *screen) error {
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()

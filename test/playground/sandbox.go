@@ -29,27 +29,24 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// postgresSample is the sample with a database of its own.
 const postgresSample = "deploy/samples/dojo-postgres.yaml"
 
-// standInNote is printed, so that the stand-in is not taken for the real CloudNativePG.
 const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (test/testcluster/cnpgtest). " +
 	"Its kinds are real, Postgres is not."
 
-// namespacesSample is what a platform gives the teams of tenantsSample.
+// namespacesSample prepares the namespaces of tenantsSample.
 const (
 	namespacesSample = "deploy/samples/install/namespaces"
 	tenantsSample    = "deploy/samples/install/tenants"
 )
 
 var (
-	// shown are the kinds of objects in the table, in this order. Any kind with the four conditions
-	// fits.
+	// shown are the kinds in the table; any kind with the four conditions fits.
 	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
 )
 
-// samples are the folders that are applied. The tenants share a Discord server that is not that of the
-// other samples, of which a real Discord has one alone.
+// samples leaves out the tenants on a real Discord: they have a server of their own, and it has
+// only one.
 func (o *options) samples() []string {
 	folders := []string{"deploy/samples", "deploy/samples/discord"}
 	if o.realDiscord() {
@@ -58,7 +55,6 @@ func (o *options) samples() []string {
 	return append([]string{tenantsSample}, folders...)
 }
 
-// sandbox is everything that runs.
 type sandbox struct {
 	*environment.Environment
 	options   *options
@@ -66,11 +62,10 @@ type sandbox struct {
 	objects   []*unstructured.Unstructured
 	simulator *environment.DiscordProcess // nil for a real Discord
 	processes []*environment.Process      // of environment.All
-	ended     chan error                  // one for every process that has ended
+	ended     chan error                  // one error per ended process
 }
 
-// start brings up the cluster, Discord, the operators and the samples, and prints its progress.
-// What it has started before an error is gone when it returns.
+// start starts everything and prints its progress. After an error nothing runs.
 func start(ctx context.Context, o *options, out *os.File) (*sandbox, error) {
 	s := &sandbox{options: o, processes: make([]*environment.Process, len(environment.All)), ended: make(chan error, 3)}
 	if err := s.start(ctx, out); err != nil {
@@ -96,7 +91,7 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	if s.objects, err = environment.Known(s.objects); err != nil {
 		return err
 	}
-	say(out, "Starting Kubernetes with %d fake nodes, and %s ...", s.options.nodes, s.options.whichDiscord())
+	say(out, "Starting Kubernetes with %d fake nodes, and %s ...", s.options.nodes, s.options.discordPlan())
 	options := environment.Options{
 		Operators:     environment.All,
 		Cluster:       testcluster.Options{ControllerManager: true, Nodes: s.options.nodes, Progress: out},
@@ -125,8 +120,7 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	return nil
 }
 
-// logTo sends the log of this process, which its libraries write, to a new file: on a terminal it
-// would break the table.
+// logTo redirects the libraries' log to a file, since it would break the table.
 func logTo(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -141,7 +135,6 @@ func logTo(file string) error {
 	return nil
 }
 
-// render renders a folder, given relative to the project's root.
 func render(folder string) ([]*unstructured.Unstructured, error) {
 	path, err := project.Path(folder)
 	if err != nil {
@@ -150,8 +143,7 @@ func render(folder string) ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 }
 
-// makeNamespaces makes the tenants' namespaces. Nothing that a quota counts is accepted until
-// Kubernetes has counted, which takes it a moment.
+// makeNamespaces waits until the quotas are counted: before that, nothing is accepted.
 func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	objects, err := render(namespacesSample)
 	if err != nil {
@@ -171,7 +163,7 @@ func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	})
 }
 
-// postgresWithSessions counts the pods of a Dojo as sessions of its database.
+// postgresWithSessions counts a Dojo's pods as sessions of its database.
 func postgresWithSessions(admin client.Client) cnpgtest.Options {
 	return cnpgtest.Options{Sessions: func(ctx context.Context, namespace, database string) int {
 		var pods corev1.PodList
@@ -190,7 +182,6 @@ func postgresWithSessions(admin client.Client) cnpgtest.Options {
 	}}
 }
 
-// startOperators starts all of them at the same time.
 func (s *sandbox) startOperators(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i, o := range environment.All {
@@ -219,7 +210,6 @@ func (s *sandbox) watch(exited <-chan struct{}, how func() error) {
 	}()
 }
 
-// applySamples applies all samples at the same time.
 func (s *sandbox) applySamples(ctx context.Context) error {
 	objects, err := withBot(s.objects, s.discord().bot())
 	if err != nil {
@@ -228,7 +218,6 @@ func (s *sandbox) applySamples(ctx context.Context) error {
 	return manifests.Apply(ctx, s.Admin, objects)
 }
 
-// read reads all shown objects.
 func (s *sandbox) read(ctx context.Context) ([]row, error) {
 	var rows []row
 	for _, kind := range shown {
@@ -252,7 +241,6 @@ func (s *sandbox) list(ctx context.Context, kind schema.GroupVersionKind) ([]uns
 	return list.Items, nil
 }
 
-// tails are the last lines of the operators' logs.
 func (s *sandbox) tails() string {
 	var text strings.Builder
 	for _, p := range s.processes {
@@ -261,7 +249,7 @@ func (s *sandbox) tails() string {
 	return text.String()
 }
 
-// stop ends what was started, what is on a real Discord first.
+// stop ends everything, after it has cleaned up a real Discord.
 func (s *sandbox) stop(out *os.File) error {
 	if s.Environment == nil {
 		return nil

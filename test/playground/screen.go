@@ -13,21 +13,19 @@ import (
 	"golang.org/x/term"
 )
 
-// screen shows rows: on a terminal as a table that is drawn over in place, elsewhere as a line for
-// each change.
+// screen shows rows: a table redrawn in place on a terminal, otherwise a line per change.
 type screen struct {
 	out      *os.File
 	terminal bool
 	last     []row
-	drawn    []string // lines of the table that are on the terminal
-	pinned   string   // text that stays below the changes
+	drawn    []string // the table's lines on the terminal
+	pinned   string   // text below the changes
 }
 
 func newScreen(out *os.File) *screen {
 	return &screen{out: out, terminal: term.IsTerminal(int(out.Fd()))}
 }
 
-// table shows how all objects are now.
 func (s *screen) table(rows []row) {
 	if !s.terminal {
 		s.changes(rows)
@@ -42,14 +40,14 @@ func (s *screen) table(rows []row) {
 	s.drawn = lines
 }
 
-// pin prints a text of whole lines, which on a terminal stays below the changes.
+// pin prints whole lines, which on a terminal stay below the changes.
 func (s *screen) pin(text string) {
 	_, _ = fmt.Fprint(s.out, text)
 	s.pinned = text
 }
 
-// changes prints, a line each and with the time, what is different since the last call of table or
-// changes.
+// changes prints the differences since the last call of table or changes, one per line with the
+// time.
 func (s *screen) changes(rows []row) {
 	var text strings.Builder
 	for _, line := range changedLines(s.last, rows) {
@@ -73,7 +71,6 @@ func (s *screen) width() int {
 	return width
 }
 
-// erase moves the cursor up by a number of lines and clears the terminal from there.
 func erase(lines int) string {
 	if lines == 0 {
 		return ""
@@ -81,7 +78,7 @@ func erase(lines int) string {
 	return fmt.Sprintf("\x1b[%dA\x1b[J", lines)
 }
 
-// height is the number of lines of a terminal that a text takes; a terminal wraps long lines.
+// height counts the lines of a terminal; long lines wrap.
 func height(text string, width int) (lines int) {
 	for line := range strings.Lines(text) {
 		lines += max(1, (utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))+width-1)/width)

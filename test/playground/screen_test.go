@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestChangesAbovePinned has a terminal of 120 columns, as no size of a file is known.
+// A file has no known size, so it counts as a terminal of 120 columns.
 func TestChangesAbovePinned(t *testing.T) {
 	const pinned = "\nnext:\n  export KUBECONFIG=x\n"
 	long := "\n" + strings.Repeat("é", 120) + "\n" + strings.Repeat("é", 121) + "\n"

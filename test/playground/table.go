@@ -16,23 +16,21 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// row is what is shown of one object.
 type row struct {
-	// name is kind/name, with the namespace in front of the name unless that is default.
+	// name is kind/name, or kind/namespace/name outside default.
 	name string
-	// count is ready and wanted replicas, for the kinds that have such.
+	// count is "ready/desired" replicas.
 	count string
-	// current is whether the conditions are about the spec as it is now.
+	// current: the conditions are about the current spec.
 	current bool
-	// conditions by type: True, False, or empty where there is none yet.
+	// conditions by type: True, False, or empty if missing.
 	ready, available, progressing, degraded string
-	// why is the reason and the message of Ready.
+	// why has reason and message of Ready.
 	why string
-	// discord are the columns that only the kinds of discord.jutsu.com have.
+	// discord has the columns of discord.jutsu.com's kinds.
 	discord discordColumns
 }
 
-// rowOf reads a row from any object with the four conditions of libs/conditions.
 func rowOf(o *unstructured.Unstructured) row {
 	r := row{name: nameOf(o)}
 	var object struct {
@@ -73,7 +71,7 @@ func nameOf(o *unstructured.Unstructured) string {
 	return kind + "/" + o.GetName()
 }
 
-// allReady reports whether there is something and all of it is as its spec says.
+// allReady reports whether there are objects and all are Ready.
 func allReady(rows []row) bool {
 	for _, r := range rows {
 		if !r.isReady() {
@@ -85,8 +83,7 @@ func allReady(rows []row) bool {
 
 func (r row) isReady() bool { return r.current && r.ready == "True" }
 
-// complaints says of every object that is not Ready which condition keeps it from being so, and
-// why.
+// complaints names the objects that are not Ready, with the responsible condition and its message.
 func complaints(rows []row, unseen error) []string {
 	if unseen != nil {
 		return []string{unseen.Error()}
@@ -103,7 +100,6 @@ func complaints(rows []row, unseen error) []string {
 	return lines
 }
 
-// line is a row for logs.
 func (r row) line() string {
 	state := "Ready=" + orNone(r.ready)
 	switch {
@@ -121,8 +117,8 @@ func (r row) line() string {
 	return fmt.Sprintf("%s %s %s", r.name, state, r.why)
 }
 
-// renderTable draws the rows, each at most width characters wide: what has replicas, and below it
-// what stands for something on Discord.
+// renderTable draws rows of at most width characters: objects with replicas, and below them those
+// of Discord.
 func renderTable(rows []row, width int, now time.Time) []string {
 	blocks := []block{{head: "OBJECT\tREPLICAS\tREADY\tAVAILABLE\tPROGRESSING\tDEGRADED\tWHY"}, {head: discordHead}}
 	for _, r := range rows {
@@ -149,7 +145,7 @@ func renderTable(rows []row, width int, now time.Time) []string {
 	return lines
 }
 
-// block is a part of the table with columns of its own.
+// block has its own columns.
 type block struct {
 	head  string
 	lines []string
@@ -166,7 +162,7 @@ func (b block) render() []string {
 	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 }
 
-// changedLines says what is different: a line for every object that is new, different or gone.
+// changedLines returns a line per new, changed or deleted object.
 func changedLines(before, after []row) []string {
 	was := map[string]row{}
 	for _, r := range before {
@@ -194,7 +190,6 @@ func orNone(s string) string {
 	return s
 }
 
-// oneLine keeps a message from breaking the layout.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func clip(line string, width int) string {

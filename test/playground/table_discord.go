@@ -10,17 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// discordColumns are those that kubectl shows of what stands for something on Discord, beside the
-// conditions.
+// discordColumns are the columns of kubectl besides the conditions.
 type discordColumns struct {
-	is                bool // whether it is of such a kind at all
+	is                bool // reports whether the kind is one of Discord's
 	id, server, group string
 	created           time.Time
 }
 
 const discordHead = "OBJECT\tID\tSERVER\tGROUP\tREADY\tREASON\tAGE\tMESSAGE"
 
-// discordColumnsOf reads them as the printer columns of the CustomResourceDefinitions do.
 func discordColumnsOf(o *unstructured.Unstructured) discordColumns {
 	of := func(path string) string {
 		text, _, _ := unstructured.NestedString(o.Object, strings.Split(path, ".")...)
@@ -42,7 +40,7 @@ func discordColumnsOf(o *unstructured.Unstructured) discordColumns {
 	return c
 }
 
-// idOf is the id on Discord; empty while there is none.
+// idOf returns the id on Discord, or "".
 func idOf(o *unstructured.Unstructured) string {
 	field := map[string]string{serverKind.Kind: "serverId", groupKind.Kind: "groupId",
 		channelKind.Kind: "channelId", roleKind.Kind: "roleId"}[o.GetKind()]
@@ -50,7 +48,6 @@ func idOf(o *unstructured.Unstructured) string {
 	return id
 }
 
-// onDiscord is the row in the table of such objects.
 func (r row) onDiscord(now time.Time) string {
 	reason, message, found := strings.Cut(r.why, ": ")
 	if !found {

@@ -115,7 +115,7 @@ func TestAllReady(t *testing.T) {
 				`dojo/c Ready=False Degraded=True 0/1 CredentialsIncomplete: Secret x lacks the key "host".`}},
 		"one Ready of an old spec": {rows: []row{unchecked},
 			complaints: []string{"dojo/d Ready=True (of an older generation) Reconciled: The object matches its spec."}},
-		"one not looked at so far": {rows: []row{unseen},
+		"one not reconciled yet": {rows: []row{unseen},
 			complaints: []string{"dojo/e Ready=- the operator has not reconciled it yet"}},
 		"several, each with a line": {rows: []row{unseen, good, scaling},
 			complaints: []string{unseen.line(), scaling.line()}},
@@ -152,7 +152,7 @@ func TestRenderTable(t *testing.T) {
 			rows: []row{good}, width: 20,
 			want: []string{"OBJECT   REPLICAS  …", "dojo/a   3/3       …"},
 		},
-		"what is on Discord stands apart, with columns of its own": {
+		"objects of Discord have a block with their own columns": {
 			rows: []row{good, channel, unmade}, width: 200,
 			want: []string{
 				"OBJECT   REPLICAS   READY   AVAILABLE   PROGRESSING   DEGRADED   WHY",
@@ -163,11 +163,11 @@ func TestRenderTable(t *testing.T) {
 				"discordgroup/g     -    -         -        -       -            90s   the operator has not reconciled it yet",
 			},
 		},
-		"nothing but what is on Discord": {
+		"only objects of Discord": {
 			rows: []row{channel}, width: 40,
 			want: []string{"OBJECT             ID   SERVER    GROUP…", "discordchannel/f   19   jujutsu   alert…"},
 		},
-		"a message of several lines stays one": {
+		"a message of several lines becomes one line": {
 			rows: []row{{name: "dojo/f", why: "Retrying: first\n\tsecond"}}, width: 200,
 			want: []string{
 				"OBJECT   REPLICAS   READY   AVAILABLE   PROGRESSING   DEGRADED   WHY",

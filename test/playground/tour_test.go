@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// takeTour runs the commands of the README's tour, compares what they print with what the README
-// shows, and checks that the tour ends where it has begun.
+// takeTour runs the README's tour, compares the output, and checks that the tour ends in its
+// initial state.
 func takeTour(t *testing.T, g *WithT) {
 	t.Helper()
 	steps := tourOf(t)
@@ -36,7 +36,6 @@ func takeTour(t *testing.T, g *WithT) {
 	g.Eventually(dojosNow).WithTimeout(waitLimit).WithPolling(200 * time.Millisecond).Should(Equal(before))
 }
 
-// dojosNow is the state of all Dojos and their images.
 func dojosNow() string {
 	output, err := shell("kubectl get dojos --all-namespaces -o wide && "+
 		`kubectl get deployments -o jsonpath='{..containers[*].image}'`, waitLimit)
@@ -46,10 +45,8 @@ func dojosNow() string {
 	return withoutLayout(output)
 }
 
-// step is a command of the tour, and what the README shows below it.
 type step struct{ command, prints string }
 
-// tourOf reads the tour of the README.
 func tourOf(t *testing.T) (steps []step) {
 	t.Helper()
 	file, err := project.Path("README.md")
@@ -78,7 +75,7 @@ func tourOf(t *testing.T) (steps []step) {
 
 var age = regexp.MustCompile(`\b(\d+[dhms])+\b`)
 
-// withoutLayout is a text without ages and without what depends on the width of columns and lines.
+// withoutLayout removes ages and the widths of columns and lines.
 func withoutLayout(text string) string {
 	return strings.Join(strings.Fields(age.ReplaceAllString(text, "AGE")), " ")
 }

@@ -23,11 +23,11 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// image is one that nothing serves; no node pulls it here.
+// No node pulls this image.
 const image = "registry.invalid/jutsu/operator:v0.1.0@" +
 	"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// install is what a release of an operator would be installed with.
+// install renders the install.yaml of a release.
 func install(t *testing.T, o environment.Operator) []byte {
 	t.Helper()
 	root, err := project.Root()
@@ -46,8 +46,7 @@ func install(t *testing.T, o environment.Operator) []byte {
 	return text
 }
 
-// TestInstall applies what a release would hold on an empty cluster, as one file, from top to
-// bottom, twice.
+// TestInstall applies install.yaml to an empty cluster from top to bottom, twice.
 func TestInstall(t *testing.T) {
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
 	if err != nil {
@@ -94,14 +93,13 @@ func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
 	for {
 		object := &unstructured.Unstructured{}
 		if err := decoder.Decode(object); err != nil {
-			return objects // its end; what is missing shows in the cluster
+			return objects // the end; missing objects show in the cluster
 		}
 		objects = append(objects, object)
 	}
 }
 
-// kubectlApplies does what install.yaml says in its first line, and without --server-side, which
-// users leave out.
+// kubectlApplies also omits --server-side, as users do.
 func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "install.yaml")
@@ -112,7 +110,7 @@ func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 		arguments := []string{"--kubeconfig=" + cluster.Kubeconfig(), "apply", way, "--validate=strict",
 			"--filename=" + file}
 		if way == "--server-side=true" {
-			arguments = append(arguments, "--force-conflicts") // what was applied here before
+			arguments = append(arguments, "--force-conflicts") // the file was applied here before
 		}
 		cmd := exec.CommandContext(t.Context(), kubectl.Path(t), arguments...)
 		cmd.WaitDelay = time.Second

@@ -21,12 +21,11 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// waitLimit is for a playground to come up, on a machine that does other things meanwhile.
+// waitLimit is for a playground to start on a busy machine.
 const waitLimit = 4 * time.Minute
 
-// TestSkew runs the playground with one operator as it was last released, beside the other one, the
-// kinds and the samples as they are. A user of both upgrades one after the other; meanwhile every
-// sample has to become Ready all the same.
+// TestSkew runs the playground with one operator of its last release, and the other one, the kinds
+// and the samples of this checkout: users upgrade one operator after the other.
 func TestSkew(t *testing.T) {
 	playground, err := gexec.Build("jutsu.com/operators/test/playground")
 	if err != nil {
@@ -41,7 +40,7 @@ func TestSkew(t *testing.T) {
 			cmd.Env = append(os.Environ(), o.CheckoutVariable()+"="+built(t, o, revision))
 			session, err := gexec.Start(cmd, t.Output(), t.Output())
 			g.Expect(err).NotTo(HaveOccurred())
-			t.Cleanup(func() { <-session.Interrupt().Exited }) // it cleans up and ends, whatever it is at
+			t.Cleanup(func() { <-session.Interrupt().Exited }) // it cleans up in any state
 			g.Eventually(session).WithTimeout(waitLimit).Should(gexec.Exit(0))
 			g.Expect(session).To(gbytes.Say("All samples are Ready"))
 			g.Expect(versionThatRan(g, session, o)).To(Equal(revision))
@@ -49,8 +48,8 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// earlier is the last release that what is checked out was made from; as long as there is none, the last
-// candidate of one; and without that, what was there before the last change.
+// earlier returns the last release before this checkout, else the last release candidate, else the
+// commit before.
 func earlier(t *testing.T, o environment.Operator) string {
 	t.Helper()
 	for _, exclude := range []string{o.Name + "/v*-*", ""} {
@@ -67,8 +66,7 @@ func earlier(t *testing.T, o environment.Operator) string {
 	return commit
 }
 
-// built is a folder with a checkout of what an operator consists of, at another commit, and with
-// its binary.
+// built checks out an operator at another commit and builds its binary.
 func built(t *testing.T, o environment.Operator, revision string) string {
 	t.Helper()
 	root, err := project.Root()
@@ -91,7 +89,7 @@ func built(t *testing.T, o environment.Operator, revision string) string {
 	return folder
 }
 
-// run runs commands, each with what the one before it has printed.
+// run pipes commands.
 func run(t *testing.T, commands ...*exec.Cmd) {
 	t.Helper()
 	var printed bytes.Buffer
@@ -106,7 +104,7 @@ func run(t *testing.T, commands ...*exec.Cmd) {
 	}
 }
 
-// versionThatRan is what the operator itself has logged of its version.
+// versionThatRan reads the version from the operator's own log.
 func versionThatRan(g *WithT, session *gexec.Session, o environment.Operator) string {
 	logs := regexp.MustCompile(`The logs are kept: (\S+)`).FindSubmatch(session.Out.Contents())
 	g.Expect(logs).NotTo(BeNil())

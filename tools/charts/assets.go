@@ -20,30 +20,28 @@ import (
 //go:embed all:assets
 var assets embed.FS
 
-// paths are where the assets are in a chart.
 var paths = map[string]string{
 	"Chart.yaml": "Chart.yaml", "values.schema.json": "values.schema.json", "README.md": "README.md",
 	"NOTES.txt": "templates/NOTES.txt", "_helpers.tpl": "templates/_helpers.tpl",
 }
 
-// samples are the examples of Artifact Hub, below deploy/samples.
+// samples are Artifact Hub's examples, below deploy/samples.
 var samples = map[string][]string{
 	"dojo-operator":    {"dojo-minimal.yaml", "dojo-postgres.yaml"},
 	"discord-operator": {"discord/server.yaml", "discord/groups.yaml", "discord/channels.yaml"},
 }
 
-// fields are what the assets are filled with.
 type fields struct {
 	operator
 	defaults
 
 	ResourcesJSON   string
-	Kinds, Examples string // as YAML, for Artifact Hub
+	Kinds, Examples string // YAML for Artifact Hub
 	Table           string // of the values
 }
 
-// addAssets adds what is no manifest to a chart's files. The schema has each value with its default: values.yaml and
-// the table of the values are made from it.
+// addAssets adds the files of a chart that are no manifests. values.yaml and its table come from
+// the schema, which has each value with its default.
 func addAssets(root string, o operator, d defaults, objects []*object, files map[string]string) (err error) {
 	maps.Copy(files, d.Files)
 	f := fields{operator: o, defaults: d}
@@ -74,7 +72,7 @@ func addAssets(root string, o operator, d defaults, objects []*object, files map
 	return nil
 }
 
-// fill fills an asset. Its delimiters leave Helm's alone.
+// fill uses delimiters that leave Helm's alone.
 func (f fields) fill(name string) (string, error) {
 	t, err := template.New(name).Delims("[[", "]]").ParseFS(assets, "assets/"+name)
 	if err != nil {
@@ -96,7 +94,6 @@ func asJSON(text string) (string, error) {
 	return strings.TrimSpace(string(found)), err
 }
 
-// kinds are the operator's own, as Artifact Hub lists them.
 func kinds(objects []*object) (string, error) {
 	var all []map[string]string
 	for _, o := range objects {
@@ -120,7 +117,6 @@ func kinds(objects []*object) (string, error) {
 	return indented(all)
 }
 
-// examples are the objects of files, as Artifact Hub shows them.
 func examples(root string, names []string) (string, error) {
 	var all []any
 	for _, name := range names {
@@ -147,7 +143,7 @@ func examples(root string, names []string) (string, error) {
 	return indented(all)
 }
 
-// indented is a value as YAML within a block of an annotation.
+// indented formats a value as YAML in a block of an annotation.
 func indented(value any) (string, error) {
 	text, err := yaml.Marshal(value)
 	if err != nil {

@@ -23,7 +23,6 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// root is that of the project.
 func root(t *testing.T) string {
 	t.Helper()
 	folder, err := filepath.Abs("../..")
@@ -47,7 +46,6 @@ func load(t *testing.T, o operator) chart.Charter {
 	return found
 }
 
-// TestChartsAreUpToDate generates the charts again.
 func TestChartsAreUpToDate(t *testing.T) {
 	into := t.TempDir()
 	if err := generate(root(t), into); err != nil {
@@ -76,7 +74,7 @@ func filesBelow(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestLint lints as `helm lint --strict` does, with the default values and with all of them.
+// TestLint lints as `helm lint --strict`, with the default values and with all values.
 func TestLint(t *testing.T) {
 	for _, o := range operators {
 		for name, values := range map[string]map[string]any{"default": {}, "all": valuesFor(valuePaths(t, o)...)} {
@@ -95,9 +93,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestTemplates renders the charts as `helm template` does, and compares every object with what kustomize makes of the
-// overlay for production: with the default values, with each value that stands for a component, with each two of them,
-// and with all.
+// TestTemplates renders as `helm template` and compares every object with the kustomization: with
+// default values, with each value of a component, with each pair of them, and with all.
 func TestTemplates(t *testing.T) {
 	for _, o := range operators {
 		paths := valuePaths(t, o)
@@ -121,7 +118,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestDefaults checks that with no value at all the chart differs from the overlay in one annotation.
+// TestDefaults: without values, the chart differs from the overlay in one annotation.
 func TestDefaults(t *testing.T) {
 	for _, o := range operators {
 		t.Run(o.Name, func(t *testing.T) {
@@ -144,7 +141,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// valuePaths are those of the values that stand for something in kustomize.
+// valuePaths lists the values with a counterpart in kustomize.
 func valuePaths(t *testing.T, o operator) []string {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -163,7 +160,6 @@ func valuePaths(t *testing.T, o operator) []string {
 	return paths
 }
 
-// valuesFor switches on what the paths name.
 func valuesFor(paths ...string) map[string]any {
 	values := map[string]any{}
 	for _, path := range paths {
@@ -184,8 +180,8 @@ func valuesFor(paths ...string) map[string]any {
 	return values
 }
 
-// kustomized are the objects of the overlay with the components that the values stand for, by name. What comes from the
-// ConfigMaps that users make is a value in a chart; the Namespace is Helm's.
+// kustomized builds the overlay with the values' components. A chart has values instead of the
+// users' ConfigMaps, and Helm creates the Namespace.
 func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) map[string]any {
 	t.Helper()
 	switches, err := switchesOf(folderOf(t, o))
@@ -235,7 +231,6 @@ func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) m
 	return all
 }
 
-// parsed are the objects of a YAML text, by name.
 func parsed(t *testing.T, text string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -258,7 +253,6 @@ func parsed(t *testing.T, text string) map[string]any {
 	return all
 }
 
-// templated renders a chart without a cluster.
 func templated(t *testing.T, o operator, of chart.Charter, values map[string]any) *release.Release {
 	t.Helper()
 	found, err := tryTemplated(t, o, of, values)
@@ -284,7 +278,6 @@ func tryTemplated(t *testing.T, o operator, of chart.Charter, values map[string]
 	return found.(*release.Release), nil
 }
 
-// TestValues checks what the values do that stand for no component.
 func TestValues(t *testing.T) {
 	const pod, container = "spec.template.spec.", "spec.template.spec.containers.0."
 	for name, test := range map[string]struct {
@@ -340,7 +333,6 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestCommonLabels compares with the labels of a user's kustomization.
 func TestCommonLabels(t *testing.T) {
 	label := map[string]string{"release": "kube-prometheus-stack"}
 	for _, o := range operators {
@@ -355,7 +347,7 @@ func TestCommonLabels(t *testing.T) {
 	}
 }
 
-// TestRefusedValues checks that the schema refuses what would be ignored, or break the operator later.
+// The schema refuses values that would be ignored, or would break the operator later.
 func TestRefusedValues(t *testing.T) {
 	for values, want := range map[string]string{
 		`{replica: 3}`:                             "additional properties 'replica' not allowed",
@@ -385,7 +377,7 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// TestKindsAreOptional checks crds.enabled, for clusters whose kinds another tool installs.
+// crds.enabled is for clusters in which another tool installs the kinds.
 func TestKindsAreOptional(t *testing.T) {
 	for _, o := range operators {
 		values := map[string]any{"crds": map[string]any{"enabled": false}}

@@ -9,20 +9,19 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// defaults are what the overlay for production has where the chart has a value.
+// defaults are the overlay's settings that become values.
 type defaults struct {
 	Image         string
 	Replicas      string
 	GoMemoryLimit string
-	Resources     string // as YAML
-	// Files are those that templates read, by their path in the chart.
+	Resources     string // YAML
+	// Files are read by templates, by their path in the chart.
 	Files map[string]string
 }
 
-// podFields are those of the pod's spec that the overlay does not have.
+// podFields are fields of the pod's spec that the overlay does not have.
 var podFields = []string{"imagePullSecrets", "priorityClassName", "nodeSelector", "affinity", "tolerations"}
 
-// parameterize makes what users set of their own a value.
 func parameterize(o operator, objects []*object) (d defaults, err error) {
 	d.Files = map[string]string{}
 	for _, object := range objects {
@@ -49,10 +48,9 @@ func parameterize(o operator, objects []*object) (d defaults, err error) {
 	return d, nil
 }
 
-// add adds lines of a template at the end.
 func (t *tree) add(template string) { t.entries = append(t.entries, &entry{raw: template}) }
 
-// keptKind makes it a value whether a kind is installed, and whether it stays when the release is uninstalled.
+// keptKind makes values of the installation of a kind, and of its retention at an uninstall.
 func keptKind(o *object) error {
 	annotations, err := o.value.find("metadata.annotations")
 	if err != nil {
@@ -64,7 +62,7 @@ func keptKind(o *object) error {
 	return nil
 }
 
-// fromFiles puts the content of a ConfigMap in files, in which it needs no escapes.
+// fromFiles moves a ConfigMap's content to files, which need no escapes.
 func fromFiles(o *object, files map[string]string) error {
 	data, err := o.value.find("data")
 	if err != nil {
@@ -78,7 +76,6 @@ func fromFiles(o *object, files map[string]string) error {
 	return nil
 }
 
-// parameterizeDeployment replaces, or adds to, what users set in a Deployment.
 func parameterizeDeployment(operator string, deployment *tree, d *defaults) error {
 	const pod, container = "spec.template.spec", "spec.template.spec.containers.0"
 	for _, scalar := range []struct {

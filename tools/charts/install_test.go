@@ -26,10 +26,9 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// waitLimit is for what controllers do, on a machine that is busy with other things.
+// waitLimit is for controllers on a busy machine.
 const waitLimit = 2 * time.Minute
 
-// installation is a chart on a real API server, with Deployments whose pods run on nodes that run nothing.
 type installation struct {
 	operator
 
@@ -49,7 +48,6 @@ func startCluster(t *testing.T) *testcluster.Cluster {
 	return cluster
 }
 
-// helm is what a command of Helm is configured with.
 func (i *installation) helm(t *testing.T) *action.Configuration {
 	t.Helper()
 	settings := cli.New()
@@ -94,7 +92,6 @@ func (i *installation) deployment(t *testing.T) *appsv1.Deployment {
 	return &found
 }
 
-// exists says whether the API server has an object.
 func (i *installation) exists(t *testing.T, apiVersion, kind, namespace, name string) bool {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -105,7 +102,6 @@ func (i *installation) exists(t *testing.T, apiVersion, kind, namespace, name st
 	return !apierrors.IsNotFound(err)
 }
 
-// TestInstall installs the charts on a real API server with Helm's own library, upgrades and uninstalls them.
 func TestInstall(t *testing.T) {
 	cluster := startCluster(t)
 	admin, err := client.New(cluster.Config(), client.Options{})
@@ -117,16 +113,16 @@ func TestInstall(t *testing.T) {
 	for _, o := range operators {
 		i := &installation{operator: o, cluster: cluster, admin: admin}
 		t.Run(o.Name, func(t *testing.T) {
-			t.Run("it is installed, and says what to do next", i.isInstalled)
-			t.Run("an upgrade to the same changes nothing", i.isUnchanged)
+			t.Run("it is installed, and its notes work", i.isInstalled)
+			t.Run("an upgrade to the same chart changes nothing", i.isUnchanged)
 			t.Run("an upgrade switches everything on", i.isUpgraded)
-			t.Run("it is uninstalled but for its kinds", i.isUninstalled)
+			t.Run("an uninstall keeps its kinds", i.isUninstalled)
 			t.Run("it takes over what kubectl has applied", i.takesOver)
 		})
 	}
 }
 
-// isInstalled does what the notes say next: it lets the namespace take restricted pods alone, and waits.
+// isInstalled follows the notes: it restricts the namespace's pods, and waits.
 func (i *installation) isInstalled(t *testing.T) {
 	g := NewWithT(t)
 	found := i.install(t, nil, nil)
@@ -150,8 +146,6 @@ func (i *installation) isUnchanged(t *testing.T) {
 	NewWithT(t).Expect(i.deployment(t).Generation).To(Equal(before.Generation))
 }
 
-// isUpgraded expects, beside pods that run in a restricted namespace, that the operator may act in its namespaces
-// alone.
 func (i *installation) isUpgraded(t *testing.T) {
 	g := NewWithT(t)
 	const rbac = "rbac.authorization.k8s.io/v1"
@@ -159,7 +153,7 @@ func (i *installation) isUpgraded(t *testing.T) {
 	g.Expect(i.exists(t, rbac, "Role", "team-a", i.Name)).To(BeFalse())
 	values := valuesFor(valuePaths(t, i.operator)...)
 	values["replicas"] = 3
-	values["platformUsers"] = false // there is no platform
+	values["platformUsers"] = false // the cluster has no platform
 	i.upgrade(t, values)
 	deployment := i.deployment(t)
 	g.Expect(deployment.Status.AvailableReplicas).To(Equal(int32(3)))
@@ -188,7 +182,6 @@ func (i *installation) isUninstalled(t *testing.T) {
 	}
 }
 
-// versionOf is the API that a kind of the default chart belongs to.
 func versionOf(kind string) string {
 	for version, kinds := range map[string][]string{
 		"apiextensions.k8s.io/v1": {"CustomResourceDefinition"},
@@ -206,7 +199,6 @@ func versionOf(kind string) string {
 	return "v1"
 }
 
-// takesOver installs the chart over the overlay, as the page of the chart says.
 func (i *installation) takesOver(t *testing.T) {
 	g := NewWithT(t)
 	objects, err := manifests.Render(folderOf(t, i.operator) + "/overlays/production")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command charts generates a Helm chart for each operator, deploy/charts/OPERATOR, from its kustomization: run it in
-// the project's root, or `make generate`.
+// Command charts generates a Helm chart for each operator, deploy/charts/OPERATOR, from its
+// kustomization. Run it in the project's root, or by `make generate`.
 //
-// The chart with its default values is the overlay for production; each value that switches something on stands for a
-// component (switches.go). The templates are found by comparison: what a component adds, removes and replaces in the
-// overlay becomes a condition in its template (merge.go, template.go). What users set in a Deployment beyond that, such
-// as its resources, is in fields.go, and all that is no manifest (values, schema, notes, metadata) in assets.
+// With default values the chart equals the overlay for production; each value that switches
+// something on equals a component (switches.go). Templates come from comparisons: a component's
+// changes of the overlay become conditions (merge.go, template.go). fields.go has further settings
+// of users, such as resources, and assets the files that are no manifests.
 package main
 
 import (
@@ -15,13 +15,11 @@ import (
 	"path/filepath"
 )
 
-// operator is one for which there is a chart.
 type operator struct {
 	Name      string
 	Namespace string
-	// Discord distinguishes the operators where the assets differ.
+	// Discord marks the operator whose assets differ.
 	Discord bool
-	// Summary is the chart's description.
 	Summary string
 }
 
@@ -42,7 +40,6 @@ func main() {
 	}
 }
 
-// generate writes the charts of all operators below a folder.
 func generate(root, into string) error {
 	for _, o := range operators {
 		files, err := filesOf(root, o)
@@ -56,7 +53,6 @@ func generate(root, into string) error {
 	return nil
 }
 
-// filesOf returns the files of an operator's chart, by their path in it.
 func filesOf(root string, o operator) (map[string]string, error) {
 	from := filepath.Join(root, "deploy", o.Name)
 	switches, err := switchesOf(from)
@@ -83,7 +79,6 @@ func filesOf(root string, o operator) (map[string]string, error) {
 	return files, addAssets(root, o, defaults, objects, files)
 }
 
-// write replaces a folder by files.
 func write(folder string, files map[string]string) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err

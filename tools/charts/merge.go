@@ -11,34 +11,33 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// condition is a value that an entry depends on: the entry is there when it is set, or, negated, when it is not.
 type condition struct {
 	value   string
 	negated bool
 }
 
-// entry is an object, a key of a map with its value, or an item of a list, that depends on conditions.
+// entry is an object, a key of a map with its value, or an item of a list, with its conditions.
 type entry struct {
-	key   *yaml.Node // of a map alone
+	key   *yaml.Node // of a map only
 	value *tree
 	when  []condition // all of them
-	// raw are lines of a template instead of a key and a value. In them, `nindent 2` is 2 more than they are indented.
+	// raw holds template lines instead of a key and a value. There, `nindent 2` means 2 more than
+	// their own indentation.
 	raw string
 }
 
-// live says whether the entry is there when all values are set that were merged so far.
+// live reports whether the entry exists when all merged values are set.
 func (e *entry) live() bool {
 	return e.raw == "" && !slices.ContainsFunc(e.when, func(c condition) bool { return c.negated })
 }
 
-// tree is a YAML document some entries of which depend on conditions.
+// tree is a YAML document with conditional entries.
 type tree struct {
-	node    *yaml.Node // its kind, style and comments; of a scalar also its value
+	node    *yaml.Node // kind, style and comments; of a scalar also its value
 	entries []*entry   // of a map or a list
-	raw     string     // the template of a scalar, instead of its value
+	raw     string     // the template of a scalar
 }
 
-// newTree returns the tree of a document, without a condition.
 func newTree(node *yaml.Node) *tree {
 	if node.Kind == yaml.DocumentNode {
 		return newTree(node.Content[0])
@@ -56,15 +55,15 @@ func newTree(node *yaml.Node) *tree {
 	return t
 }
 
-// merge makes a tree that is what it was without the value, and what after is with it. After has to be what the last
-// merge had made of it, changed by what the value switches on.
+// merge makes the tree depend on value: without it the tree is unchanged, with it the tree equals
+// after. after must be the last merge's result plus the changes of value.
 func (t *tree) merge(value string, after *tree) {
 	t.entries = mergeEntries(value, t.entries, after.entries, t.node.Kind == yaml.MappingNode)
 }
 
-// mergeEntries aligns the live entries with those after, by the longest common subsequence of what identifies them.
+// mergeEntries aligns entries by the longest common subsequence of their identities.
 func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*entry) {
-	if keepOrder { // the order of a map's keys has no meaning: what is new comes where it is, the rest stays
+	if keepOrder { // the order of a map's keys has no meaning
 		after = reorder(before, after)
 	}
 	common := commonEntries(before, after)
@@ -93,8 +92,7 @@ func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*
 	return all
 }
 
-// pair adds maps that are as many, between the common entries around them, before and after: they are the same ones,
-// changed.
+// pair matches maps between two common entries if before and after have as many there.
 func pair(before, after []*entry, common map[int]int) {
 	isMap := func(e *entry) bool { return e.value.node.Kind == yaml.MappingNode }
 	var gap []int
@@ -121,7 +119,6 @@ func pair(before, after []*entry, common map[int]int) {
 	}
 }
 
-// mergeEntry merges two entries of the same identity.
 func mergeEntry(value string, before, after *entry) []*entry {
 	switch {
 	case equal(before.value, after.value):
@@ -129,7 +126,7 @@ func mergeEntry(value string, before, after *entry) []*entry {
 	case before.value.node.Kind == after.value.node.Kind && before.value.node.Kind != yaml.ScalarNode:
 		before.value.merge(value, after.value)
 		return []*entry{before}
-	default: // another value, of another kind or a scalar
+	default: // another value, another kind, or a scalar
 		replacing := &entry{key: after.key, value: after.value, when: before.when}
 		return []*entry{
 			conditional(replacing, condition{value: value}), conditional(before, condition{value: value, negated: true}),
@@ -141,7 +138,7 @@ func conditional(e *entry, c condition) *entry {
 	return &entry{key: e.key, value: e.value, when: append(slices.Clone(e.when), c)}
 }
 
-// reorder returns after in the order of the live entries before it; what is new comes last.
+// reorder sorts after like before; new entries come last.
 func reorder(before, after []*entry) []*entry {
 	place := map[string]int{}
 	for i, e := range before {
@@ -158,7 +155,7 @@ func reorder(before, after []*entry) []*entry {
 	return after
 }
 
-// commonEntries maps the places of live entries before to those of the same after, in order.
+// commonEntries maps indices of live entries before to their equals in after, in order.
 func commonEntries(before, after []*entry) map[int]int {
 	lengths := make([][]int, len(before)+1)
 	for i := range lengths {
@@ -189,8 +186,8 @@ func commonEntries(before, after []*entry) map[int]int {
 	return common
 }
 
-// identity is what stays the same of an entry when it changes: the key in a map; of a list's item its name, what a rule
-// of RBAC is about, or everything.
+// identity survives changes of an entry: a map's key; an item's name, the subject of an RBAC rule,
+// or the whole item.
 func (e *entry) identity() string {
 	if e.key != nil {
 		return e.key.Value
@@ -210,7 +207,7 @@ func (e *entry) identity() string {
 
 func equal(a, b *tree) bool { return text(a.plain()) == text(b.plain()) }
 
-// plain is the tree's live part without styles and comments.
+// plain returns the live part without styles and comments.
 func (t *tree) plain() any {
 	switch t.node.Kind {
 	case yaml.MappingNode:
@@ -236,7 +233,7 @@ func (t *tree) plain() any {
 
 func text(value any) string {
 	found, err := json.Marshal(value)
-	if err != nil { // maps, lists and strings alone
+	if err != nil { // only maps, lists and strings
 		panic(err)
 	}
 	return string(found)

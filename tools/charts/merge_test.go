@@ -18,12 +18,12 @@ func TestMerge(t *testing.T) {
 		after  []string // with the values a, a and b ...
 		want   string
 	}{
-		"a key more": {"x: 1 # one", []string{"x: 1\ny: 2"}, `
+		"another key": {"x: 1 # one", []string{"x: 1\ny: 2"}, `
 x: 1 # one
 {{- if .Values.a }}
 y: 2
 {{- end }}`},
-		"a key less, which was the first": {"x: 1\ny: 2", []string{"y: 2"}, `
+		"without the first key": {"x: 1\ny: 2", []string{"y: 2"}, `
 y: 2
 {{- if not .Values.a }}
 x: 1
@@ -36,7 +36,7 @@ x: 2
 x: 1
 {{- end }}`},
 		"keys in another order": {"x: 1\ny: 2", []string{"y: 2\nx: 1"}, "\nx: 1\ny: 2"},
-		"items more": {"l: [1, 2]", []string{"l: [0, 1, 2]", "l: [0, 1, 2, 3]"}, `
+		"more items": {"l: [1, 2]", []string{"l: [0, 1, 2]", "l: [0, 1, 2, 3]"}, `
 l:
 {{- if .Values.a }}
 - 0
@@ -58,7 +58,7 @@ l:
   y: 2
   {{- end }}
 - {name: m}`},
-		"a verb less": {
+		"a removed verb": {
 			"rules: [{resources: [secrets], verbs: [delete, get]}]", []string{"rules: [{resources: [secrets], verbs: [get]}]"}, `
 rules:
 - resources: [secrets]
@@ -67,7 +67,7 @@ rules:
   - delete
   {{- end }}
   - get`},
-		"what one adds another removes": {"x: 1", []string{"x: 1\ny: 2", "x: 1"}, `
+		"one value adds and another removes": {"x: 1", []string{"x: 1\ny: 2", "x: 1"}, `
 x: 1
 {{- if and .Values.a (not .Values.b) }}
 y: 2
@@ -92,7 +92,6 @@ y: 2
 	}
 }
 
-// TestNewComponent checks that a component without a value is not forgotten.
 func TestNewComponent(t *testing.T) {
 	folder := t.TempDir()
 	for _, component := range []string{"prometheus", "new"} {

@@ -18,16 +18,16 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// object is what one template is made of.
+// object becomes one template.
 type object struct {
 	entry
 
 	kind, name string
 	file       string // of the template
-	perWatched bool   // there is one in each watched namespace
+	perWatched bool   // exists in each watched namespace
 }
 
-// merged returns the objects of the overlay for production with those of all components, each with what it depends on.
+// merged returns the objects of the overlay and of all components with their conditions.
 func merged(folder string, switches []change) ([]*object, error) {
 	rendered, err := render(folder, nil)
 	if err != nil {
@@ -65,7 +65,6 @@ func merged(folder string, switches []change) ([]*object, error) {
 	return objects, nil
 }
 
-// render renders the overlay for production with changes.
 func render(folder string, with []change) ([]*resource.Resource, error) {
 	return build(folder, kustomization(with))
 }
@@ -83,12 +82,10 @@ func kustomization(with []change) types.Kustomization {
 	return k
 }
 
-// deployment is the target of patches: each operator has one.
 var deployment = resid.ResId{Gvk: resid.Gvk{Kind: "Deployment"}}
 
-// build builds a kustomization that names what is in a folder.
 func build(folder string, k types.Kustomization) (resources []*resource.Resource, err error) {
-	beside, err := os.MkdirTemp(folder, ".charts-") // kustomize takes relative paths alone
+	beside, err := os.MkdirTemp(folder, ".charts-") // kustomize takes only relative paths
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +112,7 @@ func build(folder string, k types.Kustomization) (resources []*resource.Resource
 	return rendered.Resources(), nil
 }
 
-// entriesOf are resources as entries of a map, by kind and name. The file of each that has none yet is noted.
+// entriesOf keys resources by kind and name, and records the file of each new one.
 func entriesOf(resources []*resource.Resource, file func(*resource.Resource) string,
 	files map[string]string) (all []*entry) {
 	for _, r := range resources {
@@ -128,7 +125,6 @@ func entriesOf(resources []*resource.Resource, file func(*resource.Resource) str
 	return all
 }
 
-// accessObjects are those that grant access in each watched namespace.
 func accessObjects(folder string, switches []change) ([]*object, error) {
 	all := &tree{node: &yaml.Node{Kind: yaml.MappingNode}}
 	k := types.Kustomization{Namespace: watched, Resources: []string{"components/namespaced/access"}}
@@ -158,7 +154,7 @@ func accessObjects(folder string, switches []change) ([]*object, error) {
 	return objects, nil
 }
 
-// useValues replaces the ConfigMaps that users make for a component by values.
+// useValues replaces the users' ConfigMaps of a component by values.
 func useValues(c change, objects *tree) error {
 	for reference, template := range c.Environment {
 		found := false
@@ -178,7 +174,6 @@ func useValues(c change, objects *tree) error {
 	return nil
 }
 
-// useValue replaces a reference, and says whether there was one.
 func useValue(env *tree, reference, template string) (found bool) {
 	for _, variable := range env.entries {
 		name, err := variable.value.find("valueFrom.configMapKeyRef.name")
@@ -201,7 +196,6 @@ func useValue(env *tree, reference, template string) (found bool) {
 
 var capital = regexp.MustCompile(`[a-z0-9][A-Z]`)
 
-// snake is PodDisruptionBudget as pod_disruption_budget.
 func snake(kind string) string {
 	return strings.ToLower(capital.ReplaceAllStringFunc(kind, func(s string) string { return s[:1] + "_" + s[1:] }))
 }

@@ -9,24 +9,22 @@ import (
 	"slices"
 )
 
-// change is what a value of the chart switches on: a component, or patches as docs/install.md has them.
+// change is switched on by a value: a component, or patches of docs/install.md.
 type change struct {
-	// Component is the name of a folder in deploy/OPERATOR/components. Operators without it have no such value.
+	// Component is a folder of deploy/OPERATOR/components. An operator without it lacks the value.
 	Component string
-	// Patches are patches of the Deployment, for what is no component.
-	Patches []string
-	// Only is the operator that the patches are for; empty for all.
-	Only string
+	Patches   []string
+	Only      string
 	// Value is the path of the value; anything but false and empty switches it on.
 	Value string
-	// Access is set when the component also changes what the operator may do in a watched namespace.
+	// Access: the component also changes rights in a watched namespace.
 	Access bool
-	// Environment maps a ConfigMap's key, as "suffix of the name/key", from which the component takes a variable, to
-	// the template of the variable's value: in a chart it needs no ConfigMap.
+	// Environment maps a ConfigMap's key, as "suffix of the name/key", to the template of the
+	// variable's value, because a chart needs no ConfigMap.
 	Environment map[string]string
 }
 
-// changes are in the order in which kustomizations list the components. Those that remove something come last.
+// changes in the order of kustomizations. Removals come last.
 var changes = []change{
 	{Component: "prometheus", Value: "prometheus.enabled"},
 	{Component: "metrics-certificate", Value: "metricsCertificate.enabled"},
@@ -48,7 +46,7 @@ var changes = []change{
 		Environment: map[string]string{"-namespaces/namespaces": `{{ join "," .Values.watchNamespaces | quote }}`}},
 }
 
-// switchesOf are the changes that an operator has. Each of its components has to have one.
+// switchesOf requires a change for each component of the operator.
 func switchesOf(folder string) ([]change, error) {
 	entries, err := os.ReadDir(filepath.Join(folder, "components"))
 	if err != nil {

@@ -12,10 +12,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// watched stands for the namespace of what there is in each watched one.
+// watched stands for each watched namespace.
 const watched = "the-watched-namespace"
 
-// templates returns the chart's templates, by their path.
 func templates(o operator, objects []*object) (map[string]string, error) {
 	files := map[string][]*object{}
 	for _, object := range objects {
@@ -33,7 +32,7 @@ func templates(o operator, objects []*object) (map[string]string, error) {
 	return texts, nil
 }
 
-// fileOf is the template of a file, with objects in runs of the same conditions.
+// fileOf groups objects with the same conditions.
 func fileOf(o operator, objects []*object) (string, error) {
 	var all strings.Builder
 	var before string
@@ -52,7 +51,6 @@ func fileOf(o operator, objects []*object) (string, error) {
 	return all.String(), nil
 }
 
-// begin begins what an object depends on.
 func (o *object) begin() string {
 	switch {
 	case o.perWatched:
@@ -71,7 +69,6 @@ func end(of string) string {
 	return "{{- end }}\n"
 }
 
-// text is an object, as the text of a template.
 func (o *object) text(of operator) (string, error) {
 	w := &writer{}
 	node, err := w.node(o.value)
@@ -83,24 +80,23 @@ func (o *object) text(of operator) (string, error) {
 		return "", err
 	}
 	text = inNamespace(w.expand(text), of.Namespace, ".Release.Namespace")
-	if o.perWatched { // in a range, the chart's values are those of $
+	if o.perWatched { // in a range, $ holds the chart's values
 		text = regexp.MustCompile(` \.(Release|Values)`).ReplaceAllString(text, " $$.$1")
 		text = inNamespace(text, watched, "$namespace")
 	}
 	return text, nil
 }
 
-// inNamespace replaces the name of a namespace. A value of nothing else is quoted, because a name may be a number.
+// inNamespace replaces a namespace's name. A whole value is quoted, because a name may be a number.
 func inNamespace(text, namespace, template string) string {
 	whole := regexp.MustCompile(`(?m)(: |- )` + namespace + `( *(#.*)?)$`)
 	text = whole.ReplaceAllString(text, "${1}{{ "+strings.ReplaceAll(template, "$", "$$")+" | quote }}${2}")
 	return strings.ReplaceAll(text, namespace, "{{ "+template+" }}")
 }
 
-// writer makes one YAML document of a tree, in which marks stand for what is a template, and not YAML.
+// writer makes a YAML document of a tree; marks stand for template text.
 type writer struct{ marks []string }
 
-// mark returns what stands for lines of a template, or for a value.
 func (w *writer) mark(template string) string {
 	w.marks = append(w.marks, template)
 	return fmt.Sprintf("<mark-%d>", len(w.marks)-1)
@@ -113,7 +109,6 @@ var (
 	prometheusAction = regexp.MustCompile(`<left>(.*?)<right>`)
 )
 
-// expand replaces the marks of an encoded document.
 func (w *writer) expand(text string) string {
 	template := func(indent, number string) string {
 		i, _ := strconv.Atoi(number) // digits
@@ -130,11 +125,10 @@ func (w *writer) expand(text string) string {
 		m := markedValue.FindStringSubmatch(line)
 		return m[1] + m[2] + template(m[1]+strings.Repeat(" ", 2*strings.Count(m[2], "- ")), m[3]) + m[4]
 	})
-	text = prometheusAction.ReplaceAllString(text, "{{`{{$1}}`}}") // of Prometheus' own templates
+	text = prometheusAction.ReplaceAllString(text, "{{`{{$1}}`}}") // Prometheus' own templates
 	return strings.NewReplacer("<left>", "{{`{{`}}", "<right>", "}}").Replace(text)
 }
 
-// node is the YAML of a tree.
 func (w *writer) node(t *tree) (*yaml.Node, error) {
 	node := *t.node
 	switch {
@@ -149,7 +143,7 @@ func (w *writer) node(t *tree) (*yaml.Node, error) {
 	return &node, nil
 }
 
-// entries adds those of a map or a list, in runs of the same conditions.
+// entries groups entries with the same conditions.
 func (w *writer) entries(to *yaml.Node, entries []*entry) error {
 	marks := len(w.marks)
 	if to.Kind == yaml.MappingNode { // a mark cannot be the first key of a list's item
@@ -186,7 +180,6 @@ func (w *writer) entries(to *yaml.Node, entries []*entry) error {
 	return nil
 }
 
-// between ends a run of entries and begins the next.
 func (w *writer) between(to *yaml.Node, last, next []condition) {
 	switch {
 	case slices.Equal(last, next):
@@ -202,7 +195,6 @@ func (w *writer) between(to *yaml.Node, last, next []condition) {
 	}
 }
 
-// line adds lines of a template, as an item or a key.
 func (w *writer) line(to *yaml.Node, template string) {
 	to.Content = append(to.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: w.mark(template)})
 	if to.Kind == yaml.MappingNode {
@@ -210,14 +202,12 @@ func (w *writer) line(to *yaml.Node, template string) {
 	}
 }
 
-// opposite says whether conditions differ in that the last one is negated.
 func opposite(a, b []condition) bool {
 	n := len(a) - 1
 	return n >= 0 && len(b) == n+1 && slices.Equal(a[:n], b[:n]) &&
 		a[n].value == b[n].value && a[n].negated != b[n].negated
 }
 
-// expression is a condition of Go's templates.
 func expression(all []condition) string {
 	of := func(c condition) string {
 		if c.negated {

@@ -19,15 +19,14 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// keep begins a comment in a go.mod that names a library, or with a slash at its end all libraries
-// below a path, which the module cannot take in a newer version, and the reason.
+// keep begins a comment in a go.mod with a library (a slash at the end: all libraries below the path)
+// that the module cannot upgrade, and the reason.
 const keep = "//align:keep "
 
-// rounds bounds how often versions are raised: a newer library may require newer ones.
+// rounds bounds the repetitions: a newer library may require newer ones.
 const rounds = 5
 
-// align raises each library that several modules of the project compile to the newest version that
-// one of them requires.
+// align raises each library that several modules compile to the newest required version.
 func align(root string, out io.Writer) error {
 	folders, err := moduleFolders(root)
 	if err != nil {
@@ -47,11 +46,10 @@ func align(root string, out io.Writer) error {
 	return fmt.Errorf("versions still differ after %d rounds", rounds)
 }
 
-// raise has each module require the newest version of each library, and counts what it raised.
 func raise(root string, folders []string, report func(folder string, wanted []string)) (raised int, err error) {
 	used := map[string]map[string]string{}
 	for _, folder := range folders {
-		// What a module of the project requires may have been raised under one that replaces it.
+		// A requirement may have been raised under a module that replaces it.
 		if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
 			return 0, err
 		}
@@ -70,7 +68,7 @@ func raise(root string, folders []string, report func(folder string, wanted []st
 		}
 		raised += len(wanted)
 		report(folder, wanted)
-		// Unlike `go get PATH@VERSION`, a requirement may end up higher, where another asks for more.
+		// A requirement may end up higher than with `go get PATH@VERSION`.
 		edit := []string{"mod", "edit"}
 		for _, library := range wanted {
 			edit = append(edit, "-require="+library)
@@ -82,8 +80,6 @@ func raise(root string, folders []string, report func(folder string, wanted []st
 	return raised, nil
 }
 
-// tidy has the workspace's modules require what the workspace selects, and all modules what follows
-// from that.
 func tidy(root string, folders []string) error {
 	cmd := exec.Command("go", "work", "sync")
 	cmd.Dir, cmd.Stderr = root, os.Stderr
@@ -98,7 +94,6 @@ func tidy(root string, folders []string) error {
 	return nil
 }
 
-// moduleFolders are the folders of the project's modules.
 func moduleFolders(root string) (folders []string, err error) {
 	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*go.mod")
 	cmd.Dir = root
@@ -112,8 +107,7 @@ func moduleFolders(root string) (folders []string, err error) {
 	return folders, err
 }
 
-// libraries are the modules, with their versions, that provide a package that is compiled in a
-// module of the project.
+// libraries maps modules that the module compiles to versions.
 func libraries(folder string) (map[string]string, error) {
 	cmd := exec.Command("go", "list", "-deps", "-test", "-json=Module", "./...", "tool")
 	cmd.Dir = folder
@@ -143,7 +137,6 @@ func libraries(folder string) (map[string]string, error) {
 	}
 }
 
-// newestOf is the newest version of each library.
 func newestOf(used map[string]map[string]string) map[string]string {
 	newest := map[string]string{}
 	for _, versions := range used {
@@ -156,7 +149,7 @@ func newestOf(used map[string]map[string]string) map[string]string {
 	return newest
 }
 
-// toRaise lists the libraries of a module, as PATH@VERSION, that another module has in a newer version.
+// toRaise lists libraries, as PATH@VERSION, that another module has in a newer version.
 func toRaise(folder string, used, newest map[string]string) (wanted []string, err error) {
 	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {

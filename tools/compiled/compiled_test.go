@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// size counts each file as one mega byte.
 func size(_ string, files []string) (int64, error) { return int64(len(files)) * mega, nil }
 
 func compilations(t *testing.T, race bool, packages ...string) map[[32]byte]compilation {
@@ -38,7 +37,7 @@ func TestSum(t *testing.T) {
 	}{
 		"the same":      {compilations(t, false, old, imports), compilations(t, false, old, imports), false, 3, nil},
 		"more packages": {compilations(t, false, old), compilations(t, false, old, imports), false, 3, nil},
-		"another version, and what imports it": {
+		"another version, and its importers": {
 			compilations(t, false, old, imports), compilations(t, false, newer, imports), false, 6,
 			[]string{"example.test/user v2.0.0", "example.test/lib v1.0.0 v1.1.0"},
 		},

@@ -17,15 +17,13 @@ import (
 	"sync"
 )
 
-// compilation is one run of the compiler.
 type compilation struct {
 	pkg     string
-	module  string // empty for the standard library and for the project's own
+	module  string // empty for the standard library and the project's own
 	version string
 	bytes   int64
 }
 
-// listed is the description of a package by the go command.
 type listed struct {
 	ImportPath string
 	Dir        string
@@ -42,8 +40,7 @@ type listed struct {
 	}
 }
 
-// listAll lists the compilations of every build that occurs, by their key. Several go commands run
-// at once: most of their time they read files.
+// listAll runs several go commands in parallel: they mostly read files.
 func listAll(root string, targets []target) (map[string]map[[32]byte]compilation, error) {
 	builds := map[string]build{}
 	for _, t := range targets {
@@ -74,7 +71,6 @@ func listAll(root string, targets []target) (map[string]map[[32]byte]compilation
 
 func (b build) id() string { return fmt.Sprint(b) }
 
-// list asks the go command for the packages of a build, dependencies first.
 func (b build) list(root string) (map[[32]byte]compilation, error) {
 	args := []string{"list", "-deps", "-json=ImportPath,Dir,Name,ForTest,Standard,GoFiles,CgoFiles,Imports,ImportMap,Module",
 		"-trimpath", "-tags=" + b.tags}
@@ -100,8 +96,7 @@ func (b build) list(root string) (map[[32]byte]compilation, error) {
 	return keyed(bytes.NewReader(out), b.race, fileSizes)
 }
 
-// keyed reads packages, dependencies first, and gives each a key that differs when the compiler has
-// to run again.
+// keyed gives each package a key that differs if the compiler must run again.
 func keyed(packages io.Reader, race bool, size func(folder string, files []string) (int64, error)) (
 	map[[32]byte]compilation, error) {
 	keys, all := map[string][32]byte{}, map[[32]byte]compilation{}
@@ -142,8 +137,8 @@ func keyed(packages io.Reader, race bool, size func(folder string, files []strin
 	}
 }
 
-// fileSizes sums the sizes of files. The go command also lists files that it has made, by absolute
-// paths, which count as nothing: the main package of a test is one.
+// fileSizes ignores generated files, which the go command lists by absolute path, such as a test's
+// main package.
 func fileSizes(folder string, files []string) (sum int64, err error) {
 	for _, file := range files {
 		if filepath.IsAbs(file) {

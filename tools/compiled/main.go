@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command compiled reports how much Go source `make run`, `make test` and `.ci/run` compile on an
-// empty cache, and which libraries they compile in several versions. It compiles nothing itself.
+// Command compiled reports the amount of Go source that `make run`, `make test` and `.ci/run`
+// compile with an empty cache, and libraries that they compile in several versions. It compiles
+// nothing.
 //
-// A package counts once per way of compiling it: another version of it, or of anything that it
-// imports, another set of files or the race detector makes the compiler run again.
+// A package counts once per way to compile it: another version of it or of an import, another set
+// of files, or the race detector makes the compiler run again.
 //
-// It fails when a target compiles more than its budget, so that a new dependency, or a second
-// version of an old one, is noticed in the change that brings it.
+// It fails if a target exceeds its budget, so that a change with a new dependency or a second
+// version is noticed.
 package main
 
 import (

@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// summary lists the compilations of a target.
 type summary struct {
-	builds  []share // in the order of the target: bytes that no build before it compiles
+	builds  []share // in the order of the target: bytes that no earlier build compiles
 	repeats []repeat
 }
 
@@ -23,8 +22,7 @@ type share struct {
 	bytes int64
 }
 
-// repeat is a library with packages that are compiled more than once without the race detector, or
-// more than once with it.
+// repeat is a library that is compiled more than once in the same mode (with or without -race).
 type repeat struct {
 	module   string
 	versions []string
@@ -54,20 +52,17 @@ func sum(t target, lists map[string]map[[32]byte]compilation) summary {
 	return s
 }
 
-// way is a package, with or without the race detector.
 type way struct {
 	pkg  string
 	race bool
 }
 
-// tally counts compilations.
 type tally struct {
 	seen    map[[32]byte]bool
 	first   map[way]bool
 	repeats map[string]*repeat // by module
 }
 
-// add returns the bytes that are compiled, 0 if they have been before.
 func (t tally) add(key [32]byte, c compilation, race bool) int64 {
 	w := way{c.pkg, race}
 	isNew, isFirst := !t.seen[key], !t.first[w]

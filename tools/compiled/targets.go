@@ -2,26 +2,24 @@
 
 package main
 
-// target is a command of the Makefile, and what it compiles.
 type target struct {
 	name   string
 	budget int64 // bytes of Go source
 	builds []build
 }
 
-// build is one invocation of the go command.
 type build struct {
 	folder   string   // below the project's root
-	packages []string // as the go command takes them
+	packages []string // in the go command's notation
 	tags     string
 	race     bool
-	tests    bool // also what the tests of the packages import
-	alone    bool // without the workspace, as a module of its own
+	tests    bool // also imports of the packages' tests
+	alone    bool // without the workspace
 }
 
 const mega = 1_000_000
 
-// tool is a program that tools/NAME pins. By default it is what the tool lines of its go.mod name.
+// tool is a program of tools/NAME; by default that of its go.mod's tool lines.
 func tool(name string, packages ...string) build {
 	if len(packages) == 0 {
 		packages = []string{"tool"}
@@ -29,7 +27,6 @@ func tool(name string, packages ...string) build {
 	return build{folder: "tools/" + name, packages: packages, alone: true}
 }
 
-// own is a program of tools/NAME that the project has written.
 func own(name string, tests bool) build {
 	return build{folder: "tools/" + name, packages: []string{"./..."}, alone: true, tests: tests}
 }
@@ -42,7 +39,6 @@ func kubernetes(commands ...string) build {
 	return tool("kubernetes", packages...)
 }
 
-// prometheus is built without the service discovery of the clouds.
 func prometheus(command string) build {
 	b := tool("prometheus", "github.com/prometheus/prometheus/cmd/"+command)
 	b.tags = "remove_all_sd,enable_kubernetes_sd"
@@ -59,7 +55,7 @@ var (
 		tool("etcd"), kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler"), tool("kwok"),
 	}
 	playground = build{folder: "test", packages: []string{"./playground"}}
-	// modules hold the tests of one package each, which need no operator.
+	// modules have tests that need no operator.
 	modules = []string{"apis", "libs/conditions", "libs/manager", "libs/apply", "test/testcluster", "libs/discordclient"}
 	specs   = []build{
 		{folder: "dojo-operator", packages: []string{"./..."}, race: true, tests: true},
@@ -72,7 +68,7 @@ var (
 	}
 )
 
-// targets are the commands with a budget. A budget is what the target compiles, and a tenth more.
+// A budget is the measured amount plus a tenth.
 var targets = []target{
 	{name: "make run", budget: 115 * mega, builds: join(operators, cluster, []build{playground})},
 	{name: "make test", budget: 255 * mega, builds: join(cluster, unit(modules), specs, []build{

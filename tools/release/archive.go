@@ -16,8 +16,8 @@ import (
 	"github.com/google/ko/pkg/build"
 )
 
-// writeArchive writes an image as an OCI archive, which `ctr images import`, `docker load`, `podman load` and `kind load image-archive` read. What is there
-// is replaced only by a whole one.
+// writeArchive writes an OCI archive for `ctr images import`, `docker load`, `podman load` and
+// `kind load image-archive`. It replaces the file only by a complete one.
 func writeArchive(file string, image build.Result, imageName string) (err error) {
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {
@@ -28,7 +28,7 @@ func writeArchive(file string, image build.Result, imageName string) (err error)
 	if err != nil {
 		return err
 	}
-	// The first is how the OCI layout names an image, the second how containerd does.
+	// The OCI layout uses the first name, containerd the second.
 	named := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": imageName, "io.containerd.image.name": imageName})
 	switch i := image.(type) {
 	case v1.ImageIndex:
@@ -48,7 +48,7 @@ func writeArchive(file string, image build.Result, imageName string) (err error)
 	return os.Rename(file+".part", file)
 }
 
-// tarFolder writes the regular files below a folder, in order, without times or owners.
+// tarFolder writes the regular files of a folder reproducibly.
 func tarFolder(file, folder string) (err error) {
 	out, err := os.Create(file)
 	if err != nil {
@@ -74,7 +74,7 @@ func addFile(w *tar.Writer, path, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // read-only
 	info, err := in.Stat()
 	if err != nil {
 		return err

@@ -31,12 +31,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// artifact is an archive of files that is pushed beside an image, in the form in which Helm or Flux pulls it. It is an
-// OCI image with one layer.
+// artifact is an archive that Helm or Flux pulls: an OCI image with one layer.
 type artifact struct {
-	// File is its archive's name in the folder of the release.
 	File string
-	// Repository is its name below the repository of images, and Tag that of the release in it.
+	// Repository is below the repository of images; Tag is the release's tag in it.
 	Repository, Tag string
 	content         []byte
 	contentType     types.MediaType
@@ -45,7 +43,6 @@ type artifact struct {
 	annotations     map[string]string
 }
 
-// chartArtifact is an operator's Helm chart, with the version and the image of a release, as `helm push` makes one.
 func chartArtifact(root string, o imageOptions, reference string) (*artifact, error) {
 	files, err := readFolder(filepath.Join(root, "deploy", "charts", o.Operator))
 	if err != nil {
@@ -87,7 +84,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	return a, err
 }
 
-// manifestsArtifact is an operator's kustomizations with one of a release on top, as `flux push artifact` makes one.
+// manifestsArtifact adds the release's kustomization on top, like `flux push artifact`.
 func manifestsArtifact(root string, o imageOptions, reference string) (*artifact, error) {
 	files, err := readFolder(filepath.Join(root, "deploy", o.Operator))
 	if err != nil {
@@ -111,7 +108,7 @@ func manifestsArtifact(root string, o imageOptions, reference string) (*artifact
 	return a, err
 }
 
-// splitReference splits an image into what a chart calls repository and tag: its tag with its digest.
+// splitReference splits an image into a chart's repository and tag: tag with digest.
 func splitReference(reference string) (repository, tag string, err error) {
 	repository, digest, ok := strings.Cut(reference, "@")
 	colon := strings.LastIndex(repository, ":")
@@ -121,7 +118,6 @@ func splitReference(reference string) (repository, tag string, err error) {
 	return repository[:colon], repository[colon+1:] + "@" + digest, nil
 }
 
-// readFolder returns the files below a folder, by their path in it.
 func readFolder(folder string) (map[string]string, error) {
 	files := map[string]string{}
 	within := os.DirFS(folder)
@@ -136,7 +132,7 @@ func readFolder(folder string) (map[string]string, error) {
 	return files, err
 }
 
-// pack returns files as a compressed archive, byte for byte the same for the same files.
+// pack makes a reproducible compressed archive.
 func pack(files map[string]string, prefix string, at time.Time) ([]byte, error) {
 	var archive bytes.Buffer
 	compressed := gzip.NewWriter(&archive)
@@ -156,10 +152,8 @@ func pack(files map[string]string, prefix string, at time.Time) ([]byte, error) 
 	return archive.Bytes(), err
 }
 
-// reference is where the artifact is pushed to.
 func (a *artifact) reference(repo string) string { return path.Join(repo, a.Repository) + ":" + a.Tag }
 
-// digest is that of its manifest.
 func (a *artifact) digest() (v1.Hash, error) {
 	manifest, err := a.RawManifest()
 	if err != nil {
@@ -169,7 +163,6 @@ func (a *artifact) digest() (v1.Hash, error) {
 	return digest, err
 }
 
-// push pushes the artifact below a repository of images.
 func (a *artifact) push(ctx context.Context, repo string) error {
 	reference, err := name.ParseReference(a.reference(repo))
 	if err != nil {

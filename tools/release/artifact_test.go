@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// checkChart pulls the chart of dojo-operator v0.1.0 as `helm install oci://...` does, and renders it.
+// checkChart pulls the chart like `helm install oci://...`, and renders it.
 func checkChart(t *testing.T, repo, image string) {
 	t.Helper()
 	none := filepath.Join(t.TempDir(), "none")
@@ -69,8 +69,7 @@ func checkChart(t *testing.T, repo, image string) {
 	}
 }
 
-// checkManifests pulls the kustomizations of dojo-operator v0.1.0, unpacks them as Flux does, and builds what is on
-// top.
+// checkManifests pulls the kustomizations, unpacks them like Flux, and builds the topmost.
 func checkManifests(t *testing.T, repo, install string) {
 	t.Helper()
 	reference, err := name.ParseReference(repo + "/manifests/dojo-operator:v0.1.0")
@@ -113,7 +112,7 @@ func checkManifests(t *testing.T, repo, install string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, applied, _ := strings.Cut(install, "\n") // its first line is a comment
+	_, applied, _ := strings.Cut(install, "\n") // without the comment in its first line
 	if diff := cmp.Diff(applied, string(text)); diff != "" {
 		t.Errorf("(-install.yaml +manifests):\n%s", diff)
 	}
@@ -148,7 +147,6 @@ func unpack(t *testing.T, content io.Reader, folder string) {
 	}
 }
 
-// TestArtifactsAreReproducible makes them twice.
 func TestArtifactsAreReproducible(t *testing.T) {
 	const image = "example.com/a/discord-operator:v1.2.3-rc.1@sha256:0123"
 	o := imageOptions{
@@ -176,7 +174,6 @@ func TestArtifactsAreReproducible(t *testing.T) {
 	}
 }
 
-// TestArtifactsNeedADigest checks that no tag alone is released.
 func TestArtifactsNeedADigest(t *testing.T) {
 	for _, image := range []string{
 		"example.com/a/dojo-operator:v1", "example.com/a/dojo-operator@sha256:0", "example.com:5000/a@sha256:0",

@@ -15,14 +15,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is who an operator runs as: the one that distroless images call nonroot, which deploy/ names too.
+// user is nonroot of distroless images, which deploy/ names too.
 const user = "65532:65532"
 
-// platforms are those that an image is built for.
 var platforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}
 
-// baseFiles are all there is in an image beside the operator. A static Go binary needs no more: no shell, no libraries, nothing to patch. The
-// certificates that speak for Discord are in the binary, pinned by its go.mod.
+// baseFiles are all files besides the operator. A static Go binary needs no more; the certificates
+// for Discord are in the binary.
 var baseFiles = []struct {
 	header  tar.Header
 	content string
@@ -33,7 +32,6 @@ var baseFiles = []struct {
 	{tar.Header{Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777}, ""},
 }
 
-// base is the image that the operators' are built on, for every platform, byte for byte the same wherever it is built.
 func base() (v1.ImageIndex, error) {
 	layer, err := baseLayer()
 	if err != nil {

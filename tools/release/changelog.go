@@ -8,13 +8,11 @@ import (
 	"strings"
 )
 
-// heading begins a version's part of a changelog in the form of https://keepachangelog.com: ## [0.1.0] - 2026-01-31
+// heading begins a version in the form of https://keepachangelog.com: ## [0.1.0] - 2026-01-31
 var heading = regexp.MustCompile(`^## \[?([^\]\s]+)\]?(?: - (\d{4}-\d{2}-\d{2}))?\s*$`)
 
-// unreleased heads what no version has yet.
 const unreleased = "Unreleased"
 
-// section returns what a changelog says under a version's heading, and the date there.
 func section(changelog, version string) (text, date string) {
 	var lines []string
 	inside := false
@@ -32,7 +30,6 @@ func section(changelog, version string) (text, date string) {
 	return strings.TrimSpace(strings.Join(lines, "")), date
 }
 
-// notes returns what a changelog says of a version (v1.2.3).
 func notes(changelog, version string) (string, error) {
 	name := strings.TrimPrefix(version, "v")
 	text, date := section(changelog, name)

@@ -21,14 +21,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// finding is a difference between two states of an API that its users may notice.
 type finding struct {
-	// Breaking says that objects, clients or manifests which worked before may not work any more.
+	// Breaking: existing objects, clients or manifests may stop working.
 	Breaking bool
-	// Where is the kind and, within it, version and field.
+	// Where is the kind, version and field.
 	Where string
-	// What has changed.
-	What string
+	What  string
 }
 
 func (f finding) String() string {
@@ -39,8 +37,8 @@ func (f finding) String() string {
 	return kind + " " + f.Where + ": " + f.What
 }
 
-// policy is how crdify's checks count. All that it knows are errors, except for texts and for values that a list allows beside the old ones; what it has
-// no check for, rules (CEL) among them, is shown.
+// policy makes all checks of crdify errors, except texts and additional enum values. Changes that
+// it has no check for, such as CEL rules, are shown.
 var policy = &config.Config{
 	Validations: []config.ValidationConfig{
 		{Name: "description", Enforcement: config.EnforcementPolicyNone},
@@ -50,7 +48,6 @@ var policy = &config.Config{
 	Conversion:           config.ConversionPolicyNone,
 }
 
-// compare finds what has changed between two states of an API, both by the names of the definitions.
 func compare(before, after map[string]*apiextensionsv1.CustomResourceDefinition) ([]finding, error) {
 	checks, err := runner.New(policy, runner.DefaultRegistry())
 	if err != nil {
@@ -89,7 +86,7 @@ func differences(where string, results []validations.ComparisonResult) []finding
 	return found
 }
 
-// served compares what crdify does not look at: how a kind is called and which of its versions and subresources are served.
+// served compares names, versions and subresources, which crdify ignores.
 func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	var found []finding
 	was, is := before.Spec.Names, after.Spec.Names
@@ -120,8 +117,8 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	return found
 }
 
-// checkCompat says on out what has changed in an operator's API since its last release, the tag without left out, and returns an error when that breaks
-// those who use it.
+// checkCompat reports the changes of an operator's API since its last release other than without; a
+// breaking change is an error.
 func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
 	tag, err := r.lastTag(ctx, operator, without)
 	if err != nil {
@@ -147,13 +144,12 @@ func checkCompat(ctx context.Context, r repository, out io.Writer, operator, wit
 		_, _ = fmt.Fprintln(out, f)
 	}
 	if slices.ContainsFunc(found, func(f finding) bool { return f.Breaking }) {
-		return fmt.Errorf("the API of %s breaks those who use it since %s; serve a new version of the kind instead, or give the change back", operator, tag)
+		return fmt.Errorf("the API of %s has a breaking change since %s: serve a new version of the kind, or revert the change", operator, tag)
 	}
 	_, _ = fmt.Fprintf(out, "API of %s: compatible with %s.\n", operator, tag)
 	return nil
 }
 
-// releasedCRDs are the definitions that a tag holds.
 func (r repository) releasedCRDs(ctx context.Context, operator, tag string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := r.lines(ctx, "ls-tree", "--name-only", tag, "deploy/"+operator+"/crds/")
 	if err != nil {
@@ -172,7 +168,6 @@ func (r repository) releasedCRDs(ctx context.Context, operator, tag string) (map
 	return found, nil
 }
 
-// crdsOf are the definitions in a folder.
 func crdsOf(folder fs.FS) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := fs.Glob(folder, "*.yaml")
 	if err != nil {

@@ -11,13 +11,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// dojos and channels are the names of two of the definitions that are held against themselves.
 const (
 	dojos    = "dojos.core.jutsu.com"
 	channels = "discordchannels.discord.jutsu.com"
 )
 
-// definitions are those of both operators as they are.
 func definitions(t *testing.T) map[string]*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	all := map[string]*apiextensionsv1.CustomResourceDefinition{}
@@ -33,7 +31,6 @@ func definitions(t *testing.T) map[string]*apiextensionsv1.CustomResourceDefinit
 	return all
 }
 
-// spec is the schema of spec, or of a field below it, in the first version.
 func spec(crd *apiextensionsv1.CustomResourceDefinition, fields ...string) apiextensionsv1.JSONSchemaProps {
 	schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 	for _, field := range fields {
@@ -55,16 +52,16 @@ func setSpec(crd *apiextensionsv1.CustomResourceDefinition, change func(*apiexte
 func TestCompare(t *testing.T) {
 	type definition = *apiextensionsv1.CustomResourceDefinition
 	for name, test := range map[string]struct {
-		kind   string // whose definition changes
+		kind   string // with a changed definition
 		change func(definition)
-		want   string // in a finding; empty for no finding at all
-		warns  bool   // and does not break
+		want   string // in a finding; empty for no finding
+		warns  bool   // does not break
 	}{
-		"nothing": {kind: dojos, change: func(definition) {}},
-		"a new field that may be left out": {kind: dojos, change: func(d definition) {
+		"no change": {kind: dojos, change: func(definition) {}},
+		"a new optional field": {kind: dojos, change: func(d definition) {
 			setField(d, "motto", apiextensionsv1.JSONSchemaProps{Type: "string"})
 		}},
-		"a new object whose own field is required": {kind: dojos, change: func(d definition) {
+		"a new optional object with a required field": {kind: dojos, change: func(d definition) {
 			setField(d, "motto", apiextensionsv1.JSONSchemaProps{Type: "object", Required: []string{"text"},
 				Properties: map[string]apiextensionsv1.JSONSchemaProps{"text": {Type: "string"}}})
 		}},
@@ -73,24 +70,24 @@ func TestCompare(t *testing.T) {
 			field.Description = "better"
 			setField(d, "title", field)
 		}},
-		"a new version beside": {kind: channels, change: func(d definition) {
+		"an additional version": {kind: channels, change: func(d definition) {
 			next := d.Spec.Versions[0].DeepCopy()
 			next.Name, next.Storage = "v1beta1", false
 			d.Spec.Versions = append(d.Spec.Versions, *next)
 		}},
-		"one value more in a list": {kind: dojos, change: func(d definition) {
+		"an additional enum value": {kind: dojos, change: func(d definition) {
 			field := spec(d, "database")
 			field.Enum = append(field.Enum, apiextensionsv1.JSON{Raw: []byte(`"Cassandra"`)})
 			setField(d, "database", field)
 		}},
-		"a field less": {kind: dojos, change: func(d definition) {
+		"a removed field": {kind: dojos, change: func(d definition) {
 			delete(d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "image")
 		}, want: "spec.image"},
-		"a new field that is required": {kind: dojos, change: func(d definition) {
+		"a new required field": {kind: dojos, change: func(d definition) {
 			setField(d, "motto", apiextensionsv1.JSONSchemaProps{Type: "string"})
 			setSpec(d, func(s *apiextensionsv1.JSONSchemaProps) { s.Required = append(s.Required, "motto") })
 		}, want: "new required fields: [motto]"},
-		"one value less in a list": {kind: dojos, change: func(d definition) {
+		"a removed enum value": {kind: dojos, change: func(d definition) {
 			field := spec(d, "database")
 			field.Enum = field.Enum[:1]
 			setField(d, "database", field)
@@ -120,14 +117,14 @@ func TestCompare(t *testing.T) {
 			field.Default = &apiextensionsv1.JSON{Raw: []byte("2")}
 			setField(d, "replicas", field)
 		}, want: "spec.replicas"},
-		"another scope":   {kind: dojos, change: func(d definition) { d.Spec.Scope = apiextensionsv1.ClusterScoped }, want: "scope"},
-		"another kind":    {kind: dojos, change: func(d definition) { d.Spec.Names.Kind = "Gym" }, want: "it was called Dojo (dojos) and is called Gym"},
-		"not served":      {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Served = false }, want: "no longer served"},
-		"another version": {kind: channels, change: func(d definition) { d.Spec.Versions[0].Name = "v1" }, want: "no longer served"},
-		"no scale":        {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Subresources.Scale = nil }, want: "a subresource (status, scale) is gone"},
+		"another scope":       {kind: dojos, change: func(d definition) { d.Spec.Scope = apiextensionsv1.ClusterScoped }, want: "scope"},
+		"another kind":        {kind: dojos, change: func(d definition) { d.Spec.Names.Kind = "Gym" }, want: "it was called Dojo (dojos) and is called Gym"},
+		"an unserved version": {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Served = false }, want: "no longer served"},
+		"a renamed version":   {kind: channels, change: func(d definition) { d.Spec.Versions[0].Name = "v1" }, want: "no longer served"},
+		"no scale":            {kind: dojos, change: func(d definition) { d.Spec.Versions[0].Subresources.Scale = nil }, want: "a subresource (status, scale) is gone"},
 		"another short name": {kind: dojos, change: func(d definition) { d.Spec.Names.ShortNames = nil },
 			want: "the short name dj is gone", warns: true},
-		"a rule more": {kind: dojos, change: func(d definition) {
+		"an additional rule": {kind: dojos, change: func(d definition) {
 			setSpec(d, func(s *apiextensionsv1.JSONSchemaProps) {
 				s.XValidations = append(s.XValidations, apiextensionsv1.ValidationRule{Rule: "size(self.title) > 3"})
 			})

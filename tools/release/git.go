@@ -14,10 +14,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// repository is a checkout.
 type repository struct{ root string }
 
-// git runs git in the checkout and returns what it prints, without the last line's end.
 func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = r.root
@@ -30,7 +28,6 @@ func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// lines are the lines of what git prints.
 func (r repository) lines(ctx context.Context, args ...string) ([]string, error) {
 	out, err := r.git(ctx, args...)
 	if err != nil || out == "" {
@@ -39,7 +36,6 @@ func (r repository) lines(ctx context.Context, args ...string) ([]string, error)
 	return strings.Split(out, "\n"), nil
 }
 
-// head is the commit that is checked out, and when it was committed.
 func (r repository) head(ctx context.Context) (revision string, at time.Time, err error) {
 	out, err := r.git(ctx, "log", "-1", "--format=%H %ct")
 	if err != nil {
@@ -53,20 +49,21 @@ func (r repository) head(ctx context.Context) (revision string, at time.Time, er
 	return revision, time.Unix(seconds, 0).UTC(), nil
 }
 
-// describe returns the version of what is checked out by an operator's own tags, as `make build` does.
+// describe returns the version by an operator's own tags, as `make build` does.
 func (r repository) describe(ctx context.Context, operator string) (string, error) {
 	out, err := r.git(ctx, "describe", "--tags", "--always", "--dirty", "--match", operator+"/*")
 	return strings.TrimPrefix(out, operator+"/"), err
 }
 
-// lastTag is the tag of an operator's newest release that the checked out commit is made from, the tag without left out; empty when there is none.
+// lastTag returns the newest release tag of an operator that is an ancestor of HEAD and differs
+// from without, or "".
 func (r repository) lastTag(ctx context.Context, operator, without string) (string, error) {
 	tags, err := r.lines(ctx, "tag", "--list", operator+"/v*", "--merged", "HEAD", "--sort=-version:refname")
 	if err != nil {
 		return "", err
 	}
 	for _, tag := range tags {
-		if tag != without && semver.Prerelease(strings.TrimPrefix(tag, operator+"/")) == "" { // what comes before a release promises nothing
+		if tag != without && semver.Prerelease(strings.TrimPrefix(tag, operator+"/")) == "" { // prereleases promise nothing
 			return tag, nil
 		}
 	}

@@ -17,68 +17,57 @@ import (
 	"github.com/google/ko/pkg/publish"
 )
 
-// modules is where the project's Go modules are: operator NAME is modules/NAME.
 const modules = "jutsu.com/operators/"
 
-// importPath returns the import path of an operator's main package.
 func importPath(operator string) string { return modules + operator + "/cmd/" + operator }
 
-// imageOptions are what an image is built from.
 type imageOptions struct {
-	// Root is the checkout.
-	Root string
-	// Operator is the name of its folder.
+	Root     string
 	Operator string
-	// Version is what the binary says of itself, and the image's tag: v1.2.3 for a release.
+	// Version is also the image's tag: v1.2.3 for a release.
 	Version string
-	// Revision is the commit that it is built from, and Created that commit's time: the same commit gives the same digest.
+	// Revision is the built commit and Created its time, so that a commit has one digest.
 	Revision string
 	Created  time.Time
-	// Repo is the repository of images below which it is NAME:VERSION.
+	// Repo is the repository of images in the name REPO/OPERATOR:VERSION.
 	Repo string
-	// Push is the repository of images to push to, which is Repo but for a rehearsal; empty pushes nothing.
-	Push string
-	// Folder gets the image as an OCI archive and its bills of materials.
+	// Push is the repository to push to, Repo except in a dry run; empty pushes nothing.
+	Push   string
 	Folder string
-	// Platforms are those to build for, each os/arch; at least one.
+	// Platforms as os/arch; at least one.
 	Platforms []string
 }
 
-// built is an image.
 type built struct {
-	// Archive is a tar file of it, in the OCI image layout.
-	Archive string
-	// Digest is the image's, sha256:...
-	Digest v1.Hash
-	// Reference is repository, tag and digest, by which it can be pulled once it is pushed.
+	// Archive is a tar file in the OCI image layout.
+	Archive   string
+	Digest    v1.Hash
 	Reference string
-	// Platforms is what a node pulls, by platform.
 	Platforms map[string]pulled
 }
 
-// pulled is an image of one platform.
 type pulled struct {
 	Digest v1.Hash
-	// Size is in bytes, compressed.
+	// Size is compressed, in bytes.
 	Size int64
 }
 
-// buildImage builds an operator's image with ko: a static binary of Go on a base that holds nothing else, with a bill of materials (SPDX) per platform.
+// buildImage builds an image with ko: a static binary on an empty base, with an SBOM per platform.
 func buildImage(ctx context.Context, o imageOptions) (*built, error) {
-	// What a person has set for other builds must not show in this one.
+	// Settings of the user's environment must not affect the build.
 	for _, variable := range []string{"GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFLAGS", "CGO_ENABLED"} {
 		if err := os.Unsetenv(variable); err != nil {
 			return nil, err
 		}
 	}
-	if err := os.Setenv("GOWORK", "off"); err != nil { // the operator's own go.mod says which versions are in it
+	if err := os.Setenv("GOWORK", "off"); err != nil { // versions come from the operator's own go.mod
 		return nil, err
 	}
-	bills := filepath.Join(o.Folder, "sbom")
-	if err := os.RemoveAll(bills); err != nil {
+	sboms := filepath.Join(o.Folder, "sbom")
+	if err := os.RemoveAll(sboms); err != nil {
 		return nil, err
 	}
-	builder, err := build.NewGo(ctx, filepath.Join(o.Root, o.Operator), builderOptions(o, bills)...)
+	builder, err := build.NewGo(ctx, filepath.Join(o.Root, o.Operator), builderOptions(o, sboms)...)
 	if err != nil {
 		return nil, fmt.Errorf("build the image of %s: %w", o.Operator, err)
 	}
@@ -105,12 +94,11 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 	return b, nil
 }
 
-// imageName is the image's name with its tag.
 func (o imageOptions) imageName() string {
 	return path.Join(o.Repo, o.Operator) + ":" + o.Version
 }
 
-func builderOptions(o imageOptions, bills string) []build.Option {
+func builderOptions(o imageOptions, sboms string) []build.Option {
 	options := []build.Option{
 		build.WithBaseImages(func(context.Context, string) (name.Reference, build.Result, error) {
 			index, err := base()
@@ -118,15 +106,15 @@ func builderOptions(o imageOptions, bills string) []build.Option {
 		}),
 		build.WithPlatforms(o.Platforms...),
 		build.WithTrimpath(true),
-		// No word of the repository's state in the binary: a clone without history must give the same digest.
+		// A clone without history must give the same digest.
 		build.WithDefaultFlags([]string{"-buildvcs=false"}),
 		build.WithDefaultEnv([]string{"CGO_ENABLED=0"}),
 		build.WithDefaultLdflags([]string{"-s -w -X main.version=" + o.Version}),
 		build.WithCreationTime(v1.Time{Time: o.Created}),
 		build.WithKoDataCreationTime(v1.Time{Time: o.Created}),
 		build.WithSPDX(o.Version),
-		build.WithSBOMDir(bills),
-		build.WithJobs(1), // go build uses every processor already
+		build.WithSBOMDir(sboms),
+		build.WithJobs(1), // go build uses all processors already
 	}
 	for key, value := range labels(o) {
 		options = append(options, build.WithLabel(key, value), build.WithAnnotation(key, value))
@@ -134,7 +122,6 @@ func builderOptions(o imageOptions, bills string) []build.Option {
 	return options
 }
 
-// labels are those that the OCI image specification defines.
 func labels(o imageOptions) map[string]string {
 	const prefix = "org.opencontainers.image."
 	of := map[string]string{
@@ -154,7 +141,6 @@ func labels(o imageOptions) map[string]string {
 	return of
 }
 
-// push pushes the image for every platform, with its bills of materials, under its version.
 func push(ctx context.Context, image build.Result, o imageOptions) error {
 	publisher, err := publish.NewDefault(o.Push,
 		publish.WithNamer(func(base, _ string) string { return path.Join(base, o.Operator) }),
@@ -168,7 +154,6 @@ func push(ctx context.Context, image build.Result, o imageOptions) error {
 	return publisher.Close()
 }
 
-// pulledOf is what nodes pull of an image.
 func pulledOf(image build.Result) (map[string]pulled, error) {
 	found := map[string]pulled{}
 	index, ok := image.(v1.ImageIndex)

@@ -30,8 +30,7 @@ import (
 
 const (
 	testVersion = "v0.0.1-test"
-	// sizeLimit is what a node may have to pull, in bytes.
-	sizeLimit = 40e6
+	sizeLimit   = 40e6
 )
 
 func checkout(t *testing.T) repository {
@@ -43,7 +42,6 @@ func checkout(t *testing.T) repository {
 	return repository{root: root}
 }
 
-// elsewhere is a copy of what an operator is built from, in another folder, without history.
 func elsewhere(t *testing.T, r repository, operator string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -55,7 +53,7 @@ func elsewhere(t *testing.T, r repository, operator string) string {
 	return folder
 }
 
-// pushed builds an operator's image twice, in two folders, pushes it to a registry in this process, and returns what a cluster would pull from there.
+// pushed builds an image twice, in two folders, and pushes it to a registry in this process.
 func pushed(t *testing.T, operator string) (imageOptions, *built, v1.ImageIndex) {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
@@ -124,7 +122,7 @@ func TestImage(t *testing.T) {
 					}
 				})
 			}
-			t.Run("bills of materials", func(t *testing.T) { checkBills(t, o, b, index) })
+			t.Run("the SBOMs", func(t *testing.T) { checkSBOMs(t, o, b, index) })
 			t.Run("the binary prints its version", func(t *testing.T) { checkVersion(t, o, found["linux/"+runtime.GOARCH]) })
 			t.Run("the archive", func(t *testing.T) { checkArchive(t, o, b) })
 		})
@@ -163,7 +161,6 @@ func checkConfig(t *testing.T, o imageOptions, image v1.Image) {
 	}
 }
 
-// files are the paths of all that is in an image.
 func files(t *testing.T, image v1.Image) []string {
 	t.Helper()
 	var names []string
@@ -190,8 +187,8 @@ func read(t *testing.T, image v1.Image, file func(*tar.Header, io.Reader)) {
 	}
 }
 
-// checkBills expects a bill of materials for each platform and one for the whole, beside the archive and, pushed, beside the image.
-func checkBills(t *testing.T, o imageOptions, b *built, index v1.ImageIndex) {
+// checkSBOMs expects an SBOM per platform and for the index, in the folder and at the registry.
+func checkSBOMs(t *testing.T, o imageOptions, b *built, index v1.ImageIndex) {
 	t.Helper()
 	direct := map[string]string{"dojo-operator": "sigs.k8s.io/controller-runtime", "discord-operator": "github.com/bwmarrin/discordgo"}[o.Operator]
 	for _, platform := range []string{"linux-amd64", "linux-arm64"} {
@@ -225,7 +222,7 @@ func checkBills(t *testing.T, o imageOptions, b *built, index v1.ImageIndex) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, digest := range digests { // where cosign looks for it
+	for _, digest := range digests { // cosign looks for it there
 		tag := repo.Tag(digest.Algorithm + "-" + digest.Hex + ".sbom")
 		if _, err := remote.Image(tag, remote.WithContext(t.Context())); err != nil {
 			t.Errorf("no bill of materials is pushed for %s: %v", digest, err)
@@ -260,7 +257,7 @@ func checkVersion(t *testing.T, o imageOptions, image v1.Image) {
 	}
 }
 
-// checkArchive expects what containerd and Docker look for when they import an archive.
+// checkArchive expects the entries that containerd and Docker import.
 func checkArchive(t *testing.T, o imageOptions, b *built) {
 	t.Helper()
 	file, err := os.Open(b.Archive)
@@ -299,7 +296,6 @@ func checkArchive(t *testing.T, o imageOptions, b *built) {
 	}
 }
 
-// TestBase asks that the base is the same from every build, at any time and place.
 func TestBase(t *testing.T) {
 	index, err := base()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// loopback is a registry that this process serves to this machine, and forgets.
+// loopback is a registry in this process's memory for this machine.
 type loopback struct {
 	*http.Server
 	address string
@@ -32,5 +32,4 @@ func startRegistry(ctx context.Context) (*loopback, error) {
 	return l, nil
 }
 
-// repository is the repository of images in it.
 func (l *loopback) repository() string { return l.address + "/rehearsal" }

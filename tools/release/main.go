@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds the operators' images, says whether their API is still what the last release promised, and releases each of them by itself.
+// Command release builds the operators' images, compares their API with the last release, and
+// releases each operator separately.
 package main
 
 import (
@@ -19,10 +20,8 @@ import (
 	"syscall"
 )
 
-// operators are those that can be released.
 var operators = []string{"dojo-operator", "discord-operator"}
 
-// namespaces are where deploy/ installs them.
 var namespaces = map[string]string{"dojo-operator": "dojo-system", "discord-operator": "discord-system"}
 
 const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY] [--platform linux/amd64,...] [--folder FOLDER]
@@ -95,7 +94,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 }
 
-// progress passes on what ko logs of its progress, and leaves out what it logs of the repository's state.
+// progress filters the repository's state out of ko's log.
 type progress struct{ out io.Writer }
 
 func (p progress) Write(line []byte) (int, error) {
@@ -107,7 +106,6 @@ func (p progress) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// image builds an image and says what to do with it.
 func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (err error) {
 	if o.Revision, o.Created, err = r.head(ctx); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest renders all that an operator consists of, with its image by digest, as one file to apply: namespace and kinds first.
+// manifest renders an operator with its image by digest as one file, namespace and kinds first.
 func manifest(root, operator, version, image string) (text []byte, err error) {
 	folder, err := os.MkdirTemp("", "install-")
 	if err != nil {
@@ -52,7 +52,6 @@ func manifest(root, operator, version, image string) (text []byte, err error) {
 	return fmt.Appendf(nil, "# %s %s. Install it, or a newer one over an older one: kubectl apply --server-side -f install.yaml\n%s", operator, version, text), nil
 }
 
-// kustomization is the one of a release: what is in a folder, with the image by digest and the version as a label.
 func kustomization(from, operator, version, image string) ([]byte, error) {
 	repository, digest, err := withoutTag(image)
 	if err != nil {
@@ -66,7 +65,6 @@ func kustomization(from, operator, version, image string) ([]byte, error) {
 	})
 }
 
-// withoutTag is an image's repository and digest, which says all that the tag does.
 func withoutTag(image string) (repository, digest string, err error) {
 	repository, digest, ok := strings.Cut(image, "@")
 	if !ok {
@@ -78,7 +76,7 @@ func withoutTag(image string) (repository, digest string, err error) {
 	return repository, digest, nil
 }
 
-// overlay is the folder of what is released: the overlay for production, or the base where there is none.
+// overlay is the overlay for production, or base if there is none.
 func overlay(root, operator string) string {
 	production := filepath.Join(root, "deploy", operator, "overlays", "production")
 	if _, err := os.Stat(filepath.Join(production, "kustomization.yaml")); err == nil {

@@ -17,14 +17,13 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// releaseOptions are what is released.
 type releaseOptions struct {
 	Operator string
-	// Version is v1.2.3, or v1.2.3-rc.1 for what comes before.
+	// Version is v1.2.3, or v1.2.3-rc.1 for a prerelease.
 	Version string
-	// Repo is the repository of images, which a dry run does without.
+	// Repo is the repository of images; a dry run needs none.
 	Repo string
-	// DryRun builds all and checks all, pushes it to a registry on loopback, and tags nothing.
+	// DryRun builds and checks everything, pushes to a registry on loopback, and creates no tag.
 	DryRun    bool
 	Platforms []string
 	Sign      signing
@@ -32,7 +31,7 @@ type releaseOptions struct {
 
 func (o releaseOptions) tag() string { return o.Operator + "/" + o.Version }
 
-// publishRelease releases one operator and touches nothing of the other. It can be run again: what is there already stays.
+// publishRelease releases one operator only. It can be repeated: existing parts stay.
 func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseOptions) error {
 	text, there, err := ready(ctx, r, out, o)
 	if err != nil {
@@ -85,7 +84,7 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	return finish(ctx, r, out, o, p.image.Reference, p.artifacts, there)
 }
 
-// signRelease signs and verifies what has been pushed: of a dry run, with a key that is made for it.
+// signRelease signs and verifies the pushed artifacts; a dry run makes a key for it.
 func signRelease(ctx context.Context, out io.Writer, o releaseOptions, p published, folder string) error {
 	scratch, err := os.MkdirTemp("", "release-")
 	if err != nil {
@@ -112,7 +111,6 @@ func signRelease(ctx context.Context, out io.Writer, o releaseOptions, p publish
 	return nil
 }
 
-// artifactsOf are what is pushed beside an image.
 func artifactsOf(root string, o imageOptions, reference string) ([]*artifact, error) {
 	chart, err := chartArtifact(root, o, reference)
 	if err != nil {
@@ -125,8 +123,8 @@ func artifactsOf(root string, o imageOptions, reference string) ([]*artifact, er
 	return []*artifact{chart, manifests}, nil
 }
 
-// ready checks, from the cheapest on, that there is something to release and that it may be. It returns what the changelog says, and where the
-// tag is already.
+// ready checks the preconditions, cheapest first. It returns the changelog's text, and where the
+// tag already exists.
 func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (text string, there tagged, err error) {
 	if !semver.IsValid(o.Version) || semver.Canonical(o.Version) != o.Version {
 		return "", there, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", o.Version)
@@ -167,10 +165,9 @@ func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (
 	return text, there, checkCompat(ctx, r, out, o.Operator, o.tag())
 }
 
-// tagged is where the tag of a release is already.
 type tagged struct{ here, atOrigin bool }
 
-// tagged looks for a tag on the checked out commit. One on another commit is an error.
+// tagged fails if the tag is on another commit than HEAD.
 func (r repository) tagged(ctx context.Context, tag string) (found tagged, err error) {
 	local, err := r.lines(ctx, "for-each-ref", "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)", "refs/tags/"+tag)
 	if err != nil {
@@ -191,7 +188,7 @@ func (r repository) tagged(ctx context.Context, tag string) (found tagged, err e
 	return found, err
 }
 
-// isHead says whether the last of the lines, which of an annotated tag is the commit's, begins with the checked out commit.
+// isHead reports whether the last line (the commit of an annotated tag) is HEAD.
 func (r repository) isHead(ctx context.Context, tag string, lines []string) (bool, error) {
 	if len(lines) == 0 {
 		return false, nil
@@ -206,7 +203,6 @@ func (r repository) isHead(ctx context.Context, tag string, lines []string) (boo
 	return true, nil
 }
 
-// writeRelease writes the files of a release beside its image.
 func writeRelease(root, folder string, o releaseOptions, reference, text string, artifacts []*artifact) error {
 	install, err := manifest(root, o.Operator, o.Version, reference)
 	if err != nil {
@@ -232,18 +228,17 @@ func writeRelease(root, folder string, o releaseOptions, reference, text string,
 	return writeChecksums(folder)
 }
 
-// writeChecksums writes what `sha256sum --check checksums.txt` reads.
 func writeChecksums(folder string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.*"))
 	if err != nil {
 		return err
 	}
-	bills, err := filepath.Glob(filepath.Join(folder, "sbom", "*"))
+	sboms, err := filepath.Glob(filepath.Join(folder, "sbom", "*"))
 	if err != nil {
 		return err
 	}
 	var sums strings.Builder
-	for _, file := range slices.Concat(files, bills) {
+	for _, file := range slices.Concat(files, sboms) {
 		name, err := filepath.Rel(folder, file)
 		if err != nil {
 			return err
@@ -262,13 +257,12 @@ func checksum(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // read-only
 	sum := sha256.New()
 	_, err = io.Copy(sum, in)
 	return sum.Sum(nil), err
 }
 
-// finish tags the commit and pushes the tag, or says that it would.
 func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, reference string, artifacts []*artifact,
 	there tagged) error {
 	var steps [][]string

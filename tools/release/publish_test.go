@@ -21,14 +21,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// project is a clone of this project that can be changed, tagged and released, with an origin of its own.
 type project struct {
 	repository
 	t      *testing.T
 	origin repository
 }
 
-// newProject returns a clone of what is committed, and of what has changed since, with a changelog that speaks of v0.1.0 and v0.2.0.
+// newProject clones the working tree, with a changelog of v0.1.0 and v0.2.0.
 func newProject(t *testing.T) *project {
 	t.Helper()
 	folder := t.TempDir()
@@ -72,8 +71,7 @@ func (p *project) commit(message string) {
 	p.run(p.root, "commit", "--quiet", "--allow-empty", "--message", message)
 }
 
-// narrow makes the Dojos' API refuse what it took.
-func (p *project) narrow() {
+func (p *project) breakAPI() {
 	p.t.Helper()
 	const file = "deploy/dojo-operator/crds/core.jutsu.com_dojos.yaml"
 	text, err := os.ReadFile(filepath.Join(p.root, file))
@@ -87,7 +85,6 @@ func (p *project) narrow() {
 	p.write(file, changed)
 }
 
-// tags are those of a repository.
 func (p *project) tags(of repository) []string {
 	p.t.Helper()
 	found, err := of.lines(p.t.Context(), "tag", "--list")
@@ -97,7 +94,6 @@ func (p *project) tags(of repository) []string {
 	return found
 }
 
-// release releases, and returns what it prints.
 func (p *project) release(o releaseOptions) (string, error) {
 	p.t.Helper()
 	var out bytes.Buffer
@@ -106,7 +102,7 @@ func (p *project) release(o releaseOptions) (string, error) {
 	return out.String(), err
 }
 
-// TestMain gives git an author, keeps it from what the person at this machine has set, and ko from printing all that it does.
+// TestMain isolates git from the user's configuration, and silences ko.
 func TestMain(m *testing.M) {
 	for key, value := range map[string]string{
 		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@example.invalid", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@example.invalid",
@@ -128,16 +124,16 @@ func TestRefusedReleases(t *testing.T) {
 		o      releaseOptions
 		want   string
 	}{
-		"no version":              {o: releaseOptions{Operator: dojo, DryRun: true}, want: "give it as VERSION=v1.2.3"},
-		"half a version":          {o: releaseOptions{Operator: dojo, Version: "v0.2", DryRun: true}, want: "give it as VERSION=v1.2.3"},
-		"nowhere to push":         {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/you"},
-		"not in the changelog":    {o: releaseOptions{Operator: dojo, Version: "v0.3.0", Repo: repo}, want: "dojo-operator/CHANGELOG.md: it says nothing of v0.3.0"},
-		"something uncommitted":   {before: func(p *project) { p.write("new", "") }, o: wanted, want: "this is not committed:\n?? new"},
-		"released from here":      {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.2.0"); p.commit("next") }, o: wanted, want: "take the next version"},
-		"an old version":          {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.3.0"); p.commit("next") }, o: wanted, want: "v0.2.0 is not newer than v0.3.0"},
-		"released from elsewhere": {before: releasedElsewhere, o: wanted, want: "the tag dojo-operator/v0.2.0 is there already"},
-		"an API that breaks":      {before: breaksSince(dojo + "/v0.1.0"), o: wanted, want: "breaks those who use it since dojo-operator/v0.1.0"},
-		"an API that broke once":  {before: breaksSince(dojo+"/v0.0.1", dojo+"/v0.1.0-rc.1"), o: wanted, want: "since dojo-operator/v0.0.1"},
+		"no version":                               {o: releaseOptions{Operator: dojo, DryRun: true}, want: "give it as VERSION=v1.2.3"},
+		"an incomplete version":                    {o: releaseOptions{Operator: dojo, Version: "v0.2", DryRun: true}, want: "give it as VERSION=v1.2.3"},
+		"nowhere to push":                          {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/you"},
+		"not in the changelog":                     {o: releaseOptions{Operator: dojo, Version: "v0.3.0", Repo: repo}, want: "dojo-operator/CHANGELOG.md: it says nothing of v0.3.0"},
+		"uncommitted changes":                      {before: func(p *project) { p.write("new", "") }, o: wanted, want: "this is not committed:\n?? new"},
+		"released from this clone":                 {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.2.0"); p.commit("next") }, o: wanted, want: "take the next version"},
+		"an old version":                           {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.3.0"); p.commit("next") }, o: wanted, want: "v0.2.0 is not newer than v0.3.0"},
+		"released from another clone":              {before: releasedElsewhere, o: wanted, want: "the tag dojo-operator/v0.2.0 is there already"},
+		"a breaking change since the last release": {before: breaksSince(dojo + "/v0.1.0"), o: wanted, want: "has a breaking change since dojo-operator/v0.1.0"},
+		"a breaking change since an older release": {before: breaksSince(dojo+"/v0.0.1", dojo+"/v0.1.0-rc.1"), o: wanted, want: "since dojo-operator/v0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
@@ -159,7 +155,6 @@ func TestRefusedReleases(t *testing.T) {
 	}
 }
 
-// releasedElsewhere tags another commit at origin, of which the clone knows nothing.
 func releasedElsewhere(p *project) {
 	p.run(p.root, "tag", "--annotate", "--message", "x", "dojo-operator/v0.2.0")
 	p.run(p.root, "push", "--quiet", "origin", "dojo-operator/v0.2.0")
@@ -167,13 +162,12 @@ func releasedElsewhere(p *project) {
 	p.commit("next")
 }
 
-// breaksSince tags a commit and breaks the API in the next one.
 func breaksSince(tags ...string) func(*project) {
 	return func(p *project) {
 		for _, tag := range tags {
 			p.run(p.root, "tag", tag)
 		}
-		p.narrow()
+		p.breakAPI()
 		p.commit("break the API")
 	}
 }
@@ -218,7 +212,6 @@ func TestDryRun(t *testing.T) {
 	checkFiles(t, p, "discord-operator", "0.3.0", "- third\n")
 }
 
-// checkFiles looks at what is to be published, of one operator alone.
 func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	t.Helper()
 	released, err := filepath.Glob(filepath.Join(p.root, "out", "*", "*"))
@@ -264,7 +257,7 @@ func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	}
 }
 
-// TestRelease releases one operator, twice, and looks for anything of the other.
+// TestRelease releases one operator twice and expects no change of the other.
 func TestRelease(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
 	t.Cleanup(server.Close)

@@ -13,34 +13,29 @@ import (
 	"strings"
 )
 
-// signing says as whom a release is signed. Without a key and an identity it is not.
+// signing selects the signer's identity. Without key and identity nothing is signed.
 type signing struct {
-	// Cosign is the program that signs.
 	Cosign string
-	// Key is a file with a private key of cosign, whose password is in COSIGN_PASSWORD. What is signed with a key is in no
-	// transparency log.
+	// Key is a file with cosign's private key; its password is in COSIGN_PASSWORD. Signatures with
+	// a key are in no transparency log.
 	Key string
-	// Identity is a regular expression of the identity that signs without a key, such as that of a workflow, and Issuer is
-	// who vouches for it. Such a signature is in Sigstore's transparency log.
+	// Identity is a regular expression of the keyless identity, such as a workflow's, and Issuer
+	// vouches for it. Keyless signatures are in Sigstore's transparency log.
 	Identity, Issuer string
 }
 
-// bundle is the file with the signature of checksums.txt.
 const bundle = "checksums.txt.sigstore.json"
 
-// publicKey is the file with what signatures by a key are verified with.
 const publicKey = "cosign.pub"
 
-// signer signs what is released, and verifies each signature as users do.
+// signer signs a release, and verifies each signature as users do.
 type signer struct {
-	cosign string
-	// sign and verify are the arguments that say as whom.
+	cosign       string
 	sign, verify []string
-	// environment is beside that of this process.
-	environment []string
+	environment  []string
 }
 
-// newSigner returns nil where a release is not to be signed. folder gets the public key, scratch what nobody needs later.
+// newSigner returns nil if nothing is to be signed. folder gets the public key.
 func newSigner(ctx context.Context, o signing, scratch, folder string) (*signer, error) {
 	s := &signer{cosign: o.Cosign}
 	switch {
@@ -54,7 +49,6 @@ func newSigner(ctx context.Context, o signing, scratch, folder string) (*signer,
 	return nil, nil
 }
 
-// newRehearsal is a signer with a key that is made for it, and forgotten.
 func newRehearsal(ctx context.Context, o signing, scratch string) (*signer, error) {
 	s := &signer{cosign: o.Cosign, environment: []string{"COSIGN_PASSWORD="}}
 	prefix := filepath.Join(scratch, "rehearsal")
@@ -65,7 +59,7 @@ func newRehearsal(ctx context.Context, o signing, scratch string) (*signer, erro
 	return s, err
 }
 
-// useKey signs with a key, and without any service: cosign takes those of Sigstore where it is given none.
+// useKey disables Sigstore's services, which cosign uses by default.
 func (s *signer) useKey(ctx context.Context, key, scratch, public string) error {
 	if err := s.run(ctx, "public-key", "--key="+key, "--outfile="+public); err != nil {
 		return err
@@ -77,7 +71,7 @@ func (s *signer) useKey(ctx context.Context, key, scratch, public string) error 
 		"--no-default-tsa", "--out="+config)
 }
 
-// run runs cosign. What it prints is shown where it fails.
+// run shows cosign's output only if it fails.
 func (s *signer) run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, s.cosign, args...)
 	cmd.Env = append(os.Environ(), s.environment...)
@@ -87,7 +81,7 @@ func (s *signer) run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// published is what is signed of a release, at the registry that it was pushed to.
+// published lists the signed parts of a release at a registry.
 type published struct {
 	registry  string
 	operator  string
@@ -95,7 +89,6 @@ type published struct {
 	artifacts []*artifact
 }
 
-// references are the image and what is beside it, by their digests.
 func (p published) references() ([]string, error) {
 	all := []string{path.Join(p.registry, p.operator) + "@" + p.image.Digest.String()}
 	for _, a := range p.artifacts {
@@ -108,8 +101,8 @@ func (p published) references() ([]string, error) {
 	return all, nil
 }
 
-// bills are the bills of materials, by the image of the platform that each is of.
-func (p published) bills(folder string) map[string]string {
+// sboms maps SBOM files to the image of their platform.
+func (p published) sboms(folder string) map[string]string {
 	all := map[string]string{}
 	for platform, one := range p.image.Platforms {
 		file := p.operator + "-" + strings.ReplaceAll(platform, "/", "-") + ".spdx.json"
@@ -118,36 +111,33 @@ func (p published) bills(folder string) map[string]string {
 	return all
 }
 
-// release signs all of a release whose files are in folder, and verifies it.
 func (s *signer) release(ctx context.Context, p published, folder string) error {
 	references, err := p.references()
 	if err != nil {
 		return err
 	}
 	for _, reference := range references {
-		if err := s.twice(ctx, []string{"sign", "--yes"}, []string{"verify"}, reference); err != nil {
+		if err := s.signAndVerify(ctx, []string{"sign", "--yes"}, []string{"verify"}, reference); err != nil {
 			return err
 		}
 	}
-	for reference, bill := range p.bills(folder) {
+	for reference, bill := range p.sboms(folder) {
 		attest := []string{"attest", "--yes", "--type=spdxjson", "--predicate=" + bill}
-		if err := s.twice(ctx, attest, []string{"verify-attestation", "--type=spdxjson"}, reference); err != nil {
+		if err := s.signAndVerify(ctx, attest, []string{"verify-attestation", "--type=spdxjson"}, reference); err != nil {
 			return err
 		}
 	}
 	sums, signature := filepath.Join(folder, "checksums.txt"), "--bundle="+filepath.Join(folder, bundle)
-	return s.twice(ctx, []string{"sign-blob", "--yes", signature}, []string{"verify-blob", signature}, sums)
+	return s.signAndVerify(ctx, []string{"sign-blob", "--yes", signature}, []string{"verify-blob", signature}, sums)
 }
 
-// twice signs something, then verifies that.
-func (s *signer) twice(ctx context.Context, sign, verify []string, what string) error {
+func (s *signer) signAndVerify(ctx context.Context, sign, verify []string, what string) error {
 	if err := s.run(ctx, slices.Concat(sign, s.sign, []string{what})...); err != nil {
 		return err
 	}
 	return s.run(ctx, slices.Concat(verify, s.verify, []string{what})...)
 }
 
-// howToVerify is the part of the notes that says how a signature is verified.
 func (o signing) howToVerify(reference string) string {
 	who := fmt.Sprintf("--certificate-identity-regexp '%s' \\\n  --certificate-oidc-issuer %s", o.Identity, o.Issuer)
 	switch {

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// cosign is the program, which `make bin/cosign` builds.
 func cosign(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(checkout(t).root, "bin", "cosign")
@@ -27,7 +26,6 @@ func cosign(t *testing.T) string {
 	return program
 }
 
-// newKey returns the file of a private key, whose password is in the environment.
 func newKey(t *testing.T) string {
 	t.Helper()
 	t.Setenv("COSIGN_PASSWORD", "not a secret")
@@ -38,7 +36,7 @@ func newKey(t *testing.T) string {
 	return prefix + ".key"
 }
 
-// checkSignatures verifies a release as its notes say, and expects that what is not of it, or has changed, is refused.
+// checkSignatures follows the release notes, and expects that other or changed files are refused.
 func checkSignatures(t *testing.T, repo, digest, folder string) {
 	t.Helper()
 	run := func(args ...string) (string, error) {
@@ -107,7 +105,6 @@ func checkSignatures(t *testing.T, repo, digest, folder string) {
 	refused("a list of checksums that has changed", append([]string{"verify-blob", changed, "--bundle", bundle}, key...)...)
 }
 
-// checkAttestation expects the bill of materials of the image, signed.
 func checkAttestation(t *testing.T, valid func(...string) string, image string, key []string) {
 	t.Helper()
 	out := valid(append([]string{"verify-attestation", image, "--type", "spdxjson"}, key...)...)

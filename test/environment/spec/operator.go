@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spec runs an operator in ginkgo specs as production does: the real binary as a process of
-// its own, as the ServiceAccount, with the permissions, the arguments and the environment that
-// deploy/ gives it, in an environment. What goes wrong fails the spec that runs.
+// Package spec runs an operator in ginkgo specs as in production: the real binary as a process with
+// the ServiceAccount, permissions, arguments and environment of deploy/. Errors fail the running
+// spec.
 package spec
 
 import (
@@ -32,18 +32,17 @@ import (
 )
 
 const (
-	// soon is for what an operator does at once. It is long, since the machine may be busy.
+	// soon is long, since the machine may be busy.
 	soon = 30 * time.Second
-	// bound limits a spec, with all that comes before and after it. Each wait has a bound
-	// of its own and few seconds are usual, so that no machine is slow enough to exceed this one.
+	// bound limits a spec with its set-up. Each wait has its own limit, usually of seconds.
 	bound = 10 * time.Minute
-	// enforceOwnerReferences makes the API server as strict as some clusters are: a client that
-	// sets blockOwnerDeletion needs the permission to update the finalizers of the owner.
+	// enforceOwnerReferences is set on some clusters: a client that sets blockOwnerDeletion needs
+	// the permission to update the owner's finalizers.
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 )
 
-// Each spec of the suite is bounded on its own, since how long a suite takes depends on the machine. A
-// spec that may take longer has a SpecTimeout. What exceeds it fails with the stacks of where it hangs.
+// Each spec has its own limit, since the time of a suite depends on the machine. A spec with a
+// longer SpecTimeout keeps it. Exceeding it prints the stacks.
 var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 	func(node types.NodeType, _ ginkgo.Offset, text string, args []any) (string, []any, []error) {
 		isBound := func(arg any) bool { _, ok := arg.(ginkgo.SpecTimeout); return ok }
@@ -53,23 +52,23 @@ var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 		return text, args, nil
 	})
 
-// Operator is an operator under test. Its suite declares one, with the first field alone.
+// Operator is an operator under test. A suite sets only the first field.
 type Operator struct {
 	environment.Operator
 
-	// Plugins are names of main packages in its folder cmd, which Build builds too.
+	// Plugins are main packages in the operator's folder cmd that Build builds too.
 	Plugins []string
 
-	// What follows is there after Begin.
+	// Begin sets the fields below.
 
-	// Env is where it works; its API server keeps an audit log.
+	// Env has an audit log of its API server.
 	Env *environment.Environment
-	// Cluster and Client, an administrator, are those of Env.
+	// Cluster and Client, an administrator, belong to Env.
 	Cluster *testcluster.Cluster
 	Client  client.Client
-	// Binary is the path of its executable, built with the race detector.
+	// Binary is built with the race detector.
 	Binary string
-	// Flags are arguments behind those of production; of a flag given twice the last counts.
+	// Flags follow those of production; the last value of a flag counts.
 	Flags []string
 
 	built    map[string]string // path by name
@@ -78,21 +77,20 @@ type Operator struct {
 	proven   rbacusage.Set
 }
 
-// RunSpecs runs the suite.
 func (o *Operator) RunSpecs(t *testing.T) {
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ctrl.SetLogger(ginkgo.GinkgoLogr)
 	gomega.SetDefaultEventuallyTimeout(soon)
 	gomega.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	gomega.SetDefaultConsistentlyDuration(time.Second)
-	// Gomega's own 10 ms would have four processes ask the API server 400 times a second.
+	// Gomega's 10 ms would mean 400 requests a second of four processes.
 	gomega.SetDefaultConsistentlyPollingInterval(50 * time.Millisecond)
 	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
 	ginkgo.RunSpecs(t, o.Name)
 }
 
-// Build builds the operator and its plugins of kubectl, once for all processes of the test runner, and
-// returns their paths, one per line.
+// Build builds the operator and its plugins once for all test processes, and returns the paths, one
+// per line.
 func (o *Operator) Build() []byte {
 	var paths []string
 	for _, name := range append([]string{o.Name}, o.Plugins...) {
@@ -104,11 +102,10 @@ func (o *Operator) Build() []byte {
 	return []byte(strings.Join(paths, "\n"))
 }
 
-// Plugin returns the path of a plugin of kubectl that Build has built.
 func (o *Operator) Plugin(name string) string { return o.built[name] }
 
-// Begin puts up the environment of this process of the test runner, with the operator installed as
-// for production and not started yet. It ends with the suite.
+// Begin starts the environment of this test process with the operator installed but not started. It
+// ends with the suite.
 func (o *Operator) Begin(ctx context.Context, paths []byte, options environment.Options) {
 	ginkgo.GinkgoHelper()
 	o.built = map[string]string{}
@@ -130,7 +127,6 @@ func (o *Operator) Begin(ctx context.Context, paths []byte, options environment.
 	}
 }
 
-// folder is where logs are left.
 func (o *Operator) folder() string {
 	ginkgo.GinkgoHelper()
 	folder, err := project.Path("out", o.Name)
@@ -138,33 +134,30 @@ func (o *Operator) folder() string {
 	return folder
 }
 
-// file is a file in that folder, of this process of the test runner.
 func (o *Operator) file(format string) string {
 	return fmt.Sprintf(format, ginkgo.GinkgoParallelProcess())
 }
 
-// LogFile is where the operator's processes of this process of the test runner log.
+// LogFile is the log of the operator's processes of this test process.
 func (o *Operator) LogFile() string { return filepath.Join(o.folder(), o.file("operator-%d.log")) }
 
-// Process is one process of an operator.
 type Process struct {
 	*environment.Process
 	changed bool // it has other flags than usual
 }
 
-// Process is the one that was started last.
+// Process returns the process that was started last.
 func (o *Operator) Process() *Process { return o.process }
 
-// Start starts a process with further flags, and waits until it is ready, which does not mean that
-// it leads. One that runs already continues: keep its Process to end it.
+// Start starts a process with further flags and waits until it is ready, which does not mean that
+// it leads. A running process continues: keep its Process to end it.
 func (o *Operator) Start(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	if o.process == nil || !o.process.Running() {
 		o.dropLease(ctx)
 	}
-	// What differs from production: several operators share a machine, which may be too busy for
-	// ten seconds to renew a lease or to end a reconcile, and the log is verbose, so that a secret
-	// in it would be found.
+	// Unlike in production, several operators share a busy machine, which may not renew a Lease in
+	// ten seconds. The log is verbose, so that secrets in it are found.
 	started, err := o.Env.StartOperator(ctx, o.Operator, o.file("operator-%d.log"), slices.Concat([]string{
 		"--lease-duration=2m", "--lease-renew-deadline=1m", "--shutdown-timeout=25s", "--zap-log-level=debug",
 	}, o.Flags, flags)...)
@@ -175,7 +168,7 @@ func (o *Operator) Start(ctx context.Context, flags ...string) {
 	gomega.Expect(started.AwaitReady(ctx)).To(gomega.Succeed())
 }
 
-// Stop ends the process as Kubernetes does and expects it to end without an error or a data race.
+// Stop ends the process as Kubernetes does and expects neither an error nor a data race.
 func (p *Process) Stop() {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(p.Process.Stop(soon)).To(gomega.Succeed())
@@ -184,22 +177,19 @@ func (p *Process) Stop() {
 	})
 }
 
-// Stop ends the operator as Kubernetes does.
 func (o *Operator) Stop() {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()
 }
 
-// Kill ends the operator as a crash does, but that the next one need not wait until its lease
-// expires.
+// Kill ends the operator like a crash, but frees its Lease for the next process.
 func (o *Operator) Kill(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	o.process.Kill()
 	o.dropLease(ctx)
 }
 
-// Restart stops the operator and starts it again. Further flags are for this spec: the next has an
-// operator without them.
+// Restart restarts the operator. Further flags last for this spec.
 func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()
@@ -213,9 +203,8 @@ func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	}
 }
 
-// Guard makes an operator that ends by itself fail the spec in which it does, and none of those
-// that come after: the next has a new one. Of a spec that fails the cluster's logs are kept. It is
-// called where containers are declared.
+// Guard makes an operator that ends unexpectedly fail only the running spec: the next spec gets a
+// new one. A failed spec keeps the cluster's logs. Call it beside containers.
 func (o *Operator) Guard() bool {
 	ginkgo.AfterEach(func() {
 		if !o.process.Running() {
@@ -234,23 +223,23 @@ func (o *Operator) Guard() bool {
 	})
 }
 
-// dropLease takes the lease from a process that is gone without releasing it: one that crashed, or
-// that was stopped while it acquired the lease, since client-go releases only what it knows to have.
+// dropLease frees the Lease of a process that did not release it: it crashed, or was stopped while
+// it acquired the Lease, since client-go releases only a known Lease.
 func (o *Operator) dropLease(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Lease}}
 	gomega.Expect(client.IgnoreNotFound(o.Client.Delete(ctx, lease))).To(gomega.Succeed())
 }
 
-// Leader is the identity that holds the lease; empty where none does.
+// Leader returns the holder of the Lease, or "".
 func (o *Operator) Leader(ctx context.Context) (string, error) {
 	return o.Operator.Leader(ctx, o.Client)
 }
 
-// Scrape reads the operator's metrics with a token, or without any where it is empty.
+// Scrape reads the operator's metrics with a token, or without if it is empty.
 func (o *Operator) Scrape(ctx context.Context, token string) (code int, text string) {
 	ginkgo.GinkgoHelper()
-	gomega.Eventually(ctx, func() (err error) { // they are served a moment after the probes
+	gomega.Eventually(ctx, func() (err error) { // served a moment after the probes
 		code, text, err = o.process.Scrape(ctx, token)
 		return err
 	}).WithTimeout(soon).Should(gomega.Succeed())

@@ -14,9 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/rbacusage"
 )
 
-// UsesItsPermissions makes a complete run of the specs fail with a list of what the operator may do
-// and has not done; that nothing is missing is what the specs show themselves. It is called where
-// containers are declared.
+// UsesItsPermissions fails a complete run with a list of unused permissions. The specs themselves
+// fail on missing permissions. Call it beside containers.
 func (o *Operator) UsesItsPermissions() bool {
 	ginkgo.AfterSuite(func() {
 		if o.process == nil {
@@ -48,13 +47,12 @@ func (o *Operator) UsesItsPermissions() bool {
 	})
 }
 
-// usedBy is where a process of the test runner leaves what the operator has used there.
 func (o *Operator) usedBy(process int) string {
 	return filepath.Join(o.folder(), fmt.Sprintf("permissions-%d.json", process))
 }
 
-// Proven counts a permission as used that the API server asks for without a request for it, by a
-// spec that shows what happens without.
+// Proven marks a permission as used that the API server checks without a request for it. The
+// calling spec shows the effect of its absence.
 func (o *Operator) Proven(p rbacusage.Permission) {
 	if o.proven == nil {
 		o.proven = rbacusage.Set{}
@@ -62,8 +60,7 @@ func (o *Operator) Proven(p rbacusage.Permission) {
 	o.proven[p] = true
 }
 
-// Without takes a permission from the operator, until the spec is over or what it returns is
-// called.
+// Without takes a permission from the operator until the spec ends or restore is called.
 func (o *Operator) Without(ctx context.Context, p rbacusage.Permission) (restore func(context.Context)) {
 	ginkgo.GinkgoHelper()
 	allowed := func(ctx context.Context) (bool, error) {

@@ -17,20 +17,19 @@ import (
 	"jutsu.com/operators/test/testcluster/auditlog"
 )
 
-// rest is for how long there must be no write.
+// rest is the time without a write that WritesAtRest waits for.
 const rest = 300 * time.Millisecond
 
-// requests is what was read of the audit log so far.
+// requests caches the audit log.
 type requests struct {
 	sync.Mutex
 	log    *auditlog.Log
 	events []auditv1.Event
-	// writes are the writes among them by namespace, in words: specs ask for them repeatedly.
+	// writes by namespace, formatted: specs ask for them repeatedly.
 	writes map[string][]string
 }
 
-// Requests are the operator's requests to the API server so far, oldest first, by the API server's
-// audit log.
+// Requests returns the operator's requests in the audit log, oldest first.
 func (o *Operator) Requests() []auditv1.Event {
 	ginkgo.GinkgoHelper()
 	o.requests.Lock()
@@ -39,7 +38,6 @@ func (o *Operator) Requests() []auditv1.Event {
 	return o.requests.events
 }
 
-// readRequests reads what the audit log has gained.
 func (o *Operator) readRequests() {
 	ginkgo.GinkgoHelper()
 	r := &o.requests
@@ -64,12 +62,12 @@ func (o *Operator) readRequests() {
 	})).To(gomega.Succeed())
 }
 
-// WritesAtRest are Writes once none has come for a while, to count them: what a request has changed
-// shows before the API server has logged the request.
+// WritesAtRest returns Writes once none came for a while: the API server logs a request after its
+// effect.
 func (o *Operator) WritesAtRest(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	writes := o.Writes(namespace)
-	gomega.Eventually(func() int { // the first look comes at once
+	gomega.Eventually(func() int { // the first poll is immediate
 		before := len(writes)
 		writes = o.Writes(namespace)
 		return len(writes) - before
@@ -77,8 +75,8 @@ func (o *Operator) WritesAtRest(namespace string) []string {
 	return writes
 }
 
-// Writes are what the operator has written in a namespace so far, oldest first, as "patch
-// deployments/tokyo", "patch dojos/tokyo/status" and the like. Events are not counted.
+// Writes returns the operator's writes in a namespace, oldest first, as "patch deployments/tokyo"
+// or "patch dojos/tokyo/status". Events are left out.
 func (o *Operator) Writes(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	o.requests.Lock()
@@ -87,7 +85,7 @@ func (o *Operator) Writes(namespace string) []string {
 	return slices.Clone(o.requests.writes[namespace])
 }
 
-// writeOf returns what a request writes, empty for one that does not count.
+// writeOf returns "" for requests that do not count.
 func writeOf(e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Resource == "events" ||
 		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {

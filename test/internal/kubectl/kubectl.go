@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectl is the kubectl of the version that is pinned, so that what tests print does not
-// depend on the machine.
+// Package kubectl provides the pinned kubectl, so that tests do not depend on the machine's.
 package kubectl
 
 import (
@@ -12,8 +11,7 @@ import (
 	"jutsu.com/operators/test/testcluster/binaries"
 )
 
-// Path is where it is. It is downloaded or built where it is not there yet, as all binaries of the test
-// cluster are.
+// Path returns its path; it is downloaded or built if missing.
 func Path(t *testing.T) string {
 	t.Helper()
 	paths, err := binaries.Locate(t.Context(), nil, binaries.Kubectl)
@@ -23,7 +21,7 @@ func Path(t *testing.T) string {
 	return paths[binaries.Kubectl]
 }
 
-// OnPath makes it the kubectl of all commands that the test runs.
+// OnPath puts it on the PATH of the test's commands.
 func OnPath(t *testing.T) {
 	t.Helper()
 	t.Setenv("PATH", filepath.Dir(Path(t))+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package netpol decides what NetworkPolicies allow into pods, as Kubernetes documents it
-// (https://kubernetes.io/docs/concepts/services-networking/network-policies/): for tests on clusters
-// that enforce none.
+// Package netpol evaluates NetworkPolicies as Kubernetes documents them
+// (https://kubernetes.io/docs/concepts/services-networking/network-policies/), for tests on
+// clusters without enforcement.
 package netpol
 
 import (
@@ -17,14 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Peer is a pod, with the labels of its namespace.
+// Peer is a pod with the labels of its namespace.
 type Peer struct {
 	Pod             *corev1.Pod
 	NamespaceLabels map[string]string
 }
 
-// Allows reports whether the policies let the one pod connect to a TCP port of the other. Only
-// selectors are known: a policy with addresses or a range of ports is an error.
+// Allows reports whether the policies let from connect to a TCP port of to. Policies with addresses
+// or port ranges are an error.
 func Allows(policies []networkingv1.NetworkPolicy, from, to Peer, port int32) (bool, error) {
 	selected := false
 	for i := range policies {
@@ -48,7 +48,7 @@ func Allows(policies []networkingv1.NetworkPolicy, from, to Peer, port int32) (b
 			}
 		}
 	}
-	return !selected, nil // what no policy selects takes everything
+	return !selected, nil // no policy selects the pod
 }
 
 func allows(rule *networkingv1.NetworkPolicyIngressRule, namespace string, from, to Peer, port int32) (bool, error) {
@@ -94,7 +94,7 @@ func isPeer(peer *networkingv1.NetworkPolicyPeer, namespace string, from Peer) (
 	return true, nil
 }
 
-// isPort resolves the name of a port as the pod that is connected to has it.
+// isPort resolves a port's name in the target pod.
 func isPort(allowed intstr.IntOrString, pod *corev1.Pod, port int32) bool {
 	if allowed.Type == intstr.Int {
 		return allowed.IntVal == port

@@ -65,7 +65,7 @@ func TestAllows(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(spec+"}"), &policy.Spec); err != nil {
 				t.Fatal(err)
 			}
-			elsewhere, egress := policy, policy // which say nothing about this
+			elsewhere, egress := policy, policy // egress policies allow no ingress
 			elsewhere.Namespace = "b"
 			egress.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}
 			elsewhere.Spec.Ingress, egress.Spec.Ingress = nil, nil

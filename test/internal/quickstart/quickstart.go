@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quickstart has the commands of docs/quickstart.md, which tests run as they are printed
-// there.
+// Package quickstart reads the commands of docs/quickstart.md, which tests run verbatim.
 package quickstart
 
 import (
@@ -15,7 +14,7 @@ import (
 
 var blocks = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// Commands are those of a section, a line each.
+// Commands returns the commands of a section, one per line.
 func Commands(section string) ([]string, error) {
 	path, err := project.Path("docs", "quickstart.md")
 	if err != nil {

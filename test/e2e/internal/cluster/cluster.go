@@ -26,22 +26,20 @@ import (
 //go:embed dns.yaml
 var dns []byte
 
-// Cluster is a running cluster. It ends with Stop or with the program that started it, in whatever
-// way that ends.
+// Cluster runs until Stop, or until the program that started it ends, even if killed.
 type Cluster struct {
-	// Control is its control plane, whose components can be killed and restarted.
+	// Control is the control plane; its components can be killed and restarted.
 	Control *testcluster.Cluster
 
 	registry *images.Registry
 	node     *node.Node
-	storage  func() // ends the storage class' provisioner
+	storage  func() // ends the provisioner of the storage class
 }
 
-// Start installs and builds what is missing, which takes up to half an hour the first time, starts
-// a cluster and returns when pods can run on it. What the cluster itself needs is in its registry;
-// Registry takes what else is to run. Progress gets lines of text.
+// Start returns once pods can run. It installs and builds missing parts, which takes up to half an
+// hour the first time. progress receives lines of text.
 func Start(ctx context.Context, progress io.Writer) (*Cluster, error) {
-	if err := Possible(); err != nil {
+	if err := Unsupported(); err != nil {
 		return nil, err
 	}
 	if err := installPackages(ctx, progress); err != nil {
@@ -90,9 +88,8 @@ func (c *Cluster) fillRegistry(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// setUp adds what a cluster has beside nodes.
 func (c *Cluster) setUp(ctx context.Context) error {
-	ctx = klog.NewContext(ctx, logr.Discard()) // the provisioner's
+	ctx = klog.NewContext(ctx, logr.Discard()) // silences the provisioner
 	typed, err := kubernetes.NewForConfig(c.Control.Config())
 	if err != nil {
 		return err
@@ -111,20 +108,17 @@ func (c *Cluster) setUp(ctx context.Context) error {
 	return manifests.Apply(ctx, admin, objects)
 }
 
-// Registry is where images are pushed to from this machine (host:port). The node pulls every image
-// from there, whatever its name says.
+// Registry returns the address (host:port) to push images to. The node pulls all images there.
 func (c *Cluster) Registry() string { return c.registry.Address("127.0.0.1") }
 
-// KillPod ends all processes of a pod at once, as running out of memory does.
+// KillPod kills all processes of a pod at once, as the OOM killer does.
 func (c *Cluster) KillPod(uid types.UID) error { return c.node.KillPod(uid) }
 
-// KeepLogs copies all logs into a folder that outlives the cluster.
 func (c *Cluster) KeepLogs(folder string) error {
 	return errors.Join(c.Control.KeepLogs(folder), c.node.KeepLogs(folder))
 }
 
-// Stop ends the cluster and removes everything that it has put on this machine. What was installed
-// and built stays.
+// Stop removes all traces from the machine, except installed packages and caches.
 func (c *Cluster) Stop() error {
 	var errs []error
 	if c.storage != nil {

@@ -11,13 +11,11 @@ import (
 	"jutsu.com/operators/test/testcluster/binaries"
 )
 
-// pause is a program of this project that does nothing, for the container that holds a pod
-// together.
 const pause = "test/e2e/programs/pause"
 
-// pinned are the images that others publish, made of the same programs. Their names are those in
-// dns.yaml, in the manifests that the modules of tools/ release (cnpg-1.30.0.yaml, bundle.yaml),
-// and in testdata/monitoring.yaml: with another tag a pod would stay in ImagePullBackOff.
+// pinned lists images that others publish. Their names and tags must match dns.yaml, the manifests
+// in the modules of tools/ (cnpg-1.30.0.yaml, bundle.yaml) and testdata/monitoring.yaml, or pods
+// stay in ImagePullBackOff.
 func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Image, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CoreDNS, binaries.CloudNativePG,
 		binaries.PrometheusOperator, binaries.ConfigReloader, binaries.Prometheus, binaries.Alertmanager)
@@ -51,13 +49,12 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 		program("quay.io/prometheus/alertmanager:v0.31.1", "/bin/alertmanager", paths[binaries.Alertmanager]),
 		{
 			Name: "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0",
-			// CloudNativePG copies the program from here into the pods of a Cluster, by the name of
-			// their architecture.
+			// CloudNativePG copies the program of the architecture into the pods of a Cluster.
 			Files: map[string]string{"/operator/" + manager: paths[binaries.CloudNativePG],
 				"/manager": "-> operator/" + manager},
 		},
 		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},
-		// The default of CloudNativePG 1.30.0 (pkg/versions/versions.go); the program is that of Debian 13.
+		// The default of CloudNativePG 1.30.0 (pkg/versions/versions.go), with Debian 13's program.
 		{Name: "ghcr.io/cloudnative-pg/pgbouncer:1.25.1", Archive: bouncer, User: "998"},
 	}, nil
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// needed is what is not built from source, by the Debian package that has it.
-var needed = map[string]string{
+// debianPackages maps Debian packages, of programs that we do not build, to a file of each.
+var debianPackages = map[string]string{
 	"containerd":                  "/usr/bin/containerd",
 	"runc":                        "/usr/sbin/runc",
 	"containernetworking-plugins": "/usr/lib/cni/bridge",
@@ -27,8 +27,8 @@ var needed = map[string]string{
 	"debootstrap":                 "/usr/sbin/debootstrap",
 }
 
-// Possible says why a cluster cannot run on this machine, or nil.
-func Possible() error {
+// Unsupported returns why a cluster cannot run on this machine, or nil.
+func Unsupported() error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("a node takes Linux, and this is %s", runtime.GOOS)
 	}
@@ -46,7 +46,7 @@ func Possible() error {
 	return nil
 }
 
-// writable tries to make a cgroup, which is what a container lacks that may not.
+// writable tries to make a cgroup, which an unprivileged container may not.
 func writable(root string) error {
 	probe := root + "/jutsu-e2e-probe"
 	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil { // version 1: below each controller
@@ -58,10 +58,9 @@ func writable(root string) error {
 	return os.Remove(probe)
 }
 
-// missing are the Debian packages that are not installed.
 func missing() []string {
 	var packages []string
-	for name, file := range needed {
+	for name, file := range debianPackages {
 		if _, err := os.Stat(file); err != nil {
 			packages = append(packages, name)
 		}
@@ -69,8 +68,7 @@ func missing() []string {
 	return packages
 }
 
-// installPackages installs the missing Debian packages. Of containerd's nothing but the program is
-// used, not the service.
+// installPackages keeps the services of the packages from starting.
 func installPackages(ctx context.Context, progress io.Writer) error {
 	lacking := missing()
 	if len(lacking) == 0 {
@@ -88,8 +86,7 @@ func installPackages(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// Traces are what a cluster has left on this machine: mounts, network devices, routes, rules,
-// cgroups, folders. After Stop there are none.
+// Traces lists everything that a cluster has left on this machine.
 func Traces(ctx context.Context) (found []string, err error) {
 	for _, command := range [][]string{
 		{"cat", "/proc/self/mounts"}, {"ip", "-oneline", "link"}, {"ip", "route"}, {"iptables-save"},
@@ -101,7 +98,7 @@ func Traces(ctx context.Context) (found []string, err error) {
 			return nil, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
 		}
 		for line := range strings.Lines(string(out)) {
-			if ours.MatchString(line) {
+			if traceNames.MatchString(line) {
 				found = append(found, strings.TrimSpace(line))
 			}
 		}
@@ -109,6 +106,5 @@ func Traces(ctx context.Context) (found []string, err error) {
 	return found, nil
 }
 
-// ours is in the name of everything that a cluster makes; KUBE and CNI are in the rules of
-// kube-proxy and of the bridge.
-var ours = regexp.MustCompile(`jutsu-e2e|KUBE-|CNI-`)
+// KUBE and CNI are the prefixes of kube-proxy's rules and of the bridge's.
+var traceNames = regexp.MustCompile(`jutsu-e2e|KUBE-|CNI-`)

@@ -26,11 +26,10 @@ const (
 	provisionerName = "e2e.jutsu.com/local-path"
 )
 
-// folders provides volumes that are folders of the node.
+// folders provisions volumes as folders of the node.
 type folders struct{ root string }
 
-// provideStorage adds the default storage class, and serves it until the returned function is
-// called, whatever becomes of ctx.
+// provideStorage serves the default storage class until stop is called, even if ctx ends before.
 func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	class := &storagev1.StorageClass{
@@ -56,7 +55,6 @@ func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (s
 	return func() { cancel(); <-ended }, nil
 }
 
-// Provision makes the folder of a volume.
 func (f folders) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume,
 	controller.ProvisioningState, error) {
 	folder := filepath.Join(f.root, o.PVName)
@@ -79,13 +77,11 @@ func (f folders) Provision(_ context.Context, o controller.ProvisionOptions) (*c
 	}, controller.ProvisioningFinished, nil
 }
 
-// Delete removes the folder of a volume.
 func (f folders) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
 	return os.RemoveAll(filepath.Join(f.root, volume.Name))
 }
 
-// growVolumes is what a resizer does: it gives claims the size that they ask for. A folder has no
-// size, so that only objects change. What fails is repeated.
+// growVolumes sets claims to the requested size, as a resizer does. Folders have no size.
 func growVolumes(ctx context.Context, c kubernetes.Interface) {
 	claims, err := c.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{})
 	if err != nil {

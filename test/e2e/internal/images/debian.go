@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// PostgresVersion is the major version that PostgresArchive holds: the one of Debian 12.
+	// PostgresVersion is the major version in PostgresArchive, from Debian 12.
 	PostgresVersion = "15"
-	// NewPostgresVersion is that of NewPostgresArchive: the one of Debian 13.
+	// NewPostgresVersion is the major version in NewPostgresArchive, from Debian 13.
 	NewPostgresVersion = "17"
 )
 
@@ -37,31 +37,27 @@ var (
 	pgBouncerScript string
 )
 
-// PostgresArchive returns a tar file with the files of a Postgres image.
+// PostgresArchive makes the tar file of a Postgres image.
 func PostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+PostgresVersion, postgresScript, progress)
 }
 
-// NewPostgresArchive returns a tar file with the files of a Postgres image of another major version, to which
-// that of PostgresArchive can be upgraded.
+// NewPostgresArchive makes the image that upgrades data of PostgresArchive.
 func NewPostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+NewPostgresVersion, newPostgresScript, progress)
 }
 
-// BarmanArchive returns a tar file with barman-cloud, which backs up Postgres into object stores, of
-// Debian 13, whose Python the image has that CloudNativePG's plugin releases.
+// BarmanArchive makes the sidecar image of CloudNativePG's plugin, with Debian 13's barman-cloud.
 func BarmanArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "barman", barmanScript, progress)
 }
 
-// PgBouncerArchive returns a tar file with PgBouncer, of Debian 13.
+// PgBouncerArchive makes the image of PgBouncer from Debian 13.
 func PgBouncerArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "pgbouncer", pgBouncerScript, progress)
 }
 
-// debian returns a tar file that a script makes out of Debian's packages, once per user: it lies in
-// the user's cache folder beside the binaries of test/testcluster, because there every checkout finds
-// it.
+// debian builds a tar file once per user, in the user's cache folder.
 func debian(ctx context.Context, name, script string, progress io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -94,7 +90,7 @@ func makeArchive(ctx context.Context, script, archive string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	// In namespaces of its own, so that what debootstrap mounts and starts ends with it.
+	// Mounts and processes of debootstrap end with these namespaces.
 	const alone = "mount --make-rprivate / && mount -t proc proc /proc || exit\n"
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", alone+script, "debian.sh", folder, archive+".part")
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package images makes container images without a container engine, and a registry that serves
-// them: programs of this project, pinned programs of others (tools/) and Postgres out of Debian's
-// packages.
+// Package images builds container images without a container engine, and serves them in a registry.
 package images

@@ -17,23 +17,21 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// Image is what an image is made of.
+// Image describes an image to build.
 type Image struct {
-	// Name is the whole name with registry and tag, as manifests have it. Our registry serves it
-	// whatever registry that is.
+	// Name includes registry and tag. Our registry serves it for any registry name.
 	Name string
-	// Files are put on top of Archive: from a path in the image to a file of this machine, or to
-	// "-> TARGET" for a symbolic link. All may be executed by everybody.
+	// Files maps paths in the image to a file of this machine, or to "-> TARGET" for a symbolic
+	// link. They replace files of Archive. All are executable by everybody.
 	Files map[string]string
-	// Archive is a tar file with the rest of the files, empty for none.
+	// Archive is a tar file with the remaining files; empty for none.
 	Archive string
-	// User is a number; by default 65532, which owns nothing.
+	// User is a numeric user id. The default, 65532, owns no file.
 	User       string
 	Entrypoint []string
 }
 
-// Push makes the image and brings it into the registry (host:port, which is spoken to over HTTP
-// when it is on this machine). It returns its name there, with its digest.
+// Push returns the name with digest in the registry (host:port; over HTTP if on this machine).
 func (i Image) Push(registry string) (reference string, err error) {
 	made, err := i.make()
 	if err != nil {
@@ -60,7 +58,7 @@ func (i Image) Push(registry string) (reference string, err error) {
 func (i Image) make() (v1.Image, error) {
 	var layers []v1.Layer
 	for _, opener := range i.openers() {
-		// Nothing travels further than this machine: to compress would only cost time.
+		// The image does not leave this machine: compression would only cost time.
 		layer, err := tarball.LayerFromOpener(opener, tarball.WithCompressionLevel(gzip.NoCompression))
 		if err != nil {
 			return nil, err

@@ -49,8 +49,8 @@ func TestWriteLayer(t *testing.T) {
 	}
 }
 
-// An image is pulled under the name that a manifest has, whatever registry that names.
-func TestRegistryStandsInForAll(t *testing.T) {
+// A node pulls an image by the name in a manifest, whatever registry that names.
+func TestRegistryServesAnyRegistryName(t *testing.T) {
 	registry, err := StartRegistry(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +80,8 @@ func TestRegistryStandsInForAll(t *testing.T) {
 	}
 }
 
-func TestOthersMayOnlyRead(t *testing.T) {
-	handler := writesFromHere(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+func TestOtherMachinesCannotPush(t *testing.T) {
+	handler := allowLocalPushes(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for what, want := range map[string]int{"127.0.0.1:1 PUT": 200, "10.244.0.7:1 GET": 200, "10.244.0.7:1 PUT": 403,
 		"10.244.0.7:1 DELETE": 403} {
 		from, method, _ := bytes.Cut([]byte(what), []byte(" "))

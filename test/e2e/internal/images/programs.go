@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Compile builds programs of this project, given as package folders relative to the project's root,
-// into a folder, and returns where each is.
+// Compile builds packages of this project into folder and maps them to their binaries.
 func Compile(ctx context.Context, folder string, packages ...string) (map[string]string, error) {
 	root, err := project.Root()
 	if err != nil {

@@ -16,14 +16,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 )
 
-// Registry serves images to everybody who can reach this machine.
+// Registry serves images to all machines that can reach this one.
 type Registry struct {
 	server *http.Server
 	port   int
 }
 
-// StartRegistry starts a registry on a free port of all addresses, which keeps its images in
-// folder. It may be pushed to from this machine alone.
+// StartRegistry starts a registry on all addresses. Only this machine may push to it.
 func StartRegistry(ctx context.Context, folder string) (*Registry, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("start a registry: %w", err)
@@ -35,15 +34,14 @@ func StartRegistry(ctx context.Context, folder string) (*Registry, error) {
 	handler := registry.New(registry.WithBlobHandler(registry.NewDiskBlobHandler(folder)),
 		registry.Logger(log.New(io.Discard, "", 0)))
 	r := &Registry{
-		server: &http.Server{Handler: writesFromHere(handler), ReadHeaderTimeout: 10 * time.Second},
+		server: &http.Server{Handler: allowLocalPushes(handler), ReadHeaderTimeout: 10 * time.Second},
 		port:   listener.Addr().(*net.TCPAddr).Port,
 	}
 	go func() { _ = r.server.Serve(listener) }() // ends with Close
 	return r, nil
 }
 
-// writesFromHere refuses what would change anything and comes from elsewhere.
-func writesFromHere(next http.Handler) http.Handler {
+func allowLocalPushes(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.RemoteAddr)
 		local := err == nil && net.ParseIP(host).IsLoopback()
@@ -55,8 +53,8 @@ func writesFromHere(next http.Handler) http.Handler {
 	})
 }
 
-// Address is where the registry is for those who call this machine by the name host.
+// Address returns the address (host:port) for clients that reach this machine as host.
 func (r *Registry) Address(host string) string { return net.JoinHostPort(host, strconv.Itoa(r.port)) }
 
-// Stop ends the registry. Its folder stays.
+// Stop ends the registry and keeps its folder.
 func (r *Registry) Stop() error { return r.server.Close() }

@@ -5,15 +5,14 @@
 //
 // # How it leaves no trace
 //
-// The node lives in namespaces of its own (mounts, processes, network, host name). Its bridge, its
-// iptables rules, its routes, its mounts and all its processes end with the first process in them,
-// however that ends. It sees the machine's files, except that /run is empty, that what it writes to
-// /var lands in its own folder, and that the few settings of the kernel that a kubelet changes are
-// copies. What is left is removed by the keeper (files/keeper.sh), which outlives this process by a
-// moment: cgroups and the folder.
+// The node runs in its own namespaces (mounts, processes, network, host name). Its bridge, iptables
+// rules, routes, mounts and processes end with the first process in them. It sees the machine's
+// files with three exceptions: /run is empty, writes to /var go to the node's folder, and the
+// kernel settings that a kubelet changes are copies. The keeper (files/keeper.sh), which outlives
+// this process by a moment, removes the rest: cgroups and the folder.
 //
-// The machine and the node see each other over a pair of network devices: the machine is Gateway,
-// the node nodeAddress. Pods and Services can be reached from the machine.
+// A pair of network devices links the machine (Gateway) to the node (nodeAddress). The machine can
+// reach pods and Services.
 //
-// What was needed to make this work is in docs/e2e.md.
+// docs/e2e.md lists the known pitfalls.
 package node

@@ -15,8 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// KillPod ends all processes of a pod at once, as running out of memory does: nothing is announced,
-// and nothing cleans up.
+// KillPod kills all processes of a pod at once, without cleanup, as the OOM killer does.
 func (n *Node) KillPod(uid types.UID) error {
 	root := "/sys/fs/cgroup/" + cgroup
 	if _, err := os.Stat(root); err != nil { // version 1: below each controller
@@ -24,7 +23,7 @@ func (n *Node) KillPod(uid types.UID) error {
 	}
 	killed := 0
 	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) { // it has just gone
+		if errors.Is(err, fs.ErrNotExist) { // the process has just ended
 			return nil
 		}
 		if err != nil || filepath.Base(path) != "cgroup.procs" || !strings.Contains(path, "/pod"+string(uid)+"/") {
@@ -43,7 +42,6 @@ func (n *Node) KillPod(uid types.UID) error {
 	return nil
 }
 
-// killAll ends the processes that a file lists.
 func killAll(list string) (killed int, err error) {
 	pids, err := os.ReadFile(list)
 	if err != nil {

@@ -28,38 +28,35 @@ import (
 )
 
 const (
-	// Gateway is the machine's address as the node and its pods see it.
+	// Gateway is the machine's address for the node and its pods.
 	Gateway = "10.245.0.1"
-	// DNS is the address of the Service that pods ask for names.
+	// DNS is the address of the cluster's DNS Service.
 	DNS = "10.96.0.10"
 
 	nodeAddress  = "10.245.0.2"
 	podRange     = "10.244.0.0/24"
 	serviceRange = "10.96.0.0/12"
-	// device is the machine's end of the link to the node; cgroup is where all its processes are
-	// accounted. There is one of each, so there is one node at a time.
+	// The machine's end of the link, and the node's cgroup. One of each: one node at a time.
 	device = "jutsu-e2e"
 	cgroup = "jutsu-e2e"
 
-	// readyTimeout is generous; usually it takes ten seconds.
+	// Usually ten seconds.
 	readyTimeout = 2 * time.Minute
 )
 
 //go:embed files
 var files embed.FS
 
-// Node is a running node. It ends with Stop or with the program that started it, in whatever way
-// that ends.
+// Node runs until Stop, or until the program that started it ends, even if killed.
 type Node struct {
 	folder string
 	keeper *exec.Cmd
-	pipe   io.WriteCloser // to the keeper, nil once it cleans up
+	pipe   io.WriteCloser // to the keeper; nil once it cleans up
 	init   *exec.Cmd
 }
 
-// Start starts a node called "node" and returns when it is ready for pods. The cluster has to be
-// reachable at Gateway; images, whatever registry they name, are pulled over HTTP from the registry
-// at mirror (host:port).
+// Start returns when the node is ready for pods. The cluster must be reachable at Gateway. The node
+// pulls every image over HTTP from mirror (host:port), whatever registry its name has.
 func Start(ctx context.Context, cluster *testcluster.Cluster, mirror string, progress io.Writer) (*Node, error) {
 	if link, err := run(ctx, "ip", "link", "show", device); err == nil {
 		return nil, fmt.Errorf("another node runs on this machine: %s; wait until it is gone", link)
@@ -95,14 +92,13 @@ func (n *Node) startKeeper() (err error) {
 	}
 	n.keeper = exec.Command("/bin/sh", "-c", string(script), "jutsu-e2e-keeper", n.folder, cgroup, device)
 	n.keeper.Dir = "/"
-	n.keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that a Ctrl-C does not reach it
+	n.keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C must not reach it
 	if n.pipe, err = n.keeper.StdinPipe(); err != nil {
 		return err
 	}
 	return n.keeper.Start()
 }
 
-// prepare fills the node's folder.
 func (n *Node) prepare(cluster *testcluster.Cluster, mirror string, paths map[string]string) error {
 	for _, folder := range []string{"bin", "logs", "cni", "registries/_default"} {
 		if err := os.MkdirAll(filepath.Join(n.folder, folder), 0o755); err != nil {
@@ -124,7 +120,7 @@ func (n *Node) prepare(cluster *testcluster.Cluster, mirror string, paths map[st
 			return err
 		}
 	}
-	return n.introduce(cluster)
+	return n.writeKubeconfigs(cluster)
 }
 
 func (n *Node) render(file, target string, values any) error {
@@ -139,8 +135,7 @@ func (n *Node) render(file, target string, values any) error {
 	return os.WriteFile(filepath.Join(n.folder, target), out.Bytes(), 0o600)
 }
 
-// introduce gives the node's programs what the API server knows them by.
-func (n *Node) introduce(cluster *testcluster.Cluster) error {
+func (n *Node) writeKubeconfigs(cluster *testcluster.Cluster) error {
 	if err := os.Symlink(filepath.Join(cluster.Dir(), testcluster.CertificateAuthority),
 		filepath.Join(n.folder, "ca.crt")); err != nil {
 		return err
@@ -158,7 +153,6 @@ func (n *Node) introduce(cluster *testcluster.Cluster) error {
 	return nil
 }
 
-// start starts the node's first process and links it to the machine.
 func (n *Node) start(ctx context.Context) error {
 	log, err := os.Create(filepath.Join(n.folder, "logs", "init.log"))
 	if err != nil {
@@ -198,7 +192,6 @@ func (n *Node) start(ctx context.Context) error {
 	return err
 }
 
-// awaitReady returns when pods can run on the node.
 func (n *Node) awaitReady(ctx context.Context, cluster *testcluster.Cluster) error {
 	client, err := kubernetes.NewForConfig(cluster.Config())
 	if err != nil {
@@ -216,15 +209,13 @@ func (n *Node) awaitReady(ctx context.Context, cluster *testcluster.Cluster) err
 	return nil
 }
 
-// Volumes is the folder for the data of PersistentVolumes as the machine sees it. The node sees it
-// as VolumesOnNode.
+// Volumes is the machine's path of VolumesOnNode, the data of PersistentVolumes.
 func (n *Node) Volumes() string { return filepath.Join(n.folder, "volumes") }
 
-// VolumesOnNode is what the node calls Volumes.
+// VolumesOnNode is the path of Volumes on the node.
 const VolumesOnNode = "/var/lib/volumes"
 
-// KeepLogs copies the logs of the node's programs and of its pods into a folder that outlives the
-// node.
+// KeepLogs copies the logs of the node's programs and pods to folder, which outlives the node.
 func (n *Node) KeepLogs(folder string) error {
 	for from, to := range map[string]string{"logs": "node", "var/log/pods": "pods"} {
 		source := os.DirFS(filepath.Join(n.folder, from))
@@ -238,7 +229,6 @@ func (n *Node) KeepLogs(folder string) error {
 	return nil
 }
 
-// tails are the ends of the logs of the node's programs.
 func (n *Node) tails() string {
 	const lines = 15
 	var text strings.Builder
@@ -254,8 +244,7 @@ func (n *Node) tails() string {
 	return text.String()
 }
 
-// Stop ends the node, with all its pods, and removes all that it has left. Further calls do
-// nothing.
+// Stop ends the node with all its pods and removes its traces. Further calls do nothing.
 func (n *Node) Stop() error {
 	if n.pipe == nil {
 		return nil
@@ -264,7 +253,7 @@ func (n *Node) Stop() error {
 	n.pipe = nil
 	err := n.keeper.Wait()
 	if n.init != nil && n.init.Process != nil {
-		_ = n.init.Wait() // it was killed
+		_ = n.init.Wait() // an error, since it was killed
 	}
 	if err != nil {
 		return fmt.Errorf("clean up behind the node: %w; look at /sys/fs/cgroup and %s", err, n.folder)

@@ -16,10 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// dbTimeout is how long the database may take for one request.
 const dbTimeout = 5 * time.Second
 
-// weapon is a row of the table weapons.
 type weapon struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -47,7 +45,7 @@ func (a *app) handler() http.Handler {
 }
 
 func (a *app) readiness(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), time.Second) // a probe has two
+	ctx, cancel := context.WithTimeout(r.Context(), time.Second) // a probe times out after two seconds
 	defer cancel()
 	if err := a.db.Ping(ctx); err != nil {
 		refuse(w, http.StatusServiceUnavailable, err)
@@ -96,7 +94,7 @@ func (a *app) add(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // the client is gone
+	_ = json.NewEncoder(w).Encode(value) // the client has disconnected
 }
 
 func refuse(w http.ResponseWriter, code int, err error) {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// What the operator's alerts read (dojo-operator/internal/dojo/monitoring.go) is counted, and a
-// weapon without a name is refused before the database is asked.
+// The operator's alerts read these metrics (dojo-operator/internal/monitoring).
 func TestRequestsAreCounted(t *testing.T) {
 	server := httptest.NewServer((&app{title: "Tokyo"}).handler())
 	defer server.Close()

@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// grace is how long requests that are under way may take when the program has to end.
 const grace = 10 * time.Second
 
 func main() {
@@ -52,7 +51,6 @@ func run(ctx context.Context) error {
 	return server.Shutdown(end)
 }
 
-// connect opens a pool of connections and tries the first one.
 func connect(ctx context.Context) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig("sslmode=prefer connect_timeout=5 pool_max_conns=4")
 	if err != nil {

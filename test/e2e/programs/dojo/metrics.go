@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// The names and labels of go-gin-prometheus (https://github.com/zsais/go-gin-prometheus), which the
-// application uses.
+// The names and labels of https://github.com/zsais/go-gin-prometheus, as in the application.
 var (
 	requests = promauto.NewCounterVec(prometheus.CounterOpts{
 		Name: "gin_requests_total", Help: "How many HTTP requests were processed, by status code, method and path.",
@@ -22,7 +21,6 @@ var (
 	}, []string{"code", "method", "url"})
 )
 
-// recorder remembers the status code of an answer.
 type recorder struct {
 	http.ResponseWriter
 	code int
@@ -33,7 +31,6 @@ func (r *recorder) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
-// count counts requests and their durations.
 func count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, seen := time.Now(), &recorder{w, http.StatusOK}

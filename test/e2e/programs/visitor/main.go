@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command visitor asks for a page of a Service again and again, from within the cluster as its
-// users do, and serves on port 8080, as JSON, how that went.
+// Command visitor requests a page of a Service repeatedly from within the cluster, and serves its
+// results as JSON on port 8080.
 //
 //	visitor URL [INTERVAL]
 //
-// Each request opens a connection of its own, so that each goes the way of a new user.
+// Each request opens a new connection, so each is routed like a new user's.
 package main
 
 import (
@@ -20,13 +20,13 @@ import (
 	"time"
 )
 
-// visits is what is served. Failures are answers of 400 and above, and requests without any.
+// visits is the answer. Failures counts answers of 400 and above, and requests without an answer.
 type visits struct {
 	Answers   int       `json:"answers"`
 	Failures  int       `json:"failures"`
-	Last      string    `json:"last"`      // how the last failure was
-	FailedAt  time.Time `json:"failedAt"`  // when it was
-	LongestMS int64     `json:"longestMs"` // the longest time without an answer, in milliseconds, that has ended with one
+	Last      string    `json:"last"` // the last failure
+	FailedAt  time.Time `json:"failedAt"`
+	LongestMS int64     `json:"longestMs"` // the longest time without an answer, in milliseconds, that has ended
 }
 
 func main() {
@@ -77,7 +77,6 @@ func (v *visitor) once() {
 	v.visits.Answers, v.answered = v.visits.Answers+1, now
 }
 
-// ask returns what is wrong with the answer, or nothing.
 func (v *visitor) ask() string {
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, v.url, nil)
 	if err != nil {
@@ -101,5 +100,5 @@ func (v *visitor) ask() string {
 func (v *visitor) serve(w http.ResponseWriter, _ *http.Request) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_ = json.NewEncoder(w).Encode(v.visits) // the client is gone
+	_ = json.NewEncoder(w).Encode(v.visits) // the client has disconnected
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command reference is an operator with the flags of kubebuilder's, for the test of --reference: it makes a Deployment
-// of each Dojo and says when that is available.
+// Command reference is an operator with kubebuilder's flags for the test of --reference: it makes a
+// Deployment for each Dojo and reports when it is available.
 package main
 
 import (
@@ -60,7 +60,7 @@ func must[T any](value T, err error) T {
 }
 
 func create(ctx context.Context, c client.Client, dojo *corev1api.Dojo) error {
-	if len(dojo.Status.Conditions) > 0 { // it is there
+	if len(dojo.Status.Conditions) > 0 { // it exists
 		return nil
 	}
 	labels := map[string]string{"app": dojo.Name}

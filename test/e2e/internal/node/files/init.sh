@@ -1,20 +1,21 @@
-# The first process of the node, in namespaces of its own. Arguments: the node's folder, its address, the machine's, the name of its cgroups.
+# The first process of the node. Arguments: the node's folder, its address, the machine's address,
+# the name of its cgroups.
 set -eu
 folder=$1 address=$2 gateway=$3 cgroup=$4
 
-# Files. Mounts are seen by the pods (rshared) and not by the machine (rprivate).
+# Pods see the mounts (rshared); the machine does not (rprivate).
 mount --make-rprivate /
 mount --make-rshared /
 mount -t proc proc /proc
 mount -t tmpfs tmpfs /run
 mkdir -p "$folder/var" "$folder/var.work"
 mount -t overlay overlay -o "lowerdir=/var,upperdir=$folder/var,workdir=$folder/var.work" /var
-for part in containerd kubelet volumes; do # neither images nor data on top of an overlay
+for part in containerd kubelet volumes; do # neither images nor data can lie on an overlay
 	mkdir -p "$folder/$part" "/var/lib/$part"
 	mount --bind "$folder/$part" "/var/lib/$part"
 done
 
-# A kubelet sets these for the whole machine: it gets copies.
+# A kubelet sets these for the whole machine, so it gets copies.
 for key in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
 	copy="$folder/sysctl.$(basename "$key")"
 	cat "/proc/sys/$key" >"$copy"
@@ -29,14 +30,14 @@ for root in /sys/fs/cgroup /sys/fs/cgroup/*/; do
 	fi
 	[ "$root" = /sys/fs/cgroup ] || [ -L "${root%/}" ] || mkdir "$root$cgroup"
 done
-# Or all pods together would weigh as much as one process of the machine, and starve on a busy one.
+# All pods together would otherwise weigh as much as one process of the machine.
 for weight in "/sys/fs/cgroup/cpu/$cgroup/cpu.shares 16384" "/sys/fs/cgroup/$cgroup/cpu.weight 1600"; do
 	[ ! -e "${weight% *}" ] || echo "${weight#* }" >"${weight% *}"
 done
 
-# Network: these settings belong to the namespace.
+# These settings belong to the network namespace.
 hostname node
-read -r _ # until the machine has put eth0 into this namespace
+read -r _ # once the machine has put eth0 into this namespace
 ip link set lo up
 ip address add "$address/30" dev eth0
 ip link set eth0 up

@@ -1,12 +1,12 @@
-# Waits until its standard input closes, because Stop was called or because the program that started the node ended in whatever way. Then it ends
-# the node and removes what would outlive it. Arguments: the node's folder, the name of its cgroups, and
-# the machine's end of the link to it. The first line of its input is the number of the node's first process.
+# Ends the node and removes its cgroups and its folder once standard input closes: Stop was called,
+# or the starting program ended. Arguments: the node's folder, the name of its cgroups, the
+# machine's end of the link. The first line of input is the pid of the node's first process.
 trap '' HUP INT TERM
 folder=$1 cgroup=$2 device=$3
 if read -r pid; then
 	while read -r _; do :; done
 	kill -s KILL "$pid" 2>/dev/null
-	ip link delete "$device" 2>/dev/null # its other end goes a moment later with its namespace; then the next node may start
+	ip link delete "$device" 2>/dev/null # its other end goes with its namespace; then the next node may start
 fi
 tries=0
 left() {
