@@ -10,7 +10,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// That kinds are watched and dropped is shown against a real API server, by the operator's specs.
+// The operator's specs watch and drop kinds on a real API server.
 
 var widgets = Kind{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}, "widgets"}
 
@@ -24,8 +24,7 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// A definition that has just been created is looked at again soon; one of another version, or a
-// broken one, not all the time.
+// A new definition is retried soon, one of another version or a broken one seldom.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
