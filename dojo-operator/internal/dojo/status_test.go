@@ -169,7 +169,7 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 		})
 	}
 	d := dojotest.Dojo(unreachable, inCluster)
-	if got := unobserved(d, nil); conditionOf(got, conditions.TypeAvailable) != "False/"+reason {
+	if got := lastKnownStatus(d, nil); conditionOf(got, conditions.TypeAvailable) != "False/"+reason {
 		t.Errorf("what was known does not stand: %s", conditionOf(got, conditions.TypeAvailable))
 	}
 }
@@ -220,14 +220,14 @@ func TestUnobserved(t *testing.T) {
 		"sleeps": {dojotest.Dojo(sleeps, isSuspended), "False/Suspended"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			checkConditions(t, unobserved(c.dojo, failed), c.available, "False/Retrying")
+			checkConditions(t, lastKnownStatus(c.dojo, failed), c.available, "False/Retrying")
 		})
 	}
 
 	d := dojotest.Dojo(serves, dojotest.WaitingFor("Secret school/pg-app", time.Minute))
 	d.Status.Endpoint, d.Status.AvailableReplicas, d.Status.DesiredReplicas = "tokyo.school.svc:80", 2, new(int32(7))
 	before := d.DeepCopy()
-	got := unobserved(d, failed)
+	got := lastKnownStatus(d, failed)
 	if diff := cmp.Diff(before, d); diff != "" {
 		t.Error("unobserved is not pure", diff)
 	}
@@ -404,7 +404,7 @@ func TestWaits(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, waits(c.dojo, dojotest.Noon, c.issues)); diff != "" {
+			if diff := cmp.Diff(c.want, awaitedObjects(c.dojo, dojotest.Noon, c.issues)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -269,7 +269,7 @@ func TestRequested(t *testing.T) {
 	accepted.Annotations[corev1api.RecreateDatabaseAnnotation] = "uid"
 	note := request("1")
 	note.Annotations["example.org/note"] = "x"
-	checkPredicate(t, requested, request("1"),
+	checkPredicate(t, requestChanged, request("1"),
 		map[string]bool{"created": false, "deleted": false, "again": true, "withdrawn": true, "loss accepted": true,
 			"another annotation": false},
 		map[string]client.Object{"again": request("2"), "loss accepted": accepted, "withdrawn": dojotest.Dojo(), "another annotation": note})

@@ -30,7 +30,7 @@ func TestPause(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	k := &Kinds{clock: testclock.NewFakePassiveClock(now)}
 	for age, want := range map[time.Duration]time.Duration{0: newRetry, 59 * time.Second: newRetry, 2 * time.Minute: oldRetry, -time.Hour: newRetry} {
-		if got := k.pause(now.Add(-age)); got != want {
+		if got := k.retryDelay(now.Add(-age)); got != want {
 			t.Errorf("after %s waits %s", age, got)
 		}
 	}

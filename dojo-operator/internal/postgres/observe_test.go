@@ -28,7 +28,7 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// objects are those of a reader; nil ones are dropped.
+// objects drops nil objects.
 func objects[T any, L interface {
 	*T
 	client.Object

@@ -51,11 +51,11 @@ func (w *world) pool(d *corev1api.Dojo) (story []string) {
 		turns := db.Usable(true) && w.Application.Pooled != (host != "")
 		if turns {
 			story = append(story, "credentials of "+strings.TrimPrefix(host+" or the primary", " or "))
-			w.Application.Pooled, w.behind = host != "", "a pod has the former ones"
-		} else if w.behind != "" && db.Plan.Apply == nil {
-			story, w.behind = append(story, "pods are replaced"), ""
+			w.Application.Pooled, w.outdated = host != "", "a pod has the former ones"
+		} else if w.outdated != "" && db.Plan.Apply == nil {
+			story, w.outdated = append(story, "pods are replaced"), ""
 		}
-		if w.Pooler.Pooler == nil && (w.Application.Pooled || w.behind != "") {
+		if w.Pooler.Pooler == nil && (w.Application.Pooled || w.outdated != "") {
 			w.t.Errorf("pods name a Pooler that is gone, after %v", story)
 		}
 		w.play()

@@ -63,9 +63,9 @@ func (w *world) rotate(d *corev1api.Dojo) (story []string) {
 		turns := db.Usable(true) && source != w.source
 		if turns {
 			story = append(story, "credentials of "+source)
-			w.source, w.behind = source, "a pod has the former ones"
-		} else if w.behind != "" && db.Plan.Apply == nil {
-			story, w.behind = append(story, "pods are replaced"), ""
+			w.source, w.outdated = source, "a pod has the former ones"
+		} else if w.outdated != "" && db.Plan.Apply == nil {
+			story, w.outdated = append(story, "pods are replaced"), ""
 		}
 		if !w.valid()[w.source] {
 			w.t.Errorf("Postgres refuses what the application has, after %v", story)
@@ -170,7 +170,7 @@ func TestRequestsOfRotation(t *testing.T) {
 			w.source, _ = Source(d, s)
 			w.play()
 		}
-		w.behind = "the rollout is not complete"
+		w.outdated = "the rollout is not complete"
 		return w
 	}
 	const ownerName, secondName = "dojo_school_tokyo", "dojo2_school_tokyo"
@@ -201,7 +201,7 @@ func TestRequestsOfRotation(t *testing.T) {
 		"turned, the annotation removed": {turned, tokyo(inPG), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"turned, Postgres still accepts the former": {func(t *testing.T) *world {
 			w := turned(t)
-			w.behind = ""
+			w.outdated = ""
 			w.reconcile(tokyo(inPG, requested("monday")))
 			return w
 		}, tokyo(inPG, requested("tuesday")), result{rotation(second, second, true), secondName, ownerName,

@@ -108,7 +108,7 @@ type world struct {
 	version int
 	// source is the Secret of the application's credentials, or "". behind says why pods may have
 	// those of the other login.
-	source, behind string
+	source, outdated string
 	// SQL is the SQL to run, MissingSQL a missing piece of it.
 	SQL, MissingSQL string
 }
@@ -156,7 +156,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 	}
 	s.forget()
 	s.Login.Connect(d, w.source)
-	s.Application.Outdated = w.behind
+	s.Application.Outdated = w.outdated
 	s.Schema = schema.State{Now: noon, Missing: w.MissingSQL, Pods: w.Schema.Pods}
 	if s.Cluster.Live != nil && s.Database.Live != nil && w.MissingSQL == "" {
 		s.Schema.Digest = fmt.Sprint(w.SQL, " for ", s.Cluster.Live.UID, s.Database.Live.UID)

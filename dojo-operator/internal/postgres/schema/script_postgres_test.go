@@ -283,7 +283,7 @@ func TestLoginScriptOnPostgres(t *testing.T) {
 	testReset(p)
 	const owners = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'"
 	if got := p.as("second", owners); got != "owner" {
-		t.Errorf("the tables are those of %s", got)
+		t.Errorf("the owners of the tables are %s", got)
 	}
 	if got := p.as("other", "SELECT 1"); !strings.Contains(got, "does not have CONNECT privilege") {
 		t.Errorf("another role gets in: %s", got)
