@@ -176,7 +176,7 @@ func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
 	return l
 }
 
-// refusedPods watches the pods of a Dojo, until the context ends, and returns those whose
+// refusedPods watches the pods of a Dojo, until the context ends, and returns the pods whose
 // credentials Postgres refused. A pod reads the credentials of its revision once. A terminating pod
 // may still serve.
 func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {

@@ -23,8 +23,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
-// These do not run in parallel: --kubeconfig is registered with a global of controller-runtime as
-// its value. What all operators share is tested in libs/manager.
+// Not parallel: --kubeconfig is stored in a global of controller-runtime. libs/manager tests the
+// flags of all operators.
 
 func TestFlags(t *testing.T) {
 	cases := map[string]struct {
@@ -87,7 +87,7 @@ func TestFlags(t *testing.T) {
 func TestWrongFlags(t *testing.T) {
 	cases := map[string]struct {
 		arg  string
-		want string // "" where it is valid
+		want string // "" for a valid command line
 	}{
 		"no image":                       {"--dojo-image=", "--dojo-image must not be empty"},
 		"no image of Postgres":           {"--postgres-image=", "--postgres-image must not be empty"},
@@ -97,15 +97,15 @@ func TestWrongFlags(t *testing.T) {
 		},
 		"a dashboard without an address": {"--dashboard-url=/d/x", `--dashboard-url is "/d/x", it must begin with http:// or`},
 		"a dashboard with a template":    {"--dashboard-url=https://g/{{ $x }}", "--dashboard-url is"},
-		"a runbook that is no page":      {"--runbook-url=javascript:x", `--runbook-url is "javascript:x", it must begin with`},
+		"a runbook that is no URL":       {"--runbook-url=javascript:x", `--runbook-url is "javascript:x", it must begin with`},
 		"another version of the API":     {"--discord-api-url=https://discord.com/api/v9", "--discord-api-url: the API's address"},
 		"no API":                         {"--discord-api-url=", "--discord-api-url: the API's address"},
 		"no runbook":                     {"--runbook-url=", ""},
 		"longest deadline":               {"--progress-deadline=24h", ""},
 		"shortest deadline":              {"--progress-deadline=1s", ""},
-		"no time for the database":       {"--database-deadline=0s", "--database-deadline is 0s, it must be at least 1s"},
+		"no deadline for the database":   {"--database-deadline=0s", "--database-deadline is 0s, it must be at least 1s"},
 		"no worker":                      {"--concurrency=0", "--concurrency is 0, it must be at least 1"},
-		"what no operator allows": {
+		"a flag that libs/manager refuses": {
 			"--lease-duration=10s", "--lease-duration (10s) must be longer than --lease-renew-deadline (10s)",
 		},
 	}

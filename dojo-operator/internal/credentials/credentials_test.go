@@ -32,7 +32,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// elsewhere puts the source into another namespace, with the given grant where it is not empty.
+// elsewhere moves the source to another namespace, with a grant unless it is empty.
 func elsewhere(grant string) func(*corev1.Secret) {
 	return func(s *corev1.Secret) {
 		s.Namespace, s.Annotations = "databases", nil
@@ -42,7 +42,6 @@ func elsewhere(grant string) func(*corev1.Secret) {
 	}
 }
 
-// referring makes the Dojo refer to pg-app in the given namespace.
 func referring(namespace string) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Namespace = namespace }
 }
@@ -68,7 +67,7 @@ func observe(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo, cfg Config) S
 	return s
 }
 
-// copiedFor is a cluster in which the credentials have been copied.
+// copiedFor returns a cluster with copied credentials.
 func copiedFor(t *testing.T, d *corev1api.Dojo, source *corev1.Secret) *dojotest.Cluster {
 	t.Helper()
 	c := dojotest.NewCluster(t, source)
@@ -93,18 +92,18 @@ func TestShared(t *testing.T) {
 		changes []func(*corev1.Secret)
 		want    bool
 	}{
-		"of the Dojo's namespace":      {nil, true},
-		"elsewhere, not granted":       {[]func(*corev1.Secret){elsewhere("")}, false},
-		"granted to the namespace":     {[]func(*corev1.Secret){elsewhere("school")}, true},
-		"granted to several":           {[]func(*corev1.Secret){elsewhere("team-a, school ,team-b")}, true},
-		"granted to all":               {[]func(*corev1.Secret){elsewhere("*")}, true},
-		"granted to others":            {[]func(*corev1.Secret){elsewhere("team-a,team-b")}, false},
-		"granted to longer names":      {[]func(*corev1.Secret){elsewhere("old-school,schoolyard")}, false},
-		"granted by a pattern":         {[]func(*corev1.Secret){elsewhere("sch*")}, false},
-		"granted in upper case":        {[]func(*corev1.Secret){elsewhere("School")}, false},
-		"granted, without a comma":     {[]func(*corev1.Secret){elsewhere("team-a school")}, false},
-		"granted to none, commas only": {[]func(*corev1.Secret){elsewhere(",,")}, false},
-		"granted by a label":           {[]func(*corev1.Secret){elsewhere(""), labelled}, false},
+		"of the Dojo's namespace":           {nil, true},
+		"of another namespace, not granted": {[]func(*corev1.Secret){elsewhere("")}, false},
+		"granted to the namespace":          {[]func(*corev1.Secret){elsewhere("school")}, true},
+		"granted to several":                {[]func(*corev1.Secret){elsewhere("team-a, school ,team-b")}, true},
+		"granted to all":                    {[]func(*corev1.Secret){elsewhere("*")}, true},
+		"granted to others":                 {[]func(*corev1.Secret){elsewhere("team-a,team-b")}, false},
+		"granted to longer names":           {[]func(*corev1.Secret){elsewhere("old-school,schoolyard")}, false},
+		"granted by a pattern":              {[]func(*corev1.Secret){elsewhere("sch*")}, false},
+		"granted in upper case":             {[]func(*corev1.Secret){elsewhere("School")}, false},
+		"granted, without a comma":          {[]func(*corev1.Secret){elsewhere("team-a school")}, false},
+		"granted with commas only":          {[]func(*corev1.Secret){elsewhere(",,")}, false},
+		"granted by a label":                {[]func(*corev1.Secret){elsewhere(""), labelled}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +130,7 @@ func TestTranslate(t *testing.T) {
 	cases := map[string]struct {
 		source changes
 		want   map[string]string
-		wrong  string // what the message has to say, where the Secret is wrong
+		wrong  string // a part of the message for a wrong Secret
 	}{
 		"as CloudNativePG writes it": {
 			source: changes{key("uri", "postgresql://"), key("username", "ignored")}, want: good(),
@@ -151,14 +150,14 @@ func TestTranslate(t *testing.T) {
 		"IPv6 address, another namespace": {
 			source: changes{elsewhere("*"), key("host", "fd00::1")}, want: good("DB_ENDPOINT", "fd00::1"),
 		},
-		"first port":               {source: changes{key("port", "1")}, want: good("DB_PORT", "1")},
-		"last port":                {source: changes{key("port", "65535")}, want: good("DB_PORT", "65535")},
-		"password that is no text": {source: changes{key("password", "\xff\x00\n")}, want: good("DB_PASS", "\xff\x00\n")},
-		"no host":                  {source: changes{without("host")}, wrong: `school/pg-app has no key "host"`},
-		"blank host":               {source: changes{key("host", " ")}, wrong: `has white space under the key "host"`},
-		"host with a line end":     {source: changes{key("host", "pg-rw\n")}, wrong: `has white space under the key "host"`},
-		"no port":                  {source: changes{without("port")}, wrong: `school/pg-app has no key "port"`},
-		"no dbname":                {source: changes{without("dbname")}, wrong: `school/pg-app has no key "dbname"`},
+		"first port":                 {source: changes{key("port", "1")}, want: good("DB_PORT", "1")},
+		"last port":                  {source: changes{key("port", "65535")}, want: good("DB_PORT", "65535")},
+		"password that is not UTF-8": {source: changes{key("password", "\xff\x00\n")}, want: good("DB_PASS", "\xff\x00\n")},
+		"no host":                    {source: changes{without("host")}, wrong: `school/pg-app has no key "host"`},
+		"blank host":                 {source: changes{key("host", " ")}, wrong: `has white space under the key "host"`},
+		"host with a line end":       {source: changes{key("host", "pg-rw\n")}, wrong: `has white space under the key "host"`},
+		"no port":                    {source: changes{without("port")}, wrong: `school/pg-app has no key "port"`},
+		"no dbname":                  {source: changes{without("dbname")}, wrong: `school/pg-app has no key "dbname"`},
 		"neither user nor username": {
 			source: changes{without("user")}, wrong: `school/pg-app has no key "user"`,
 		},
@@ -169,9 +168,9 @@ func TestTranslate(t *testing.T) {
 		},
 		"empty password":       {source: changes{key("password", "")}, wrong: `has an empty value under the key "password"`},
 		"no data at all":       {source: changes{func(s *corev1.Secret) { s.Data = nil }}, wrong: `has no key "host"`},
-		"port that is a word":  {source: changes{key("port", "hollow")}, wrong: noPort},
+		"port with letters":    {source: changes{key("port", "hollow")}, wrong: noPort},
 		"port 0":               {source: changes{key("port", "0")}, wrong: noPort},
-		"port beyond the last": {source: changes{key("port", "65536")}, wrong: noPort},
+		"port 65536":           {source: changes{key("port", "65536")}, wrong: noPort},
 		"port with a line end": {source: changes{key("port", "5432\n")}, wrong: noPort},
 		"two keys missing":     {source: changes{without("dbname"), without("password")}, wrong: `has no key "dbname"`},
 	}
@@ -231,19 +230,19 @@ func TestCopied(t *testing.T) {
 		change change
 		want   bool
 	}{
-		"just copied":       {unchanged, true},
-		"source changed":    {source(func(s *corev1.Secret) { s.ResourceVersion = "8" }), false},
-		"source recreated":  {source(func(s *corev1.Secret) { s.UID = "another" }), false},
-		"another source":    {source(func(s *corev1.Secret) { s.Name = "pg-other" }), false},
-		"value changed":     {edited("kubectl", key("DB_PASS", "x")), false},
-		"key deleted":       {edited("kubectl", without("DB_USER")), false},
-		"label changed":     {edited("kubectl", relabel), false},
-		"revision changed":  {edited("kubectl", annotate(ownership.RevisionAnnotation, "mine")), false},
-		"revision deleted":  {edited("kubectl", noRevision), false},
-		"key added":         {edited("kubectl", key("EXTRA", "x")), true},
-		"annotation added":  {edited("kubectl", annotate("example.org/note", "x")), true},
-		"another applier's": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
-		// What was created by POST is ours by update, and so is what such a client writes.
+		"just copied":                {unchanged, true},
+		"source changed":             {source(func(s *corev1.Secret) { s.ResourceVersion = "8" }), false},
+		"source recreated":           {source(func(s *corev1.Secret) { s.UID = "another" }), false},
+		"another source":             {source(func(s *corev1.Secret) { s.Name = "pg-other" }), false},
+		"value changed":              {edited("kubectl", key("DB_PASS", "x")), false},
+		"key deleted":                {edited("kubectl", without("DB_USER")), false},
+		"label changed":              {edited("kubectl", relabel), false},
+		"revision changed":           {edited("kubectl", annotate(ownership.RevisionAnnotation, "mine")), false},
+		"revision deleted":           {edited("kubectl", noRevision), false},
+		"key added":                  {edited("kubectl", key("EXTRA", "x")), true},
+		"annotation added":           {edited("kubectl", annotate("example.org/note", "x")), true},
+		"written by another applier": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
+		// A POST makes the fields ours by update. A client with our field manager does so too.
 		"value changed by a client with our name": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
 		"managedFields lost":                      {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
 		"managedFields that are not JSON": {
@@ -298,15 +297,14 @@ func TestPlan(t *testing.T) {
 	waited := func(object string, ago time.Duration) *corev1api.Dojo {
 		return dojotest.Dojo(dojotest.WaitingFor(object, ago))
 	}
-	// start is a cluster in which nothing has been copied yet.
+	// start returns a cluster without a copy.
 	start := func(objects ...client.Object) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
 			return dojotest.NewCluster(t, objects...)
 		}
 	}
-	// after is a cluster in which the credentials were copied, and the source and the copy changed
-	// after that.
+	// after returns a cluster in which source and copy changed after the credentials were copied.
 	after := func(source, own func(*corev1.Secret)) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
@@ -328,8 +326,7 @@ func TestPlan(t *testing.T) {
 			return c
 		}
 	}
-	// withdrawn is one in which a source of another namespace was copied, and then granted
-	// otherwise.
+	// withdrawn returns a cluster in which the grant changed after the credentials were copied.
 	withdrawn := func(grant string) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
@@ -353,29 +350,29 @@ func TestPlan(t *testing.T) {
 		"up to date": {d, after(nil, nil), same},
 		"rotated": {d, after(key("password", "red"), nil),
 			result{Revision: renewed, Writes: true, Exists: true, Rotation: true}},
-		"touched, the same values": {d, after(key("uri", "x"), nil),
+		"source touched, same values": {d, after(key("uri", "x"), nil),
 			result{Revision: kept, Writes: true, Exists: true}},
-		"touched, with another key in the copy": {d, after(key("uri", "x"), key("EXTRA", "x")),
+		"source touched, with another key in the copy": {d, after(key("uri", "x"), key("EXTRA", "x")),
 			result{Revision: kept, Writes: true, Exists: true}},
 		"copy deleted": {d, deleted(ownOf), created},
 		"copy edited": {d, after(nil, key("DB_PASS", "x")),
 			result{Revision: renewed, Writes: true, Exists: true, Drifted: true}},
 		"copy relabelled": {d, after(nil, relabel),
 			result{Revision: kept, Writes: true, Exists: true, Drifted: true}},
-		"no source":                    {d, start(), issue(none, waiting)},
-		"no source for a while":        {waited("Secret school/pg-app", 89*time.Second), start(), issue(none, waiting)},
-		"no source for too long":       {waited("Secret school/pg-app", 90*time.Second), start(), issue(none, missing)},
-		"another was missing for long": {waited("Secret school/other", time.Hour), start(), issue(none, waiting)},
+		"no source":                                     {d, start(), issue(none, waiting)},
+		"no source, within the deadline":                {waited("Secret school/pg-app", 89*time.Second), start(), issue(none, waiting)},
+		"no source, past the deadline":                  {waited("Secret school/pg-app", 90*time.Second), start(), issue(none, missing)},
+		"no source, after another was missing for long": {waited("Secret school/other", time.Hour), start(), issue(none, waiting)},
 		"no reference": {dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.CredentialsRef = nil }), start(),
 			issue(none, missing)},
-		"source deleted":            {d, deleted(home), issue(same, waiting)},
-		"source became incomplete":  {d, after(without("host"), nil), issue(same, incomplete)},
-		"incomplete from the start": {d, start(dojotest.Source(key("password", ""))), issue(none, incomplete)},
-		"elsewhere, missing":        {abroad, start(), issue(none, notShared)},
-		"elsewhere, not shared":     {abroad, start(dojotest.Source(elsewhere(""))), issue(none, notShared)},
-		"elsewhere, shared":         {abroad, start(dojotest.Source(elsewhere("school"))), created},
-		"no longer shared":          {abroad, withdrawn(""), issue(same, notShared)},
-		"shared with another":       {abroad, withdrawn("kyoto"), issue(same, notShared)},
+		"source deleted":                   {d, deleted(home), issue(same, waiting)},
+		"source became incomplete":         {d, after(without("host"), nil), issue(same, incomplete)},
+		"incomplete from the start":        {d, start(dojotest.Source(key("password", ""))), issue(none, incomplete)},
+		"of another namespace, missing":    {abroad, start(), issue(none, notShared)},
+		"of another namespace, not shared": {abroad, start(dojotest.Source(elsewhere(""))), issue(none, notShared)},
+		"of another namespace, shared":     {abroad, start(dojotest.Source(elsewhere("school"))), created},
+		"no longer shared":                 {abroad, withdrawn(""), issue(same, notShared)},
+		"shared with another":              {abroad, withdrawn("kyoto"), issue(same, notShared)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -410,7 +407,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The host of the standbys comes and goes with them, which rolls the pods and is no rotation.
+// Standbys that come or go change a host, which rolls the pods and is no rotation.
 func TestStandbys(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -446,8 +443,8 @@ func TestStandbys(t *testing.T) {
 	}
 }
 
-// A Pooler takes the place of the source's host, which rolls the pods and is no rotation; what is known
-// of the source stays.
+// The Pooler replaces the source's host, which rolls the pods and is no rotation. The recorded
+// version of the source stays.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -485,7 +482,7 @@ func TestPooler(t *testing.T) {
 	}
 }
 
-// Until the database is usable, what was copied stays in use.
+// Copied credentials stay in use until the database is usable.
 func TestPlanWithoutUsableSource(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo()
@@ -498,8 +495,7 @@ func TestPlanWithoutUsableSource(t *testing.T) {
 	}
 }
 
-// The issue names what is waited for, also when it is Degraded: the wait continues where the spec
-// changes.
+// Also a Degraded issue names the awaited Secret: the wait continues after a change of the spec.
 func TestMissingSourceIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, ago := range map[string]time.Duration{"for a while": 30 * time.Second, "for too long": time.Hour} {
@@ -518,7 +514,7 @@ func TestMissingSourceIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A user who may create Dojos must not learn which Secrets another namespace has.
+// A user who may create Dojos must not learn about Secrets of another namespace.
 func TestNotSharedRevealsNothing(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(referring("databases"))
@@ -530,7 +526,7 @@ func TestNotSharedRevealsNothing(t *testing.T) {
 	}
 }
 
-// An operator that does not watch a namespace must not be made to read there.
+// The operator must not read in a namespace that it does not watch.
 func TestSourceInNamespaceThatIsNotWatched(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig
@@ -563,7 +559,7 @@ func TestGrantWithdrawnBeforeTheCacheShowsIt(t *testing.T) {
 	}
 }
 
-// hiding does not show an object of this name, as a cache that lags.
+// hiding hides an object, as a lagging cache does.
 type hiding struct {
 	client.Reader
 	name string
@@ -576,16 +572,15 @@ func (h hiding) Get(ctx context.Context, name client.ObjectKey, o client.Object,
 	return h.Reader.Get(ctx, name, o, opts...)
 }
 
-// The Secret was created and is not in the cache, for longer than our own writes are expected
-// there.
+// The cache lacks the Secret for longer than an own write is expected there.
 func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 	t.Parallel()
 	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }
-	cases := map[string]func(*corev1.Secret){ // nil: the API server does not have it either
-		"ours":       func(*corev1.Secret) {},
-		"not ours":   released,
-		"gone":       nil,
-		"was edited": key("DB_PASS", "x"),
+	cases := map[string]func(*corev1.Secret){ // nil if the API server does not have it either
+		"ours":           func(*corev1.Secret) {},
+		"foreign Secret": released,
+		"gone":           nil,
+		"edited Secret":  key("DB_PASS", "x"),
 	}
 	for _, generated := range []bool{false, true} {
 		for name, change := range cases {

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Keys are those of the Dojo's own Secret, and the environment that the application reads.
+// Keys of the Dojo's own Secret are the environment that the application reads.
 var Keys = []string{hostKey, "DB_PORT", "DB_NAME", "DB_USER", "DB_PASS"}
 
 const hostKey = "DB_ENDPOINT"

@@ -73,7 +73,7 @@ func strip(in any) (any, error) {
 // maxRequest limits the value of a requesting annotation, in bytes.
 const maxRequest = 1 << 10
 
-func requests() []string {
+func requestAnnotations() []string {
 	return []string{
 		corev1api.RotatePasswordAnnotation, corev1api.RecreateDatabaseAnnotation, corev1api.UpgradeWithoutBackupAnnotation,
 		corev1api.PausedAnnotation,
@@ -89,7 +89,7 @@ func stripDojo(d *corev1api.Dojo) {
 		apply.ShareStrings(&c.Type, &c.Reason, &c.Message)
 		apply.ShareStrings(&c.Status)
 	}
-	for _, name := range requests() {
+	for _, name := range requestAnnotations() {
 		if requested, ok := all[name]; ok {
 			metav1.SetMetaDataAnnotation(&d.ObjectMeta, name, strings.Clone(requested[:min(len(requested), maxRequest)]))
 		}

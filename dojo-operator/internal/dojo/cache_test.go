@@ -30,7 +30,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// large is the metadata of a foreign object, with all that objects gather.
+// large returns the largest metadata of a foreign object.
 func large() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5", Generation: 2,
@@ -46,7 +46,7 @@ func large() metav1.ObjectMeta {
 
 var theirs = metav1.OwnerReference{Kind: "Cluster", Name: "pg", Controller: new(true)}
 
-// small is what is left of it.
+// small returns the part of it that is kept.
 func small() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5",
@@ -55,20 +55,19 @@ func small() metav1.ObjectMeta {
 	}
 }
 
-// forged pretends that an object is one of a Dojo's children.
+// forged makes an object look like one of a Dojo's children.
 func forged(m metav1.ObjectMeta) metav1.ObjectMeta {
 	m.Labels = ownership.Labels(dojotest.Dojo(), ownership.Application)
 	m.OwnerReferences = childOf(dojotest.Dojo()).OwnerReferences
 	return m
 }
 
-// written is what the API server records of an object that the operator has written.
+// written is the managedFields entry of an operator's write.
 func written(m metav1.ObjectMeta) metav1.ObjectMeta {
 	m.ManagedFields = append(m.ManagedFields, metav1.ManagedFieldsEntry{Manager: ownership.FieldOwner})
 	return m
 }
 
-// granted shares a Secret.
 func granted(m metav1.ObjectMeta) metav1.ObjectMeta {
 	metav1.SetMetaDataAnnotation(&m, corev1api.AllowedNamespacesAnnotation, "school")
 	return m
@@ -114,7 +113,7 @@ func TestStripForeign(t *testing.T) {
 			&appsv1.Deployment{ObjectMeta: forged(large()), Spec: appsv1.DeploymentSpec{MinReadySeconds: 1}},
 			&appsv1.Deployment{ObjectMeta: forged(small())},
 		},
-		"Database of a name that cannot exist": {
+		"Database with an impossible name": {
 			&cnpgv1.Database{ObjectMeta: large(), Spec: cnpgv1.DatabaseSpec{
 				ClusterRef: corev1.LocalObjectReference{Name: strings.Repeat("a", 318)}}},
 			&cnpgv1.Database{ObjectMeta: small()},
@@ -236,8 +235,8 @@ func TestStripKeepsOurObjectsWhole(t *testing.T) {
 	}
 }
 
-// Of a Dojo's metadata the cache keeps what is read, so that no user can fill the memory with the rest.
-func TestStripKeepsWhatIsReadOfADojo(t *testing.T) {
+// The cache keeps the metadata of a Dojo that is read, so that no user can fill the memory.
+func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(exposed)
 	want := d.DeepCopy()
@@ -258,8 +257,8 @@ func TestStripKeepsWhatIsReadOfADojo(t *testing.T) {
 	}
 }
 
-// What is written as by us, and too large to be kept, is left alone: neither overwritten nor deleted.
-func TestWhatIsTooLargeIsANameConflict(t *testing.T) {
+// A too large object of ours is left alone: neither overwritten nor deleted.
+func TestTooLargeObjectIsANameConflict(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo()
 	live := &appsv1.Deployment{ObjectMeta: written(forged(small()))}
@@ -289,7 +288,7 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 		"cannot be pulled":    {ContainerStatuses: waiting("ErrImagePull")},
 		"initializing":        {InitContainerStatuses: waiting("InvalidImageName")},
 		"cannot be scheduled": {Conditions: []corev1.PodCondition{unscheduled}},
-		"refused by a node":   {Phase: corev1.PodFailed},
+		"refused by its node": {Phase: corev1.PodFailed},
 		"fine":                {},
 	} {
 		for _, leaving := range []bool{false, true} {

@@ -101,7 +101,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	objects := handler.EnqueueRequestsFromMapFunc(r.dojosOf)
 	children := ownCreates{objects}
 	relevant := predicate.Or(
-		predicate.GenerationChangedPredicate{}, requested, r.applier.Expectations.ByOthers("Dojo"))
+		predicate.GenerationChangedPredicate{}, requestChanged, r.applier.Expectations.ByOthers("Dojo"))
 	dojos, err := builder.ControllerManagedBy(mgr).
 		Named("dojo").
 		For(&corev1api.Dojo{}, builder.WithPredicates(relevant)).
@@ -134,8 +134,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
-	if !d.DeletionTimestamp.IsZero() && !finalizes(d) {
-		return r.guard(ctx, d) // the garbage collector deletes the children
+	if !d.DeletionTimestamp.IsZero() && !hasFinalizer(d) {
+		return r.applySafeguards(ctx, d) // the garbage collector deletes the children
 	}
 	state, err := r.observe(ctx, d)
 	if errors.Is(err, apply.ErrStale) {
@@ -143,14 +143,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	}
 	if err != nil {
 		issues := conditions.Of(err)
-		return r.updateStatus(ctx, d, unobserved(d, issues), issues)
+		return r.updateStatus(ctx, d, lastKnownStatus(d, issues), issues)
 	}
 	plan := Plan(d, state, r.Config)
 	if paused(d) {
 		plan = pause(d, plan, monitoring.Safeguards(d, state.Monitoring, r.Config.Monitoring))
 	}
 	results := r.applier.Run(ctx, d, plan)
-	r.record(d, results)
+	r.reportWrites(d, results)
 	if slices.ContainsFunc(results.Issues, notLeading) {
 		return reconcile.Result{}, fence.ErrNotLeading
 	}
@@ -170,8 +170,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	return result, err
 }
 
-// guard applies the safeguards alone, while another client's finalizer keeps a deleted Dojo.
-func (r *Reconciler) guard(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
+// applySafeguards is for a deleted Dojo that another client's finalizer keeps.
+func (r *Reconciler) applySafeguards(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
 	observed, err := monitoring.Observe(ctx, r.reader(d), d, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
@@ -180,7 +180,7 @@ func (r *Reconciler) guard(ctx context.Context, d *corev1api.Dojo) (reconcile.Re
 		return reconcile.Result{}, err
 	}
 	results := r.applier.Run(ctx, d, monitoring.Safeguards(d, observed, r.Config.Monitoring))
-	r.record(d, results)
+	r.reportWrites(d, results)
 	switch {
 	case slices.ContainsFunc(results.Issues, notLeading):
 		return reconcile.Result{}, fence.ErrNotLeading
@@ -274,7 +274,7 @@ func (r *Reconciler) budgetTakenBy(ctx context.Context, d *corev1api.Dojo) (stri
 	return "", nil
 }
 
-func (r *Reconciler) record(d *corev1api.Dojo, results apply.Results) {
+func (r *Reconciler) reportWrites(d *corev1api.Dojo, results apply.Results) {
 	for _, result := range results.Objects {
 		r.Metrics.Applied(result)
 		switch o := result.Object; {

@@ -31,7 +31,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// intercept lets a function answer the creation of objects, and counts writes of statuses.
+// intercept lets a function answer creates, and counts writes of statuses.
 func (w *world) intercept(create func(kind string) error) (statuses *int) {
 	statuses = new(int)
 	c := interceptor.NewClient(w.Server, interceptor.Funcs{
@@ -59,7 +59,7 @@ func (w *world) intercept(create func(kind string) error) (statuses *int) {
 	return statuses
 }
 
-// dojo is the Dojo as the API server has it.
+// dojo returns the Dojo as the API server has it.
 func (w *world) dojo() *corev1api.Dojo {
 	w.t.Helper()
 	return objectOf[corev1api.Dojo](w, "tokyo")
@@ -70,7 +70,7 @@ func (w *world) reconcile() (reconcile.Result, error) {
 	return w.reconciler.Reconcile(context.Background(), w.dojo())
 }
 
-// recorded are the events since the last call.
+// recorded returns the events since the last call.
 func (w *world) recorded() (all []string) {
 	for {
 		select {
@@ -121,7 +121,7 @@ func TestEvents(t *testing.T) {
 		"nothing": {func(*world) {}, nil},
 		"rotated": {rotated, []string{"Normal CredentialsRotated The database credentials have changed"}},
 		"drift":   {drift, []string{"Normal DriftCorrected The Service tokyo was changed by another client"}},
-		// What differs may follow the spec.
+		// A difference may follow from the new spec.
 		"drift, and a new spec": {respecified, nil},
 		"deleted":               {func(w *world) { w.remove(w.service()) }, nil},
 		"pods crash":            {(*world).crash, []string{"Warning CrashLoopBackOff 2 of 3 replicas are ready; pod"}},
@@ -146,7 +146,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// While a reconcile was under way, the Dojo was deleted, and another one of the same name created.
+// The Dojo is deleted during a reconcile, and another one of the same name created.
 func TestAnotherDojoOfTheSameName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -163,8 +163,8 @@ func TestAnotherDojoOfTheSameName(t *testing.T) {
 	}
 }
 
-// controller-runtime warns where a time is returned with an error.
-func TestAnErrorComesBackByItsBackoff(t *testing.T) {
+// controller-runtime warns about a requeue time beside an error.
+func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
 	w.intercept(func(string) error { return errUnreachable })
@@ -176,7 +176,7 @@ func TestAnErrorComesBackByItsBackoff(t *testing.T) {
 	}
 }
 
-// What is only stale is not reported.
+// A stale cache is not reported.
 func TestStaleIsNotReported(t *testing.T) {
 	t.Parallel()
 	secrets := schema.GroupResource{Resource: "secrets"}
@@ -203,13 +203,13 @@ func TestStaleIsNotReported(t *testing.T) {
 		"a success":                              {nothing, nil, true},
 		"an error":                               {nothing, errUnreachable, true},
 		"a conflict":                             {nothing, errConflict, false},
-		"a webhook that denies as a conflict":    {nothing, errDenied, true},
+		"a webhook that answers with a conflict": {nothing, errDenied, true},
 		"another object of the same name":        {nothing, errReplaced, false},
-		"another client was faster":              {nothing, apierrors.NewAlreadyExists(secrets, "x"), false},
+		"a conflict with another client":         {nothing, apierrors.NewAlreadyExists(secrets, "x"), false},
 		"the cache lacks a child":                {expect("Service", "tokyo"), nil, false},
 		"the cache lacks a Secret, and an error": {expect("Secret", "tokyo-credentials"), errUnreachable, false},
-		"the cache shows the Dojo as it was":     {expect("Dojo", "tokyo"), nil, false},
-		"the cache shows a Secret that is gone":  {deletedSource, nil, false},
+		"the cache shows an old Dojo":            {expect("Dojo", "tokyo"), nil, false},
+		"the cache shows a deleted Secret":       {deletedSource, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +227,7 @@ func TestStaleIsNotReported(t *testing.T) {
 	}
 }
 
-// Only counts have changed, and the rollout continues: the status is written later.
+// While a rollout continues, a status with new counts alone is written later.
 func TestDeferredStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -255,8 +255,7 @@ func TestDeferredStatus(t *testing.T) {
 	}
 }
 
-// A child of the alerts that is refused keeps nothing else from being written, and AlertsReady says
-// so.
+// A refused child of the alerts keeps no other child from being written. AlertsReady reports it.
 func TestRefusedAlerts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(inGroup), dojotest.Source())

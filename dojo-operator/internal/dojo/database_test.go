@@ -40,8 +40,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// These tests are about a Dojo with a database as a whole; package postgres tests the database
-// alone.
+// These tests are about a whole Dojo with a database. Package postgres tests the database alone.
 
 var databaseNoon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
@@ -52,7 +51,7 @@ var databaseConfig = Config{
 	Workload: workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
 }
 
-// withDatabase is a Dojo with a database in the Cluster pg, which is not its own.
+// withDatabase gives a Dojo a database in the Cluster pg of another owner.
 func withDatabase(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	d := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo"},
@@ -85,18 +84,18 @@ func nightly(d *corev1api.Dojo) {
 	}
 }
 
-// databaseWorld is a Kubernetes API with one Dojo, whose other controllers a test plays.
+// databaseWorld is a Kubernetes API with one Dojo. A test plays the other controllers.
 type databaseWorld struct {
 	*Reconciler
 	t      *testing.T
 	server *applytest.Server
 	dojo   *corev1api.Dojo
-	// without are kinds that the cluster does not have, or has and that cannot be read.
+	// without lists missing or unreadable kinds.
 	without    []string
 	unreadable bool
 }
 
-// Has implements Kinds: there is CloudNativePG and nothing else that is optional.
+// Has implements Kinds, with CloudNativePG's kinds alone.
 func (w *databaseWorld) Has(kind optionalkinds.Kind) bool {
 	return kind.Group == cnpgv1.SchemeGroupVersion.Group && !slices.Contains(w.without, kind.Kind)
 }
@@ -131,7 +130,7 @@ func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
 	return w
 }
 
-// upToDate is a world in which nothing is left to do.
+// upToDate returns a world that is in sync.
 func upToDate(t *testing.T, d *corev1api.Dojo) *databaseWorld {
 	t.Helper()
 	w := newDatabaseWorld(t, d)
@@ -152,7 +151,7 @@ func (w *databaseWorld) plan() (State, apply.Plan) {
 	return s, Plan(w.dojo, s, w.Config)
 }
 
-// reconcile plans, carries out the plan, and returns both.
+// reconcile plans and applies, and returns plan and results.
 func (w *databaseWorld) reconcile() (State, apply.Plan) {
 	w.t.Helper()
 	s, plan := w.plan()
@@ -170,7 +169,6 @@ func inWorld[T any, L interface {
 	return applytest.Get(w.t, w.server, "school", name, L(new(T)))
 }
 
-// setStatus changes the status of an object, where it exists.
 func setStatus[T any, L interface {
 	*T
 	client.Object
@@ -189,7 +187,7 @@ func (w *databaseWorld) remove(o client.Object, name string) {
 	noError(w.t, w.server.Delete(w.t.Context(), o))
 }
 
-// play does what CloudNativePG and the controllers of Kubernetes would do.
+// play acts for CloudNativePG and the controllers of Kubernetes.
 func (w *databaseWorld) play() {
 	w.t.Helper()
 	for _, name := range []string{"pg", "tokyo-db"} {
@@ -233,7 +231,7 @@ func (w *databaseWorld) schemaFails() {
 	w.schemaEnds(batchv1.JobFailed)
 }
 
-// serve makes so many pods of the Deployment ready; all are there.
+// serve makes this many pods of the Deployment ready.
 func (w *databaseWorld) serve(ready int32) {
 	w.t.Helper()
 	setStatus(w, "tokyo", func(d *appsv1.Deployment) {
@@ -244,7 +242,6 @@ func (w *databaseWorld) serve(ready int32) {
 	})
 }
 
-// crash makes the application's pod crash.
 func (w *databaseWorld) crash() {
 	w.t.Helper()
 	w.serve(0)
@@ -267,7 +264,7 @@ func writtenKinds(p apply.Plan) (all []string) {
 	return all
 }
 
-// worstOf is the condition that issues make True and its reason, empty without issues.
+// worstOf returns the type and reason of the worst issue, or "".
 func worstOf(issues []conditions.Issue) string {
 	issue := conditions.Worst(issues)
 	if issue == nil {
@@ -283,7 +280,7 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-func TestTheWayToADojoWithADatabase(t *testing.T) {
+func TestStepsToADojoWithADatabase(t *testing.T) {
 	t.Parallel()
 	way := []string{
 		"Secret DatabaseRole: Progressing/CreatingRole", "Database: Progressing/CreatingDatabase",
@@ -319,7 +316,7 @@ func TestTheWayToADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// What goes wrong with the database does not stop the application, and the other way round.
+// A failing database does not stop the application, nor the reverse.
 func TestPlanOfADojoWithADatabase(t *testing.T) {
 	t.Parallel()
 	type result struct {
@@ -354,14 +351,14 @@ func TestPlanOfADojoWithADatabase(t *testing.T) {
 		"schema failed, pods crash": {[]func(*databaseWorld){failed, crash}, result{nil, schemaFailed, schemaFailed}},
 		"a new image":               {[]func(*databaseWorld){imaged}, result{[]string{"Deployment"}, "Progressing/RollingOut", ""}},
 		"a new image waits for SQL": {[]func(*databaseWorld){failed, imaged}, result{nil, schemaFailed, schemaFailed}},
-		"that is all that waits for it": {[]func(*databaseWorld){failed, imaged, scaled},
+		"a new image waits for SQL, the rest does not": {[]func(*databaseWorld){failed, imaged, scaled},
 			result{[]string{"Deployment", "PodDisruptionBudget"}, schemaFailed, schemaFailed}},
 		"waits, pods crash": {[]func(*databaseWorld){behind, crash}, result{nil, crashes, creatingRole}},
 		"waits, Service deleted": {[]func(*databaseWorld){behind, noService},
 			result{[]string{"Service"}, creatingRole, creatingRole}},
 		"password and Service deleted": {[]func(*databaseWorld){noPassword, noService},
 			result{[]string{"Secret", "Service"}, creatingRole, creatingRole}},
-		"name conflict, role not there": {[]func(*databaseWorld){behind, taken},
+		"name conflict, role missing": {[]func(*databaseWorld){behind, taken},
 			result{nil, "Degraded/NameConflict", "Degraded/NameConflict"}},
 	}
 	for name, c := range cases {
@@ -380,8 +377,8 @@ func TestPlanOfADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// A schema that fails must not keep the pods from the password that Postgres has.
-func TestPodsGetTheirPasswordWhateverTheSchemaDoes(t *testing.T) {
+// A failing schema must not keep the pods from the password that Postgres has.
+func TestPodsGetTheirPasswordDespiteAFailedSchema(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase())
 	old := string(inWorld[corev1.Secret](w, "tokyo-credentials").Data["DB_PASS"])
@@ -403,7 +400,7 @@ func TestPodsGetTheirPasswordWhateverTheSchemaDoes(t *testing.T) {
 	}
 }
 
-func TestDatabaseReadyReportsWhatKeptAStepFromBeingTaken(t *testing.T) {
+func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 	t.Parallel()
 	w := newDatabaseWorld(t, withDatabase())
 	w.play()
@@ -440,7 +437,7 @@ func TestDatabaseReadyReportsWhatKeptAStepFromBeingTaken(t *testing.T) {
 	}
 }
 
-// The status records since when an object is waited for, and the deadline counts from then.
+// The deadline counts from the time that the status records.
 func TestWaitForACluster(t *testing.T) {
 	t.Parallel()
 	w := newDatabaseWorld(t, withDatabase())
@@ -469,8 +466,8 @@ func TestWaitForACluster(t *testing.T) {
 	}
 }
 
-// What is refused holds back only what must not be without it.
-func TestARefusalHoldsBackWhatDependsOnItOnly(t *testing.T) {
+// A refusal holds back only objects that depend on the refused one.
+func TestARefusalHoldsBackDependentsOnly(t *testing.T) {
 	t.Parallel()
 	all := []string{
 		"Cluster/tokyo-db", "ScheduledBackup/tokyo-db", "Secret/tokyo-credentials", "Deployment/tokyo",
@@ -511,8 +508,7 @@ func TestThereIsNoRoleWithoutAPassword(t *testing.T) {
 	}
 }
 
-// runRefusing carries out a plan while the API server refuses one object, and returns the objects
-// that were sent.
+// runRefusing applies a plan while the API server refuses one object, and returns the sent objects.
 func (w *databaseWorld) runRefusing(plan apply.Plan, refused string) (sent []string, results apply.Results) {
 	send := func(o any) error {
 		object := o.(interface {
@@ -546,7 +542,7 @@ func (w *databaseWorld) runRefusing(plan apply.Plan, refused string) (sent []str
 	return sent, results
 }
 
-// kinded is an object that knows its kind, as those do that are applied.
+// kinded is an object with its kind, as all applied objects are.
 type kinded struct {
 	client.Object
 	client client.Client
@@ -560,7 +556,7 @@ func (k kinded) GetKind() string {
 	return gvk.Kind
 }
 
-// The pods and Jobs of the schema are in the cache, and in the indexes that look for them.
+// The cache and its indexes have the pods and Jobs of the schema.
 func TestTheCacheShowsThePodsOfTheSchema(t *testing.T) {
 	t.Parallel()
 	labels := ownership.Labels(withDatabase(), ownership.Schema)

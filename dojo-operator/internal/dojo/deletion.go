@@ -73,15 +73,15 @@ func planStop(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 		return p
 	}
 	if remaining := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive()); len(remaining) > 0 {
-		p.Report(cnpg.Deleting(now, stopping(d, remaining), deadline, fmt.Sprintf("%d pods to end", len(remaining)),
+		p.Report(cnpg.Deleting(now, stoppingSince(d, remaining), deadline, fmt.Sprintf("%d pods to end", len(remaining)),
 			fmt.Sprintf("They may write to the database: %s. Find out why they do not end, "+
 				"such as a node that does not answer, or delete them.", names(remaining))))
 	}
 	return p
 }
 
-// stopping returns since when pods are ending: a Dojo's deletion ends all that it controls.
-func stopping(d *corev1api.Dojo, pods []corev1.Pod) time.Time {
+// stoppingSince returns since when pods end: a Dojo's deletion ends all that it controls.
+func stoppingSince(d *corev1api.Dojo, pods []corev1.Pod) time.Time {
 	since := d.DeletionTimestamp.Time
 	for i := range pods {
 		if asked := pods[i].DeletionTimestamp; asked != nil && asked.After(since) {
@@ -103,7 +103,7 @@ func names(pods []corev1.Pod) string {
 	return strings.Join(all, ", ")
 }
 
-func finalizes(d *corev1api.Dojo) bool {
+func hasFinalizer(d *corev1api.Dojo) bool {
 	return slices.Contains(d.Finalizers, corev1api.DatabaseFinalizer)
 }
 

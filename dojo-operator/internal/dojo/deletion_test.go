@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// borrowing is a Dojo of a namespace with the login of the Dojo tokyo.
+// borrowing is a Dojo with the login of the Dojo tokyo.
 func borrowing(namespace string) *corev1api.Dojo {
 	return withDatabase(func(d *corev1api.Dojo) {
 		d.Namespace, d.Name, d.Spec.Postgres = namespace, "kyoto", nil
@@ -31,7 +31,6 @@ func borrowing(namespace string) *corev1api.Dojo {
 	})
 }
 
-// shareWith shares the Secret of the Dojo's login with a namespace.
 func shareWith(namespace string) func(*databaseWorld) {
 	return func(w *databaseWorld) {
 		applytest.Edit(w.t, w.server, "others", inWorld[corev1.Secret](w, "tokyo-db"), func(s *corev1.Secret) {
@@ -127,15 +126,15 @@ func TestDeletion(t *testing.T) {
 		"the application first": {withDatabase(reclaimed), nothing,
 			result{nil, []string{"Deployment"}, waits, false}},
 		"it is being deleted": {withDatabase(reclaimed), stopping, result{nil, nil, waits, false}},
-		"a foreign Deployment": {withDatabase(reclaimed), foreignDeployment,
+		"a foreign Deployment stays": {withDatabase(reclaimed), foreignDeployment,
 			result{nil, []string{"Database"}, waits, false}},
-		"an orphaned one": {withDatabase(reclaimed), orphaned, result{nil, nil, stalled, false}},
-		"its pods do not end": {withDatabase(reclaimed), later(func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) }),
+		"an orphaned Deployment": {withDatabase(reclaimed), orphaned, result{nil, nil, stalled, false}},
+		"pods that do not end": {withDatabase(reclaimed), later(func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) }),
 			result{nil, nil, stalled, false}},
-		"it does not stop":       {withDatabase(reclaimed), later(stopping), result{nil, nil, stalled, false}},
-		"a kind is unreadable":   {withDatabase(reclaimed), unreadable, result{nil, nil, notReadable, false}},
-		"unreadable, to be kept": {withDatabase(), unreadable, result{nil, nil, notReadable, false}},
-		"the policy was changed a moment ago": {withDatabase(reclaimed),
+		"a Deployment that does not stop":   {withDatabase(reclaimed), later(stopping), result{nil, nil, stalled, false}},
+		"a kind is unreadable":              {withDatabase(reclaimed), unreadable, result{nil, nil, notReadable, false}},
+		"a kind is unreadable, with Retain": {withDatabase(), unreadable, result{nil, nil, notReadable, false}},
+		"the policy has just changed": {withDatabase(reclaimed),
 			func(w *databaseWorld) { w.dojo.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimRetain },
 			result{[]string{"Database", "DatabaseRole", "Secret"}, nil, waits, false}},
 		"its Cluster is in use": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
@@ -153,30 +152,30 @@ func TestDeletion(t *testing.T) {
 			shareWith("another")(w)
 			noError(w.t, w.server.Create(w.t.Context(), borrowing("elsewhere")))
 		}, result{nil, []string{"Deployment"}, waits, false}},
-		"its pods have to end": {withDatabase(reclaimed), func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) },
+		"the pods end": {withDatabase(reclaimed), func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) },
 			result{nil, nil, waits, false}},
-		"the schema's Job too": {withDatabase(reclaimed), func(w *databaseWorld) { w.remove(&appsv1.Deployment{}, "tokyo") },
+		"the schema's Job ends": {withDatabase(reclaimed), func(w *databaseWorld) { w.remove(&appsv1.Deployment{}, "tokyo") },
 			result{nil, []string{"Job"}, waits, false}},
-		"the schema's pods too": {withDatabase(reclaimed), podLeft(ownership.Schema),
+		"the schema's pods end": {withDatabase(reclaimed), podLeft(ownership.Schema),
 			result{nil, []string{"Job"}, waits, false}},
 		"then the database": {withDatabase(reclaimed), stopped,
 			result{nil, []string{"Database"}, waits, false}},
 		"then the role": {withDatabase(reclaimed), noDatabase,
 			result{nil, []string{"DatabaseRole"}, waits, false}},
-		"then the Dojo may go": {withDatabase(reclaimed), noRole, result{nil, nil, "", true}},
-		"to be kept":           {withDatabase(), nothing, result{nil, nil, "", true}},
+		"then the finalizer": {withDatabase(reclaimed), noRole, result{nil, nil, "", true}},
+		"with Retain":        {withDatabase(), nothing, result{nil, nil, "", true}},
 		"CloudNativePG removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); removed(w) },
 			result{nil, nil, "", true}},
 		"Poolers removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = []string{"Pooler"} },
 			result{nil, []string{"Database"}, waits, false}},
 		"Databases removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = []string{"Database"} },
 			result{nil, nil, "Degraded/CloudNativePGNotInstalled", false}},
-		"removed, the application runs": {withDatabase(reclaimed), removed,
+		"CloudNativePG removed, the application runs": {withDatabase(reclaimed), removed,
 			result{nil, []string{"Deployment"}, waits, false}},
 		"a foreign database": {withDatabase(reclaimed), foreignDatabase,
 			result{nil, []string{"DatabaseRole"}, waits, false}},
 		"the database is being deleted": {withDatabase(reclaimed), beingDropped, result{nil, nil, waits, false}},
-		"its policy is still the old one": {withDatabase(reclaimed), formerPolicy,
+		"the database has the former policy": {withDatabase(reclaimed), formerPolicy,
 			result{[]string{"Database"}, nil, waits, false}},
 		"own Cluster: its schedule": {withDatabase(inOwnCluster, reclaimed, nightly), func(w *databaseWorld) {
 			w.dojo.Spec.Postgres.Cluster.Backup.FinalBackup = false
@@ -184,18 +183,18 @@ func TestDeletion(t *testing.T) {
 		}, result{nil, []string{"ScheduledBackup"}, waits, false}},
 		"own Cluster: itself": {withDatabase(inOwnCluster, reclaimed), stopped,
 			result{nil, []string{"Cluster"}, waits, false}},
-		"own Cluster: then the database": {withDatabase(inOwnCluster, reclaimed),
+		"own Cluster: then the Database": {withDatabase(inOwnCluster, reclaimed),
 			func(w *databaseWorld) { stopped(w); w.remove(&cnpgv1.Cluster{}, "tokyo-db") },
 			result{nil, []string{"Database"}, waits, false}},
-		"a last backup, but stop before": {withDatabase(inOwnCluster, reclaimed, nightly), nothing,
+		"own Cluster: stop before the final backup": {withDatabase(inOwnCluster, reclaimed, nightly), nothing,
 			result{nil, []string{"Deployment"}, waits, false}},
-		"a last backup": {withDatabase(inOwnCluster, reclaimed, nightly), stopped,
+		"own Cluster: the final backup": {withDatabase(inOwnCluster, reclaimed, nightly), stopped,
 			result{[]string{"Backup"}, nil, taking, false}},
-		"it is under way": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("running"),
+		"the final backup runs": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("running"),
 			result{nil, nil, taking, false}},
-		"it has failed": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("failed"),
+		"the final backup has failed": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("failed"),
 			result{nil, nil, "Degraded/FinalBackupFailed", false}},
-		"it is done": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("completed"),
+		"the final backup has completed": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("completed"),
 			result{nil, []string{"ScheduledBackup"}, waits, false}},
 	}
 	for name, c := range cases {
@@ -228,7 +227,7 @@ func TestDeletion(t *testing.T) {
 }
 
 // The data is deleted step by step to its end.
-func TestDeletionComesToItsEnd(t *testing.T) {
+func TestDeletionCompletes(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase(inOwnCluster, reclaimed, nightly))
 	if diff := cmp.Diff([]string{corev1api.DatabaseFinalizer}, w.dojo.Finalizers); diff != "" {
@@ -268,14 +267,14 @@ func TestFinalizers(t *testing.T) {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"no database":            {withDatabase(credentials), nil},
-		"no database, a foreign": {withDatabase(credentials, other), nil},
-		"retained":               {withDatabase(), nil},
+		"no database":                      {withDatabase(credentials), nil},
+		"no database, a foreign finalizer": {withDatabase(credentials, other), nil},
+		"retained":                         {withDatabase(), nil},
 		"deleted": {withDatabase(reclaimed, other),
 			[]string{"example.org/theirs", corev1api.DatabaseFinalizer}},
-		"deleted, has it":      {withDatabase(reclaimed, ours), nil},
-		"retained after all":   {withDatabase(ours, other), []string{"example.org/theirs"}},
-		"retained, ours alone": {withDatabase(ours), []string{}},
+		"being deleted, with finalizer":           {withDatabase(reclaimed, ours), nil},
+		"Retain after Delete":                     {withDatabase(ours, other), []string{"example.org/theirs"}},
+		"Retain after Delete, no other finalizer": {withDatabase(ours), []string{}},
 	}
 	for name, c := range cases {
 		if diff := cmp.Diff(c.want, planFinalizers(c.dojo, State{})); diff != "" {

@@ -20,7 +20,6 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// edited edits a child where it exists.
 func edited[T any, L interface {
 	*T
 	client.Object
@@ -32,7 +31,6 @@ func edited[T any, L interface {
 	}
 }
 
-// deleted deletes a child where it exists.
 func deleted[T any, L interface {
 	*T
 	client.Object
@@ -62,7 +60,7 @@ func relabelled[L client.Object](o L) {
 	o.SetLabels(labels)
 }
 
-// additions are what others may do to the children of a Dojo.
+// additions are changes of other clients that must stay.
 func additions() map[string]func(*world) {
 	const secret = "tokyo-credentials"
 	port := corev1.ServicePort{Name: "extra", Port: 9000, TargetPort: intstr.FromString("http"), Protocol: "TCP"}
@@ -96,7 +94,7 @@ func additions() map[string]func(*world) {
 	}
 }
 
-// drift is what others must not do, and what is written to correct it.
+// drift are changes of other clients, with the children that correct them.
 type drift struct {
 	change func(*world)
 	writes []string
@@ -149,7 +147,7 @@ func drifts() map[string]drift {
 	}
 }
 
-func TestWhatOthersAddCostsNoWrite(t *testing.T) {
+func TestAdditionsOfOthersCostNoWrite(t *testing.T) {
 	t.Parallel()
 	for name, change := range additions() {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +193,7 @@ func TestDriftIsCorrected(t *testing.T) {
 	}
 }
 
-// same compares what two worlds have of the pods and of the way to them.
+// same compares the pods and the Service of two worlds.
 func same(t dojotest.TB, want, got *world) {
 	t.Helper()
 	spec := func(w *world) appsv1.DeploymentSpec {
@@ -210,12 +208,12 @@ func same(t dojotest.TB, want, got *world) {
 		return policyv1.PodDisruptionBudgetSpec{}
 	}
 	for what, diff := range map[string]string{
-		"Secret":               cmp.Diff(want.own().Data, got.own().Data),
-		"labels of the Secret": cmp.Diff(want.own().Labels, got.own().Labels),
-		"Deployment":           cmp.Diff(spec(want), spec(got)),
-		"its labels":           cmp.Diff(want.deployment().Labels, got.deployment().Labels),
-		"Service":              cmp.Diff(want.service().Spec, got.service().Spec),
-		"budget":               cmp.Diff(budget(want), budget(got)),
+		"Secret":                   cmp.Diff(want.own().Data, got.own().Data),
+		"labels of the Secret":     cmp.Diff(want.own().Labels, got.own().Labels),
+		"Deployment":               cmp.Diff(spec(want), spec(got)),
+		"labels of the Deployment": cmp.Diff(want.deployment().Labels, got.deployment().Labels),
+		"Service":                  cmp.Diff(want.service().Spec, got.service().Spec),
+		"budget":                   cmp.Diff(budget(want), budget(got)),
 	} {
 		if diff != "" {
 			t.Fatal(what, diff)

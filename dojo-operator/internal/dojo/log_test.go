@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 )
 
-// Each change of a Dojo's reason is one line of the log, and a reconcile that changes nothing is none.
+// Each change of a Dojo's reason is one line of the log, and no other reconcile logs.
 func TestChangesOfTheReasonAreLogged(t *testing.T) {
 	t.Parallel()
 	var lines []string

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/test/testcluster/largest"
 )
 
-// hostile is metadata with our labels and forged owners, of as many bytes as etcd takes.
+// hostile is the largest metadata that etcd takes, with our labels and forged owners.
 func hostile(size int) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
 		Namespace: "team-a", UID: "6f1c6a0e-5f0c-4f0b-8d9e-3f1f0c5a7b21", ResourceVersion: "123456789",
@@ -43,7 +43,7 @@ func hostile(size int) metav1.ObjectMeta {
 	return m
 }
 
-// deployment is one of whose size env is the rest.
+// deployment fills the remaining size with environment variables.
 func deployment(size int, m metav1.ObjectMeta) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: m}
 	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "dojo"}}
@@ -54,8 +54,8 @@ func deployment(size int, m metav1.ObjectMeta) *appsv1.Deployment {
 	return d
 }
 
-// What docs/multi-tenancy.md says of the memory that a tenant's objects cost at most. The cache's own index
-// comes on top, with the name of each object.
+// docs/multi-tenancy.md has these limits of the memory that a tenant's objects cost. The cache's
+// own index comes on top.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfForgedObjects(t *testing.T) {
@@ -70,7 +70,7 @@ func TestMemoryOfForgedObjects(t *testing.T) {
 	ours, many := written(hostile(0)), written(hostile(0))
 	ours.Annotations["a"] = strings.Repeat("b", apply.MaxKept-4<<10)
 	largest := deployment(0, ours)
-	// What takes most beside its JSON: items without content.
+	// The most memory for its JSON: items without content.
 	empty := &appsv1.Deployment{ObjectMeta: many}
 	for range apply.MaxKept / 2 / unsafe.Sizeof(corev1.Container{}) {
 		empty.Spec.Template.Spec.Containers = append(empty.Spec.Template.Spec.Containers, corev1.Container{})
@@ -108,14 +108,14 @@ func encoded(o client.Object) []byte {
 	return text
 }
 
-// message is an object as caches get it from the API server, in protobuf.
+// message returns an object in protobuf, as caches get it from the API server.
 type message interface {
 	client.Object
 	Marshal() ([]byte, error)
 	Unmarshal(text []byte) error
 }
 
-// heapOf is what one of n such objects takes in the heap when it came from the API server and was stripped.
+// heapOf returns the heap memory of one stripped object.
 func heapOf(t *testing.T, o client.Object, n uint64) uint64 {
 	t.Helper()
 	text, err := o.(message).Marshal()
@@ -138,8 +138,8 @@ func stripped(t *testing.T, o any) any {
 	return kept
 }
 
-// The largest Dojos that the API server admits take at most four bytes in the cache for each byte of JSON, and those
-// of a namespace with the sample quota together half of the operator's memory.
+// The largest Dojos take at most four bytes in the cache for each byte of JSON. All Dojos of a
+// namespace with the sample quota take half of the operator's memory.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfLargestDojos(t *testing.T) {

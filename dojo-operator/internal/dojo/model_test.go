@@ -37,8 +37,8 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// history is what may happen to a Dojo, in any order: its spec and its credentials change, other
-// clients add and break things, the operator is killed halfway.
+// history is a random sequence of events of one Dojo: new specs and credentials, changes by other
+// clients, and killed operators.
 type history struct {
 	t      rapid.TB
 	ctx    context.Context
@@ -46,17 +46,17 @@ type history struct {
 	clock  *testclock.FakePassiveClock
 	r      *Reconciler
 	dojo   *corev1api.Dojo
-	// added is what other clients have added, which stays.
+	// added lists the changes of other clients that must stay.
 	added []string
 	steps int
 }
 
-// modelConfig is a configuration that differs from every default.
+// modelConfig differs from every default.
 var modelConfig = Config{
 	Workload: workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
 }
 
-// allKinds are those of a cluster that has everything.
+// allKinds is a cluster with every optional kind.
 type allKinds struct{}
 
 func (allKinds) Has(optionalkinds.Kind) bool { return true }
@@ -75,7 +75,7 @@ var modelScheme = func() *runtime.Scheme {
 	return s
 }()
 
-// ruleCRD has what counts of the schema of prometheus-operator: groups are merged by name.
+// ruleCRD has the part of prometheus-operator's schema that matters: groups are merged by name.
 const ruleCRD = `
 spec:
   group: monitoring.coreos.com
@@ -105,7 +105,7 @@ func newHistory(t rapid.TB, d *corev1api.Dojo) *history {
 	return h
 }
 
-// Restart starts the operator again, which has forgotten everything.
+// Restart starts an operator without memory.
 func (h *history) Restart(*rapid.T) {
 	h.r = &Reconciler{Client: asCached(h.server), Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig}
 	h.r.applier = apply.New(h.server, ownership.FieldOwner, apply.Reasons{}, h.clock)
@@ -121,7 +121,6 @@ func modelDojo() *corev1api.Dojo {
 	}
 }
 
-// maybe draws whether an option of the spec is set.
 func maybe[T any](t *rapid.T, name string, value T) (option T) {
 	if rapid.Bool().Draw(t, name) {
 		return value
@@ -129,7 +128,7 @@ func maybe[T any](t *rapid.T, name string, value T) (option T) {
 	return option
 }
 
-// Spec changes what every spec has.
+// Spec changes fields that every spec has.
 func (h *history) Spec(t *rapid.T) {
 	h.dojo.Generation++
 	h.dojo.Spec.Replicas = new(rapid.Int32Range(0, 5).Draw(t, "replicas"))
@@ -145,7 +144,7 @@ func (h *history) Options(t *rapid.T) {
 	for _, variable := range []corev1.EnvVar{
 		{Name: "A", Value: "1"},
 		{Name: "B", Value: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "value of B")},
-		// The API server adds the apiVersion to what is owned as a whole.
+		// The API server adds the apiVersion to atomic fields.
 		{Name: "NODE", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"},
 		}},
@@ -167,7 +166,7 @@ func (h *history) Options(t *rapid.T) {
 	}})
 }
 
-// Children sets and removes options that have objects of their own.
+// Children sets and removes optional children.
 func (h *history) Children(t *rapid.T) {
 	h.dojo.Generation++
 	h.dojo.Spec.Exposure = maybe(t, "exposure", &corev1api.Exposure{
@@ -184,7 +183,7 @@ func (h *history) Children(t *rapid.T) {
 	})
 }
 
-// Rotate changes the password, or brings the credentials back.
+// Rotate changes the password, or restores the credentials.
 func (h *history) Rotate(t *rapid.T) {
 	h.steps++
 	password := fmt.Sprintf("%d%s", h.steps, rapid.StringN(1, 20, -1).Draw(t, "password"))
@@ -198,14 +197,14 @@ func (h *history) Rotate(t *rapid.T) {
 	})
 }
 
-// Lose takes the credentials away; Rotate ends that.
+// Lose removes the credentials until Rotate.
 func (h *history) Lose(*rapid.T) {
 	if source := read(h, "pg-app", &corev1.Secret{}); source != nil {
 		h.delete(source)
 	}
 }
 
-// Add is what other clients may do, each of it once: a port cannot be there twice.
+// Add makes a harmless change, each at most once: a port cannot exist twice.
 func (h *history) Add(t *rapid.T) {
 	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmless()))).Draw(t, "added")
 	if slices.Contains(h.added, what) || !h.complete() {
@@ -215,7 +214,7 @@ func (h *history) Add(t *rapid.T) {
 	harmless()[what](h)
 }
 
-// Break is what has to be corrected.
+// Break makes a change that must be corrected.
 func (h *history) Break(t *rapid.T) {
 	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmful()))).Draw(t, "broken")
 	if h.complete() {
@@ -223,18 +222,17 @@ func (h *history) Break(t *rapid.T) {
 	}
 }
 
-// complete reports whether there are all children that additions and corrections are about.
+// complete reports whether all children exist that Add and Break change.
 func (h *history) complete() bool {
 	own, deployment := read(h, "tokyo-credentials", &corev1.Secret{}), read(h, "tokyo", &appsv1.Deployment{})
 	service, budget := read(h, "tokyo", &corev1.Service{}), read(h, "tokyo", &policyv1.PodDisruptionBudget{})
 	return own != nil && deployment != nil && service != nil && budget != nil
 }
 
-// Reconcile is a whole reconcile; the pods then run.
+// Reconcile runs a whole reconcile, then the pods.
 func (h *history) Reconcile(*rapid.T) { h.reconcile() }
 
-// Halfway is a reconcile that ends somewhere in between: the operator was killed, or a write was
-// refused.
+// Halfway runs a part of a reconcile: the operator is killed, or a write refused.
 func (h *history) Halfway(t *rapid.T) {
 	p := h.plan()
 	p.Apply, p.Delete = p.Apply[:rapid.IntRange(0, len(p.Apply)).Draw(t, "writes")], nil
@@ -259,7 +257,7 @@ func (h *history) reconcile() {
 	h.serve()
 }
 
-// serve is what the controller of Deployments does.
+// serve acts for the controller of Deployments.
 func (h *history) serve() {
 	live := read(h, "tokyo", &appsv1.Deployment{})
 	if live == nil {
@@ -276,8 +274,7 @@ func (h *history) serve() {
 	})
 }
 
-// Check is what holds at every moment: pods never run without credentials, and only what is
-// optional is deleted.
+// Check holds at any time: no pod runs without credentials, and only optional children are deleted.
 func (h *history) Check(t *rapid.T) {
 	p := h.plan()
 	for _, old := range p.Delete {
@@ -298,9 +295,9 @@ func kindsOf(p apply.Plan) (kinds []string) {
 	return kinds
 }
 
-// Whatever has happened, one reconcile is enough, the next one finds nothing to do, and the Dojo is
-// what it would be if it were new.
-func TestAnyHistoryEndsWhereAFreshStartDoes(t *testing.T) {
+// After any history one reconcile suffices, the next one writes nothing, and the children equal
+// those of a new Dojo.
+func TestAnyHistoryEndsLikeAFreshStart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(t, modelDojo())
@@ -330,7 +327,7 @@ func TestAnyHistoryEndsWhereAFreshStartDoes(t *testing.T) {
 	})
 }
 
-// sameChildren compares all that a Dojo has, but for what is random or of the moment.
+// sameChildren compares all children but for random and temporary fields.
 func sameChildren(t *rapid.T, want, got *history) {
 	t.Helper()
 	compare(t, want, got, "tokyo-credentials", func() *corev1.Secret { return &corev1.Secret{} })
@@ -354,8 +351,7 @@ func compare[T client.Object](t *rapid.T, want, got *history, name string, empty
 	}
 }
 
-// lasting is what counts of an object: its labels, its owners and all beside its metadata and
-// status. The credentials' revision is random.
+// lasting returns an object's labels, owners and spec, without the random revision.
 func lasting[T client.Object](h *history, name string, empty T) map[string]any {
 	h.t.Helper()
 	live := read(h, name, empty)
@@ -403,8 +399,8 @@ func sourceSecret(password string) *corev1.Secret {
 	}
 }
 
-// One check of a property costs a tenth of a second of server-side applies, so there are fewer than
-// rapid's own 100, and shorter histories; -rapid.checks and -rapid.steps ask for more.
+// A check costs a tenth of a second, so there are fewer checks and steps than rapid's defaults.
+// -rapid.checks and -rapid.steps raise them.
 func init() {
 	for name, value := range map[string]string{"rapid.checks": "30", "rapid.steps": "15"} {
 		if err := flag.Set(name, value); err != nil {
@@ -413,7 +409,6 @@ func init() {
 	}
 }
 
-// change edits a child as another client.
 func change[T any, P interface {
 	*T
 	client.Object
@@ -431,8 +426,8 @@ func ofContainer(edit func(*corev1.Container)) func(*history) {
 	return ofDeployment(func(d *appsv1.Deployment) { edit(&d.Spec.Template.Spec.Containers[0]) })
 }
 
-// setVariable changes the value of an environment variable, or adds it where an earlier change has taken it away.
-// Their places change, and the API server refuses a value beside a reference.
+// setVariable changes a variable by name, since places change. The API server refuses a value
+// beside a reference.
 func setVariable(c *corev1.Container, name, value string) {
 	removeVariable(c, name)
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
@@ -442,7 +437,7 @@ func removeVariable(c *corev1.Container, name string) {
 	c.Env = slices.DeleteFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name })
 }
 
-// harmless is what others may do to the children of a Dojo.
+// harmless are changes of other clients that must stay.
 func harmless() map[string]func(*history) {
 	return map[string]func(*history){
 		"note on the Secret":     ofSecret(annotate[*corev1.Secret]),
@@ -479,7 +474,7 @@ func harmless() map[string]func(*history) {
 	}
 }
 
-// harmful is what others must not do.
+// harmful are changes of other clients that must be corrected.
 func harmful() map[string]func(*history) {
 	return map[string]func(*history){
 		"Secret deleted":     func(h *history) { h.delete(read(h, "tokyo-credentials", &corev1.Secret{})) },
@@ -525,7 +520,7 @@ func annotate[L metav1.Object](o L) {
 }
 
 func relabel[L metav1.Object](o L) {
-	labels := map[string]string{} // an earlier change may have taken all away
+	labels := map[string]string{} // an earlier change may have removed all
 	maps.Copy(labels, o.GetLabels())
 	labels["app.kubernetes.io/managed-by"] = "another"
 	o.SetLabels(labels)

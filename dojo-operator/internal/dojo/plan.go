@@ -41,7 +41,7 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if d.DeletionTimestamp != nil {
 		return apply.Join(planDeletion(d, s, cfg), guards) // stop, back up, drop
 	}
-	if issue := blocked(d, s); issue != nil {
+	if issue := blockingIssue(d, s); issue != nil {
 		return apply.Join(apply.Plan{Issues: ofAllParts(*issue)}, guards)
 	}
 	database := postgres.Plan(d, s.Postgres, cfg.Postgres)
@@ -59,8 +59,8 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return apply.Join(apply.Plan{Finalizers: planFinalizers(d, s)}, database.Plan, access.Plan, app, outside, alerts)
 }
 
-// blocked returns the issue of a Dojo that cannot be reconciled at all. Only the safeguards apply.
-func blocked(d *corev1api.Dojo, s State) *conditions.Issue {
+// blockingIssue returns the issue of a Dojo for which only the safeguards apply, or nil.
+func blockingIssue(d *corev1api.Dojo, s State) *conditions.Issue {
 	if d.Spec.Database == corev1api.DatabaseMongo {
 		return conditions.Degraded(corev1api.ReasonDatabaseNotSupported,
 			"spec.database Mongo is not supported yet; what runs is left as it is. Use Postgres.")
@@ -78,7 +78,7 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 
 // A finalizer that is no longer wanted stays until all data is marked as retained.
 func planFinalizers(d *corev1api.Dojo, s State) []string {
-	switch desired, present := cnpg.Reclaims(d), finalizes(d); {
+	switch desired, present := cnpg.Reclaims(d), hasFinalizer(d); {
 	case desired && !present:
 		return append(slices.Clone(d.Finalizers), corev1api.DatabaseFinalizer)
 	case !desired && present && postgres.Kept(d, s.Postgres):

@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// foreign is the metadata of an object that has the name of a child and is none.
+// foreign is the metadata of another owner's object with the name of a child.
 func foreign(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "school", Name: name}
 }
@@ -44,7 +44,6 @@ func scalerOf(kind, name string) *autoscalingv2.HorizontalPodAutoscaler {
 	}
 }
 
-// crash lets a pod of the Dojo crash.
 func (w *world) crash() {
 	w.serve(2)
 	w.Put(&corev1.Pod{
@@ -62,7 +61,7 @@ func (w *world) crash() {
 	})
 }
 
-// autoscale lets a HorizontalPodAutoscaler set the replicas, and the Dojo leave them to it.
+// autoscale lets a HorizontalPodAutoscaler own the replicas.
 func (w *world) autoscale(n int32) {
 	w.Put(scaler())
 	applytest.Scale(w.t, w.Server, "kube-controller-manager", w.deployment(), scaledTo(n))
@@ -169,8 +168,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A Deployment that was created with replicas has to be applied once before an autoscaler may have
-// them.
+// A Deployment that was created with replicas is applied once before an autoscaler may own them.
 func TestAutoscalerTakesOver(t *testing.T) {
 	t.Parallel()
 	w := reconciled(t, dojotest.Dojo())
@@ -181,7 +179,7 @@ func TestAutoscalerTakesOver(t *testing.T) {
 	}
 }
 
-// What concerns the Dojo as a whole concerns its parts.
+// An issue of the whole Dojo is one of each part.
 func TestBlockedParts(t *testing.T) {
 	t.Parallel()
 	_, plan := newWorld(t).plan(dojotest.Dojo(mongo, inGroup))
@@ -192,7 +190,7 @@ func TestBlockedParts(t *testing.T) {
 	}
 }
 
-// The issue of the credentials comes before that of the pods, and that before that of the alerts.
+// Issues are ordered: credentials, pods, alerts.
 func TestOrderOfIssues(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(inGroup, dojotest.WaitingFor("Secret school/pg-app", time.Hour))
@@ -218,7 +216,7 @@ var (
 	drawValue = rapid.SliceOfN(rapid.Byte(), 1, 40)
 )
 
-// drawDojo is any Dojo that the schema admits.
+// drawDojo draws a Dojo that the schema admits.
 func drawDojo(t *rapid.T) *corev1api.Dojo {
 	return dojotest.Dojo(dojotest.Replicas(rapid.Int32Range(0, 100).Draw(t, "replicas")), func(d *corev1api.Dojo) {
 		d.Generation = rapid.Int64Range(1, 9).Draw(t, "generation")
@@ -226,7 +224,7 @@ func drawDojo(t *rapid.T) *corev1api.Dojo {
 	})
 }
 
-// drawSource fills a source with any complete credentials.
+// drawSource draws complete credentials.
 func drawSource(t *rapid.T, s *corev1.Secret) {
 	s.Data = map[string][]byte{"host": []byte(drawHost.Draw(t, "host")), "port": []byte("5432")}
 	user := rapid.SampledFrom([]string{"user", "username"}).Draw(t, "key")
@@ -255,7 +253,7 @@ func TestOneReconcileIsEnough(t *testing.T) {
 	})
 }
 
-// Names of every length are those of children too.
+// Names of every length are valid for the children too.
 func TestAnyName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -268,7 +266,7 @@ func TestAnyName(t *testing.T) {
 	})
 }
 
-func TestForeignFieldsAndLostChildrenInAnyMix(t *testing.T) {
+func TestForeignFieldsAndLostChildren(t *testing.T) {
 	t.Parallel()
 	added, broken := additions(), drifts()
 	rapid.Check(t, func(t *rapid.T) {

@@ -62,7 +62,7 @@ func TestFinishedFirst(t *testing.T) {
 	}
 }
 
-// What a reconcile has created brings the Dojo back, but not at once.
+// The creation of a child requeues its Dojo later.
 func TestOwnCreates(t *testing.T) {
 	t.Parallel()
 	child := &corev1.Service{ObjectMeta: written(childOf(dojotest.Dojo()))}

@@ -42,7 +42,7 @@ func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditio
 		Database:           postgres.Status(d, s.Postgres),
 		Hosts:              exposure.Status(d, s.Exposure),
 		Alerts:             monitoring.Status(d, s.Monitoring),
-		WaitingFor:         waits(d, s.Workload.Now, issues),
+		WaitingFor:         awaitedObjects(d, s.Workload.Now, issues),
 	}
 	if live := s.Workload.Deployment; live != nil && !ownership.Conflicts(d, live) {
 		next.Replicas, next.ReadyReplicas = live.Status.Replicas, live.Status.ReadyReplicas
@@ -68,8 +68,8 @@ func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditio
 	return next
 }
 
-// unobserved keeps the last known status if an observation fails.
-func unobserved(d *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStatus {
+// lastKnownStatus is for a failed observation.
+func lastKnownStatus(d *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStatus {
 	next := *d.Status.DeepCopy()
 	next.ObservedGeneration = d.Generation
 	if next.DesiredReplicas == nil {
@@ -120,7 +120,7 @@ func setParts(d *corev1api.Dojo, s State, issues []conditions.Issue, all *[]meta
 	}
 }
 
-func waits(d *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []corev1api.Wait) {
+func awaitedObjects(d *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []corev1api.Wait) {
 	for _, issue := range issues {
 		known := slices.ContainsFunc(all, func(w corev1api.Wait) bool { return w.Object == issue.WaitingFor })
 		if issue.WaitingFor != "" && !known {

@@ -46,7 +46,7 @@ var (
 
 func isSuspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
 
-// issues are those of a reconcile, nil ones left out.
+// issues drops nil issues.
 func issues(all ...*conditions.Issue) (list []conditions.Issue) {
 	for _, issue := range all {
 		if issue != nil {
@@ -56,20 +56,19 @@ func issues(all ...*conditions.Issue) (list []conditions.Issue) {
 	return list
 }
 
-// serving is the state of a Dojo whose Deployment reports this many ready replicas.
+// serving is the state of a Dojo whose Deployment has this many ready replicas.
 func serving(d *corev1api.Dojo, ready int32) State {
 	live := &appsv1.Deployment{ObjectMeta: childOf(d), Spec: appsv1.DeploymentSpec{Replicas: d.Spec.Replicas}}
 	live.Status.ReadyReplicas = ready
 	return State{Workload: workload.State{Now: dojotest.Noon, Deployment: live}}
 }
 
-// childOf is the metadata of a child.
 func childOf(d *corev1api.Dojo) metav1.ObjectMeta {
 	owner := *metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))
 	return metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, OwnerReferences: []metav1.OwnerReference{owner}}
 }
 
-// conditionOf is the status and the reason of a condition, empty where there is none.
+// conditionOf returns the status and the reason of a condition, or "".
 func conditionOf(s corev1api.DojoStatus, kind string) string {
 	c := meta.FindStatusCondition(s.Conditions, kind)
 	if c == nil {
@@ -87,21 +86,21 @@ func TestStatusConditions(t *testing.T) {
 		issue              *conditions.Issue
 		available, isReady string
 	}{
-		"new":                     {dojo(), 0, rolling, "False/Starting", "False/RollingOut"},
-		"still starting":          {dojo(starts), 0, rolling, "False/Starting", "False/RollingOut"},
-		"the first is ready":      {dojo(starts), 1, rolling, "True/ReplicasReady", "False/RollingOut"},
-		"reconciled":              {dojo(starts), 3, nil, "True/ReplicasReady", "True/Reconciled"},
-		"scaling while it serves": {dojo(serves, replicas(5)), 3, rolling, "True/ReplicasReady", "False/RollingOut"},
-		"broken while it serves":  {dojo(serves), 2, crashing, "True/ReplicasReady", "False/CrashLoopBackOff"},
-		"an outage":               {dojo(serves), 0, rolling, "False/NoReadyReplicas", "False/RollingOut"},
-		"scaled to zero":          {dojo(serves, replicas(0)), 0, nil, "False/ScaledToZero", "True/Reconciled"},
-		"scaling to zero":         {dojo(serves, replicas(0)), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
-		"up again from zero":      {dojo(isOff), 0, rolling, "False/ScalingUp", "False/RollingOut"},
-		"suspended":               {dojo(serves, isSuspended), 0, nil, "False/Suspended", "True/Suspended"},
-		"suspended, not yet all":  {dojo(serves, isSuspended), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
-		"suspended, and broken":   {dojo(serves, isSuspended), 0, crashing, "False/Suspended", "False/CrashLoopBackOff"},
-		"resumed":                 {dojo(sleeps), 0, rolling, "False/ScalingUp", "False/RollingOut"},
-		"still on the way up":     {dojo(scalesUp), 0, rolling, "False/ScalingUp", "False/RollingOut"},
+		"new":                        {dojo(), 0, rolling, "False/Starting", "False/RollingOut"},
+		"still starting":             {dojo(starts), 0, rolling, "False/Starting", "False/RollingOut"},
+		"the first is ready":         {dojo(starts), 1, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"reconciled":                 {dojo(starts), 3, nil, "True/ReplicasReady", "True/Reconciled"},
+		"scaling while serving":      {dojo(serves, replicas(5)), 3, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"broken while serving":       {dojo(serves), 2, crashing, "True/ReplicasReady", "False/CrashLoopBackOff"},
+		"an outage":                  {dojo(serves), 0, rolling, "False/NoReadyReplicas", "False/RollingOut"},
+		"scaled to zero":             {dojo(serves, replicas(0)), 0, nil, "False/ScaledToZero", "True/Reconciled"},
+		"scaling to zero":            {dojo(serves, replicas(0)), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"scaling up from zero":       {dojo(isOff), 0, rolling, "False/ScalingUp", "False/RollingOut"},
+		"suspended":                  {dojo(serves, isSuspended), 0, nil, "False/Suspended", "True/Suspended"},
+		"suspended, pods still end":  {dojo(serves, isSuspended), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"suspended, and broken":      {dojo(serves, isSuspended), 0, crashing, "False/Suspended", "False/CrashLoopBackOff"},
+		"resumed":                    {dojo(sleeps), 0, rolling, "False/ScalingUp", "False/RollingOut"},
+		"still scaling up from zero": {dojo(scalesUp), 0, rolling, "False/ScalingUp", "False/RollingOut"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +115,7 @@ func TestStatusConditions(t *testing.T) {
 	}
 }
 
-// Requests reach the database or do not, whatever the pods say.
+// Requests reach the database or not, whatever the pods report.
 func TestAvailabilityWithADatabase(t *testing.T) {
 	t.Parallel()
 	const reason = corev1api.ReasonDatabaseUnreachable
@@ -133,21 +132,21 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 		want, says string
 	}{
 		"all well": {serves, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
-		"the primary fails": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
+		"no primary": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
-		"and pods with it": {unreachable, 0, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
+		"no primary, no ready pods": {unreachable, 0, 3, func(s *postgres.State) { s.Cluster.Live.Status.InstancesStatus = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
-		"another takes over": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live.Status.TargetPrimary = "pending" },
+		"a failover": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live.Status.TargetPrimary = "pending" },
 			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
-		"it is back, pods are not": {unreachable, 0, 3, func(*postgres.State) {},
+		"a primary, no ready pods": {unreachable, 0, 3, func(*postgres.State) {},
 			"False/NoReadyReplicas", "No replica is ready any more."},
-		"all is back": {unreachable, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
+		"a primary, ready pods": {unreachable, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
 		"hibernated": {serves, 3, 3, func(s *postgres.State) {
 			s.Cluster.Live.Annotations = map[string]string{"cnpg.io/hibernation": "on"}
 		}, "False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg is hibernated."},
 		"deleted": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg does not exist."},
-		"not known": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live, s.Missing = nil, []string{"Cluster"} },
+		"the database is not known": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Live, s.Missing = nil, []string{"Cluster"} },
 			"True/ReplicasReady", "Ready replicas: 3/3."},
 		"the first start": {starts, 0, 3, func(s *postgres.State) { s.Cluster.Live = nil },
 			"False/Starting", "No replica has been ready yet."},
@@ -170,13 +169,13 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 		})
 	}
 	d := dojotest.Dojo(unreachable, inCluster)
-	if got := unobserved(d, nil); conditionOf(got, conditions.TypeAvailable) != "False/"+reason {
+	if got := lastKnownStatus(d, nil); conditionOf(got, conditions.TypeAvailable) != "False/"+reason {
 		t.Errorf("what was known does not stand: %s", conditionOf(got, conditions.TypeAvailable))
 	}
 }
 
-// A Cluster that is hibernated with its Dojo matches the spec, and says so; that of others does not
-// sleep.
+// The own Cluster of a suspended Dojo is reconciled when it is hibernated. Another owner's is not
+// hibernated.
 func TestDatabaseOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]*corev1api.Dojo{
@@ -221,14 +220,14 @@ func TestUnobserved(t *testing.T) {
 		"sleeps": {dojotest.Dojo(sleeps, isSuspended), "False/Suspended"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			checkConditions(t, unobserved(c.dojo, failed), c.available, "False/Retrying")
+			checkConditions(t, lastKnownStatus(c.dojo, failed), c.available, "False/Retrying")
 		})
 	}
 
 	d := dojotest.Dojo(serves, dojotest.WaitingFor("Secret school/pg-app", time.Minute))
 	d.Status.Endpoint, d.Status.AvailableReplicas, d.Status.DesiredReplicas = "tokyo.school.svc:80", 2, new(int32(7))
 	before := d.DeepCopy()
-	got := unobserved(d, failed)
+	got := lastKnownStatus(d, failed)
 	if diff := cmp.Diff(before, d); diff != "" {
 		t.Error("unobserved is not pure", diff)
 	}
@@ -249,7 +248,7 @@ func TestStatusFacts(t *testing.T) {
 	none := all(3, corev1api.DojoStatus{ReadyStatus: "0/3"})
 	none.Endpoint, none.Credentials = "", nil
 	d := dojotest.Dojo()
-	// counted is a state in which all children exist.
+	// counted is a state with all children.
 	counted := func(desired int32, counts appsv1.DeploymentStatus) State {
 		s := serving(dojotest.Dojo(dojotest.Replicas(desired)), 0)
 		s.Workload.Deployment.Status = counts
@@ -284,7 +283,7 @@ func TestStatusFacts(t *testing.T) {
 				Replicas: 3, ReadyReplicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3, ReadyStatus: "3/3",
 			}),
 		},
-		"in the middle of a rollout": {
+		"during a rollout": {
 			counted(3, appsv1.DeploymentStatus{Replicas: 4, ReadyReplicas: 3, UpdatedReplicas: 1, AvailableReplicas: 2}),
 			apply.Results{}, all(3, corev1api.DojoStatus{
 				Replicas: 4, ReadyReplicas: 3, UpdatedReplicas: 1, AvailableReplicas: 2, ReadyStatus: "3/3",
@@ -294,7 +293,7 @@ func TestStatusFacts(t *testing.T) {
 			Replicas: 7, ReadyReplicas: 6, UpdatedReplicas: 7, AvailableReplicas: 6, ReadyStatus: "6/7",
 		})},
 		"just created": {State{}, written(apply.Created), all(3, corev1api.DojoStatus{ReadyStatus: "0/3"})},
-		"the Service alone was created": {
+		"only the Service was created": {
 			State{}, apply.Results{Objects: []apply.Result{{
 				Object: &apply.Object{Key: expectations.KeyOf("Service", "school", "tokyo")}, Outcome: apply.Created,
 			}}}, serviceAlone,
@@ -318,8 +317,8 @@ func TestStatusFacts(t *testing.T) {
 	}
 }
 
-// A reconcile that finds nothing new makes an equal status, so that it is not written.
-func TestStatusHoldsStill(t *testing.T) {
+// A reconcile without news makes an equal status, so that nothing is written.
+func TestStatusIsStable(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(inGroup)
 	w := newWorld(t, dojotest.Source())
@@ -332,7 +331,7 @@ func TestStatusHoldsStill(t *testing.T) {
 	}
 }
 
-func TestPartsThatNotEveryDojoHas(t *testing.T) {
+func TestOptionalParts(t *testing.T) {
 	t.Parallel()
 	part := func(part string, issue *conditions.Issue) *conditions.Issue {
 		of := *issue
@@ -394,18 +393,18 @@ func TestWaits(t *testing.T) {
 		issues []conditions.Issue
 		want   []corev1api.Wait
 	}{
-		"nothing":              {dojotest.Dojo(), issues(rolling), nil},
-		"begins":               {dojotest.Dojo(), issues(rolling, waiting(secret)), wanted(since(secret, 0))},
-		"continues":            {dojotest.Dojo(hour), issues(waiting(secret)), wanted(since(secret, time.Hour))},
-		"has given up":         {dojotest.Dojo(hour), issues(exceeded(secret)), wanted(since(secret, time.Hour))},
-		"is over":              {dojotest.Dojo(hour), issues(rolling), nil},
-		"for another object":   {dojotest.Dojo(hour), issues(waiting(channel)), wanted(since(channel, 0))},
-		"by two issues":        {dojotest.Dojo(), issues(waiting(secret), waiting(secret)), wanted(since(secret, 0))},
-		"for a second, by now": {dojotest.Dojo(hour), both, wanted(since(secret, time.Hour), since(channel, 0))},
+		"nothing":                    {dojotest.Dojo(), issues(rolling), nil},
+		"begins":                     {dojotest.Dojo(), issues(rolling, waiting(secret)), wanted(since(secret, 0))},
+		"continues":                  {dojotest.Dojo(hour), issues(waiting(secret)), wanted(since(secret, time.Hour))},
+		"a Degraded issue":           {dojotest.Dojo(hour), issues(exceeded(secret)), wanted(since(secret, time.Hour))},
+		"no longer waiting":          {dojotest.Dojo(hour), issues(rolling), nil},
+		"waiting for another object": {dojotest.Dojo(hour), issues(waiting(channel)), wanted(since(channel, 0))},
+		"two issues with one object": {dojotest.Dojo(), issues(waiting(secret), waiting(secret)), wanted(since(secret, 0))},
+		"a second object, just now":  {dojotest.Dojo(hour), both, wanted(since(secret, time.Hour), since(channel, 0))},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, waits(c.dojo, dojotest.Noon, c.issues)); diff != "" {
+			if diff := cmp.Diff(c.want, awaitedObjects(c.dojo, dojotest.Noon, c.issues)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -491,9 +490,9 @@ func TestNotReadySince(t *testing.T) {
 		want time.Time
 	}{
 		"new":                       {dojotest.Dojo(), created},
-		"never served":              {dojotest.Dojo(starts), created},
-		"rolls out while it serves": {dojotest.Dojo(reported(3, usable, rolling)), stopped},
-		"broken while it serves":    {dojotest.Dojo(reported(2, usable, crashing)), stopped},
+		"never Available":           {dojotest.Dojo(starts), created},
+		"rolling out while serving": {dojotest.Dojo(reported(3, usable, rolling)), stopped},
+		"broken while serving":      {dojotest.Dojo(reported(2, usable, crashing)), stopped},
 		"an outage":                 {dojotest.Dojo(reported(0, outage, rolling)), stopped},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -172,11 +172,11 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-var requested = predicate.Funcs{
+var requestChanged = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
-		return slices.ContainsFunc(requests(), func(name string) bool { return before[name] != after[name] })
+		return slices.ContainsFunc(requestAnnotations(), func(name string) bool { return before[name] != after[name] })
 	},
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },

@@ -35,7 +35,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
-// indexes are those that the cache would have, by kind and name.
+// indexes holds the added indexes, by kind and name.
 type indexes map[string]client.IndexerFunc
 
 func (i indexes) IndexField(_ context.Context, o client.Object, name string, values client.IndexerFunc) error {
@@ -43,7 +43,7 @@ func (i indexes) IndexField(_ context.Context, o client.Object, name string, val
 	return nil
 }
 
-// failing fails to add an index after some.
+// failing fails after some indexes.
 type failing struct{ after int }
 
 func (f *failing) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
@@ -74,7 +74,7 @@ func TestIndexes(t *testing.T) {
 	}{
 		"Dojo": {dojos + ownership.References, dojo(), []string{"school/pg-app", "school/tokyo", "school/tokyo-credentials",
 			"school/tokyo-alertmanager"}},
-		"source elsewhere": {dojos + ownership.References, dojo(referring("databases")),
+		"source in another namespace": {dojos + ownership.References, dojo(referring("databases")),
 			[]string{"databases/pg-app", "school/tokyo", "school/tokyo-credentials", "school/tokyo-alertmanager"}},
 		"no source": {dojos + ownership.References, dojo(noReference), []string{"/", "school/tokyo", "school/tokyo-credentials",
 			"school/tokyo-alertmanager"}},
@@ -112,7 +112,7 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// kindNamed is an optional kind by its name.
+// kindNamed returns an optional kind by its name.
 func kindNamed(t *testing.T, name string) optionalkinds.Kind {
 	t.Helper()
 	kinds := slices.Concat(cnpg.Kinds(), exposure.Kinds(), monitoring.Kinds())
@@ -123,7 +123,7 @@ func kindNamed(t *testing.T, name string) optionalkinds.Kind {
 	return kinds[i]
 }
 
-// An object's events reach every Dojo that it concerns, and no other.
+// An object's events reach the Dojos that it concerns, and no others.
 func TestDojosOfAnObject(t *testing.T) {
 	t.Parallel()
 	named := func(namespace, name string) metav1.ObjectMeta {
@@ -180,7 +180,7 @@ func TestDojosOfAnObject(t *testing.T) {
 		"our Secret":                     {secret(byOwner(dojo(), named("school", "x"), group)), "school/tokyo"},
 		"foreign, with the name of one":  {child(&corev1.Service{ObjectMeta: named("school", "kyoto")}), "school/kyoto"},
 		"foreign":                        {child(&corev1.Service{ObjectMeta: named("school", "theirs")}), ""},
-		"foreign, elsewhere":             {child(&appsv1.Deployment{ObjectMeta: named("team", "tokyo")}), ""},
+		"foreign, in another namespace":  {child(&appsv1.Deployment{ObjectMeta: named("team", "tokyo")}), ""},
 		"of another group's Dojo":        {child(&corev1.Service{ObjectMeta: ofAnotherGroup}), "school/tokyo"}, // a conflict
 		"foreign Job":                    {child(&batchv1.Job{ObjectMeta: named("school", "theirs")}), ""},
 		"another kind, a Dojo's name":    {child(&batchv1.Job{ObjectMeta: named("school", "tokyo")}), "school/tokyo"},
@@ -190,11 +190,11 @@ func TestDojosOfAnObject(t *testing.T) {
 		"Secret with a channel's URL":    {secret(ofChannel("all")), "school/own"},
 		"Secret with another's URL":      {secret(ofChannel("theirs")), ""},
 		"Secret":                         {secret(named("school", "theirs")), ""},
-		"Secret, elsewhere":              {secret(named("team", "pg-app")), ""},
+		"Secret in another namespace":    {secret(named("team", "pg-app")), ""},
 		"existing Cluster":               {some(&cnpgv1.Cluster{}, "school", "pg"), "school/osaka"},
 		"Cluster of a Dojo":              {some(&cnpgv1.Cluster{}, "school", "own-db"), "school/own"},
 		"another Cluster":                {some(&cnpgv1.Cluster{}, "school", "theirs"), ""},
-		"Cluster elsewhere":              {some(&cnpgv1.Cluster{}, "team", "pg"), ""},
+		"Cluster in another namespace":   {some(&cnpgv1.Cluster{}, "team", "pg"), ""},
 		"Database":                       {some(&cnpgv1.Database{}, "school", "osaka-db"), "school/osaka"},
 		"role":                           {some(&cnpgv1.DatabaseRole{}, "school", "osaka-db"), "school/osaka"},
 		"schedule":                       {some(&cnpgv1.ScheduledBackup{}, "school", "own-db"), "school/own"},
@@ -269,13 +269,13 @@ func TestRequested(t *testing.T) {
 	accepted.Annotations[corev1api.RecreateDatabaseAnnotation] = "uid"
 	note := request("1")
 	note.Annotations["example.org/note"] = "x"
-	checkPredicate(t, requested, request("1"),
+	checkPredicate(t, requestChanged, request("1"),
 		map[string]bool{"created": false, "deleted": false, "again": true, "withdrawn": true, "loss accepted": true,
 			"another annotation": false},
 		map[string]client.Object{"again": request("2"), "loss accepted": accepted, "withdrawn": dojotest.Dojo(), "another annotation": note})
 }
 
-func TestLeaves(t *testing.T) {
+func TestMayLeaveCluster(t *testing.T) {
 	t.Parallel()
 	edited := dojotest.Dojo(dojotest.Replicas(7))
 	edited.Generation++
@@ -285,8 +285,7 @@ func TestLeaves(t *testing.T) {
 			"another Secret": dojotest.Dojo(referring("elsewhere"))})
 }
 
-// checkPredicate compares which events of an object count: its creation, its deletion, and updates
-// to others.
+// checkPredicate checks which events of an object pass: creation, deletion, and updates to others.
 func checkPredicate(
 	t *testing.T, p predicate.Predicate, before client.Object, want map[string]bool, updates map[string]client.Object,
 ) {

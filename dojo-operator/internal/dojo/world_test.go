@@ -28,7 +28,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// testConfig is a configuration that differs from every default.
+// testConfig differs from every default.
 var testConfig = Config{
 	Postgres: postgres.Config{
 		Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second, Image: "registry.example/postgres",
@@ -45,8 +45,7 @@ func must(t dojotest.TB, err error) {
 	}
 }
 
-// world is an API server with the objects around one Dojo, and the reconciler. It runs no
-// controllers.
+// world is an API server with the objects of one Dojo, and the reconciler. No controllers run.
 type world struct {
 	*dojotest.Cluster
 	reconciler *Reconciler
@@ -78,7 +77,7 @@ func newWorld(t dojotest.TB, objects ...client.Object) *world {
 	return w
 }
 
-// asCached reads as the cache does: what is read has been stripped.
+// asCached strips objects as the cache does.
 func asCached(server client.WithWatch) client.Client {
 	return interceptor.NewClient(server, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, name client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -100,7 +99,6 @@ func asCached(server client.WithWatch) client.Client {
 	})
 }
 
-// plan is what has to be done for a Dojo.
 func (w *world) plan(d *corev1api.Dojo) (State, apply.Plan) {
 	w.t.Helper()
 	s, err := w.reconciler.observe(context.Background(), d)
@@ -108,7 +106,7 @@ func (w *world) plan(d *corev1api.Dojo) (State, apply.Plan) {
 	return s, Plan(d, s, testConfig)
 }
 
-// do plans and carries the plan out.
+// do plans and applies.
 func (w *world) do(d *corev1api.Dojo) apply.Plan {
 	w.t.Helper()
 	_, plan := w.plan(d)
@@ -116,7 +114,7 @@ func (w *world) do(d *corev1api.Dojo) apply.Plan {
 	return plan
 }
 
-// reconciled is a world in which a Dojo with credentials runs.
+// reconciled returns a world in which a Dojo with credentials runs.
 func reconciled(t dojotest.TB, d *corev1api.Dojo, objects ...client.Object) *world {
 	t.Helper()
 	w := newWorld(t, append(objects, dojotest.Source())...)
@@ -141,7 +139,7 @@ func (w *world) serve(ready int32) {
 	})
 }
 
-// objectOf reads an object by its name; nil where there is none.
+// objectOf returns an object by its name, or nil.
 func objectOf[T any, L interface {
 	*T
 	client.Object
@@ -182,8 +180,7 @@ func referring(namespace string) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Namespace = namespace }
 }
 
-// inGroup gives the Dojo a channel of its own in the group alerts, inChannel shows its alerts in
-// the channel all.
+// inGroup gives the Dojo its own channel in the group alerts, inChannel the channel all.
 func inGroup(d *corev1api.Dojo) {
 	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
@@ -196,7 +193,7 @@ func inChannel(d *corev1api.Dojo) {
 	}}
 }
 
-// inCluster puts the database into the Cluster pg, ownCluster into one of its own.
+// inCluster puts the database into the Cluster pg, ownCluster into the Dojo's own.
 func inCluster(d *corev1api.Dojo) {
 	d.Spec.CredentialsRef = nil
 	d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
@@ -207,7 +204,7 @@ func ownCluster(d *corev1api.Dojo) {
 	d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Instances: new(int32(1))}}
 }
 
-// withSQL initializes the database from the ConfigMap sql and the Secret users.
+// withSQL adds SQL from the ConfigMap sql and the Secret users.
 func withSQL(d *corev1api.Dojo) {
 	d.Spec.Postgres.InitSQL = []corev1api.SQLSource{
 		{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "a"}},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dojotest has what the tests of the parts share: a Dojo, and an API server that a plan is
-// carried out on.
+// Package dojotest has a Dojo and an API server for the tests of all parts.
 package dojotest
 
 import (
@@ -26,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Noon is when everything takes place, unless a test says otherwise.
+// Noon is the default time of all tests.
 var Noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // Scheme has the types of all kinds that are read.
@@ -42,7 +41,7 @@ var Scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// Dojo is the Dojo school/tokyo as the API server returns it.
+// Dojo returns the Dojo school/tokyo as the API server has it.
 func Dojo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	d := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid of tokyo", Generation: 3},
@@ -58,7 +57,7 @@ func Dojo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return d
 }
 
-// Named gives the Dojo another name and UID.
+// Named changes the Dojo's name and UID.
 func Named(name string) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) { d.Name, d.UID = name, "uid of "+d.UID }
 }
@@ -68,7 +67,7 @@ func Replicas(n int32) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) { d.Spec.Replicas = &n }
 }
 
-// WaitingFor lets the Dojo have waited for an object for a time.
+// WaitingFor lets the Dojo have waited for an object since some time ago.
 func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) {
 		wait := corev1api.Wait{Object: object, Since: metav1.NewTime(Noon.Add(-ago))}
@@ -76,7 +75,7 @@ func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
 	}
 }
 
-// Source is the Secret school/pg-app, to which the Dojo refers.
+// Source returns the Secret school/pg-app, to which the Dojo refers.
 func Source(changes ...func(*corev1.Secret)) *corev1.Secret {
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "pg-app", UID: "uid of pg-app", ResourceVersion: "7"},
@@ -91,7 +90,7 @@ func Source(changes ...func(*corev1.Secret)) *corev1.Secret {
 	return s
 }
 
-// Metadata is what the cache shows of a Secret, nil where there is none.
+// Metadata returns the metadata of a Secret, as the cache has it, or nil.
 func Metadata(secret *corev1.Secret) *metav1.PartialObjectMetadata {
 	if secret == nil {
 		return nil
@@ -101,21 +100,21 @@ func Metadata(secret *corev1.Secret) *metav1.PartialObjectMetadata {
 	return m
 }
 
-// Cluster is an API server, and an applier that writes to it as the operator does.
+// Cluster is an API server with an applier that writes as the operator does.
 type Cluster struct {
 	*applytest.Server
 	*apply.Applier
 	t TB
 }
 
-// TB is what testing.T and rapid.T share.
+// TB is the common part of testing.T and rapid.T.
 type TB interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// NewCluster returns a cluster with these objects, which a user has created.
+// NewCluster returns a cluster with objects of a user.
 func NewCluster(t TB, objects ...client.Object) *Cluster {
 	t.Helper()
 	clock := testclock.NewFakePassiveClock(Noon)
@@ -145,7 +144,7 @@ func (c *Cluster) Reader(d *corev1api.Dojo) apply.Reader {
 	return apply.Reader{Cache: c.Server, Live: c.Server, Expectations: none, Unchanged: c.Unchanged(d.UID)}
 }
 
-// Do carries out the plan of a Dojo; all of it has to succeed.
+// Do applies a plan. All of it has to succeed.
 func (c *Cluster) Do(d *corev1api.Dojo, plan apply.Plan) {
 	c.t.Helper()
 	if results := c.Run(context.Background(), d, plan); len(results.Issues) > 0 || results.Stale {
@@ -153,7 +152,7 @@ func (c *Cluster) Do(d *corev1api.Dojo, plan apply.Plan) {
 	}
 }
 
-// Kinds are the kinds of the objects that a plan writes, in its order.
+// Kinds lists the kinds that a plan writes, in its order.
 func Kinds(plan apply.Plan) []string {
 	var kinds []string
 	for _, o := range plan.Apply {
@@ -162,7 +161,7 @@ func Kinds(plan apply.Plan) []string {
 	return kinds
 }
 
-// Deleted are the objects that a plan deletes, as kind/name.
+// Deleted lists the objects that a plan deletes, as kind/name.
 func Deleted(plan apply.Plan) []string {
 	var all []string
 	for _, old := range plan.Delete {
@@ -171,7 +170,7 @@ func Deleted(plan apply.Plan) []string {
 	return all
 }
 
-// Worst names the worst issue by its type and reason; empty where there is none.
+// Worst returns the type and reason of the worst issue, or "".
 func Worst(issues []conditions.Issue) string {
 	worst := conditions.Worst(issues)
 	if worst == nil {

@@ -26,7 +26,7 @@ var (
 	service    = Service{PortName: "web", Port: 81}
 )
 
-// foreign is the metadata of an object that has the Dojo's name and is not its child.
+// foreign is the metadata of another owner's object with the Dojo's name.
 var foreign = metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
 
 func hosts(names ...corev1api.Hostname) *corev1api.Exposure { return &corev1api.Exposure{Hosts: names} }
@@ -94,7 +94,7 @@ func TestIngress(t *testing.T) {
 		dojo *corev1api.Dojo
 		want networkingv1.IngressSpec
 	}{
-		"the least": {dojotest.Dojo(byIngress), networkingv1.IngressSpec{Rules: one}},
+		"the minimum": {dojotest.Dojo(byIngress), networkingv1.IngressSpec{Rules: one}},
 		"all": {dojotest.Dojo(withAll), networkingv1.IngressSpec{
 			Rules: append(one, ruleOf("tokyo.example.org")), IngressClassName: ptr.To("nginx"),
 			TLS: []networkingv1.IngressTLS{{Hosts: []string{"dojo.example.org", "tokyo.example.org"}, SecretName: "tls"}},
@@ -155,7 +155,7 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
-// report lets controllers say something of the route as it is now.
+// report lets controllers report on the present route.
 func report(t *testing.T, c *dojotest.Cluster, parents ...parentStatus) {
 	t.Helper()
 	applytest.EditStatus(t, c.Server, "envoy-gateway", routeOf(t, c), func(route *unstructured.Unstructured) {
@@ -196,20 +196,20 @@ func TestRoute(t *testing.T) {
 		want    string
 		reached bool
 	}{
-		"nothing is said":          {nil, 0, waiting, false},
-		"nothing for long":         {nil, time.Hour, late, false},
-		"of another Gateway":       {[]parentStatus{of("", "public", "https", no)}, 0, waiting, false},
-		"of another listener":      {[]parentStatus{of("infra", "public", "http", no)}, 0, waiting, false},
-		"of one of two":            {[]parentStatus{public(yes, resolved)}, 0, waiting, true},
-		"accepted":                 {[]parentStatus{public(yes, resolved), own(yes, resolved)}, 0, "", true},
-		"by the explicit name":     {[]parentStatus{public(yes), of("school", "own", "", yes)}, 0, "", true},
-		"refused by one":           {[]parentStatus{public(yes, resolved), own(no, resolved)}, 0, refused, true},
-		"refused by all":           {[]parentStatus{public(no), own(no)}, 0, refused, false},
-		"unresolved":               {[]parentStatus{public(yes, unresolved), own(yes, resolved)}, 0, refused, true},
-		"unknown":                  {[]parentStatus{public(is("Accepted", metav1.ConditionUnknown)), own(yes)}, 0, waiting, true},
-		"before a change":          {[]parentStatus{public(before(no)), own(yes)}, 0, waiting, true},
-		"accepted before a change": {[]parentStatus{public(before(yes)), own(before(yes))}, 0, waiting, false},
-		"by one of two controllers of a Gateway": {
+		"no report":                     {nil, 0, waiting, false},
+		"no report for long":            {nil, time.Hour, late, false},
+		"report of another Gateway":     {[]parentStatus{of("", "public", "https", no)}, 0, waiting, false},
+		"report of another listener":    {[]parentStatus{of("infra", "public", "http", no)}, 0, waiting, false},
+		"report of one of two Gateways": {[]parentStatus{public(yes, resolved)}, 0, waiting, true},
+		"accepted":                      {[]parentStatus{public(yes, resolved), own(yes, resolved)}, 0, "", true},
+		"accepted by the explicit name": {[]parentStatus{public(yes), of("school", "own", "", yes)}, 0, "", true},
+		"refused by one of two":         {[]parentStatus{public(yes, resolved), own(no, resolved)}, 0, refused, true},
+		"refused by all":                {[]parentStatus{public(no), own(no)}, 0, refused, false},
+		"unresolved":                    {[]parentStatus{public(yes, unresolved), own(yes, resolved)}, 0, refused, true},
+		"unknown":                       {[]parentStatus{public(is("Accepted", metav1.ConditionUnknown)), own(yes)}, 0, waiting, true},
+		"before a change":               {[]parentStatus{public(before(no)), own(yes)}, 0, waiting, true},
+		"accepted before a change":      {[]parentStatus{public(before(yes)), own(before(yes))}, 0, waiting, false},
+		"accepted by one of two controllers of a Gateway": {
 			[]parentStatus{public(no), public(yes), own(yes)}, 0, "", true,
 		},
 	}
@@ -222,7 +222,7 @@ func TestRoute(t *testing.T) {
 			}
 			cluster := dojotest.NewCluster(t)
 			do(t, cluster, dojotest.Dojo(byGateway, func(d *corev1api.Dojo) { d.Spec.Exposure.Hosts = []corev1api.Hostname{"a"} }))
-			_, plan := planFor(t, cluster, d) // a route that is being written is not judged
+			_, plan := planFor(t, cluster, d) // a pending write has no reports yet
 			if got := dojotest.Worst(plan.Issues); got != waiting && got != late {
 				t.Errorf("while it is written: %s", got)
 			}
@@ -242,7 +242,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-func TestRouteIsWhatTheSpecSays(t *testing.T) {
+func TestRouteMatchesTheSpec(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(byGateway)
 	c := dojotest.NewCluster(t)
@@ -274,8 +274,8 @@ func TestRouteIsWhatTheSpecSays(t *testing.T) {
 	}
 }
 
-// Requests are served throughout: the Ingress goes when a Gateway has the route, and the route when there
-// is an Ingress.
+// Requests are always served: the Ingress goes once a Gateway serves the route, and the route once
+// there is an Ingress.
 func TestSwitch(t *testing.T) {
 	t.Parallel()
 	c := dojotest.NewCluster(t)
@@ -312,8 +312,8 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// A route that no Gateway serves is not waited for.
-func TestARouteThatServesNothingGoesAtOnce(t *testing.T) {
+// A route that no Gateway serves is deleted at once.
+func TestAnUnservedRouteIsDeletedAtOnce(t *testing.T) {
 	t.Parallel()
 	c := dojotest.NewCluster(t)
 	d := dojotest.Dojo(byGateway)

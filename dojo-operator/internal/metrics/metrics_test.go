@@ -38,7 +38,7 @@ var elected = func() <-chan struct{} {
 	return c
 }()
 
-// metricsOf registers the metrics of an operator that sees the given Dojos.
+// metricsOf registers the metrics of an operator with the given Dojos.
 func metricsOf(t *testing.T, elected <-chan struct{}, dojos ...client.Object) (*Metrics, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -55,12 +55,11 @@ func reporting(ready int32, issue *conditions.Issue) func(*corev1api.Dojo) {
 	}
 }
 
-// backedUp gives the Dojo backups.
 func backedUp(d *corev1api.Dojo) {
 	d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: &corev1api.Backup{}}}
 }
 
-// result is what came of a write of an object of a kind.
+// result is the result of a write of a kind.
 func result(kind string, outcome apply.Outcome, rotation bool) apply.Result {
 	o := &apply.Object{Key: expectations.KeyOf(kind, "school", "tokyo"), Rotation: rotation}
 	return apply.Result{Object: o, Outcome: outcome}
@@ -88,7 +87,7 @@ func TestGauges(t *testing.T) {
 	t.Parallel()
 	kyoto := dojotest.Dojo(dojotest.Named("kyoto"), dojotest.Replicas(5),
 		reporting(4, conditions.Degraded(corev1api.ReasonCrashLoopBackOff, "x")))
-	kyoto.Status.DesiredReplicas = new(int32(4)) // an autoscaler has taken one of five away
+	kyoto.Status.DesiredReplicas = new(int32(4)) // an autoscaler has removed one of five
 	for i := range kyoto.Status.Conditions {
 		kyoto.Status.Conditions[i].LastTransitionTime = metav1.Unix(1785585600, 0)
 	}
@@ -160,8 +159,7 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	}
 }
 
-// A gauge that cannot be counted is an error for Prometheus, and not a gap that looks like no
-// Dojos.
+// A gauge that cannot be counted is an error for Prometheus, not a gap.
 func TestGaugesReportAFailure(t *testing.T) {
 	t.Parallel()
 	broken := fake.NewClientBuilder().WithScheme(dojotest.Scheme).WithInterceptorFuncs(interceptor.Funcs{

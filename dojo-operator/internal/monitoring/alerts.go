@@ -20,7 +20,7 @@ import (
 
 const (
 	alertsSuffix = "-alerts"
-	// poster is the name of the webhook. Discord refuses some names, so it is not the Dojo's.
+	// webhookName is not the Dojo's, since Discord refuses some names.
 	webhookName = "Alertmanager"
 )
 
@@ -70,7 +70,7 @@ func routeFor(d *corev1api.Dojo) *unstructured.Unstructured {
 	if content := mentions(d.Spec.Alerts.Discord.Mentions); content != "" {
 		message["content"] = content
 	}
-	return labelled(d, ownership.Child(d, routeKind.GroupVersionKind, d.Name, map[string]any{
+	return addLabels(d, ownership.Child(d, routeKind.GroupVersionKind, d.Name, map[string]any{
 		"route": map[string]any{
 			"receiver": "discord",
 			"groupBy":  []any{"alertname", "namespace", "dojo"},

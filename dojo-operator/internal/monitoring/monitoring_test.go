@@ -38,8 +38,7 @@ func monitored(d *corev1api.Dojo) {
 	d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: labels}
 }
 
-// inGroup gives the Dojo a channel of its own in the group alerts, inChannel shows its alerts in
-// the channel all.
+// inGroup gives the Dojo its own channel in the group alerts, inChannel the channel all.
 func inGroup(d *corev1api.Dojo) {
 	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
@@ -84,7 +83,7 @@ func objectOf(t *testing.T, c *dojotest.Cluster, kind optionalkinds.Kind) *unstr
 	return applytest.Get(t, c.Server, "school", "tokyo", kind.Object())
 }
 
-// report sets the status of a channel as discord-operator does, once the Secret that it names is there.
+// report sets the status of a channel as discord-operator does, once its Secret exists.
 func report(
 	t *testing.T, c *dojotest.Cluster, name string, can conditions.Availability, issue *conditions.Issue, secret string,
 ) {
@@ -109,7 +108,7 @@ var (
 	unusable = conditions.Unusable("Pending", "The channel does not exist.")
 )
 
-// alerting is a cluster in which the alerts of the Dojo show in Discord.
+// alerting is a cluster with a Dojo whose alerts go to Discord.
 func alerting(t *testing.T, d *corev1api.Dojo) *dojotest.Cluster {
 	t.Helper()
 	c := dojotest.NewCluster(t)
@@ -133,7 +132,7 @@ func TestChannelInAGroupOfAnotherNamespace(t *testing.T) {
 	d, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
 	d.Spec.Alerts.Discord.GroupRef.Namespace = "platform"
 	c.Do(d, planFor(t, c, d))
-	group := func() *discordv1alpha1.GroupReference { // of the channel in the Dojo's own namespace
+	group := func() *discordv1alpha1.GroupReference { // the channel in the Dojo's own namespace
 		return channelOf(t, c, "tokyo-alerts").Spec.GroupRef
 	}
 	if diff := cmp.Diff(&discordv1alpha1.GroupReference{Namespace: "platform", Name: "alerts"}, group()); diff != "" {
@@ -197,7 +196,7 @@ func TestForeignMonitor(t *testing.T) {
 	}
 }
 
-// The way of an alert: rules, a channel, its webhook, a route to that.
+// The path of an alert: rules, channel, webhook, route.
 func TestAlertsStepByStep(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
@@ -234,7 +233,7 @@ func TestAlertsStepByStep(t *testing.T) {
 	}
 	matchers, _, err := unstructured.NestedSlice(route.Object, "spec", "route", "matchers")
 	must(t, err)
-	var matched []string // the namespace too: an Alertmanager that does not add it has namesakes
+	var matched []string // also the namespace: an Alertmanager that does not add it has namesakes
 	for _, m := range matchers {
 		matched = append(matched, fmt.Sprint(m.(map[string]any)["name"], m.(map[string]any)["matchType"],
 			m.(map[string]any)["value"]))
@@ -312,7 +311,7 @@ func TestAlertsReady(t *testing.T) {
 			"Progressing/WaitingForChannel", "tokyo-alerts (WaitingForServer)."},
 		"own, waiting for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", is(unusable, waiting, ""),
 			"Degraded/ChannelNotReady", "tokyo-alerts: The server jujutsu does not exist. See"},
-		"own, another has waited for long": {dojo(inGroup, waited("all", time.Hour)), "", is(unusable, waiting, ""),
+		"own, waiting, after another waited for long": {dojo(inGroup, waited("all", time.Hour)), "", is(unusable, waiting, ""),
 			"Progressing/WaitingForChannel", "tokyo-alerts (WaitingForServer)."},
 		"own, not reconciled for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", noStatus,
 			"Degraded/ChannelNotReady", "discord-operator has not reconciled it"},
@@ -358,8 +357,7 @@ func TestAlertsReady(t *testing.T) {
 	}
 }
 
-// A channel is waited for until the alerts show, also while it is Degraded: one that goes back and
-// forth stays so.
+// A Degraded channel is waited for too: one that alternates stays Degraded.
 func TestTheChannelIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	waiting := conditions.Progressing("WaitingForServer", "x")
@@ -379,9 +377,8 @@ func TestTheChannelIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Alerts that are no longer desired, or elsewhere, leave nothing behind, and nothing foreign is
-// touched.
-func TestAlertsThatMove(t *testing.T) {
+// Alerts that move or end leave no object, and foreign objects stay.
+func TestMovedAlerts(t *testing.T) {
 	t.Parallel()
 	const monitor, rule, channel, route = "ServiceMonitor/tokyo", "PrometheusRule/tokyo", "DiscordChannel/tokyo-alerts",
 		"AlertmanagerConfig/tokyo"
@@ -406,7 +403,7 @@ func TestAlertsThatMove(t *testing.T) {
 		want     []string
 	}{
 		"no longer desired":               {inGroup, noAlerts, nothing, []string{monitor, rule, route, channel}},
-		"no longer desired, but metrics":  {inGroup, monitored, nothing, []string{route, channel}},
+		"no longer desired, with metrics": {inGroup, monitored, nothing, []string{route, channel}},
 		"into a shared channel":           {inGroup, inChannel, nothing, nil}, // see below
 		"out of a shared channel":         {inChannel, noAlerts, nothing, []string{monitor, rule, route}},
 		"a channel that is being deleted": {inGroup, inChannel, deleting, nil},
@@ -423,7 +420,7 @@ func TestAlertsThatMove(t *testing.T) {
 	}
 }
 
-// A channel of its own is kept until the alerts go to the other one: its messages go with it.
+// The own channel is kept, with its messages, until the alerts go to the other one.
 func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	t.Parallel()
 	c := alerting(t, dojotest.Dojo(inGroup))
@@ -464,7 +461,7 @@ func TestTheRouteStaysWithoutAWebhook(t *testing.T) {
 	}
 }
 
-// The schema of a DiscordChannel refuses two hyphens in a row, which the name of a Dojo may have.
+// Two hyphens in a row are valid in a Dojo's name, and not in a DiscordChannel's.
 func TestTheChannelHasANameThatDiscordKeeps(t *testing.T) {
 	t.Parallel()
 	o := channelFor(dojotest.Dojo(inGroup, func(d *corev1api.Dojo) { d.Name = "a---b--c" }))

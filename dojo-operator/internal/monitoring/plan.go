@@ -27,7 +27,7 @@ func Plan(d *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 		{ruleKind, s.Rule, rulesSpec(d, cfg), Monitored(d) && !d.Spec.Suspend}, // no alerts while nothing runs
 	} {
 		if s.has(monitor.kind) { // else it is created once the kind exists
-			desired := labelled(d, ownership.Child(d, monitor.kind.GroupVersionKind, d.Name, monitor.spec))
+			desired := addLabels(d, ownership.Child(d, monitor.kind.GroupVersionKind, d.Name, monitor.spec))
 			ownership.PlanOption(d, &p, monitor.kind.Kind, monitor.live, monitor.asked, desired, s.Unchanged)
 		}
 	}
@@ -40,7 +40,7 @@ func Monitored(d *corev1api.Dojo) bool {
 	return d.Spec.Monitoring != nil && d.Spec.Monitoring.Enabled || d.Spec.Alerts != nil
 }
 
-func labelled(d *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Unstructured {
+func addLabels(d *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Unstructured {
 	all := map[string]string{}
 	if d.Spec.Monitoring != nil {
 		maps.Copy(all, d.Spec.Monitoring.Labels)
@@ -62,7 +62,7 @@ func scrapeFor(d *corev1api.Dojo, port string) map[string]any {
 }
 
 func rulesSpec(d *corev1api.Dojo, cfg Config) map[string]any {
-	return map[string]any{"groups": []any{map[string]any{"name": "dojo", "rules": linked(d, rulesFor(d), cfg)}}}
+	return map[string]any{"groups": []any{map[string]any{"name": "dojo", "rules": addLinks(d, rulesFor(d), cfg)}}}
 }
 
 func notInstalled(reason, what, operator string, kind *optionalkinds.Kind) *conditions.Issue {

@@ -12,14 +12,14 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// job is that of the operator's ServiceMonitor. No Service, so no application, can have that name.
-const job = "jutsu.com/dojo-operator"
+// operatorJob is set by the operator's ServiceMonitor. No application's Service has that name.
+const operatorJob = "jutsu.com/dojo-operator"
 
 // The operator's metrics need honorLabels, so that the namespace is the Dojo's. The application
 // counts traffic (https://github.com/zsais/go-gin-prometheus).
 func rulesFor(d *corev1api.Dojo) []any {
 	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, d.Namespace, d.Name)
-	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, job, d.Namespace, d.Name)
+	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, operatorJob, d.Namespace, d.Name)
 	dojo := d.Namespace + "/" + d.Name // for summaries: $labels lack the rule's own
 	var rules []any
 	if *d.Spec.Replicas > 0 {
@@ -31,10 +31,11 @@ func rulesFor(d *corev1api.Dojo) []any {
 	}
 	rules = append(rules,
 		rule(d, "DojoErrors", "5m", "warning",
-			above("0.05", `gin_requests_total{`+appLabels+`,code=~"5.."}`, `gin_requests_total{`+appLabels+`}`),
+			ratioAbove("0.05", `gin_requests_total{`+appLabels+`,code=~"5.."}`, `gin_requests_total{`+appLabels+`}`),
 			"Dojo "+dojo+" returns errors", "More than 5% of the requests have ended in an error of the server."),
 		rule(d, "DojoSlow", "10m", "warning",
-			above("1", `gin_request_duration_seconds_sum{`+appLabels+`}`, `gin_request_duration_seconds_count{`+appLabels+`}`),
+			ratioAbove("1", `gin_request_duration_seconds_sum{`+appLabels+`}`,
+				`gin_request_duration_seconds_count{`+appLabels+`}`),
 			"Dojo "+dojo+" is slow", "Requests have taken more than a second on average."),
 		rule(d, "DojoDegraded", "1m", "warning",
 			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="Degraded"}) == 1`, operatorLabels),
@@ -110,7 +111,7 @@ const (
 
 // The links are Grafana's
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/create-dashboard-url-variables/).
-func linked(d *corev1api.Dojo, rules []any, cfg Config) []any {
+func addLinks(d *corev1api.Dojo, rules []any, cfg Config) []any {
 	links := map[string]any{}
 	if cfg.DashboardURL != nil {
 		dashboard := *cfg.DashboardURL
@@ -129,6 +130,6 @@ func linked(d *corev1api.Dojo, rules []any, cfg Config) []any {
 	return rules
 }
 
-func above(limit, part, whole string) string {
+func ratioAbove(limit, part, whole string) string {
 	return fmt.Sprintf("sum(rate(%s[5m])) / sum(rate(%s[5m])) > %s", part, whole, limit)
 }

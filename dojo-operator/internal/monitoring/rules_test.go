@@ -20,15 +20,14 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 )
 
-// withCluster gives the Dojo a Cluster of its own, and its backups where it has any.
+// withCluster gives the Dojo its own Cluster, with optional backups.
 func withCluster(backup *corev1api.Backup) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) {
 		d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: backup}}
 	}
 }
 
-// The alerts are those that make sense for the Dojo; each has a duration, a severity and texts, and
-// is documented.
+// The alerts depend on the Dojo. Each has a duration, a severity and texts, and is documented.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	docs, err := os.ReadFile("../../../docs/operations.md")
@@ -70,7 +69,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Each alert links to the Dojo on the dashboard, and to the runbook, where there are such.
+// Each alert links to the configured dashboard and runbook.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}))
@@ -118,8 +117,8 @@ func TestMaxBackupAge(t *testing.T) {
 	}
 }
 
-// Alertmanager's templates are Go's (https://prometheus.io/docs/alerting/latest/notifications/);
-// the end-to-end tests have Alertmanager itself render them.
+// Alertmanager's templates are Go's (https://prometheus.io/docs/alerting/latest/notifications/).
+// The end-to-end tests render them with Alertmanager.
 func TestAlertText(t *testing.T) {
 	t.Parallel()
 	type alert struct {
@@ -183,11 +182,11 @@ func TestMentions(t *testing.T) {
 		firing []string
 		want   string
 	}{
-		"a critical alert":         {[]string{"critical"}, role + user},
-		"a warning":                {[]string{"warning"}, user},
-		"both":                     {[]string{"warning", "critical"}, role + user},
-		"a severity that is other": {[]string{"non-critical", "info"}, ""},
-		"a resolved one":           {nil, ""},
+		"a critical alert": {[]string{"critical"}, role + user},
+		"a warning":        {[]string{"warning"}, user},
+		"both":             {[]string{"warning", "critical"}, role + user},
+		"another severity": {[]string{"non-critical", "info"}, ""},
+		"a resolved alert": {nil, ""},
 	} {
 		type alert struct{ Labels map[string]string }
 		data := struct{ Alerts struct{ Firing []alert } }{}

@@ -32,7 +32,7 @@ type delivery struct {
 	// url is the channel's checked webhook URL, or nil.
 	url    []byte
 	issues []*conditions.Issue
-	// kept reports whether the Dojo's own Secret already has a valid URL.
+	// liveValid reports whether the Dojo's own Secret already has a valid URL.
 	liveValid bool
 	// safe reports whether it has one after secret is written: an AlertmanagerConfig may name it.
 	safe bool

@@ -27,7 +27,7 @@ func webhookSecret(name, url string) *corev1.Secret {
 	}
 }
 
-// urlOf is that of the webhook whose URL discord-operator writes into the Secret of this name.
+// urlOf is the URL that discord-operator writes into the Secret of this name.
 func urlOf(secret string) string {
 	return "https://discord.com/api/webhooks/7/" + strings.ReplaceAll(secret, " ", "_")
 }
@@ -37,7 +37,7 @@ func secretOf(t *testing.T, c *dojotest.Cluster, name string) *corev1.Secret {
 	return applytest.Get(t, c.Server, "school", name, &corev1.Secret{})
 }
 
-// to writes a URL into a Secret, as a client of this name.
+// to writes a URL into a Secret with this field manager.
 func to(manager, secret, url string) func(*testing.T, *dojotest.Cluster) {
 	return func(t *testing.T, c *dojotest.Cluster) {
 		t.Helper()
@@ -56,7 +56,7 @@ func all(changes ...func(*testing.T, *dojotest.Cluster)) func(*testing.T, *dojot
 	}
 }
 
-// posts is the URL to which Alertmanager posts; empty where it posts nowhere.
+// posts returns the URL to which Alertmanager posts, or "".
 func posts(t *testing.T, c *dojotest.Cluster) string {
 	t.Helper()
 	route := objectOf(t, c, routeKind)
@@ -86,7 +86,7 @@ func released(t *testing.T, c *dojotest.Cluster) {
 		func(s *corev1.Secret) { s.OwnerReferences = nil })
 }
 
-// legacy makes the route name the channel's own Secret, as an earlier version of the operator did.
+// legacy makes the route name the channel's own Secret, as an earlier operator did.
 func legacy(t *testing.T, c *dojotest.Cluster) {
 	t.Helper()
 	applytest.Edit(t, c.Server, "kubectl", objectOf(t, c, routeKind), func(o *unstructured.Unstructured) {
@@ -112,33 +112,32 @@ func foreign(t *testing.T, c *dojotest.Cluster) {
 	c.Put(webhookSecret("tokyo-alertmanager", hostile))
 }
 
-// Alertmanager posts to no URL but a checked one, by the plan and by the safeguards alone. The former one
-// follows the channel's Secret too.
+// Alertmanager posts to checked URLs only, by the plan and by the safeguards alone.
 func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	t.Parallel()
 	const own, moved = "tokyo-alertmanager", "https://discord.com/api/v10/webhooks/8/b"
 	nothing := func(*testing.T, *dojotest.Cluster) {}
 	for name, c := range map[string]struct {
 		change                 func(*testing.T, *dojotest.Cluster)
-		plan, guarded, deleted string // where it posts to then
+		plan, guarded, deleted string // Alertmanager's URL then
 		reports                string
 	}{
-		"at rest":                       {nothing, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"another URL of Discord":        {to("kubectl", "hook", moved), moved, urlOf("hook"), urlOf("hook"), ""},
-		"a foreign URL":                 {to("kubectl", "hook", hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Degraded/WebhookInvalid"},
-		"a foreign URL in the own":      {to("kubectl", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"the same as the operator":      {to("dojo-operator", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"a foreign URL in both":         {all(to("kubectl", "hook", hostile), to("kubectl", own, hostile)), "", "", "", "Degraded/WebhookInvalid"},
-		"no URL in the own":             {to("kubectl", own, ""), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"immutable":                     {all(to("kubectl", own, hostile), immutable), "", "", "", ""},
-		"immutable as it was":           {immutable, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
-		"the own is deleted":            {gone(own), urlOf("hook"), urlOf("hook"), "", ""},
-		"the channel's is deleted":      {gone("hook"), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Progressing/WaitingForChannel"},
-		"both are deleted":              {all(gone("hook"), gone(own)), "", "", "", "Progressing/WaitingForChannel"},
-		"the own is another's":          {foreign, "", "", "", "Degraded/NameConflict"},
-		"the own is released":           {all(to("kubectl", own, hostile), released), "", "", "", "Degraded/NameConflict"},
-		"an earlier version":            {legacy, urlOf("hook"), urlOf("hook"), "", ""},
-		"an earlier version, a foreign": {all(legacy, to("kubectl", "hook", hostile)), "", "", "", "Degraded/WebhookInvalid"},
+		"at rest":                         {nothing, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"another URL of Discord":          {to("kubectl", "hook", moved), moved, urlOf("hook"), urlOf("hook"), ""},
+		"a foreign URL":                   {to("kubectl", "hook", hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Degraded/WebhookInvalid"},
+		"a foreign URL in the own Secret": {to("kubectl", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"a foreign URL with the operator's field manager": {to("dojo-operator", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"a foreign URL in both Secrets":                   {all(to("kubectl", "hook", hostile), to("kubectl", own, hostile)), "", "", "", "Degraded/WebhookInvalid"},
+		"no URL in the own Secret":                        {to("kubectl", own, ""), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"immutable":                                       {all(to("kubectl", own, hostile), immutable), "", "", "", ""},
+		"immutable with a valid URL":                      {immutable, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"the own Secret is deleted":                       {gone(own), urlOf("hook"), urlOf("hook"), "", ""},
+		"the channel's Secret is deleted":                 {gone("hook"), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Progressing/WaitingForChannel"},
+		"both Secrets are deleted":                        {all(gone("hook"), gone(own)), "", "", "", "Progressing/WaitingForChannel"},
+		"the own Secret has another owner":                {foreign, "", "", "", "Degraded/NameConflict"},
+		"the own Secret has no owner":                     {all(to("kubectl", own, hostile), released), "", "", "", "Degraded/NameConflict"},
+		"a route of an earlier version":                   {legacy, urlOf("hook"), urlOf("hook"), "", ""},
+		"a route of an earlier version, a foreign URL":    {all(legacy, to("kubectl", "hook", hostile)), "", "", "", "Degraded/WebhookInvalid"},
 	} {
 		for step, of := range map[string]struct {
 			plan func(*corev1api.Dojo, State) apply.Plan
@@ -180,7 +179,7 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	}
 }
 
-// A Secret that cannot be written is left to the garbage collector, which makes room for another one.
+// The garbage collector deletes an immutable Secret, which makes room for another one.
 func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(inGroup)
@@ -214,7 +213,7 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	}
 }
 
-// The AlertmanagerConfig is not written where its Secret cannot be.
+// The AlertmanagerConfig is written only with its Secret.
 func TestTheRouteWaitsForItsSecret(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
@@ -229,7 +228,7 @@ func TestTheRouteWaitsForItsSecret(t *testing.T) {
 	}
 }
 
-// The messages say what to do.
+// Messages name a remedy.
 func TestInvalidWebhook(t *testing.T) {
 	t.Parallel()
 	missing := dojotest.WaitingFor("Secret school/hook", time.Hour)

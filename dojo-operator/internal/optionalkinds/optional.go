@@ -73,14 +73,14 @@ func Definition() *metav1.PartialObjectMetadata {
 
 // Kinds watches optional kinds.
 type Kinds struct {
-	cache   cache.Cache
-	scheme  *runtime.Scheme
-	live    client.Reader
-	probed  client.InNamespace // where served asks: everywhere, or in one watched namespace
-	clock   clock.PassiveClock
-	byName  map[string]Kind // by the definition's name
-	watch   func(Kind) error
-	changed chan event.TypedGenericEvent[Kind]
+	cache          cache.Cache
+	scheme         *runtime.Scheme
+	live           client.Reader
+	probeNamespace client.InNamespace // where served asks: everywhere, or in one watched namespace
+	clock          clock.PassiveClock
+	byName         map[string]Kind // by the definition's name
+	watch          func(Kind) error
+	changed        chan event.TypedGenericEvent[Kind]
 
 	watched map[schema.GroupVersionKind]bool // whether there is an informer
 	cached  sync.Map                         // the schema.GroupVersionKind of kinds in the cache
@@ -94,7 +94,7 @@ func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...K
 		watched: map[schema.GroupVersionKind]bool{},
 	}
 	if len(namespaces) > 0 {
-		k.probed = client.InNamespace(namespaces[0])
+		k.probeNamespace = client.InNamespace(namespaces[0])
 	}
 	for _, kind := range kinds {
 		k.byName[kind.Definition()] = kind
@@ -130,7 +130,7 @@ func (k *Kinds) SetupWithManager(
 		return fmt.Errorf("watch for optional kinds: %w", err)
 	}
 	for _, kind := range k.byName {
-		if k.served(ctx, kind) != nil {
+		if k.checkServed(ctx, kind) != nil {
 			continue
 		}
 		if err := k.watch(kind); err != nil {
@@ -167,8 +167,8 @@ func (k *Kinds) Reconcile(ctx context.Context, request reconcile.Request) (recon
 func (k *Kinds) startWatching(ctx context.Context, kind Kind, since time.Time) (reconcile.Result, error) {
 	log := logf.FromContext(ctx).WithValues("kind", kind.Kind)
 	if !k.watched[kind.GroupVersionKind] {
-		if err := k.served(ctx, kind); err != nil {
-			wait := k.pause(since)
+		if err := k.checkServed(ctx, kind); err != nil {
+			wait := k.retryDelay(since)
 			if !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) && !apierrors.IsForbidden(err) {
 				wait = min(wait, failedRetry)
 			}
@@ -185,7 +185,7 @@ func (k *Kinds) startWatching(ctx context.Context, kind Kind, since time.Time) (
 		return reconcile.Result{}, fmt.Errorf("watch %s: %w", kind.Kind, err)
 	}
 	if !informer.HasSynced() {
-		return reconcile.Result{RequeueAfter: k.pause(since)}, nil
+		return reconcile.Result{RequeueAfter: k.retryDelay(since)}, nil
 	}
 	if !k.Has(kind) {
 		log.Info("watching a kind that has appeared")
@@ -217,14 +217,14 @@ func (k *Kinds) report(ctx context.Context, kind Kind) error {
 	}
 }
 
-// served asks the API server: a definition alone proves nothing about the version.
-func (k *Kinds) served(ctx context.Context, kind Kind) error {
+// checkServed asks the API server: a definition alone proves nothing about the version.
+func (k *Kinds) checkServed(ctx context.Context, kind Kind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	return k.live.List(ctx, list, k.probed, client.Limit(1))
+	return k.live.List(ctx, list, k.probeNamespace, client.Limit(1))
 }
 
-func (k *Kinds) pause(since time.Time) time.Duration {
+func (k *Kinds) retryDelay(since time.Time) time.Duration {
 	if k.clock.Since(since) > oldRetry {
 		return oldRetry
 	}

@@ -10,7 +10,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// That kinds are watched and dropped is shown against a real API server, by the operator's specs.
+// The operator's specs watch and drop kinds on a real API server.
 
 var widgets = Kind{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}, "widgets"}
 
@@ -24,14 +24,13 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// A definition that has just been created is looked at again soon; one of another version, or a
-// broken one, not all the time.
+// A new definition is retried soon, one of another version or a broken one seldom.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	k := &Kinds{clock: testclock.NewFakePassiveClock(now)}
 	for age, want := range map[time.Duration]time.Duration{0: newRetry, 59 * time.Second: newRetry, 2 * time.Minute: oldRetry, -time.Hour: newRetry} {
-		if got := k.pause(now.Add(-age)); got != want {
+		if got := k.retryDelay(now.Add(-age)); got != want {
 			t.Errorf("after %s waits %s", age, got)
 		}
 	}

@@ -23,13 +23,12 @@ var (
 	kyoto  = dojo("kyoto", "uid of kyoto")
 )
 
-// controlledBy is a Service of which a Dojo is the controller.
 func controlledBy(d *corev1api.Dojo) *corev1.Service {
 	owner := *metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", OwnerReferences: []metav1.OwnerReference{owner}}}
 }
 
-// labelledFor is a Service that has the labels of a Dojo's children, and no owner.
+// labelledFor is a Service with the labels of a Dojo's children, and no owner.
 func labelledFor(d *corev1api.Dojo, name string) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", Labels: Labels(d, name)}}
 }
@@ -44,7 +43,7 @@ func TestBelongs(t *testing.T) {
 	unmanaged.Labels[managedByLabel] = "helm"
 	cases := map[string]struct {
 		live             *corev1.Service
-		conflicts, holds bool // as a child, and as an object that holds data
+		conflicts, holds bool // as a child, and as an object with data
 	}{
 		"absent":                   {nil, false, false},
 		"ours":                     {controlledBy(tokyo), false, true},
@@ -96,7 +95,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// An object that holds data may have been restored: it is handed over, and never to be deleted.
+// An object with data may have been restored: advice is to hand it over, never to delete it.
 func TestDataIsHandedOver(t *testing.T) {
 	t.Parallel()
 	const command = "`kubectl label -n school service tokyo --overwrite app.kubernetes.io/name=dojo " +

@@ -19,8 +19,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// A pod is worth a reconcile only when what keeps it from being ready changes, or when the schema
-// has failed.
+// A pod reconciles its Dojo when its trouble changes, or when the schema has failed.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	fine, failing := pod("a"), pod("a", crashed(3))
@@ -44,7 +43,7 @@ func TestChanged(t *testing.T) {
 		"gone and was fine":   {Changed.Delete(event.DeleteEvent{Object: &fine}), false},
 		"gone, of the schema": {Changed.Delete(event.DeleteEvent{Object: endedPod(ownership.Schema, "", 0)}), true},
 		"gone, with trouble":  {Changed.Delete(event.DeleteEvent{Object: &failing}), true},
-		"anything else":       {Changed.Generic(event.GenericEvent{Object: &failing}), false},
+		"a generic event":     {Changed.Generic(event.GenericEvent{Object: &failing}), false},
 	}
 	for name, c := range cases {
 		if c.got != c.want {
@@ -78,7 +77,6 @@ func endedPod(name, message string, code int32) *corev1.Pod {
 	return p
 }
 
-// indexes are those that were added, by the type of object and name.
 type indexes map[string]client.IndexerFunc
 
 func (i indexes) IndexField(_ context.Context, o client.Object, name string, values client.IndexerFunc) error {

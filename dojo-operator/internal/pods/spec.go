@@ -16,7 +16,7 @@ const workingDir = "/tmp"
 
 // Users selects the user that pods run as.
 type Users struct {
-	// ByPlatform leaves them unset: OpenShift's restricted SecurityContextConstraints choose them.
+	// ByPlatform leaves user and group unset: OpenShift's restricted SecurityContextConstraints choose them.
 	ByPlatform bool
 }
 
@@ -42,11 +42,11 @@ func Spec(
 				WithAllowPrivilegeEscalation(false).
 				WithReadOnlyRootFilesystem(true).
 				WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))))
-	place(d, pod)
+	addScheduling(d, pod)
 	return pod
 }
 
-func place(d *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
+func addScheduling(d *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 	for _, secret := range d.Spec.ImagePullSecrets {
 		pod.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
 	}

@@ -16,8 +16,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// crashes is a loop: one or two restarts are normal while a database comes up.
-const crashes = 3
+// crashLoopRestarts exceeds the one or two restarts that are normal while a database comes up.
+const crashLoopRestarts = 3
 
 // BackoffReset is the time after which the kubelet forgets a container's restarts.
 const BackoffReset = 10 * time.Minute
@@ -94,7 +94,7 @@ func containerTrouble(now time.Time, pod string, c corev1.ContainerStatus) Troub
 	}
 	running := c.State.Running
 	lasting := running != nil && now.Sub(running.StartedAt.Time) > BackoffReset
-	if ended := c.LastTerminationState.Terminated; ended != nil && c.RestartCount >= crashes && !lasting {
+	if ended := c.LastTerminationState.Terminated; ended != nil && c.RestartCount >= crashLoopRestarts && !lasting {
 		return Trouble{corev1api.ReasonCrashLoopBackOff, fmt.Sprintf("pod %s: container %s keeps exiting with code %d; "+
 			"see `kubectl logs %s --previous`", pod, c.Name, ended.ExitCode, pod), true}
 	}

@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// noon is when every pod is looked at.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func tokyo() *corev1api.Dojo {
@@ -83,7 +82,7 @@ func TestOf(t *testing.T) {
 		"nothing known yet":            {pod("a"), Trouble{}},
 		"being created":                {pod("a", waiting("ContainerCreating", "")), Trouble{}},
 		"ready after crashes":          {pod("a", ready), Trouble{}},
-		"on its way out":               {leaving, Trouble{}},
+		"being deleted":                {leaving, Trouble{}},
 		"crashed twice":                {pod("a", crashed(2)), Trouble{}},
 		"crashed three times":          {pod("a", crashed(3)), crash},
 		"crashed, runs once more":      {pod("a", running(crashed(9), 0)), crash},
@@ -103,8 +102,8 @@ func TestOf(t *testing.T) {
 		"second of two": {pod("a", ready, waiting("RunContainerError", "x")), notRun},
 		"no node": {unscheduled("a", corev1.PodReasonUnschedulable, "0/3 nodes"),
 			Trouble{Reason: "Unschedulable", Message: "pod a: it cannot be scheduled; see `kubectl describe pod a`"}},
-		"held by a gate":    {unscheduled("a", corev1.PodReasonSchedulingGated, ""), Trouble{}},
-		"placed in the end": {placed, Trouble{}},
+		"held by a gate":  {unscheduled("a", corev1.PodReasonSchedulingGated, ""), Trouble{}},
+		"scheduled later": {placed, Trouble{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -116,8 +115,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// What changes by itself from one minute to the next must not change the message: each time would
-// be a write of the status.
+// A message must not change by itself: each change would be a write of the status.
 func TestTroubleDoesNotChangeByItself(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ before, after corev1.Pod }{
@@ -155,10 +153,10 @@ func TestWorst(t *testing.T) {
 	}
 	cases := map[string]struct {
 		pods []corev1.Pod
-		want string // how the message begins
+		want string // the beginning of the message
 	}{
 		"no pods":                             {nil, ""},
-		"all is well":                         {[]corev1.Pod{fine}, ""},
+		"no trouble":                          {[]corev1.Pod{fine}, ""},
 		"one has trouble":                     {[]corev1.Pod{fine, lost}, "pod a"},
 		"a persistent trouble before another": {[]corev1.Pod{lost, broken}, "pod b"},
 		"two persistent ones: by name":        {[]corev1.Pod{alsoBroken, broken}, "pod b"},
@@ -168,7 +166,7 @@ func TestWorst(t *testing.T) {
 			[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1), of(alsoBroken, "new", 2), of(pod("e"), "old", 3)}, "pod b",
 		},
 		"two revisions of one second": {[]corev1.Pod{of(alsoBroken, "b", 0), of(broken, "a", 0)}, "pod b"},
-		"two that may pass: by name":  {[]corev1.Pod{unschedulable("z"), lost}, "pod a"},
+		"two transient ones: by name": {[]corev1.Pod{unschedulable("z"), lost}, "pod a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

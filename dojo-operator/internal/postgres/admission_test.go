@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// rewriting is an API server whose admission policies rewrite what is applied, so that an apply
+// rewriting is an API server whose admission policies rewrite applied fields, so that an apply
 // changes nothing.
 type rewriting struct {
 	client.Client
@@ -38,7 +38,7 @@ func (r rewriting) Apply(_ context.Context, o runtime.ApplyConfiguration, _ ...c
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(live, answer)
 }
 
-// A retry that a policy takes back is not repeated at once.
+// A retry that a policy reverts is not repeated at once.
 func TestARetryThatChangedNothing(t *testing.T) {
 	t.Parallel()
 	d := tokyo(inPG)
@@ -56,7 +56,7 @@ func TestARetryThatChangedNothing(t *testing.T) {
 	}
 }
 
-// An apply that changed nothing counts as in sync: the way goes on to the next step.
+// An apply that changed nothing counts as in sync, and the next step follows.
 func TestAnApplyThatChangedNothing(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The condition is CloudNativePG's own; that of a Dojo without backups is not reported.
+// The condition is CloudNativePG's. A Dojo without backups has none.
 func TestBackupCondition(t *testing.T) {
 	t.Parallel()
 	says := func(status metav1.ConditionStatus, reason string) func(*world) {
@@ -62,21 +62,21 @@ func TestBackupCondition(t *testing.T) {
 		change func(*world)
 		want   *metav1.Condition
 	}{
-		"none yet":                 {tokyo(ownPG, backedUp), func(*world) {}, nil},
-		"succeeded":                {tokyo(ownPG, backedUp), succeeds, succeeded},
-		"failed":                   {tokyo(ownPG, backedUp), fails, failed},
-		"the first runs":           {tokyo(ownPG, backedUp), runs, nil},
-		"one runs after a success": {tokyo(ownPG, backedUp, knowing(succeeded)), runs, succeeded},
-		"one runs after a failure": {tokyo(ownPG, backedUp, knowing(failed)), runs, failed},
-		"the log is not archived, and there is none yet":        {tokyo(ownPG, backedUp), unarchived(func(*world) {}), archiving},
-		"the log is not archived, and the last one succeeded":   {tokyo(ownPG, backedUp), unarchived(succeeds), archiving},
-		"the log is not archived, and the last one failed":      {tokyo(ownPG, backedUp), unarchived(fails), failed},
-		"the log is not archived, and one runs":                 {tokyo(ownPG, backedUp, knowing(succeeded)), unarchived(runs), archiving},
-		"the log is not archived, and one runs after a failure": {tokyo(ownPG, backedUp, knowing(failed)), unarchived(runs), failed},
-		"the log is archived again while one runs":              {tokyo(ownPG, backedUp, knowing(archiving)), runs, nil},
-		"not wanted":         {tokyo(ownPG), fails, nil},
-		"no Cluster":         {tokyo(ownPG, backedUp), func(w *world) { w.Cluster.Live = nil }, nil},
-		"no database wanted": {tokyo(), func(*world) {}, nil},
+		"no backup yet":                          {tokyo(ownPG, backedUp), func(*world) {}, nil},
+		"succeeded":                              {tokyo(ownPG, backedUp), succeeds, succeeded},
+		"failed":                                 {tokyo(ownPG, backedUp), fails, failed},
+		"the first backup runs":                  {tokyo(ownPG, backedUp), runs, nil},
+		"a backup runs after a success":          {tokyo(ownPG, backedUp, knowing(succeeded)), runs, succeeded},
+		"a backup runs after a failure":          {tokyo(ownPG, backedUp, knowing(failed)), runs, failed},
+		"the log is not archived, no backup yet": {tokyo(ownPG, backedUp), unarchived(func(*world) {}), archiving},
+		"the log is not archived, the last backup succeeded":     {tokyo(ownPG, backedUp), unarchived(succeeds), archiving},
+		"the log is not archived, the last backup failed":        {tokyo(ownPG, backedUp), unarchived(fails), failed},
+		"the log is not archived, a backup runs":                 {tokyo(ownPG, backedUp, knowing(succeeded)), unarchived(runs), archiving},
+		"the log is not archived, a backup runs after a failure": {tokyo(ownPG, backedUp, knowing(failed)), unarchived(runs), failed},
+		"the log is archived again, a backup runs":               {tokyo(ownPG, backedUp, knowing(archiving)), runs, nil},
+		"no backup policy": {tokyo(ownPG), fails, nil},
+		"no Cluster":       {tokyo(ownPG, backedUp), func(w *world) { w.Cluster.Live = nil }, nil},
+		"no spec.postgres": {tokyo(), func(*world) {}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestBackupCondition(t *testing.T) {
 	}
 }
 
-// A message that is longer than a condition may have would keep the whole status from being written.
+// A message that exceeds the limit of a condition would keep the whole status from being written.
 func TestBackupConditionIsShort(t *testing.T) {
 	t.Parallel()
 	d := tokyo(ownPG, backedUp)
@@ -106,8 +106,7 @@ func TestBackupConditionIsShort(t *testing.T) {
 	}
 }
 
-// The first backup is taken as soon as there is a schedule, so it waits until Postgres can be
-// reached.
+// The schedule waits for Postgres, since it takes its first backup at once.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	plain := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
@@ -123,14 +122,14 @@ func TestSchedule(t *testing.T) {
 			[]string{"Cluster"}, []string{"ScheduledBackup"}},
 		"deleted": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule = nil },
 			[]string{"ScheduledBackup"}, nil},
-		"deleted, and is down": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
+		"deleted, the Cluster is down": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
 			func(w *world) { w.Backup.Schedule = nil; setReady(w.Cluster.Live, 0) }, nil, nil},
-		"not of others": {tokyo(inPG), tokyo(inPG), func(w *world) { w.Backup.Schedule = &cnpgv1.ScheduledBackup{} },
+		"another owner's Cluster": {tokyo(inPG), tokyo(inPG), func(w *world) { w.Backup.Schedule = &cnpgv1.ScheduledBackup{} },
 			nil, nil},
-		"has taken one at once": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), scheduled(time.Second), nil, nil},
-		"regards one of a former Cluster as its own": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
+		"a first backup at once": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), scheduled(time.Second), nil, nil},
+		"the first backup of a former Cluster": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
 			scheduled(-time.Second), []string{"Backup"}, nil},
-		"and there is one": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) {
+		"the first backup exists": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) {
 			scheduled(-time.Second)(w)
 			w.Backup.First = &cnpgv1.Backup{}
 		}, nil, nil},
@@ -148,8 +147,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// A Backup says where it is, which is where the Cluster archives to: an upgrade that waits holds that back.
-func TestBackupsRecordThePlaceOfTheCluster(t *testing.T) {
+// A Backup records where the Cluster archives, which an upgrade that waits does not change.
+func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	t.Parallel()
 	in := func(server string) func(*corev1api.Dojo) {
 		return func(d *corev1api.Dojo) {
@@ -164,8 +163,8 @@ func TestBackupsRecordThePlaceOfTheCluster(t *testing.T) {
 	d := tokyo(ownPG, dropping, in("of 17"))
 	taken := backup.Plan(d, w.Backup, backup.Input{Cluster: w.Cluster.Live}).Apply
 	for name, o := range map[string]*apply.Object{
-		"the first": taken[len(taken)-1],
-		"the final": FinalBackup(d, w.observe(d), testConfig).Apply[0],
+		"the first Backup": taken[len(taken)-1],
+		"the final Backup": FinalBackup(d, w.observe(d), testConfig).Apply[0],
 	} {
 		got, _, _ := unstructured.NestedString(o.Desired.Object, "spec", "pluginConfiguration", "parameters", "serverName")
 		if got != "of 16" {
@@ -174,7 +173,7 @@ func TestBackupsRecordThePlaceOfTheCluster(t *testing.T) {
 	}
 }
 
-// scheduled lets the schedule have taken its last backup so long after the Cluster was created.
+// scheduled is the schedule's last time, since the creation of the Cluster.
 func scheduled(after time.Duration) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.CreationTimestamp = metav1.NewTime(noon)
@@ -210,20 +209,20 @@ func TestObservedBackups(t *testing.T) {
 		want    result
 	}{
 		"none": {tokyo(ownPG, backedUp), nil, nil, result{Next: true}},
-		"the newest that has completed": {tokyo(ownPG, backedUp), nil, []client.Object{
+		"the newest completed Backup": {tokyo(ownPG, backedUp), nil, []client.Object{
 			backup("old", "tokyo-db", done, noon), backup("new", "tokyo-db", done, noon.Add(time.Hour)),
 			backup("runs", "tokyo-db", running, noon.Add(2*time.Hour)),
 		}, result{"new", noon.Add(time.Hour), true}},
-		"by when they completed": {tokyo(ownPG, backedUp), nil, []client.Object{
+		"by completion time": {tokyo(ownPG, backedUp), nil, []client.Object{
 			stopped, backup("new", "tokyo-db", done, noon.Add(time.Hour)),
 		}, result{"stopped", noon.Add(3 * time.Hour), true}},
-		"of another Cluster": {tokyo(ownPG, backedUp), nil, []client.Object{backup("theirs", "pg", done, noon)},
+		"a Backup of another Cluster": {tokyo(ownPG, backedUp), nil, []client.Object{backup("theirs", "pg", done, noon)},
 			result{Next: true}},
-		"of a former Cluster of that name": {tokyo(ownPG, backedUp), nil, []client.Object{
+		"a Backup of a former Cluster": {tokyo(ownPG, backedUp), nil, []client.Object{
 			backup("former", "tokyo-db", done, noon.Add(-time.Second)),
 		}, result{Next: true}},
-		"not wanted": {tokyo(ownPG, plain), nil, []client.Object{stopped}, result{}},
-		"cannot be read": {tokyo(ownPG, backedUp, func(d *corev1api.Dojo) { d.Status.Database = known }), []string{"Backup"}, nil,
+		"no backup policy": {tokyo(ownPG, plain), nil, []client.Object{stopped}, result{}},
+		"Backups cannot be read": {tokyo(ownPG, backedUp, func(d *corev1api.Dojo) { d.Status.Database = known }), []string{"Backup"}, nil,
 			result{"known", next.Time, true}},
 	}
 	for name, c := range cases {

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// large is the metadata of a foreign object, with all that objects gather.
+// large returns the largest metadata of a foreign object.
 func large() metav1.ObjectMeta {
 	meta := identity()
 	meta.CreationTimestamp, meta.Generation = metav1.NewTime(noon), 2
@@ -29,7 +29,7 @@ func large() metav1.ObjectMeta {
 	return meta
 }
 
-// identity is what has to be kept of every object.
+// identity is the part of every object that is kept.
 func identity() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "school", Name: "pg", UID: "u", ResourceVersion: "5",
@@ -37,7 +37,7 @@ func identity() metav1.ObjectMeta {
 	}
 }
 
-// largeCluster is a foreign Cluster with all that Plan reads, and more.
+// largeCluster is a foreign Cluster with all fields that Plan reads, and more.
 func largeCluster() *cnpgv1.Cluster {
 	c := &cnpgv1.Cluster{ObjectMeta: large()}
 	c.Annotations[cnpg.HibernationAnnotation] = "off"
@@ -71,10 +71,10 @@ func TestStrip(t *testing.T) {
 		return c
 	}
 	cases := map[string]struct{ whole, want *cnpgv1.Cluster }{
-		"all":                   {largeCluster(), small},
-		"never hibernated":      {unhibernated, smallUnhibernated},
-		"restored":              {origin(unhibernated, "Backup nightly"), origin(smallUnhibernated, "Backup nightly")},
-		"restored from a novel": {origin(unhibernated, strings.Repeat("a", 1000)), smallUnhibernated},
+		"all":                        {largeCluster(), small},
+		"never hibernated":           {unhibernated, smallUnhibernated},
+		"restored":                   {origin(unhibernated, "Backup nightly"), origin(smallUnhibernated, "Backup nightly")},
+		"an origin that is too long": {origin(unhibernated, strings.Repeat("a", 1000)), smallUnhibernated},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestStripBackup(t *testing.T) {
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Error(diff)
 	}
-	// What no Backup of CloudNativePG's is like is not kept.
+	// Strip drops fields that are unlike those of any Backup of CloudNativePG.
 	hostile.Spec.PluginConfiguration.Parameters["b"], hostile.Status.BackupID = strings.Repeat("c", 1<<10), strings.Repeat("d", 1000)
 	want.Spec.PluginConfiguration, want.Spec.Method, want.Status.BackupID = nil, "", ""
 	backup.Strip(hostile)
@@ -114,9 +114,9 @@ func TestStripBackup(t *testing.T) {
 	}
 }
 
-// Each field that Strip keeps of a Cluster changes a plan, and the plan is the same as with the
-// whole Cluster.
-func TestStripKeepsWhatPlanReads(t *testing.T) {
+// Each field that Strip keeps of a Cluster changes a plan, and the plan equals that with the whole
+// Cluster.
+func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 	t.Parallel()
 	down := func(c *cnpgv1.Cluster) { setReady(c, 0) }
 	downFor := func(passed time.Duration) func(*cnpgv1.Cluster) {
@@ -167,7 +167,7 @@ func TestStripKeepsWhatPlanReads(t *testing.T) {
 	}
 }
 
-// described is all that a plan says and writes, with a Cluster.
+// described returns all messages and writes of a plan.
 func described(w *world, d *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	w.t.Helper()
 	w.Cluster.Live = cluster

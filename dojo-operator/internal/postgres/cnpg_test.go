@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 )
 
-// variants are Dojos that differ in what is sent to CloudNativePG.
+// variants are Dojos that differ in the fields sent to CloudNativePG.
 func variants() map[string]*corev1api.Dojo {
 	pg := func(change func(*corev1api.PostgresCluster)) *corev1api.Dojo {
 		d := tokyo(ownPG)
@@ -90,7 +90,7 @@ func variants() map[string]*corev1api.Dojo {
 			}
 		}),
 		"snapshots":                   snapshots(nil),
-		"snapshots, nothing said":     snapshots(&corev1api.VolumeSnapshot{}),
+		"snapshots, default class":    snapshots(&corev1api.VolumeSnapshot{}),
 		"snapshots of a class":        snapshots(&corev1api.VolumeSnapshot{ClassName: "csi"}),
 		"plugin":                      plugin(corev1api.BackupPluginSpec{}),
 		"plugin, empty parameters":    plugin(corev1api.BackupPluginSpec{Parameters: map[string]string{}}),
@@ -99,7 +99,7 @@ func variants() map[string]*corev1api.Dojo {
 	}
 }
 
-// appliedFor are all objects of CloudNativePG that are ever applied for a Dojo.
+// appliedFor returns all objects of CloudNativePG that are ever applied for a Dojo.
 func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
 	t.Helper()
 	retried := &cnpgv1.DatabaseRole{}
@@ -133,8 +133,8 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// CloudNativePG has every field that is sent, with that type. The API server would drop others, and
-// they would never be in sync.
+// CloudNativePG has every sent field, with that type. The API server would drop others, and they
+// would never be in sync.
 func TestAppliedFieldsExist(t *testing.T) {
 	t.Parallel()
 	scheme := scheme(t)
@@ -157,7 +157,7 @@ func TestAppliedFieldsExist(t *testing.T) {
 	}
 }
 
-// lost is the path of the first value that another one lacks, empty where it has all.
+// lost returns the path of the first value that another one lacks, or "".
 func lost(want, have any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -202,7 +202,7 @@ func TestNothingEmptyIsApplied(t *testing.T) {
 	}
 }
 
-// empty is the path of the first empty map, list or string, or null, in a value.
+// empty returns the path of the first empty map, list or string, or null.
 func empty(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -233,7 +233,7 @@ func empty(v any) string {
 	return ""
 }
 
-func TestWhatIsApplied(t *testing.T) {
+func TestAppliedFields(t *testing.T) {
 	t.Parallel()
 	type fields = map[string]any
 	cases := map[string]struct {

@@ -49,27 +49,27 @@ func TestDrop(t *testing.T) {
 		change func(*world)
 		want   removal
 	}{
-		"first the database": {tokyo(inPG, dropping), func(*world) {},
+		"the database first": {tokyo(inPG, dropping), func(*world) {},
 			removal{nil, []string{"Database"}, deletingDatabase}},
 		"then the role": {tokyo(inPG, dropping), noDatabase,
 			removal{nil, []string{"DatabaseRole"}, deletingDatabase}},
-		"not a Cluster of others": {tokyo(inPG, dropping), noRole, removal{}},
-		"its own Cluster first":   {tokyo(ownPG, dropping), func(*world) {}, removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"but the schedule before": {tokyo(ownPG, dropping, backedUp), func(*world) {},
+		"another owner's Cluster stays": {tokyo(inPG, dropping), noRole, removal{}},
+		"its own Cluster first":         {tokyo(ownPG, dropping), func(*world) {}, removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"the schedule before its own Cluster": {tokyo(ownPG, dropping, backedUp), func(*world) {},
 			removal{nil, []string{"ScheduledBackup"}, deletingDatabase}},
-		"then the database in it": {tokyo(ownPG, dropping), noCluster, removal{nil, []string{"Database"}, deletingDatabase}},
-		"own, hibernated":         {tokyo(ownPG, dropping), hibernated, removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"hibernated":              {tokyo(inPG, dropping), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
-		"hibernated, too late": {tokyo(inPG, dropping), func(w *world) { hibernated(w); leaving(w.Database.Live) },
+		"then the database in its own Cluster": {tokyo(ownPG, dropping), noCluster, removal{nil, []string{"Database"}, deletingDatabase}},
+		"its own Cluster, hibernated":          {tokyo(ownPG, dropping), hibernated, removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"hibernated":                           {tokyo(inPG, dropping), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
+		"its own Cluster, hibernated, already deleting": {tokyo(inPG, dropping), func(w *world) { hibernated(w); leaving(w.Database.Live) },
 			removal{nil, nil, "Degraded/ClusterHibernated"}},
-		"all are gone":                     {tokyo(ownPG, dropping), nothing, removal{}},
-		"CloudNativePG removed":            {tokyo(ownPG, dropping), removed(), removal{}},
-		"CloudNativePG removed, of others": {tokyo(inPG, dropping), removed(), removal{}},
-		"no Poolers":                       {tokyo(ownPG, dropping), without("Pooler"), removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"all objects are gone":                           {tokyo(ownPG, dropping), nothing, removal{}},
+		"CloudNativePG removed":                          {tokyo(ownPG, dropping), removed(), removal{}},
+		"CloudNativePG removed, another owner's Cluster": {tokyo(inPG, dropping), removed(), removal{}},
+		"no Poolers":                                     {tokyo(ownPG, dropping), without("Pooler"), removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"no DatabaseRoles": {tokyo(inPG, dropping), without("DatabaseRole"),
 			removal{nil, []string{"Database"}, deletingDatabase}},
-		"no DatabaseRoles, then": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); without("DatabaseRole")(w) }, removal{}},
-		"no Databases, in its own": {tokyo(ownPG, dropping), without("Database"),
+		"no DatabaseRoles, no database": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); without("DatabaseRole")(w) }, removal{}},
+		"no Databases, in its own Cluster": {tokyo(ownPG, dropping), without("Database"),
 			removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"no Databases": {tokyo(inPG, dropping), without("Database"), removal{nil, nil, notInstalled}},
 		"no Databases, the Cluster is gone": {tokyo(inPG, dropping),
@@ -83,9 +83,9 @@ func TestDrop(t *testing.T) {
 			removal{nil, nil, deletingDatabase}},
 		"Cluster being deleted": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster.Live) },
 			removal{nil, nil, deletingDatabase}},
-		"for too long": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster.Live); overdue(w.Cluster.Live) },
+		"Cluster deleting for too long": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster.Live); overdue(w.Cluster.Live) },
 			removal{nil, nil, deletionStalled}},
-		"database for too long": {tokyo(inPG, dropping), func(w *world) { overdue(w.Database.Live) },
+		"database deleting for too long": {tokyo(inPG, dropping), func(w *world) { overdue(w.Database.Live) },
 			removal{nil, nil, deletionStalled}},
 		"foreign database": {tokyo(inPG, dropping), func(w *world) { w.Database.Live.Labels = nil },
 			removal{nil, []string{"DatabaseRole"}, deletingDatabase}},
@@ -95,9 +95,9 @@ func TestDrop(t *testing.T) {
 			removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"foreign Cluster": {tokyo(ownPG, dropping), func(w *world) { noRole(w); w.Cluster.Live.Labels = nil },
 			removal{}},
-		"left in another Cluster by a former Dojo": {tokyo(ownPG, dropping), func(w *world) { noCluster(w); elsewhere(w) },
+		"a former Dojo's, in another Cluster": {tokyo(ownPG, dropping), func(w *world) { noCluster(w); elsewhere(w) },
 			removal{}},
-		"and its own Cluster goes": {tokyo(ownPG, dropping), elsewhere, removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"a former Dojo's, and its own Cluster": {tokyo(ownPG, dropping), elsewhere, removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"database with a former policy": {tokyo(inPG, dropping), func(w *world) { w.Database.Live.Spec.ReclaimPolicy = "retain" },
 			removal{[]string{"Database"}, nil, deletingDatabase}},
 		"role with a former policy": {tokyo(inPG, dropping),
@@ -120,7 +120,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-func TestDropReportsWhatCloudNativePGSays(t *testing.T) {
+func TestDropReportsTheMessageOfCloudNativePG(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		change func(*world)
@@ -176,30 +176,30 @@ func TestFinalBackup(t *testing.T) {
 	}{
 		"wanted": {tokyo(ownPG, dropping, backedUp), func(*world) {},
 			removal{[]string{"Backup"}, nil, taking}},
-		"not looked at": {tokyo(ownPG, dropping, backedUp), phase(""), removal{nil, nil, taking}},
-		"under way": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseRunning),
+		"without a status": {tokyo(ownPG, dropping, backedUp), phase(""), removal{nil, nil, taking}},
+		"running": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseRunning),
 			removal{nil, nil, taking}},
 		"failed": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseFailed),
 			removal{nil, nil, "Degraded/FinalBackupFailed"}},
 		"completed": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseCompleted), removal{}},
 		"of an invalid definition": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseDefinitionInvalid),
 			removal{nil, nil, "Degraded/FinalBackupFailed"}},
-		"pending":                {tokyo(ownPG, dropping, backedUp), since(9*time.Minute, false), removal{nil, nil, taking}},
-		"pending for long":       {tokyo(ownPG, dropping, backedUp), since(11*time.Minute, false), removal{nil, nil, deletionStalled}},
-		"runs for an hour":       {tokyo(ownPG, dropping, backedUp), since(time.Hour, true), removal{nil, nil, taking}},
-		"runs for a day":         {tokyo(ownPG, dropping, backedUp), since(24*time.Hour, true), removal{nil, nil, deletionStalled}},
-		"in hibernation":         {tokyo(ownPG, dropping, backedUp), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
-		"not wanted":             {tokyo(ownPG, dropping, backedUp, unwanted), func(*world) {}, removal{}},
-		"no backups":             {tokyo(ownPG, dropping), func(*world) {}, removal{}},
-		"in a Cluster of others": {tokyo(inPG, dropping), func(*world) {}, removal{}},
-		"no Cluster":             {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster.Live = nil }, removal{}},
+		"pending":                    {tokyo(ownPG, dropping, backedUp), since(9*time.Minute, false), removal{nil, nil, taking}},
+		"pending for long":           {tokyo(ownPG, dropping, backedUp), since(11*time.Minute, false), removal{nil, nil, deletionStalled}},
+		"runs for an hour":           {tokyo(ownPG, dropping, backedUp), since(time.Hour, true), removal{nil, nil, taking}},
+		"runs for a day":             {tokyo(ownPG, dropping, backedUp), since(24*time.Hour, true), removal{nil, nil, deletionStalled}},
+		"in hibernation":             {tokyo(ownPG, dropping, backedUp), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
+		"not in the spec":            {tokyo(ownPG, dropping, backedUp, unwanted), func(*world) {}, removal{}},
+		"no backups":                 {tokyo(ownPG, dropping), func(*world) {}, removal{}},
+		"in another owner's Cluster": {tokyo(inPG, dropping), func(*world) {}, removal{}},
+		"no Cluster":                 {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster.Live = nil }, removal{}},
 		"foreign Cluster": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Cluster.Live.Labels = nil },
 			removal{nil, nil, "Degraded/FinalBackupFailed"}},
 		"foreign Cluster, without a database of ours": {tokyo(ownPG, dropping, backedUp),
 			func(w *world) { w.Cluster.Live.Labels, w.Database.Live.Labels = nil, nil }, removal{}},
-		"foreign Cluster, backed up before": {tokyo(ownPG, dropping, backedUp),
+		"foreign Cluster, with a final Backup": {tokyo(ownPG, dropping, backedUp),
 			func(w *world) { phase(cnpgv1.BackupPhaseCompleted)(w); w.Cluster.Live.Labels = nil }, removal{}},
-		"foreign Cluster, not wanted": {tokyo(ownPG, dropping, backedUp, unwanted),
+		"foreign Cluster, not in the spec": {tokyo(ownPG, dropping, backedUp, unwanted),
 			func(w *world) { w.Cluster.Live.Labels = nil }, removal{}},
 		"Cluster being deleted": {tokyo(ownPG, dropping, backedUp),
 			func(w *world) { w.Cluster.Live.DeletionTimestamp = &metav1.Time{Time: noon} },
@@ -207,8 +207,8 @@ func TestFinalBackup(t *testing.T) {
 		"CloudNativePG removed": {tokyo(ownPG, dropping, backedUp), removed(), removal{}},
 		"no Poolers, no DatabaseRoles": {tokyo(ownPG, dropping, backedUp), without("Pooler", "DatabaseRole"),
 			removal{[]string{"Backup"}, nil, taking}},
-		"no Backups":             {tokyo(ownPG, dropping, backedUp), without("Backup"), removal{nil, nil, notInstalled}},
-		"no Backups, not wanted": {tokyo(ownPG, dropping, backedUp, unwanted), without("Backup"), removal{}},
+		"no Backups":                  {tokyo(ownPG, dropping, backedUp), without("Backup"), removal{nil, nil, notInstalled}},
+		"no Backups, not in the spec": {tokyo(ownPG, dropping, backedUp, unwanted), without("Backup"), removal{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -259,8 +259,8 @@ func TestReclaims(t *testing.T) {
 	}
 }
 
-// What has a database in the Cluster that would go is named, and nothing is deleted: another Dojo,
-// what is left of one, and what a user has made.
+// Other users of the Cluster are named, and nothing is deleted: other Dojos, retained Databases,
+// and a user's own.
 func TestInUse(t *testing.T) {
 	t.Parallel()
 	leaving := func(d *corev1api.Dojo) { d.DeletionTimestamp = &metav1.Time{Time: noon} }
@@ -291,7 +291,7 @@ func TestInUse(t *testing.T) {
 		"suspended":                     {tokyo(ownPG, suspended), users},
 		"suspended, being deleted":      {tokyo(ownPG, suspended, leaving), nil},
 		"suspended, in another Cluster": {tokyo(inPG, suspended), nil},
-		"being deleted, data kept":      {tokyo(ownPG, leaving), nil},
+		"being deleted, with Retain":    {tokyo(ownPG, leaving), nil},
 		"not being deleted":             {tokyo(ownPG, dropping), nil},
 		"in a Cluster of another owner": {tokyo(inPG, dropping, leaving), nil},
 	} {
@@ -320,7 +320,7 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// With the policy Retain after Delete, all that would take the data is put back before the Dojo goes.
+// With the policy Retain after Delete, all data is marked as retained before the Dojo goes.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -328,16 +328,16 @@ func TestKeep(t *testing.T) {
 		change func(*world)
 		want   removal
 	}{
-		"all of it": {tokyo(inPG), func(*world) {},
+		"all objects": {tokyo(inPG), func(*world) {},
 			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
 		"while the Cluster is down": {tokyo(inPG), func(w *world) { w.Cluster.Live = nil },
 			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
-		"no password any more": {tokyo(inPG), func(w *world) { w.secrets[owner] = nil },
+		"no password": {tokyo(inPG), func(w *world) { w.secrets[owner] = nil },
 			removal{[]string{"Database", "DatabaseRole"}, nil, deletingDatabase}},
 		"a foreign database": {tokyo(inPG), func(w *world) { w.Database.Live.Labels = nil },
 			removal{[]string{"DatabaseRole", "Secret"}, nil, deletingDatabase}},
-		"it is to be deleted": {tokyo(inPG, dropping), func(*world) {}, removal{}},
-		"no database":         {tokyo(), func(*world) {}, removal{}},
+		"with Delete": {tokyo(inPG, dropping), func(*world) {}, removal{}},
+		"no database": {tokyo(), func(*world) {}, removal{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

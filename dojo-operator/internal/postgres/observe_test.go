@@ -28,7 +28,7 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// objects that a reader can read; none for nil.
+// objects drops nil objects.
 func objects[T any, L interface {
 	*T
 	client.Object
@@ -66,7 +66,7 @@ func (r reading) Get(_ context.Context, key client.ObjectKey, into client.Object
 	return apierrors.NewNotFound(schema.GroupResource{Resource: reflect.TypeOf(into).Elem().Name()}, key.Name)
 }
 
-// List lists what the indexes of the cache hold of the Dojo tokyo.
+// List returns the objects that the cache's indexes have for the Dojo tokyo.
 func (r reading) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var by client.ListOptions
 	by.ApplyOptions(options)
@@ -97,7 +97,7 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// installed are the kinds that can be read, all but without; which is defined all the same where unreadable.
+// installed are all kinds but without. A kind in without is defined if unreadable is set.
 type installed struct {
 	without    string
 	unreadable bool
@@ -127,7 +127,7 @@ func TestObserve(t *testing.T) {
 			result{Cluster: true, Role: true, Database: true, Schedule: true, Backup: true, Secret: true}},
 		"in a Cluster of another owner": {tokyo(inPG), all,
 			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true}},
-		"no database wanted": {tokyo(), all, result{}},
+		"no spec.postgres": {tokyo(), all, result{}},
 		"no Databases": {tokyo(inPG), installed{without: "Database"},
 			result{Missing: "Database", Cluster: true, Role: true, Backup: true, Secret: true}},
 		"no DatabaseRoles": {tokyo(ownPG, backedUp), installed{without: "DatabaseRole"},
@@ -176,7 +176,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// An own write that the cache does not show yet is waited for, whichever object it was.
+// An own write that the cache does not show yet is awaited, whatever the object.
 func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {

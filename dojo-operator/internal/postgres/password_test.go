@@ -30,7 +30,7 @@ func TestPassword(t *testing.T) {
 	cases := map[string]struct {
 		dojo           *corev1api.Dojo
 		change         func(*world)
-		want, rotation string // what is written: nothing, the same password or a new one; and for which request
+		want, rotation string // the write: none, the same password or a new one; and its request
 		owned          bool
 	}{
 		"in sync":        {dojo: tokyo(inPG), change: func(*world) {}},
@@ -44,7 +44,7 @@ func TestPassword(t *testing.T) {
 		"rotated, request withdrawn": {dojo: tokyo(inPG), change: rotated},
 		"rotated, withdrawn, label lost": {dojo: tokyo(inPG),
 			change: func(w *world) { rotated(w); unlabelled(login.ReloadLabel)(w) }, want: kept, rotation: "today"},
-		"a note of another client": {dojo: tokyo(inPG),
+		"annotation of another client": {dojo: tokyo(inPG),
 			change: func(w *world) { w.secrets[owner].Annotations["example.org/note"] = "x" }},
 		"label of CloudNativePG lost": {dojo: tokyo(inPG), change: unlabelled(login.ReloadLabel), want: kept},
 		"another label lost, owned": {dojo: tokyo(inPG, dropping), change: unlabelled(ownership.NameLabel),
@@ -53,14 +53,14 @@ func TestPassword(t *testing.T) {
 		"host written by another client": {dojo: tokyo(inPG), change: taken("host"), want: kept},
 		"empty": {dojo: tokyo(inPG),
 			change: func(w *world) { taken("host")(w); w.secrets[owner].Data["password"] = nil }, want: fresh},
-		"to be deleted with the Dojo now": {dojo: tokyo(inPG, dropping),
+		"retained, then to be deleted": {dojo: tokyo(inPG, dropping),
 			change: func(w *world) { w.secrets[owner].OwnerReferences = nil }, want: kept, owned: true},
 		"of another Cluster": {dojo: tokyo(ownPG), change: func(w *world) {
 			known := w.secrets[owner].Data["password"]
 			w.secrets[owner] = inSync(w.t, tokyo(inPG)).secrets[owner]
 			w.secrets[owner].Data["password"] = known
 		}, want: kept},
-		"to be retained now": {dojo: tokyo(inPG), change: owned, want: kept},
+		"to be deleted, then retained": {dojo: tokyo(inPG), change: owned, want: kept},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func owned(w *world) {
 	w.secrets[owner].OwnerReferences = controlledBy(tokyo())
 }
 
-// taken makes the value of a key of the Secret that of another client.
+// taken makes another client the owner of a key of the Secret.
 func taken(key string) func(*world) {
 	return func(w *world) {
 		w.secrets[owner].Data[key] = []byte("theirs")
@@ -112,7 +112,7 @@ func taken(key string) func(*world) {
 	}
 }
 
-func TestPasswordReadsLikeOneOfCloudNativePG(t *testing.T) {
+func TestSecretHasTheKeysOfCloudNativePG(t *testing.T) {
 	t.Parallel()
 	d := tokyo(inPG)
 	secret := inSync(t, d).secrets[owner]
@@ -135,8 +135,8 @@ func TestPasswordReadsLikeOneOfCloudNativePG(t *testing.T) {
 	}
 }
 
-// A Secret that was created is not in the cache, for longer than our own writes are expected.
-func TestACacheThatLagsMakesNoOtherPassword(t *testing.T) {
+// The cache lacks a created Secret for longer than an own write is expected.
+func TestALaggingCacheMakesNoOtherPassword(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
@@ -170,9 +170,8 @@ func TestACacheThatLagsMakesNoOtherPassword(t *testing.T) {
 	}
 }
 
-// The password itself is read only where the Secret has to be written anew, and then from the API
-// server.
-func TestWhenThePasswordIsRead(t *testing.T) {
+// The password is read, from the API server, only if the Secret has to be written.
+func TestThePasswordIsReadOnlyToBeWritten(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
@@ -204,7 +203,7 @@ func TestWhenThePasswordIsRead(t *testing.T) {
 	}
 }
 
-// planPassword returns the Secret of the owner where it has to be written.
+// planPassword returns the owner's Secret if it has to be written.
 func planPassword(w *world, d *corev1api.Dojo) *apply.Object {
 	return login.PlanPassword(d, w.observe(d).Login, login.Input{Login: owner})
 }

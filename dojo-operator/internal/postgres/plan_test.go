@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-func TestTheWayToADatabase(t *testing.T) {
+func TestStepsToADatabase(t *testing.T) {
 	t.Parallel()
 	way := []string{
 		"Secret DatabaseRole: Progressing/CreatingRole: not usable",
@@ -63,7 +63,7 @@ func TestTheWayToADatabase(t *testing.T) {
 	}
 }
 
-// usable is whether the credentials may be passed on to the pods.
+// usable reports whether pods may get the credentials.
 func usable(db Database) string {
 	switch {
 	case db.Usable(false) && db.Usable(true):
@@ -121,7 +121,7 @@ func TestPlan(t *testing.T) {
 	hibernated := func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
 	missing := func(w *world) { w.Missing = []string{"Database"} }
 	ofKyoto := ownership.Labels(tokyo(named("kyoto")), ownership.Application)
-	// Each case begins where nothing is left to do.
+	// Each case begins in sync.
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
 		change func(*world)
@@ -132,35 +132,35 @@ func TestPlan(t *testing.T) {
 		"Cluster deleted":       {tokyo(inPG), noCluster, result{nil, waitingForCluster, no}},
 		"Cluster missing for long": {tokyo(inPG, waitingFor("Cluster school/pg", time.Hour)), noCluster,
 			result{nil, "Degraded/ClusterNotFound", no}},
-		"another missing for long": {tokyo(inPG, waitingFor("Cluster school/old", time.Hour)), noCluster,
+		"Cluster missing, after another for long": {tokyo(inPG, waitingFor("Cluster school/old", time.Hour)), noCluster,
 			result{nil, waitingForCluster, no}},
-		"own Cluster deleted": {tokyo(ownPG), noCluster, result{nil, lost, no}},
-		"own Cluster deleted, though it was accepted before": {
+		"own Cluster lost": {tokyo(ownPG), noCluster, result{nil, lost, no}},
+		"own Cluster lost, an earlier loss accepted": {
 			tokyo(ownPG, lostOnce("new"), accepting("old")), noCluster, result{nil, lost, no}},
-		"own Cluster deleted, accepted": {
+		"own Cluster lost, accepted": {
 			tokyo(ownPG, lostOnce("uid"), accepting("uid")), noCluster, result{[]string{"Cluster"}, waitingForCluster, no}},
-		"own Cluster never seen by this Dojo, accepted": {tokyo(ownPG, accepting("uid of tokyo")), noCluster,
+		"own Cluster of a former Dojo lost, accepted": {tokyo(ownPG, accepting("uid of tokyo")), noCluster,
 			result{[]string{"Cluster"}, waitingForCluster, no}},
-		"own Cluster and the database deleted, in use": {tokyo(ownPG), do(noCluster, noDatabase, connected),
+		"own Cluster and Database lost, credentials in use": {tokyo(ownPG), do(noCluster, noDatabase, connected),
 			result{nil, lost, no}},
-		"own Cluster deleted before it had a database": {tokyo(ownPG), do(noCluster, noDatabase),
+		"own Cluster lost, before it had a database": {tokyo(ownPG), do(noCluster, noDatabase),
 			result{[]string{"Cluster"}, waitingForCluster, no}},
-		"no own Cluster yet, a former database is elsewhere": {tokyo(ownPG), func(w *world) {
+		"no own Cluster yet, a former Database in another": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live, w.Database.Live.Spec.ClusterRef.Name = nil, "pg"
 		}, result{[]string{"Cluster"}, waitingForCluster, no}},
-		"own Cluster accepted and there": {tokyo(ownPG, lostOnce("uid"), accepting("uid")), do(), result{nil, "", yes}},
-		"primary lost":                   {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
-		"primary not known": {tokyo(inPG), func(w *world) { w.Cluster.Live.Status.CurrentPrimary = "" },
+		"own Cluster, loss accepted before": {tokyo(ownPG, lostOnce("uid"), accepting("uid")), do(), result{nil, "", yes}},
+		"primary lost":                      {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
+		"no primary yet": {tokyo(inPG), func(w *world) { w.Cluster.Live.Status.CurrentPrimary = "" },
 			result{nil, waitingForCluster, no}},
 		"primary lost, a standby is ready": {tokyo(inPG), failover, result{nil, waitingForCluster, no}},
-		"another instance takes over":      {tokyo(inPG), switchover, result{nil, waitingForCluster, no}},
+		"failover":                         {tokyo(inPG), switchover, result{nil, waitingForCluster, no}},
 		"own, primary lost":                {tokyo(ownPG), failover, result{nil, waitingForCluster, no}},
 		"own, primary lost for long, its status written every second": {
 			tokyo(ownPG, waitingFor("instances of the Cluster school/tokyo-db", time.Hour)),
 			do(failover, unwrittenFor(time.Hour), clusterWritten), result{nil, "Degraded/ClusterNotReady", no}},
 		"primary lost for long": {tokyo(inPG, waitingFor("instances of the Cluster school/pg", time.Hour)),
 			do(ready(0), unwrittenFor(time.Hour)), result{nil, "Degraded/ClusterNotReady", no}},
-		"resumed a moment ago": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)), result{nil, waitingForCluster, no}},
+		"just resumed": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)), result{nil, waitingForCluster, no}},
 		"lost for long, then changed": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, waitingForCluster, no}},
 		"hibernated":      {tokyo(inPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
@@ -168,16 +168,16 @@ func TestPlan(t *testing.T) {
 		"lacks instances": {tokyo(inPG), func(w *world) { w.Cluster.Live.Spec.Instances = 3 },
 			result{nil, "", yes}},
 		"own, lacks instances": {tokyo(ownPG), ready(2), result{nil, waitingForCluster, yes}},
-		"own, lacks them for long": {tokyo(ownPG, waitingFor(standbys, time.Hour)), do(ready(2), unwrittenFor(time.Hour)),
+		"own, lacks instances for long": {tokyo(ownPG, waitingFor(standbys, time.Hour)), do(ready(2), unwrittenFor(time.Hour)),
 			result{nil, "Degraded/ClusterNotReady", yes}},
-		"own, lacks them, and says so again": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
+		"own, lacks instances for long, status just written": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
 			do(ready(2), unwrittenFor(time.Hour), clusterStatusWritten), result{nil, "Degraded/ClusterNotReady", yes}},
-		"own, lacks them, changed": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
+		"own, lacks instances for long, just changed": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
 			do(ready(2), unwrittenFor(time.Hour), clusterWritten), result{nil, waitingForCluster, yes}},
 		"own, of a lower version":  {tokyo(ownPG, pgVersion("17")), data(18), result{nil, "Degraded/VersionTooLow", yes}},
 		"own, of the same version": {tokyo(ownPG, pgVersion("17")), data(17), result{nil, "", yes}},
 		"own, version not known":   {tokyo(ownPG, pgVersion("17")), data(0), result{nil, "", yes}},
-		"own, too low and lacking": {tokyo(ownPG, pgVersion("17")), do(data(18), ready(2)),
+		"own, of a lower version, lacks instances": {tokyo(ownPG, pgVersion("17")), do(data(18), ready(2)),
 			result{nil, "Degraded/VersionTooLow", yes}},
 		"own, changed": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Spec.StorageConfiguration.Size = "2Gi" },
 			result{[]string{"Cluster"}, waitingForCluster, yes}},
@@ -187,19 +187,19 @@ func TestPlan(t *testing.T) {
 			result{[]string{"DatabaseRole"}, creatingRole, no}},
 		"database deleted": {tokyo(inPG), func(w *world) { w.Database.Live = nil },
 			result{[]string{"Database"}, creatingDatabase, inUse}},
-		"role not yet applied": {tokyo(inPG), behind, result{nil, creatingRole, no}},
-		"role not for long": {tokyo(inPG), do(behind, unwrittenFor(11*time.Minute)),
+		"role pending": {tokyo(inPG), behind, result{nil, creatingRole, no}},
+		"role pending for long": {tokyo(inPG), do(behind, unwrittenFor(11*time.Minute)),
 			result{nil, databaseFailed, no}},
-		"role not, new password": {tokyo(inPG), do(behind, unwrittenFor(time.Hour), passwordWritten),
+		"role pending for long, new password": {tokyo(inPG), do(behind, unwrittenFor(time.Hour), passwordWritten),
 			result{nil, creatingRole, no}},
-		"role not, within deadline": {tokyo(inPG), do(behind, unwrittenFor(5*time.Minute)),
+		"role pending, within the deadline": {tokyo(inPG), do(behind, unwrittenFor(5*time.Minute)),
 			result{nil, creatingRole, no}},
 		"database refused": {tokyo(inPG), refused, result{nil, creatingDatabase, inUse}},
-		"database refused, grace": {tokyo(inPG), do(refused, unwrittenFor(time.Minute)),
+		"database refused, within the deadline": {tokyo(inPG), do(refused, unwrittenFor(time.Minute)),
 			result{nil, creatingDatabase, inUse}},
-		"database refused, past it": {tokyo(inPG), do(refused, unwrittenFor(91*time.Second)),
+		"database refused, past the deadline": {tokyo(inPG), do(refused, unwrittenFor(91*time.Second)),
 			result{nil, databaseFailed, inUse}},
-		"database refused, past it, with other words a moment ago": {
+		"database refused, past the deadline, message just changed": {
 			tokyo(inPG), do(refused, unwrittenFor(91*time.Second), func(w *world) {
 				w.Database.Live.ManagedFields = append(w.Database.Live.ManagedFields, metav1.ManagedFieldsEntry{
 					Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: noon},
@@ -209,7 +209,7 @@ func TestPlan(t *testing.T) {
 			refused(w)
 			w.Database.Live.Status.Extensions = []cnpgv1.DatabaseObjectStatus{{Name: "x"}}
 		}, result{nil, creatingDatabase, inUse}},
-		"refused, Cluster just up": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
+		"database refused, Cluster just up": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, creatingDatabase, inUse}},
 		"password deleted": {tokyo(inPG), noPassword, result{[]string{"Secret"}, creatingRole, no}},
 		"password not in Postgres": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.SecretResourceVersion = "0" },
@@ -221,7 +221,7 @@ func TestPlan(t *testing.T) {
 			result{nil, nameConflict, no}},
 		"foreign database": {tokyo(inPG), func(w *world) { w.Database.Live.Labels = nil },
 			result{nil, nameConflict, no}},
-		"foreign Cluster, own wanted": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Labels = nil },
+		"foreign Cluster, own in the spec": {tokyo(ownPG), func(w *world) { w.Cluster.Live.Labels = nil },
 			result{nil, nameConflict, no}},
 		"foreign schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Backup.Schedule.Labels = nil },
 			result{nil, nameConflict, no}},
@@ -230,7 +230,7 @@ func TestPlan(t *testing.T) {
 		"budget of another Dojo": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live, w.Cluster.Budgets[0] = nil, budgetOf(tokyo(named("tokyo-db")))
 		}, result{nil, nameConflict, no}},
-		"budget of another Dojo, that of the primary": {tokyo(ownPG), func(w *world) {
+		"budget of another Dojo, with the primary's name": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live, w.Cluster.Budgets[1] = nil, budgetOf(tokyo(named("tokyo-db-primary")))
 		}, result{nil, nameConflict, no}},
 		"budget of a former Cluster": {tokyo(ownPG), func(w *world) {
@@ -238,7 +238,7 @@ func TestPlan(t *testing.T) {
 		}, result{[]string{"Cluster"}, waitingForCluster, no}},
 		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = ofKyoto },
 			result{nil, nameConflict, no}},
-		"foreign, on its way out": {tokyo(inPG), func(w *world) {
+		"foreign Database, being deleted": {tokyo(inPG), func(w *world) {
 			w.Database.Live.Labels, w.Database.Live.DeletionTimestamp = nil, &metav1.Time{Time: noon}
 		}, result{nil, "Progressing/WaitingForDeletion", no}},
 		"SQL changed": {tokyo(inPG), func(w *world) { w.SQL = "other" },
@@ -252,10 +252,10 @@ func TestPlan(t *testing.T) {
 			result{nil, "", yes}},
 		"schema Job runs": {tokyo(inPG), otherSQL,
 			result{nil, applyingSchema, inUse}},
-		"schema failed":        {tokyo(inPG), failedSchema, result{nil, "Degraded/SchemaFailed", inUse}},
-		"schema pod stuck":     {tokyo(inPG), stuckSchema, result{nil, "Degraded/SchemaFailed", inUse}},
-		"failed, new password": {tokyo(inPG), do(failedSchema, noPassword), result{[]string{"Secret"}, creatingRole, no}},
-		"no database wanted":   {tokyo(), do(), result{nil, "", yes}},
+		"schema failed":               {tokyo(inPG), failedSchema, result{nil, "Degraded/SchemaFailed", inUse}},
+		"schema pod stuck":            {tokyo(inPG), stuckSchema, result{nil, "Degraded/SchemaFailed", inUse}},
+		"schema failed, new password": {tokyo(inPG), do(failedSchema, noPassword), result{[]string{"Secret"}, creatingRole, no}},
+		"no spec.postgres":            {tokyo(), do(), result{nil, "", yes}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -289,7 +289,7 @@ func budgetOf(d *corev1api.Dojo) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: d.Name, OwnerReferences: controlledBy(d)}}
 }
 
-// flipped makes the Ready condition of the Cluster flip that long ago.
+// flipped is the time since the Ready condition of the Cluster last flipped.
 func flipped(passed time.Duration) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.Status.Conditions = []metav1.Condition{{
@@ -302,7 +302,7 @@ func pgVersion(version string) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = version }
 }
 
-// data makes the data of the Cluster of a major version; 0 is unknown.
+// data sets the major version of the Cluster's data; 0 is unknown.
 func data(major int) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.Status.Image = "registry.example/postgres"
@@ -323,12 +323,12 @@ func TestImages(t *testing.T) {
 		live *cnpgv1.Cluster
 		is   string
 	}{
-		"none":                {pg("", ""), nil, ""},
-		"version":             {pg("17", ""), nil, "registry.example/postgres:17"},
-		"image":               {pg("", "x:17"), nil, "x:17"},
-		"none, by default":    {pg("", ""), byDefault, ""},
-		"version taken away":  {pg("", ""), versioned, "registry.example/postgres:17"},
-		"version, by default": {pg("18", ""), byDefault, "registry.example/postgres:18"},
+		"none":                   {pg("", ""), nil, ""},
+		"version":                {pg("17", ""), nil, "registry.example/postgres:17"},
+		"image":                  {pg("", "x:17"), nil, "x:17"},
+		"no image":               {pg("", ""), byDefault, ""},
+		"version removed":        {pg("", ""), versioned, "registry.example/postgres:17"},
+		"version, default image": {pg("18", ""), byDefault, "registry.example/postgres:18"},
 	} {
 		d := tokyo(ownPG, pgVersion(c.want.Version))
 		d.Spec.Postgres.Cluster.ImageName = c.want.ImageName
@@ -349,7 +349,7 @@ func TestImages(t *testing.T) {
 	if spec := cluster.For(tokyo(ownPG), nil, cfg.images()).Object["spec"].(map[string]any); spec["imageCatalogRef"] != nil {
 		t.Error("without a version there is nothing to look up in a catalog")
 	}
-	// Whichever field held the higher version, a lower one is refused.
+	// A lower version is refused, whichever field had the higher one.
 	for name, d := range map[string]*corev1api.Dojo{
 		"version": tokyo(ownPG, pgVersion("16")),
 		"image":   tokyo(ownPG, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.ImageName = "x:16.9" }),
@@ -364,7 +364,6 @@ func TestImages(t *testing.T) {
 
 func clusterWritten(w *world) { w.Cluster.Live.ManagedFields[0].Time = &metav1.Time{Time: noon} }
 
-// clusterStatusWritten has CloudNativePG write the status of the Cluster.
 func clusterStatusWritten(w *world) {
 	w.Cluster.Live.ManagedFields = append(w.Cluster.Live.ManagedFields,
 		metav1.ManagedFieldsEntry{Manager: "manager", Subresource: "status", Time: &metav1.Time{Time: noon}})
@@ -388,10 +387,10 @@ func stuckSchema(w *world) {
 	w.Schema.Pods = []corev1.Pod{pod}
 }
 
-// standbys is what a Dojo waits for whose Cluster lacks some.
+// standbys is the awaited object of a Dojo whose Cluster lacks some.
 const standbys = "standbys of the Cluster school/tokyo-db"
 
-// An issue names when to reconcile again, and the object that another party has to provide.
+// An issue has a requeue time, and names the object that another party has to provide.
 func TestHowLongAnIssueWaits(t *testing.T) {
 	t.Parallel()
 	noCluster := func(w *world) { w.Cluster.Live = nil }
@@ -403,16 +402,16 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 		object string
 	}{
 		"for a Cluster": {tokyo(inPG), noCluster, 10 * time.Minute, "Cluster school/pg"},
-		"for a while": {tokyo(inPG, waitingFor("Cluster school/pg", 4*time.Minute)), noCluster,
+		"for a Cluster, for a while": {tokyo(inPG, waitingFor("Cluster school/pg", 4*time.Minute)), noCluster,
 			6 * time.Minute, "Cluster school/pg"},
-		"too long": {tokyo(inPG, waitingFor("Cluster school/pg", 10*time.Minute)), noCluster,
+		"for a Cluster, too long": {tokyo(inPG, waitingFor("Cluster school/pg", 10*time.Minute)), noCluster,
 			0, "Cluster school/pg"},
 		"for SQL": {tokyo(inPG), noSQL, 90 * time.Second, "ConfigMap school/sql"},
 		"for SQL, for a while": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Minute)), noSQL,
 			30 * time.Second, "ConfigMap school/sql"},
 		"for SQL, too long": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Hour)), noSQL,
 			0, "ConfigMap school/sql"},
-		"for an own Cluster": {tokyo(ownPG), noCluster, 0, ""}, // its events show how it comes up
+		"for an own Cluster": {tokyo(ownPG), noCluster, 0, ""}, // its events show the progress
 		"for instances": {tokyo(ownPG, waitingFor(standbys, time.Minute)),
 			func(w *world) { w.unwrittenFor(time.Hour); lacking(w) }, 9 * time.Minute, standbys},
 		"for the role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil }, 10 * time.Minute, ""},
@@ -433,7 +432,7 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 	}
 }
 
-// What others have to do is in the messages.
+// Messages say what others have to do.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -466,12 +465,12 @@ func TestMessages(t *testing.T) {
 			w.Database.Live.Status.Applied, w.Database.Live.Status.Message = ptr.To(false), "no"
 		},
 			"Waiting until Postgres has the database dojo_school_tokyo. CloudNativePG reports: no"},
-		"refused for long": {tokyo(inPG), func(w *world) {
+		"database refused for long": {tokyo(inPG), func(w *world) {
 			w.Database.Live.Status.Applied, w.Database.Live.Status.Message = ptr.To(false), "no"
 			w.unwrittenFor(time.Hour)
 		}, "Postgres has not got the database dojo_school_tokyo for more than 1m30s. CloudNativePG reports: no. " +
 			"See `kubectl describe Database tokyo-db`."},
-		"role not looked at": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
+		"role pending": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
 			"Postgres has not got the role dojo_school_tokyo for more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe DatabaseRole tokyo-db`."},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
@@ -492,8 +491,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// An object that cannot be written holds back those that are of no use without it, and no others.
-func TestWhatWaitsForWhat(t *testing.T) {
+// An object that cannot be written holds back its dependents, and no other object.
+func TestDependents(t *testing.T) {
 	t.Parallel()
 	d := tokyo(ownPG, backedUp)
 	w := newWorld(t, d)
@@ -518,8 +517,8 @@ func TestWhatWaitsForWhat(t *testing.T) {
 	}
 }
 
-// A schema that fails must not keep the pods from the password that Postgres has.
-func TestAPasswordIsPassedOnWhateverTheSchemaDoes(t *testing.T) {
+// A failing schema must not keep the pods from the password that Postgres has.
+func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	t.Parallel()
 	d := tokyo(inPG)
 	w := inSync(t, d)
@@ -560,7 +559,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// CloudNativePG makes the name of a Backup into a label of its snapshots.
+// CloudNativePG labels snapshots with the name of their Backup.
 func TestNamesOfBackupsAreLabels(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
@@ -628,23 +627,23 @@ func TestStatus(t *testing.T) {
 	}{
 		"no database":                   {tokyo(), State{}, nil},
 		"in a Cluster of another owner": {tokyo(inPG), State{}, &shared},
-		"that exists": {tokyo(inPG), live(3), with(shared, func(s *corev1api.DatabaseStatus) {
+		"in another owner's Cluster that exists": {tokyo(inPG), live(3), with(shared, func(s *corev1api.DatabaseStatus) {
 			seen(s)
 			standbys(s)
 		})},
-		"that has one instance":    {tokyo(inPG, known(shared, standbys)), live(1), with(shared, single)},
-		"that has gone":            {tokyo(inPG, known(shared, seen, standbys)), State{}, with(shared, standbys)},
-		"that cannot be read":      {tokyo(inPG, known(shared, seen)), State{Missing: []string{"Cluster"}}, with(shared, seen)},
-		"in one of its own":        {tokyo(ownPG), State{}, &own},
-		"in its own, which exists": {tokyo(ownPG, known(own, recorded)), ours(3, live(3)), with(own, named)},
-		"in its own, which is lost": {tokyo(ownPG, known(own, named)), State{}, with(own, func(s *corev1api.DatabaseStatus) {
+		"in another owner's Cluster with one instance":   {tokyo(inPG, known(shared, standbys)), live(1), with(shared, single)},
+		"in another owner's Cluster that is gone":        {tokyo(inPG, known(shared, seen, standbys)), State{}, with(shared, standbys)},
+		"in another owner's Cluster that cannot be read": {tokyo(inPG, known(shared, seen)), State{Missing: []string{"Cluster"}}, with(shared, seen)},
+		"in its own Cluster":                             {tokyo(ownPG), State{}, &own},
+		"in its own Cluster that exists":                 {tokyo(ownPG, known(own, recorded)), ours(3, live(3)), with(own, named)},
+		"in its own Cluster that is lost": {tokyo(ownPG, known(own, named)), State{}, with(own, func(s *corev1api.DatabaseStatus) {
 			s.ClusterUID = "uid"
 		})},
-		"where its own should be": {tokyo(ownPG, known(own, recorded)), live(3), with(own, func(s *corev1api.DatabaseStatus) {
+		"in a foreign Cluster with the own one's name": {tokyo(ownPG, known(own, recorded)), live(3), with(own, func(s *corev1api.DatabaseStatus) {
 			seen(s)
 			recorded(s)
 		})},
-		"in its own, alone": {tokyo(ownPG, alone, known(own)), live(1), with(own, single)},
+		"in its own Cluster with one instance": {tokyo(ownPG, alone, known(own)), live(1), with(own, single)},
 	}
 	for name, c := range cases {
 		if diff := cmp.Diff(c.want, Status(c.dojo, c.state)); diff != "" {

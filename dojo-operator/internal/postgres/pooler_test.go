@@ -21,7 +21,7 @@ func pooled(d *corev1api.Dojo) {
 	d.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2))}
 }
 
-// playPooler does what CloudNativePG does with a Pooler.
+// playPooler acts for CloudNativePG on a Pooler.
 func (w *world) playPooler() {
 	p := w.Pooler.Pooler
 	if p == nil {
@@ -35,8 +35,8 @@ func (w *world) playPooler() {
 	w.Pooler.Deployment.Status.AvailableReplicas = *p.Spec.Instances
 }
 
-// pool reconciles until nothing is left to do. After each reconcile the application gets the host that
-// it should have, and its pods follow a reconcile later; it returns what happened.
+// pool reconciles until nothing is written. After each reconcile the application gets its host, and
+// its pods follow one reconcile later. It returns the events.
 func (w *world) pool(d *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -51,11 +51,11 @@ func (w *world) pool(d *corev1api.Dojo) (story []string) {
 		turns := db.Usable(true) && w.Application.Pooled != (host != "")
 		if turns {
 			story = append(story, "credentials of "+strings.TrimPrefix(host+" or the primary", " or "))
-			w.Application.Pooled, w.behind = host != "", "a pod has the former ones"
-		} else if w.behind != "" && db.Plan.Apply == nil {
-			story, w.behind = append(story, "pods are replaced"), ""
+			w.Application.Pooled, w.outdated = host != "", "a pod has the former ones"
+		} else if w.outdated != "" && db.Plan.Apply == nil {
+			story, w.outdated = append(story, "pods are replaced"), ""
 		}
-		if w.Pooler.Pooler == nil && (w.Application.Pooled || w.behind != "") {
+		if w.Pooler.Pooler == nil && (w.Application.Pooled || w.outdated != "") {
 			w.t.Errorf("pods name a Pooler that is gone, after %v", story)
 		}
 		w.play()
@@ -89,8 +89,8 @@ func TestPooler(t *testing.T) {
 		"Progressing/RemovingPooler", "pods are replaced", "-Pooler", "")
 }
 
-// An application without credentials waits for the Pooler; one that has it is away while that does not
-// answer.
+// An application without credentials waits for the Pooler. One that uses the Pooler is unreachable
+// while that does not answer.
 func TestNewWithPooler(t *testing.T) {
 	t.Parallel()
 	d := tokyo(ownPG, pooled)
@@ -136,7 +136,7 @@ func TestNewWithPooler(t *testing.T) {
 	}
 }
 
-// A Pooler sleeps with its Cluster. One that is removed meanwhile goes at once: no pod names it.
+// A Pooler stops with its Cluster. One that is removed meanwhile goes at once: no pod names it.
 func TestPoolerAsleep(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, pooled)

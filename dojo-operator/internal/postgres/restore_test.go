@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// restoring makes the Dojo's own Cluster one that is restored from what kyoto has archived.
+// restoring gives the Dojo's own Cluster a bootstrap from kyoto's archive.
 func restoring(d *corev1api.Dojo) {
 	d.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 		ObjectStore: &corev1api.RecoveryObjectStore{
@@ -31,14 +31,14 @@ func restoring(d *corev1api.Dojo) {
 	}}
 }
 
-// fromBackup makes it one that is restored from a Backup.
+// fromBackup gives it a bootstrap from a Backup.
 func fromBackup(d *corev1api.Dojo) {
 	d.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 		Backup: &corev1api.BackupReference{Name: "nightly"},
 	}}
 }
 
-// importing makes it one that is imported from a database elsewhere.
+// importing gives it a bootstrap from another database.
 func importing(d *corev1api.Dojo) {
 	d.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Import: &corev1api.Import{
 		SourceSecretRef: corev1api.ImportSource{Name: "legacy"},
@@ -51,8 +51,8 @@ var legacy = &corev1.Secret{
 	},
 }
 
-// The Database comes after a look at whether it is there, and is the only one that makes one.
-func TestTheWayToDataFromElsewhere(t *testing.T) {
+// The Database is written only after the check, since it creates a database.
+func TestStepsOfABootstrap(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		dojo *corev1api.Dojo
@@ -97,21 +97,20 @@ func TestTheWayToDataFromElsewhere(t *testing.T) {
 	}
 }
 
-// What a Dojo has left that was deleted with the policy Retain is of other names than those that its successor takes
-// from a backup.
-func TestWhatAFormerDojoHasLeftIsOfOtherNames(t *testing.T) {
+// A former Dojo's retained roles may have other names than the backup's.
+func TestFormerRolesWithOtherNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change  func(*cnpgv1.DatabaseRole)
 		deletes []string
 		issue   string
 	}{
-		"it is replaced": {func(*cnpgv1.DatabaseRole) {}, []string{"DatabaseRole"}, "Progressing/CreatingRole"},
-		"it is being deleted": {func(r *cnpgv1.DatabaseRole) { r.DeletionTimestamp = &metav1.Time{Time: noon} }, nil,
+		"the role is replaced": {func(*cnpgv1.DatabaseRole) {}, []string{"DatabaseRole"}, "Progressing/CreatingRole"},
+		"the role is being deleted": {func(r *cnpgv1.DatabaseRole) { r.DeletionTimestamp = &metav1.Time{Time: noon} }, nil,
 			"Progressing/CreatingRole"},
-		"not with what it is of": {func(r *cnpgv1.DatabaseRole) { r.Spec.ReclaimPolicy = "delete" }, nil,
+		"a role that is deleted from Postgres stays": {func(r *cnpgv1.DatabaseRole) { r.Spec.ReclaimPolicy = "delete" }, nil,
 			"Progressing/CreatingRole"},
-		"not another owner's": {func(r *cnpgv1.DatabaseRole) { r.Labels = nil }, nil, "Degraded/NameConflict"},
+		"another owner's role stays": {func(r *cnpgv1.DatabaseRole) { r.Labels = nil }, nil, "Degraded/NameConflict"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +139,7 @@ func TestWhatAFormerDojoHasLeftIsOfOtherNames(t *testing.T) {
 	}
 }
 
-func TestDataFromElsewhere(t *testing.T) {
+func TestPlanOfABootstrap(t *testing.T) {
 	t.Parallel()
 	filling := func(w *world) {
 		w.Database.Live, w.Cluster.Live.Status = nil, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseFirstPrimary}
@@ -164,9 +163,9 @@ func TestDataFromElsewhere(t *testing.T) {
 		"being imported": {tokyo(ownPG, importing), filling, ": Progressing/Importing"},
 		"not restored":   {tokyo(ownPG, restoring), failing, ": Degraded/RestoreFailed"},
 		"not imported":   {tokyo(ownPG, importing), failing, ": Degraded/ImportFailed"},
-		"its primary lost later": {tokyo(ownPG, restoring), func(w *world) { setReady(w.Cluster.Live, 0) },
+		"primary lost after the restore": {tokyo(ownPG, restoring), func(w *world) { setReady(w.Cluster.Live, 0) },
 			": Progressing/WaitingForCluster"},
-		"other data": {tokyo(ownPG, restoring), func(w *world) {
+		"another origin": {tokyo(ownPG, restoring), func(w *world) {
 			w.Cluster.Live.Annotations[corev1api.OriginAnnotation] = "Backup of yesterday"
 			w.Cluster.Live.Spec.Instances = 1
 		}, ": Degraded/OriginMismatch"},
@@ -177,8 +176,8 @@ func TestDataFromElsewhere(t *testing.T) {
 		"lost, accepted": {tokyo(ownPG, restoring, hadCluster, accepted), lost, "deletes a Database: Progressing/Restoring"},
 		"lost and imported, accepted": {tokyo(ownPG, importing, hadCluster, accepted), lost,
 			"Cluster: Progressing/WaitingForCluster"},
-		"what a former Dojo has left": {tokyo(ownPG, restoring), lost, "deletes a Database: Progressing/Restoring"},
-		"what it has left goes": {tokyo(ownPG, restoring), func(w *world) {
+		"a former Dojo's Database": {tokyo(ownPG, restoring), lost, "deletes a Database: Progressing/Restoring"},
+		"a former Dojo's Database is being deleted": {tokyo(ownPG, restoring), func(w *world) {
 			lost(w)
 			w.Database.Live.DeletionTimestamp = &metav1.Time{Time: noon}
 		}, ": Progressing/Restoring"},
@@ -221,17 +220,17 @@ func TestDataFromElsewhere(t *testing.T) {
 	}
 }
 
-// A Dojo that is deleted with its data takes neither other data, nor a backup of what has none.
-func TestDeletionOfDataFromElsewhere(t *testing.T) {
+// The deletion of a Dojo ignores a Cluster of another origin, and backs up no empty one.
+func TestDeletionOfABootstrap(t *testing.T) {
 	t.Parallel()
 	d := tokyo(ownPG, backedUp, dropping, restoring)
 	for name, c := range map[string]struct {
 		origin, primary string
 		want            string
 	}{
-		"restored":     {bootstrap.Origin(d), "pg-1", "a backup, then the Cluster"},
-		"not restored": {bootstrap.Origin(d), "", "the Cluster"},
-		"other data":   {"Backup of yesterday", "pg-1", ""},
+		"restored":       {bootstrap.Origin(d), "pg-1", "a backup, then the Cluster"},
+		"not restored":   {bootstrap.Origin(d), "", "the Cluster"},
+		"another origin": {"Backup of yesterday", "pg-1", ""},
 	} {
 		w := newWorld(t, d)
 		w.reconcile(d)
@@ -257,7 +256,7 @@ func TestDeletionOfDataFromElsewhere(t *testing.T) {
 	}
 }
 
-// What was restored keeps its names, and the login that it may have for rotations.
+// Restored data keeps its names, also that of the second login.
 func TestRestoredNames(t *testing.T) {
 	t.Parallel()
 	named := func(database string) *corev1api.Dojo {

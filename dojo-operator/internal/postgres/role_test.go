@@ -34,9 +34,9 @@ func TestRoleIsRetried(t *testing.T) {
 	}{
 		"just refused":   {forbidden, 400 * time.Millisecond, "", result{Requeue: 600 * time.Millisecond}},
 		"a second later": {forbidden, time.Second, "", result{[]string{"DatabaseRole"}, record, 89 * time.Second}},
-		"for another time": {forbidden, 3 * time.Second, "2026-01-02T11:59:58Z",
+		"a second retry": {forbidden, 3 * time.Second, "2026-01-02T11:59:58Z",
 			result{[]string{"DatabaseRole"}, record, 87 * time.Second}},
-		"refused for good": {"wrong username", time.Second, "", result{Requeue: 89 * time.Second}},
+		"another refusal": {"wrong username", time.Second, "", result{Requeue: 89 * time.Second}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

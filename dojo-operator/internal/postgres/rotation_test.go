@@ -22,12 +22,12 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// requested asks for another password, as the annotation with this value does.
+// requested requests another password with this value of the annotation.
 func requested(value string) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) { d.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: value} }
 }
 
-// running is a world whose application has the credentials of the owner.
+// running is a world whose application has the owner's credentials.
 func running(t *testing.T, d *corev1api.Dojo) *world {
 	t.Helper()
 	w := inSync(t, tokyo(func(before *corev1api.Dojo) { before.Spec = d.Spec }))
@@ -35,7 +35,7 @@ func running(t *testing.T, d *corev1api.Dojo) *world {
 	return w
 }
 
-// valid are the logins that Postgres accepts: those that may log in, with the password that it has.
+// valid lists the logins that Postgres accepts.
 func (w *world) valid() map[string]bool {
 	all := map[string]bool{}
 	for l, login := range w.Login.Logins {
@@ -46,9 +46,8 @@ func (w *world) valid() map[string]bool {
 	return all
 }
 
-// rotate reconciles until nothing is left to do. After each reconcile the application gets the
-// credentials that it should have, its pods follow a reconcile later, and CloudNativePG does its part;
-// it returns what happened.
+// rotate reconciles until nothing is written. After each reconcile the application gets its
+// credentials, its pods follow one reconcile later, and CloudNativePG acts. It returns the events.
 func (w *world) rotate(d *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -64,9 +63,9 @@ func (w *world) rotate(d *corev1api.Dojo) (story []string) {
 		turns := db.Usable(true) && source != w.source
 		if turns {
 			story = append(story, "credentials of "+source)
-			w.source, w.behind = source, "a pod has the former ones"
-		} else if w.behind != "" && db.Plan.Apply == nil {
-			story, w.behind = append(story, "pods are replaced"), ""
+			w.source, w.outdated = source, "a pod has the former ones"
+		} else if w.outdated != "" && db.Plan.Apply == nil {
+			story, w.outdated = append(story, "pods are replaced"), ""
 		}
 		if !w.valid()[w.source] {
 			w.t.Errorf("Postgres refuses what the application has, after %v", story)
@@ -86,7 +85,6 @@ func (w *world) rotate(d *corev1api.Dojo) (story []string) {
 	return story
 }
 
-// deleteJobs deletes the Jobs that a plan deletes.
 func (w *world) deleteJobs(db Database) {
 	w.jobs = slices.DeleteFunc(w.jobs, func(job *batchv1.Job) bool {
 		return slices.ContainsFunc(db.Plan.Delete, func(old apply.Deletion) bool { return old.Name == job.Name })
@@ -96,11 +94,11 @@ func (w *world) deleteJobs(db Database) {
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	toSecond := []string{
-		"Secret DatabaseRole Progressing/CreatingRole", // which may not log in before it has the password
+		"Secret DatabaseRole Progressing/CreatingRole", // which may not log in before Postgres has the password
 		"DatabaseRole Progressing/CreatingRole",
 		"Progressing/ApplyingSchema", // the Job of the SQL goes
 		"Job Progressing/ApplyingSchema",
-		"DatabaseRole Progressing/CreatingRole", // which records that it acts as the owner
+		"DatabaseRole Progressing/CreatingRole", // which records that its sessions act as the owner
 		"", "credentials of tokyo-db-2",
 		"Progressing/RotatingPassword", "pods are replaced",
 		"Secret DatabaseRole Progressing/RotatingPassword",
@@ -123,7 +121,7 @@ func TestRotation(t *testing.T) {
 				d := tokyo(in, requested(request))
 				l := cnpg.Login((i + 1) % 2)
 				want := map[cnpg.Login][]string{second: toSecond, owner: toOwner}[l]
-				if i == 2 { // it acts as the owner already
+				if i == 2 { // its sessions act as the owner already
 					want = toOwner
 				}
 				got := w.rotate(d)
@@ -152,14 +150,14 @@ func rotation(current, next cnpg.Login, postponed bool) login.Rotation {
 	return login.Rotation{Current: current, Next: next, Postponed: postponed}
 }
 
-// While a rotation is under way or the former login is not retired, further requests wait.
+// Further requests wait until the former login is retired.
 func TestRequestsOfRotation(t *testing.T) {
 	t.Parallel()
 	type result struct {
 		Turn                login.Rotation
 		Login, Former, Says string
 	}
-	// turned is a world that has turned to the second login, and whose pods have not been replaced yet.
+	// turned is a world with the second login, whose pods still have the first.
 	turned := func(t *testing.T) *world {
 		w := running(t, tokyo(inPG))
 		d := tokyo(inPG, requested("monday"))
@@ -172,7 +170,7 @@ func TestRequestsOfRotation(t *testing.T) {
 			w.source, _ = Source(d, s)
 			w.play()
 		}
-		w.behind = "the rollout is not complete"
+		w.outdated = "the rollout is not complete"
 		return w
 	}
 	const ownerName, secondName = "dojo_school_tokyo", "dojo2_school_tokyo"
@@ -185,9 +183,9 @@ func TestRequestsOfRotation(t *testing.T) {
 	}{
 		"none": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG),
 			result{rotation(owner, owner, false), ownerName, "", ""}},
-		"the first": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG, rotating),
+		"the first request": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG, rotating),
 			result{rotation(owner, second, false), ownerName, "", "Waiting until Postgres has the role " + secondName + "."}},
-		"another one before the application has turned": {func(t *testing.T) *world {
+		"another request before the application has turned": {func(t *testing.T) *world {
 			w := running(t, tokyo(inPG))
 			w.reconcile(tokyo(inPG, requested("monday")))
 			return w
@@ -195,15 +193,15 @@ func TestRequestsOfRotation(t *testing.T) {
 			"The application has turned from the login " + secondName + " to " + ownerName +
 				". Waiting until Postgres refuses it. The password is rotated again after that."}},
 		"turned": {turned, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName, stays}},
-		"turned, for long": {turned, tokyo(inPG, requested("monday"), waitingFor("end of the login "+ownerName, time.Hour)),
+		"turned for long": {turned, tokyo(inPG, requested("monday"), waitingFor("end of the login "+ownerName, time.Hour)),
 			result{rotation(second, second, false), secondName, ownerName, stays + " It has been like this for more than 10m0s. " +
 				"See the pods, and `kubectl describe databaserole tokyo-db`."}},
-		"turned, another one": {turned, tokyo(inPG, requested("tuesday")),
+		"turned, another request": {turned, tokyo(inPG, requested("tuesday")),
 			result{rotation(second, second, true), secondName, ownerName, stays + " The password is rotated again after that."}},
 		"turned, the annotation removed": {turned, tokyo(inPG), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"turned, Postgres still accepts the former": {func(t *testing.T) *world {
 			w := turned(t)
-			w.behind = ""
+			w.outdated = ""
 			w.reconcile(tokyo(inPG, requested("monday")))
 			return w
 		}, tokyo(inPG, requested("tuesday")), result{rotation(second, second, true), secondName, ownerName,
@@ -247,8 +245,7 @@ func TestRequestsOfRotation(t *testing.T) {
 	}
 }
 
-// CloudNativePG makes the role again in a Cluster that has taken the place of the former one, and does not know
-// how it acted.
+// CloudNativePG creates the role again in a replaced Cluster, without the setting of its sessions.
 func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]func(*corev1api.Dojo){"in a Cluster of others": inPG, "in its own": ownPG} {
@@ -268,7 +265,7 @@ func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 				w.deleteJobs(db)
 				w.play()
 			}
-			want := []string{"Job", "DatabaseRole", "", "Database Job", "Database"} // that of the login, then that of the schema
+			want := []string{"Job", "DatabaseRole", "", "Database Job", "Database"} // the login's Job, then the schema's
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -276,7 +273,7 @@ func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	}
 }
 
-// What a Dojo that is created again finds: the login that may log in is its own.
+// A new Dojo uses the retained login that may log in.
 func TestLoginOfANewDojo(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(inPG))
@@ -290,7 +287,7 @@ func TestLoginOfANewDojo(t *testing.T) {
 	}
 }
 
-// The right to log in that another client gives back to a retired login is taken again.
+// A retired login stays so if another client permits it to log in.
 func TestARetiredLoginStaysOne(t *testing.T) {
 	t.Parallel()
 	d := tokyo(inPG, requested("monday"))
@@ -300,7 +297,7 @@ func TestARetiredLoginStaysOne(t *testing.T) {
 	if issue := worst(w.plan(d).Plan); issue != "Progressing/RotatingPassword" {
 		t.Error(issue)
 	}
-	for range 3 { // of which the first forces the field, and the second gives it up
+	for range 3 { // the first write forces the field, the second gives it up
 		w.reconcile(d)
 		w.play()
 	}
@@ -312,9 +309,8 @@ func TestARetiredLoginStaysOne(t *testing.T) {
 	}
 }
 
-// A password that is lost while the application has it is made anew in its place: nothing is left to
-// turn from.
-func TestALostPasswordIsMadeAnewInItsPlace(t *testing.T) {
+// A lost password in use is replaced in place: there is nothing to turn from.
+func TestALostPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, l := range []cnpg.Login{owner, second} {
 		d := tokyo(inPG, requested("monday"))
@@ -336,7 +332,7 @@ func TestALostPasswordIsMadeAnewInItsPlace(t *testing.T) {
 	}
 }
 
-// Data that stays keeps both logins as they are, and data that goes takes both, the member first.
+// Retained data keeps both logins, deleted data neither. The member goes first.
 func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(inPG, dropping))
@@ -374,7 +370,7 @@ func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	}
 }
 
-// CloudNativePG does what it can do for the second login too: a refusal is repeated, and reported.
+// A refusal of the second login is retried and reported too.
 func TestSecondLoginIsRefused(t *testing.T) {
 	t.Parallel()
 	d := tokyo(inPG, rotating)

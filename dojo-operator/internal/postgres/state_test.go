@@ -33,7 +33,7 @@ import (
 
 const owner, second = cnpg.Owner, cnpg.Second
 
-// noon is when every plan is made, unless a test says otherwise.
+// noon is the default time of every plan.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 var testConfig = Config{
@@ -54,8 +54,7 @@ func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return d
 }
 
-// inPG gives the Dojo a database in the Cluster pg, which is not its own; ownPG gives it one in a
-// Cluster of its own.
+// inPG gives the Dojo a database in the Cluster pg of another owner, ownPG in its own Cluster.
 func inPG(d *corev1api.Dojo) {
 	d.Spec.Postgres = &corev1api.Postgres{
 		ClusterRef: &corev1api.ClusterReference{Name: "pg"}, ReclaimPolicy: corev1api.ReclaimRetain,
@@ -87,7 +86,6 @@ func named(name string) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) { d.Name, d.UID = name, types.UID("uid of "+name) }
 }
 
-// rotating asks for another password.
 func rotating(d *corev1api.Dojo) {
 	d.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "today"}
 }
@@ -99,8 +97,8 @@ func waitingFor(object string, waited time.Duration) func(*corev1api.Dojo) {
 	}
 }
 
-// world is what there is of a database. Its objects are the State's, but for the Secret and the
-// Jobs, which Observe divides.
+// world holds the objects of a database: those of State, and the Secret and the Jobs that Observe
+// divides.
 type world struct {
 	State
 	t       *testing.T
@@ -108,14 +106,14 @@ type world struct {
 	secrets [2]*corev1.Secret
 	jobs    []*batchv1.Job
 	version int
-	// source is the Secret that the application's credentials were copied from, empty where it has none,
-	// and behind is why pods may have those of the other login.
-	source, behind string
-	// SQL is what has to run, MissingSQL a piece of it that does not exist.
+	// source is the Secret of the application's credentials, or "". behind says why pods may have
+	// those of the other login.
+	source, outdated string
+	// SQL is the SQL to run, MissingSQL a missing piece of it.
 	SQL, MissingSQL string
 }
 
-// newWorld is one without a database, but with the Cluster that a Dojo refers to.
+// newWorld is a world without a database, but with the Cluster of the Dojo's reference.
 func newWorld(t *testing.T, d *corev1api.Dojo) *world {
 	w := &world{t: t, dojo: d, State: State{Now: noon}}
 	if d.Spec.Postgres.ClusterRef != nil {
@@ -127,7 +125,7 @@ func newWorld(t *testing.T, d *corev1api.Dojo) *world {
 	return w
 }
 
-// inSync is a world in which nothing is left to do for the database of a Dojo.
+// inSync is a world with a database that is in sync.
 func inSync(t *testing.T, d *corev1api.Dojo) *world {
 	t.Helper()
 	w := newWorld(t, d)
@@ -141,7 +139,7 @@ func inSync(t *testing.T, d *corev1api.Dojo) *world {
 	return nil
 }
 
-// observe is the State as Observe would return it.
+// observe returns the State as Observe would.
 func (w *world) observe(d *corev1api.Dojo) State {
 	w.version++
 	s := w.State
@@ -158,7 +156,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 	}
 	s.forget()
 	s.Login.Connect(d, w.source)
-	s.Application.Outdated = w.behind
+	s.Application.Outdated = w.outdated
 	s.Schema = schema.State{Now: noon, Missing: w.MissingSQL, Pods: w.Schema.Pods}
 	if s.Cluster.Live != nil && s.Database.Live != nil && w.MissingSQL == "" {
 		s.Schema.Digest = fmt.Sprint(w.SQL, " for ", s.Cluster.Live.UID, s.Database.Live.UID)
@@ -175,7 +173,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 	return s
 }
 
-// forget takes away what cannot be read.
+// forget drops unreadable objects.
 func (s *State) forget() {
 	for kind, forget := range map[*optionalkinds.Kind]func(){
 		&cnpg.ClusterKind:  func() { s.Cluster.Live = nil },
@@ -191,7 +189,7 @@ func (s *State) forget() {
 	}
 }
 
-// without is a cluster that lacks kinds of CloudNativePG; removed is one that lacks all.
+// without is a cluster that lacks kinds of CloudNativePG, removed one that lacks all.
 func without(kinds ...string) func(*world) { return func(w *world) { w.Missing = kinds } }
 
 func removed() func(*world) {
@@ -204,7 +202,7 @@ func removed() func(*world) {
 
 func (w *world) plan(d *corev1api.Dojo) Database { return Plan(d, w.observe(d), testConfig) }
 
-// reconcile plans, carries out the plan, and returns it.
+// reconcile plans and applies, and returns the plan.
 func (w *world) reconcile(d *corev1api.Dojo) Database {
 	w.t.Helper()
 	db := w.plan(d)
@@ -238,7 +236,7 @@ func (w *world) reconcile(d *corev1api.Dojo) Database {
 	return db
 }
 
-// loginOf is the login whose object is written.
+// loginOf returns the login of a written object.
 func loginOf(d *corev1api.Dojo, o *apply.Object) cnpg.Login {
 	if o.Name == second.ObjectName(d) {
 		return second
@@ -246,7 +244,7 @@ func loginOf(d *corev1api.Dojo, o *apply.Object) cnpg.Login {
 	return owner
 }
 
-// stored is an object as the API server has it after our apply.
+// stored returns an object as the API server has it after our apply.
 func stored[T any, L interface {
 	*T
 	client.Object
@@ -274,7 +272,7 @@ func stored[T any, L interface {
 	return after
 }
 
-// withoutLists makes of each list a leaf: those of CloudNativePG are owned as a whole.
+// withoutLists makes each list a leaf: those of CloudNativePG are atomic.
 func withoutLists(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -289,7 +287,7 @@ func withoutLists(v any) any {
 	return v
 }
 
-// play does what CloudNativePG and the Job's pod would do.
+// play acts for CloudNativePG and the Job's pod.
 func (w *world) play() {
 	w.playPostgres()
 	for _, job := range w.jobs {
@@ -319,7 +317,7 @@ func (w *world) playPostgres() {
 	}
 }
 
-// setReady makes so many instances of a Cluster ready, the primary first.
+// setReady makes this many instances of a Cluster ready, the primary first.
 func setReady(c *cnpgv1.Cluster, instances int) {
 	var ready []string
 	for i := range instances {
@@ -329,7 +327,7 @@ func setReady(c *cnpgv1.Cluster, instances int) {
 	c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: ready}
 }
 
-// unwrittenFor makes the last change of all objects that long ago.
+// unwrittenFor sets the time since the last change of all objects.
 func (w *world) unwrittenFor(passed time.Duration) {
 	at := metav1.NewTime(noon.Add(-passed))
 	for _, o := range []metav1.Object{w.Cluster.Live, w.Login.Logins[owner].Role, w.Database.Live, w.secrets[owner]} {
@@ -342,19 +340,18 @@ func (w *world) unwrittenFor(passed time.Duration) {
 	}
 }
 
-// otherSQL makes other SQL run: its Job is there.
+// otherSQL makes the Job of other SQL run.
 func otherSQL(w *world) {
 	w.SQL, w.jobs = "other", nil
 	w.reconcile(w.dojo)
 	w.playPostgres()
 }
 
-// controlledBy are the owner references of a child of the Dojo.
 func controlledBy(d *corev1api.Dojo) []metav1.OwnerReference {
 	return []metav1.OwnerReference{*metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))}
 }
 
-// kinds are the kinds of the objects that a plan writes, in its order.
+// kinds lists the kinds that a plan writes, in its order.
 func kinds(p apply.Plan) (all []string) {
 	for _, o := range p.Apply {
 		all = append(all, o.Kind)
@@ -362,7 +359,7 @@ func kinds(p apply.Plan) (all []string) {
 	return all
 }
 
-// deleted are the kinds of the objects that a plan deletes.
+// deleted lists the kinds that a plan deletes.
 func deleted(p apply.Plan) (all []string) {
 	for _, old := range p.Delete {
 		all = append(all, old.Kind)
@@ -370,7 +367,7 @@ func deleted(p apply.Plan) (all []string) {
 	return all
 }
 
-// worst is the condition that the issues of a plan make True and its reason, empty without issues.
+// worst returns the type and reason of the worst issue, or "".
 func worst(p apply.Plan) string {
 	issue := conditions.Worst(p.Issues)
 	if issue == nil {

@@ -57,7 +57,7 @@ func RequiresStop(d *corev1api.Dojo, s State) bool {
 // Unreachable reports whether a pod of the application would fail without its own Cluster.
 func Unreachable(d *corev1api.Dojo, s State) bool {
 	return d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil && s.readable() &&
-		(!cnpg.Up(s.Cluster.Live) || cutOff(d, s))
+		(!cnpg.Up(s.Cluster.Live) || poolerUnreachable(d, s))
 }
 
 // WhyUnreachable says why requests cannot reach Postgres; "" if they can or that is not known.
@@ -67,7 +67,7 @@ func WhyUnreachable(d *corev1api.Dojo, s State) string {
 		return ""
 	case RequiresStop(d, s):
 		return upgrade.Unreachable(d, live, s.Upgrade)
-	case cnpg.Up(live) && cutOff(d, s):
+	case cnpg.Up(live) && poolerUnreachable(d, s):
 		return pooler.Unreachable(d)
 	case cnpg.Up(live):
 		return ""
@@ -76,7 +76,7 @@ func WhyUnreachable(d *corev1api.Dojo, s State) string {
 	}
 }
 
-func cutOff(d *corev1api.Dojo, s State) bool {
+func poolerUnreachable(d *corev1api.Dojo, s State) bool {
 	return s.readable() && s.Application.Pooled && !pooler.Answers(d, s.Pooler)
 }
 
@@ -99,7 +99,7 @@ func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	}
 	if d.Spec.Postgres.Cluster != nil && ownership.Holds(d, live) && bootstrap.Mismatch(d, live) == nil {
 		status.ClusterUID = string(live.UID)
-		status.Origin = cnpg.Bounded(live.Annotations[corev1api.OriginAnnotation])
+		status.Origin = cnpg.ShortOrigin(live.Annotations[corev1api.OriginAnnotation])
 	}
 	if live != nil {
 		cluster.Describe(live, status)

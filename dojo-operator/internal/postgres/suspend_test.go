@@ -21,7 +21,7 @@ import (
 
 func suspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
 
-// hibernated is what CloudNativePG makes of a Cluster that is to be hibernated.
+// hibernated acts for CloudNativePG on a Cluster to hibernate.
 func (w *world) hibernated() {
 	setReady(w.Cluster.Live, 0)
 	w.Cluster.Live.Status.Conditions = []metav1.Condition{{
@@ -29,7 +29,7 @@ func (w *world) hibernated() {
 	}}
 }
 
-func TestTheWayToSleepAndBack(t *testing.T) {
+func TestStepsToHibernationAndBack(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, backedUp)
 	d := awake.DeepCopy()
@@ -39,7 +39,7 @@ func TestTheWayToSleepAndBack(t *testing.T) {
 		Writes []string
 		Issue  string
 		Asleep bool // whether the Cluster is to be hibernated
-		Paused bool // whether backups are
+		Paused bool // whether backups are suspended
 	}
 	check := func(what string, d *corev1api.Dojo, want step) {
 		t.Helper()
@@ -102,9 +102,9 @@ func TestSuspended(t *testing.T) {
 		}, "Degraded/VersionTooLow", nil},
 		"foreign Cluster": {tokyo(ownPG, suspended), func(w *world) { stopped(w); w.Cluster.Live.Labels = nil },
 			"Degraded/NameConflict", nil},
-		"not yet hibernated": {tokyo(ownPG, suspended), asleep, "Progressing/Suspending", nil},
-		"not for long":       {tokyo(ownPG, suspended, waitingFor(object, time.Hour)), asleep, "Degraded/ClusterNotReady", nil},
-		"hibernated by a user, and not suspended": {tokyo(ownPG), func(w *world) {
+		"not yet hibernated":      {tokyo(ownPG, suspended), asleep, "Progressing/Suspending", nil},
+		"not hibernated for long": {tokyo(ownPG, suspended, waitingFor(object, time.Hour)), asleep, "Degraded/ClusterNotReady", nil},
+		"hibernated by a user, not suspended": {tokyo(ownPG), func(w *world) {
 			w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
 		}, "Degraded/ClusterHibernated", nil},
 		"in a Cluster of another owner": {tokyo(inPG, suspended), stopped, "", nil},
@@ -124,8 +124,7 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// For the final backup of a Dojo that is suspended its Cluster wakes; where a user has hibernated it,
-// only the user can.
+// The Cluster of a suspended Dojo resumes for the final backup, unless a user has hibernated it.
 func TestFinalBackupWhileSuspended(t *testing.T) {
 	t.Parallel()
 	d := tokyo(ownPG, backedUp, dropping, suspended)
@@ -161,8 +160,8 @@ func TestUnreachable(t *testing.T) {
 		"no database":                   {tokyo(), State{}, false},
 		"in a Cluster of another owner": {tokyo(inPG), State{}, false},
 		"up":                            {tokyo(ownPG), State{Cluster: cluster.State{Live: up}}, false},
-		"not there":                     {tokyo(ownPG), State{}, true},
-		"not known":                     {tokyo(ownPG), State{Missing: []string{"Cluster"}}, false},
+		"no Cluster":                    {tokyo(ownPG), State{}, true},
+		"unreadable":                    {tokyo(ownPG), State{Missing: []string{"Cluster"}}, false},
 		"down":                          {tokyo(ownPG), State{Cluster: cluster.State{Live: &cnpgv1.Cluster{}}}, true},
 	} {
 		if got := Unreachable(c.dojo, c.state); got != c.want {
@@ -171,7 +170,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// The wait for pods names one and its node, ends SQL that cannot run, and has a deadline.
+// The wait names a pod and its node, stops pending SQL, and has a deadline.
 func TestSuspendingEnds(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)

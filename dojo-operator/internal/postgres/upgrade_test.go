@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// A query that takes long after an upgrade has not failed: the Backup is no way to anything. When it has succeeded, the
-// statistics are gathered.
+// A slow query after an upgrade has not failed, so the message names no Backup. Statistics are
+// gathered after its success.
 func TestVerifying(t *testing.T) {
 	t.Parallel()
 	d := tokyo(ownPG)
@@ -27,7 +27,7 @@ func TestVerifying(t *testing.T) {
 	metav1.SetMetaDataAnnotation(&w.Cluster.Live.ObjectMeta, "core.jutsu.com/upgrading-from", "16")
 	w.Cluster.Live.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: 17}
 	s := w.observe(d)
-	s.Schema.Jobs = nil // those of former SQL end first
+	s.Schema.Jobs = nil // pods of former SQL end first
 	isJob := func(o *apply.Object) bool { return o.Kind == "Job" }
 	jobs := slices.DeleteFunc(slices.Clone(Plan(d, s, testConfig).Plan.Apply), func(o *apply.Object) bool { return !isJob(o) })
 	if len(jobs) != 1 {

@@ -74,7 +74,7 @@ func inactive(d *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscale
 	}
 	c := &scaler.Status.Conditions[i]
 	// The condition is also False while there are no pods.
-	since := later(c.LastTransitionTime.Time,
+	since := latest(c.LastTransitionTime.Time,
 		deploymentCondition(live, appsv1.DeploymentAvailable).LastTransitionTime.Time)
 	return c, min(metricsDeadline, metricsDeadline-s.Now.Sub(since))
 }

@@ -27,13 +27,13 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 		scaling  *corev1api.Autoscaling
 		want     int32
 	}{
-		"none":              {3, nil, 3},
-		"within":            {3, between(new(int32(2)), 5), 3},
-		"too few":           {1, between(new(int32(2)), 5), 2},
-		"too many":          {9, between(new(int32(2)), 5), 5},
-		"stopped":           {0, between(new(int32(2)), 5), 0},
-		"no least":          {1, between(nil, 5), 1},
-		"one and the other": {7, between(new(int32(4)), 4), 4},
+		"none":           {3, nil, 3},
+		"within":         {3, between(new(int32(2)), 5), 3},
+		"too few":        {1, between(new(int32(2)), 5), 2},
+		"too many":       {9, between(new(int32(2)), 5), 5},
+		"stopped":        {0, between(new(int32(2)), 5), 0},
+		"no minReplicas": {1, between(nil, 5), 1},
+		"equal bounds":   {7, between(new(int32(4)), 4), 4},
 	} {
 		d := dojotest.Dojo(dojotest.Replicas(test.replicas))
 		d.Spec.Autoscaling = test.scaling
@@ -43,7 +43,7 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 	}
 }
 
-// An autoscaler that cannot scale is reported once its metrics are overdue, and looked at again until then.
+// An autoscaler that cannot scale is reported once its metrics are overdue, and checked until then.
 func TestAutoscalerWithoutMetrics(t *testing.T) {
 	t.Parallel()
 	autoscaled := func(d *corev1api.Dojo) { d.Spec.Autoscaling = &corev1api.Autoscaling{MaxReplicas: 5} }
@@ -63,19 +63,19 @@ func TestAutoscalerWithoutMetrics(t *testing.T) {
 		want      string
 		again     time.Duration
 	}{
-		"no metrics yet":           {active(no, time.Minute), time.Hour, nil, "", late - time.Minute},
-		"none for long":            {active(no, late), time.Hour, nil, degraded, 0},
-		"none, of new pods":        {active(no, time.Hour), time.Minute, nil, "", late - time.Minute},
-		"a clock that is ahead":    {active(no, -time.Hour), time.Hour, nil, "", late},
-		"metrics":                  {active(yes, time.Hour), time.Hour, nil, "", 0},
-		"nothing is said":          {autoscalingv2.HorizontalPodAutoscalerCondition{}, time.Hour, nil, "", 0},
-		"no autoscaling":           {active(no, late), time.Hour, func(d *corev1api.Dojo, _ *State) { d.Spec.Autoscaling = nil }, "", 0},
-		"suspended":                {active(no, late), time.Hour, func(d *corev1api.Dojo, _ *State) { d.Spec.Suspend = true }, "", 0},
-		"stopped":                  {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Spec.Replicas = new(int32(0)) }, "", 0},
-		"pods are missing":         {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Status.Replicas = 1 }, "", 0},
-		"no pods":                  {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment = nil }, "", 0},
-		"of another's autoscaler":  {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Scaler.OwnerReferences = nil }, "", 0},
-		"of the Dojo's former one": {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Scaler = nil }, "", 0},
+		"no metrics yet":         {active(no, time.Minute), time.Hour, nil, "", late - time.Minute},
+		"no metrics for long":    {active(no, late), time.Hour, nil, degraded, 0},
+		"no metrics of new pods": {active(no, time.Hour), time.Minute, nil, "", late - time.Minute},
+		"a clock that is ahead":  {active(no, -time.Hour), time.Hour, nil, "", late},
+		"metrics":                {active(yes, time.Hour), time.Hour, nil, "", 0},
+		"no condition":           {autoscalingv2.HorizontalPodAutoscalerCondition{}, time.Hour, nil, "", 0},
+		"no autoscaling":         {active(no, late), time.Hour, func(d *corev1api.Dojo, _ *State) { d.Spec.Autoscaling = nil }, "", 0},
+		"suspended":              {active(no, late), time.Hour, func(d *corev1api.Dojo, _ *State) { d.Spec.Suspend = true }, "", 0},
+		"stopped":                {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Spec.Replicas = new(int32(0)) }, "", 0},
+		"pods are missing":       {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Status.Replicas = 1 }, "", 0},
+		"no pods":                {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment = nil }, "", 0},
+		"a foreign autoscaler":   {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Scaler.OwnerReferences = nil }, "", 0},
+		"a deleted autoscaler":   {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Scaler = nil }, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +113,7 @@ func asError(issue *conditions.Issue) error {
 	return issue
 }
 
-// A probe of which the spec says nothing keeps its defaults, and none shares a field with another.
+// A probe without options keeps its defaults, and shares no field with another.
 func TestProbesOfTheSpec(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo()

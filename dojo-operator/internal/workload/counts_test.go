@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// Of the updates that a rollout makes those count at once on which a status or a plan may rest.
+// Updates count at once if a status or a plan depends on them.
 func TestCountsAlone(t *testing.T) {
 	t.Parallel()
 	condition := func(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason string) func(*appsv1.Deployment) {
@@ -25,7 +25,7 @@ func TestCountsAlone(t *testing.T) {
 		want   bool
 	}{
 		"observed":        {func(d *appsv1.Deployment) { d.Status.ObservedGeneration = 1 }, true},
-		"a pod":           {func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UpdatedReplicas = 1, 1 }, true},
+		"another pod":     {func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.UpdatedReplicas = 1, 1 }, true},
 		"revision of kcm": {func(d *appsv1.Deployment) { d.Annotations["deployment.kubernetes.io/revision"] = "1" }, true},
 		"progressing":     {condition(appsv1.DeploymentProgressing, "True", "ReplicaSetUpdated"), true},
 		"not available":   {condition(appsv1.DeploymentAvailable, "False", "MinimumReplicasUnavailable"), true},
@@ -33,16 +33,16 @@ func TestCountsAlone(t *testing.T) {
 		"complete": {func(d *appsv1.Deployment) {
 			d.Status = appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, UpdatedReplicas: 2, AvailableReplicas: 2}
 		}, false},
-		"stuck":        {condition(appsv1.DeploymentProgressing, "False", deadlineExceeded), false},
-		"rolled out":   {condition(appsv1.DeploymentProgressing, "True", rolloutFinished), false},
-		"refused":      {condition(appsv1.DeploymentReplicaFailure, "True", "FailedCreate"), false},
-		"another spec": {func(d *appsv1.Deployment) { d.Generation = 2 }, false},
-		"label":        {func(d *appsv1.Deployment) { d.Labels = nil }, false},
-		"owner":        {func(d *appsv1.Deployment) { d.OwnerReferences = nil }, false},
-		"leaving":      {func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{} }, false},
-		"our shape":    {func(d *appsv1.Deployment) { d.Annotations = nil }, false},
-		"our fields":   {func(d *appsv1.Deployment) { d.ManagedFields = nil }, false},
-		"a resync":     {func(d *appsv1.Deployment) { d.ResourceVersion = "1" }, false},
+		"stuck":                 {condition(appsv1.DeploymentProgressing, "False", deadlineExceeded), false},
+		"rolled out":            {condition(appsv1.DeploymentProgressing, "True", rolloutFinished), false},
+		"refused":               {condition(appsv1.DeploymentReplicaFailure, "True", "FailedCreate"), false},
+		"another spec":          {func(d *appsv1.Deployment) { d.Generation = 2 }, false},
+		"label":                 {func(d *appsv1.Deployment) { d.Labels = nil }, false},
+		"owner":                 {func(d *appsv1.Deployment) { d.OwnerReferences = nil }, false},
+		"leaving":               {func(d *appsv1.Deployment) { d.DeletionTimestamp = &metav1.Time{} }, false},
+		"another shape of ours": {func(d *appsv1.Deployment) { d.Annotations = nil }, false},
+		"other fields of ours":  {func(d *appsv1.Deployment) { d.ManagedFields = nil }, false},
+		"a resync":              {func(d *appsv1.Deployment) { d.ResourceVersion = "1" }, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

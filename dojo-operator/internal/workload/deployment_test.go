@@ -29,7 +29,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// created is the Deployment as the API server returns it.
+// created returns the Deployment as the API server has it.
 func created(t *testing.T, d *corev1api.Dojo, cfg Config, access Credentials) *appsv1.Deployment {
 	t.Helper()
 	c := newCluster(t)
@@ -50,7 +50,7 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
-// Beyond what "restricted" requires.
+// Beyond the requirements of "restricted".
 func TestPodsAreConfined(t *testing.T) {
 	t.Parallel()
 	pod := created(t, dojotest.Dojo(), testConfig, access).Spec.Template.Spec
@@ -93,8 +93,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A pod that is going away serves until every proxy has removed it, and is not killed before it has
-// ended.
+// A terminating pod serves until every proxy has dropped it, and is not killed before.
 func TestNoRequestIsLost(t *testing.T) {
 	t.Parallel()
 	spec := created(t, dojotest.Dojo(), testConfig, access).Spec
@@ -131,7 +130,7 @@ func TestEnvironment(t *testing.T) {
 	c := created(t, d, testConfig, access).Spec.Template.Spec.Containers[0]
 	got := map[string]string{}
 	for _, e := range c.Env {
-		got[e.Name] = strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet does where no $(NAME) is left
+		got[e.Name] = strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet leaves it without any $(NAME)
 		if ref := e.ValueFrom; ref != nil {
 			got[e.Name] = ref.SecretKeyRef.Name + "/" + ref.SecretKeyRef.Key
 			if ref.SecretKeyRef.Optional != nil {
@@ -152,7 +151,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestWhatRollsThePods(t *testing.T) {
+func TestPodTemplateChanges(t *testing.T) {
 	t.Parallel()
 	other := Config{Image: "dojo:10", ProgressDeadline: testConfig.ProgressDeadline}
 	slow := Config{Image: testConfig.Image, ProgressDeadline: time.Hour}
@@ -278,7 +277,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-func TestPodsAreAsTheSpecSays(t *testing.T) {
+func TestPodsMatchTheSpec(t *testing.T) {
 	t.Parallel()
 	selector := &metav1.LabelSelector{
 		MatchLabels:      map[string]string{"app": "web"},

@@ -26,7 +26,7 @@ var (
 	access     = Credentials{SecretName: "tokyo-credentials", Keys: []string{"DB_ENDPOINT", "DB_PASS"}, Revision: "r"}
 )
 
-// foreign is the metadata of an object that has the Dojo's name and is not its child.
+// foreign is the metadata of another owner's object with the Dojo's name.
 var foreign = metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
 
 func must(t *testing.T, err error) {
@@ -56,7 +56,7 @@ func planFor(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) apply.Plan {
 	return Plan(d, observe(t, c, d), access, false, testConfig)
 }
 
-// deployed is a cluster in which the application of the Dojo runs.
+// deployed is a cluster in which the Dojo's application runs.
 func deployed(t *testing.T, d *corev1api.Dojo, objects ...client.Object) *dojotest.Cluster {
 	t.Helper()
 	c := newCluster(t, objects...)
@@ -95,7 +95,6 @@ func budgetOf(t *testing.T, c *dojotest.Cluster) *policyv1.PodDisruptionBudget {
 	return applytest.Get(t, c.Server, "school", "tokyo", &policyv1.PodDisruptionBudget{})
 }
 
-// podOf is a pod of the Dojo.
 func podOf(name string, containers ...corev1.ContainerStatus) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: name},

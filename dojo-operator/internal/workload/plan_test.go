@@ -78,16 +78,16 @@ func TestPlanBudget(t *testing.T) {
 		creates, writes, deletes bool
 		takenBy, issue           string
 	}{
-		"that of a Cluster":        {live: nil, replicas: 2, takenBy: "kyoto", issue: "Degraded/NameConflict"},
-		"of a Cluster, not needed": {live: nil, replicas: 1, takenBy: "kyoto"},
-		"none needed":              {live: nil, replicas: 0},
-		"none for a single pod":    {live: nil, replicas: 1},
+		"the name of a Cluster's budget":              {live: nil, replicas: 2, takenBy: "kyoto", issue: "Degraded/NameConflict"},
+		"the name of a Cluster's budget, one replica": {live: nil, replicas: 1, takenBy: "kyoto"},
+		"no replicas":              {live: nil, replicas: 0},
+		"one replica":              {live: nil, replicas: 1},
 		"first":                    {live: nil, replicas: 2, creates: true},
 		"in sync":                  {live: ours, replicas: 2},
 		"edited":                   {live: edited, replicas: 3, writes: true},
 		"no longer needed":         {live: ours, replicas: 1, deletes: true},
 		"foreign":                  {live: another, replicas: 2, issue: "Degraded/NameConflict"},
-		"foreign, none is needed":  {live: another, replicas: 1},
+		"foreign, not needed":      {live: another, replicas: 1},
 		"scaled to zero":           {live: ours, replicas: 0, deletes: true},
 		"edited, no longer needed": {live: edited, replicas: 1, deletes: true},
 	}
@@ -163,7 +163,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Where the credentials are gone the pods keep theirs, and can still be scaled.
+// Without credentials the pods keep theirs, and can still be scaled.
 func TestPlanKeepsTheRevision(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo()
@@ -187,8 +187,8 @@ func TestPlanKeepsTheRevision(t *testing.T) {
 	}
 }
 
-// A new image may need what the SQL creates that is still to run: until then pods keep the one they
-// have, and all else goes on.
+// A new image may need SQL that has yet to run: until then pods keep theirs, and the rest
+// continues.
 func TestPlanKeepsTheImageWhileTheDatabaseMigrates(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo()

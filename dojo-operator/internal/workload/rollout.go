@@ -98,17 +98,18 @@ func rolloutIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return conditions.Degraded(corev1api.ReasonDeploymentPaused,
 			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s`.", count, d.Name)
 	case trouble.Persistent: // no event shows that a container has run for long enough
-		return conditions.Degraded(trouble.Reason, "%s", join(count, trouble)).After(pods.BackoffReset)
+		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(pods.BackoffReset)
 	case current && progress.Reason == deadlineExceeded:
 		return conditions.Degraded(cmp.Or(trouble.Reason, corev1api.ReasonProgressDeadlineExceeded), "%s",
-			join(fmt.Sprintf("%s, with no progress for %s", count, cfg.ProgressDeadline), trouble))
+			sentence(fmt.Sprintf("%s, with no progress for %s", count, cfg.ProgressDeadline), trouble))
 	case current && progress.Reason == rolloutFinished:
 		return conditions.WaitUntil(s.Now, unavailableSince(s), cfg.ProgressDeadline,
-			conditions.Progressing(unfinished(live), "%s", join(count, trouble)),
+			conditions.Progressing(incompleteReason(live), "%s", sentence(count, trouble)),
 			conditions.Degraded(corev1api.ReasonReplicasUnavailable, "%s See `kubectl describe pods -l %s=%s`.",
-				join(fmt.Sprintf("%s, for more than %s", count, cfg.ProgressDeadline), trouble), ownership.InstanceLabel, d.Name))
+				sentence(fmt.Sprintf("%s, for more than %s", count, cfg.ProgressDeadline), trouble),
+				ownership.InstanceLabel, d.Name))
 	}
-	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", join(count, trouble))
+	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", sentence(count, trouble))
 }
 
 // A slow scale that moves is not stuck. With maxUnavailable 0 the Deployment is Available only
@@ -120,25 +121,25 @@ func unavailableSince(s State) time.Time {
 	}
 	since := c.LastTransitionTime.Time
 	for i := range s.Pods {
-		since = later(since, s.Pods[i].CreationTimestamp.Time)
+		since = latest(since, s.Pods[i].CreationTimestamp.Time)
 		for _, ready := range s.Pods[i].Status.Conditions {
 			if ready.Type == corev1.PodReady && ready.Status == corev1.ConditionTrue {
-				since = later(since, ready.LastTransitionTime.Time)
+				since = latest(since, ready.LastTransitionTime.Time)
 			}
 		}
 	}
 	return since
 }
 
-func later(a, b time.Time) time.Time {
+func latest(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
 	return a
 }
 
-// unfinished distinguishes a scale from lost pods. The Deployment calls both a finished rollout.
-func unfinished(live *appsv1.Deployment) string {
+// incompleteReason distinguishes a scale from lost pods. Both are a finished rollout.
+func incompleteReason(live *appsv1.Deployment) string {
 	if desired := *live.Spec.Replicas; live.Status.Replicas != desired || live.Status.UpdatedReplicas != desired {
 		return corev1api.ReasonRollingOut
 	}
@@ -153,7 +154,7 @@ func readyCount(live *appsv1.Deployment, desired int32) string {
 	return fmt.Sprintf("%d of %d replicas are ready", ready, desired)
 }
 
-func join(count string, trouble pods.Trouble) string {
+func sentence(count string, trouble pods.Trouble) string {
 	if trouble.Message != "" {
 		count += "; " + trouble.Message
 	}

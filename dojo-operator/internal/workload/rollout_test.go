@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// deployment is one of generation 4 that desires three pods and has them.
+// deployment is one of generation 4 with three desired pods, all ready.
 func deployment(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	live := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Generation: 4},
@@ -56,7 +56,7 @@ func reports(
 	}
 }
 
-// unavailable gives a Deployment that has lacked a replica for the given time.
+// unavailable is a Deployment that has lacked a replica for some time.
 func unavailable(ago time.Duration) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
@@ -76,7 +76,7 @@ func TestComplete(t *testing.T) {
 		"all pods serve":                  {deployment(), true},
 		"reports an earlier generation":   {deployment(observedAt(3)), false},
 		"old pods serve":                  {deployment(counts(3, 2, 3)), false},
-		"old pods left over":              {deployment(counts(4, 3, 3)), false},
+		"old pods are left":               {deployment(counts(4, 3, 3)), false},
 		"one is not ready":                {deployment(counts(3, 3, 2)), false},
 		"ready, not yet available":        {deployment(notAvailable), false},
 		"more desired than there are":     {deployment(scaleTo(5)), false},
@@ -93,9 +93,9 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Only when no pod with other credentials is left may those be taken away. A Deployment does not
-// count pods that are ending.
-func TestBehind(t *testing.T) {
+// Former credentials may go only once no pod has them. A Deployment does not count terminating
+// pods.
+func TestOutdated(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo()
 	ours := func(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
@@ -131,18 +131,18 @@ func TestBehind(t *testing.T) {
 		pods     []client.Object
 		want     string
 	}{
-		"complete":                           {ours(), "new", []client.Object{pod("a", false)}, ""},
-		"of the former revision":             {ours(), "newer", nil, "the Deployment has yet to get the new credentials"},
-		"no credentials":                     {ours(), "", nil, "the Deployment has yet to get the new credentials"},
-		"old pods serve":                     {left, "new", nil, "the rollout is not complete"},
-		"old pods are ending":                {ours(), "new", ends, "pods have yet to end (2, such as a)"},
-		"old pods end, as is seen later":     {ours(), "new", serve, "pods have yet to end (1, such as a)"},
-		"an old pod was evicted":             {ours(), "new", []client.Object{pod("evicted", false, former)}, ""},
-		"no Deployment, and pods of another": {nil, "new", serve, ""},
-		"no Deployment":                      {nil, "new", nil, ""},
-		"no Deployment, pods end":            {nil, "new", ends[1:], "pods have yet to end (1, such as a)"},
-		"a Deployment of another":            {without, "newer", nil, ""},
-		"none desired, and no pod":           {ours(scaleTo(0), counts(0, 0, 0)), "new", nil, ""},
+		"complete":               {ours(), "new", []client.Object{pod("a", false)}, ""},
+		"of the former revision": {ours(), "newer", nil, "the Deployment has yet to get the new credentials"},
+		"no credentials":         {ours(), "", nil, "the Deployment has yet to get the new credentials"},
+		"old pods serve":         {left, "new", nil, "the rollout is not complete"},
+		"old pods are ending":    {ours(), "new", ends, "pods have yet to end (2, such as a)"},
+		"old pods end, which the cache shows later": {ours(), "new", serve, "pods have yet to end (1, such as a)"},
+		"an old pod was evicted":                    {ours(), "new", []client.Object{pod("evicted", false, former)}, ""},
+		"no Deployment, and pods of another":        {nil, "new", serve, ""},
+		"no Deployment":                             {nil, "new", nil, ""},
+		"no Deployment, pods end":                   {nil, "new", ends[1:], "pods have yet to end (1, such as a)"},
+		"a Deployment of another":                   {without, "newer", nil, ""},
+		"none desired, and no pod":                  {ours(scaleTo(0), counts(0, 0, 0)), "new", nil, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestRollout(t *testing.T) {
 		live *appsv1.Deployment
 		pods []corev1.Pod
 		want string
-		says string // what the message has to contain
+		says string // a part of the message
 	}{
 		"complete":               {live: deployment()},
 		"complete, once refused": {live: deployment(refused)},
@@ -236,10 +236,10 @@ func TestRollout(t *testing.T) {
 		"no progress in an earlier generation": {
 			live: deployment(counts(3, 3, 0), exceeded, observedAt(3)), want: rollingOut,
 		},
-		"a replica was lost": {
+		"a replica is lost": {
 			live: deployment(counts(3, 3, 2), finished), want: unreplaced, says: "2 of 3 replicas are ready.",
 		},
-		"lost a while ago": {live: deployment(counts(3, 3, 2), finished, unavailable(80*time.Second)), want: unreplaced},
+		"a replica is lost for a while": {live: deployment(counts(3, 3, 2), finished, unavailable(80*time.Second)), want: unreplaced},
 		"unavailable for long, but a pod was just created": {
 			live: deployment(counts(3, 3, 2), finished, unavailable(time.Hour)), pods: []corev1.Pod{created}, want: unreplaced,
 		},
@@ -247,12 +247,12 @@ func TestRollout(t *testing.T) {
 			live: deployment(counts(3, 3, 2), finished, unavailable(time.Hour)), pods: []corev1.Pod{becameReady},
 			want: unreplaced,
 		},
-		"lost for too long": {
+		"a replica is lost for too long": {
 			live: deployment(counts(3, 3, 2), finished, unavailable(90*time.Second)), want: "Degraded/ReplicasUnavailable",
 			says: "2 of 3 replicas are ready, for more than 1m30s. " +
 				"See `kubectl describe pods -l app.kubernetes.io/instance=tokyo`.",
 		},
-		"lost, no node": {
+		"a replica is lost, no node": {
 			live: deployment(counts(3, 3, 2), finished, unavailable(90*time.Second)), pods: []corev1.Pod{lost},
 			want: "Degraded/ReplicasUnavailable", says: "for more than 1m30s; pod a: it cannot be scheduled",
 		},
@@ -263,8 +263,8 @@ func TestRollout(t *testing.T) {
 		"paused, nothing to do": {live: deployment(paused)},
 		"scaling up":            {live: deployment(scaleTo(5), finished), want: rollingOut, says: "3 of 5"},
 		"scaling down":          {live: deployment(scaleTo(1), finished, available), want: rollingOut, says: "3 of 1"},
-		"pods too many":         {live: deployment(counts(4, 3, 3), finished), want: rollingOut, says: "3 of 3"},
-		"lost in an earlier generation": {
+		"too many pods":         {live: deployment(counts(4, 3, 3), finished), want: rollingOut, says: "3 of 3"},
+		"a replica is lost in an earlier generation": {
 			live: deployment(counts(3, 3, 2), finished, unavailable(time.Hour), observedAt(3)), want: rollingOut,
 		},
 		"scaling to zero": {
@@ -289,8 +289,8 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// No watch reports that a deadline has passed, or that a container has run for long enough.
-func TestRolloutIsLookedAtAgain(t *testing.T) {
+// No watch reports a passed deadline, or a container that has run for long enough.
+func TestRolloutIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	finished := reports(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", "")
 	for name, c := range map[string]struct {

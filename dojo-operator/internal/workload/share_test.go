@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// What Deployments have in common is the same in memory, and nothing of it differs.
+// Common parts of Deployments share memory, and no value changes.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	deployment := func(d *corev1api.Dojo) *appsv1.Deployment {

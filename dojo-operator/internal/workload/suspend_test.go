@@ -54,8 +54,8 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 	}
 }
 
-// What an autoscaler had decided on counts when the application starts again, be it after a suspension or an upgrade:
-// it does not scale from 0.
+// After a suspension or an upgrade the application starts with the autoscaler's last size: it does
+// not scale from 0.
 func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 	t.Parallel()
 	between := func(most int32) func(*corev1api.Dojo) {
@@ -109,7 +109,7 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 	}
 }
 
-// A Deployment that has gone is made again without pods, while they would only fail.
+// A deleted Deployment is created again without pods while they would only fail.
 func TestNoPodsAreStartedWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(), newCluster(t)
@@ -137,8 +137,8 @@ func TestRunning(t *testing.T) {
 		want bool
 	}{
 		"of another Dojo": {other, true},
-		"it has ended":    {pod(ended), true},
-		"it runs":         {pod(ended, running), false},
+		"ended":           {pod(ended), true},
+		"running":         {pod(ended, running), false},
 		"not yet started": {pod(), false},
 	} {
 		d, cluster, status := dojotest.Dojo(), newCluster(t, c.pod.DeepCopy()), c.pod.Status

@@ -29,7 +29,7 @@ func PlanFinal(d *corev1api.Dojo, s State, in Input, known, readable bool) (step
 		"Waiting until the Backup %s has completed; no data is deleted before.", name)
 	switch {
 	case !readable:
-		issue = cnpg.Lacks(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
+		issue = cnpg.MissingKind(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
 			"or set the reclaimPolicy to Retain; "+strings.TrimSuffix(withoutFinal, "."))
 	case !owned: // a user may have restored it
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,

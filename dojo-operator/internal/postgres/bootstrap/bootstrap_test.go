@@ -23,10 +23,10 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// deadline is how long a source is waited for.
+// deadline limits the wait for a source.
 const deadline = time.Minute
 
-// tokyo is a Dojo whose data comes from what the YAML says; empty for nothing.
+// tokyo is a Dojo with the bootstrap in the YAML, if any.
 func tokyo(t *testing.T, text string, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	t.Helper()
 	d := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid"}}
@@ -63,7 +63,7 @@ recovery:
 	at = `, targetTime: "2026-01-02T10:00:00Z"}`
 )
 
-// backup is one that a plugin has taken of kyoto-db.
+// backup is a plugin's Backup of kyoto-db.
 func backup(changes ...func(*cnpgv1.Backup)) *cnpgv1.Backup {
 	b := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "nightly"}}
 	b.Spec.Cluster.Name, b.Spec.Method = "kyoto-db", cnpgv1.BackupMethodPlugin
@@ -77,7 +77,7 @@ func backup(changes ...func(*cnpgv1.Backup)) *cnpgv1.Backup {
 	return b
 }
 
-// legacy is a Secret with the keys that are given as key, value, key, value instead of those of a good one.
+// legacy is a Secret in which the given keys and values replace those of a valid one.
 func legacy(pairs ...string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "legacy"}, Data: map[string][]byte{
 		"host": []byte("pg.example.org"), "port": []byte("5432"), "dbname": []byte("dojo"), "username": []byte("reader"),
@@ -167,7 +167,7 @@ externalClusters:
 	},
 }
 
-// A Cluster is created with the fields, and keeps them, whatever becomes of what they were made from.
+// A Cluster keeps the fields that it was created with, whatever becomes of their source.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	for name, c := range sources {
@@ -207,7 +207,7 @@ func empty() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
 }
 
-// admitted is a Cluster as CloudNativePG's webhook leaves it.
+// admitted returns a Cluster as CloudNativePG's webhook leaves it.
 func admitted(t *testing.T, created *unstructured.Unstructured) *cnpgv1.Cluster {
 	t.Helper()
 	live := &cnpgv1.Cluster{}
@@ -230,7 +230,7 @@ func admitted(t *testing.T, created *unstructured.Unstructured) *cnpgv1.Cluster 
 	return live
 }
 
-// What a user has restored without us is the user's.
+// The fields of a Cluster that a user has restored are the user's.
 func TestForeignBootstrapIsNotKept(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.Cluster{}
@@ -242,7 +242,7 @@ func TestForeignBootstrapIsNotKept(t *testing.T) {
 	OriginalChange(nil).Make(kept)
 }
 
-func TestWhatKeepsAClusterFromBeingCreated(t *testing.T) {
+func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 	t.Parallel()
 	const theBackup, theSecret = "Backup school/nightly", "Secret school/legacy"
 	withTime := strings.Replace(fromBackup, "}}", "}"+at, 1)
@@ -267,19 +267,19 @@ func TestWhatKeepsAClusterFromBeingCreated(t *testing.T) {
 		"a Backup that runs": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.Phase = cnpgv1.BackupPhaseRunning
 		}), "Progressing/WaitingForBackup", "to complete", ""},
-		"a Backup that has failed": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
+		"a failed Backup": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.Phase = cnpgv1.BackupPhaseFailed
 		}), usable, "has failed", ""},
-		"a Backup that says no place": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
+		"a Backup without a location": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.PluginConfiguration.Parameters = nil
 		}), usable, "does not say where it is, in spec.pluginConfiguration.parameters", ""},
-		"a Backup of no plugin": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
+		"a Backup without a plugin": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.PluginConfiguration = nil
 		}), usable, "does not say where it is", ""},
 		"a Backup without an id": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.BackupID = ""
 		}), usable, "does not say where it is", ""},
-		"a Backup of the method that goes": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
+		"a Backup of the deprecated method": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Spec.Method = cnpgv1.BackupMethodBarmanObjectStore
 		}), usable, "Restore with recovery.objectStore", ""},
 		"a snapshot, at a time": {tokyo(t, withTime), backupThat(func(b *cnpgv1.Backup) {
@@ -288,19 +288,19 @@ func TestWhatKeepsAClusterFromBeingCreated(t *testing.T) {
 		"no Secret yet": {tokyo(t, fromElsewhere), State{}, "Progressing/WaitingForCredentials", "Waiting for the Secret", theSecret},
 		"no Secret": {tokyo(t, fromElsewhere, waiting(theSecret, deadline)), State{}, "Degraded/CredentialsNotFound",
 			"The Secret school/legacy of bootstrap.import does not exist, so that no Cluster is created. Create it.", theSecret},
-		"no host":                  {tokyo(t, fromElsewhere), without("host"), incomplete, `has no value under the key "host"`, ""},
-		"no user":                  {tokyo(t, fromElsewhere), without("username"), incomplete, `has no value under the key "user"`, ""},
-		"no password":              {tokyo(t, fromElsewhere), without("password"), incomplete, `under the key "password"`, ""},
-		"an empty name":            {tokyo(t, fromElsewhere), secretWith("dbname", ""), incomplete, `under the key "dbname"`, ""},
-		"a folder for a host":      {tokyo(t, fromElsewhere), secretWith("host", "/tmp"), incomplete, `no name of a host`, ""},
-		"two words for a host":     {tokyo(t, fromElsewhere), secretWith("host", "a b"), incomplete, `no name of a host`, ""},
-		"a host of several lines":  {tokyo(t, fromElsewhere), secretWith("host", "a\nb"), incomplete, `the key "host" that is too long`, ""},
-		"a user of a thousand":     {tokyo(t, fromElsewhere), secretWith("user", strings.Repeat("a", 1000)), incomplete, `"user"`, ""},
-		"no number for a port":     {tokyo(t, fromElsewhere), secretWith("port", "pg"), incomplete, `has no port number`, ""},
-		"port 0":                   {tokyo(t, fromElsewhere), secretWith("port", "0"), incomplete, `has no port number`, ""},
-		"all databases":            {tokyo(t, fromElsewhere), secretWith("dbname", "*"), incomplete, `has a wildcard`, ""},
-		"a mode that nothing has":  {tokyo(t, fromElsewhere), secretWith("sslmode", "s3cret"), incomplete, `under the key "sslmode"`, ""},
-		"another value not quoted": {tokyo(t, fromElsewhere), secretWith("port", "s3cret"), incomplete, `"port"`, ""},
+		"no host":                    {tokyo(t, fromElsewhere), without("host"), incomplete, `has no value under the key "host"`, ""},
+		"no user":                    {tokyo(t, fromElsewhere), without("username"), incomplete, `has no value under the key "user"`, ""},
+		"no password":                {tokyo(t, fromElsewhere), without("password"), incomplete, `under the key "password"`, ""},
+		"an empty dbname":            {tokyo(t, fromElsewhere), secretWith("dbname", ""), incomplete, `under the key "dbname"`, ""},
+		"a folder as host":           {tokyo(t, fromElsewhere), secretWith("host", "/tmp"), incomplete, `no name of a host`, ""},
+		"two words as host":          {tokyo(t, fromElsewhere), secretWith("host", "a b"), incomplete, `no name of a host`, ""},
+		"a host with a line break":   {tokyo(t, fromElsewhere), secretWith("host", "a\nb"), incomplete, `the key "host" that is too long`, ""},
+		"a user of 1000 letters":     {tokyo(t, fromElsewhere), secretWith("user", strings.Repeat("a", 1000)), incomplete, `"user"`, ""},
+		"a port with letters":        {tokyo(t, fromElsewhere), secretWith("port", "pg"), incomplete, `has no port number`, ""},
+		"port 0":                     {tokyo(t, fromElsewhere), secretWith("port", "0"), incomplete, `has no port number`, ""},
+		"a wildcard as dbname":       {tokyo(t, fromElsewhere), secretWith("dbname", "*"), incomplete, `has a wildcard`, ""},
+		"an unknown sslmode":         {tokyo(t, fromElsewhere), secretWith("sslmode", "s3cret"), incomplete, `under the key "sslmode"`, ""},
+		"a value that is not quoted": {tokyo(t, fromElsewhere), secretWith("port", "s3cret"), incomplete, `"port"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -325,12 +325,12 @@ func kind(issue *conditions.Issue) string {
 	return "Progressing/" + issue.Reason
 }
 
-// The data of a Cluster that exists may be other data.
+// An existing Cluster may have other data.
 func TestMismatch(t *testing.T) {
 	t.Parallel()
 	other := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
 	for name, d := range map[string]*corev1api.Dojo{
-		"nothing asked for": tokyo(t, ""), "not there": tokyo(t, fromBackup),
+		"no bootstrap": tokyo(t, ""), "not there": tokyo(t, fromBackup),
 	} {
 		live := other
 		if name == "not there" {
@@ -351,7 +351,7 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-func TestOriginsHaveRoom(t *testing.T) {
+func TestOriginsFitTheStatus(t *testing.T) {
 	t.Parallel()
 	long := func(server string) string {
 		return Origin(tokyo(t, fromStore, func(d *corev1api.Dojo) {
@@ -382,17 +382,17 @@ func TestProgress(t *testing.T) {
 		want   string
 		says   string
 	}{
-		"an empty database": {tokyo(t, ""), State{}, cnpgv1.ClusterStatus{}, "", ""},
-		"done":              {tokyo(t, fromBackup), State{}, cnpgv1.ClusterStatus{CurrentPrimary: "tokyo-db-1"}, "", ""},
+		"no bootstrap": {tokyo(t, ""), State{}, cnpgv1.ClusterStatus{}, "", ""},
+		"done":         {tokyo(t, fromBackup), State{}, cnpgv1.ClusterStatus{CurrentPrimary: "tokyo-db-1"}, "", ""},
 		"begins": {tokyo(t, fromBackup), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseFirstPrimary}, "Progressing/Restoring",
 			"The data of the Cluster school/tokyo-db is being restored from Backup nightly: Setting up primary."},
 		"imports": {tokyo(t, fromElsewhere), job(1, 0), cnpgv1.ClusterStatus{}, "Progressing/Importing",
 			"is being imported from Secret legacy."},
-		"does not begin": {tokyo(t, fromSnapshot, waiting(data, deadline)), State{}, cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
+		"the Job does not begin": {tokyo(t, fromSnapshot, waiting(data, deadline)), State{}, cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
 			"it has taken more than 1m0s. See `kubectl logs job/tokyo-db-1-full-recovery --all-containers`"},
-		"runs for hours": {tokyo(t, fromBackup, waiting(data, 5*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},
+		"the Job runs for hours": {tokyo(t, fromBackup, waiting(data, 5*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},
 			"Progressing/Restoring", ""},
-		"runs for too long": {tokyo(t, fromBackup, waiting(data, 6*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},
+		"the Job runs for too long": {tokyo(t, fromBackup, waiting(data, 6*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},
 			"Degraded/RestoreFailed", "more than 6h0m0s"},
 		"a pod has failed": {tokyo(t, withTime), job(1, 1), cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
 			"pods of the Job tokyo-db-1-full-recovery have failed (1). See `kubectl logs job/tokyo-db-1-full-recovery " +
@@ -400,7 +400,7 @@ func TestProgress(t *testing.T) {
 				"and earlier than the last transaction in the log."},
 		"an import has failed": {tokyo(t, fromElsewhere), job(0, 7), cnpgv1.ClusterStatus{}, "Degraded/ImportFailed",
 			"`kubectl delete cluster tokyo-db`, which has no data yet."},
-		"given up": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}, "Degraded/ImportFailed",
+		"the Job has given up": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}, "Degraded/ImportFailed",
 			"`kubectl logs job/tokyo-db-1-import --all-containers`"},
 	} {
 		t.Run(name, func(t *testing.T) {

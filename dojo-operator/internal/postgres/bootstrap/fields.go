@@ -165,5 +165,5 @@ func Origin(d *corev1api.Dojo) string {
 	if r.TargetTime != "" {
 		origin += ", at " + r.TargetTime
 	}
-	return cnpg.Bounded(origin)
+	return cnpg.ShortOrigin(origin)
 }

@@ -13,9 +13,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// lost returns the issue of a Dojo whose own Cluster is gone: an empty one would look like a
+// lostIssue returns the issue of a Dojo whose own Cluster is gone: an empty one would look like a
 // recovery. The Database and the application's credentials (connected) outlive the Cluster.
-func lost(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
+func lostIssue(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
 	token := lossToken(d)
 	origin := Origin(d)

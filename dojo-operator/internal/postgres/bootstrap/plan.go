@@ -52,7 +52,7 @@ func Plan(d *corev1api.Dojo, s State, in Input) (step Step) {
 // Check returns the issue of a Cluster that is lost or has another origin, or nil.
 func Check(d *corev1api.Dojo, in Input) *conditions.Issue {
 	if in.Cluster == nil {
-		return lost(d, in.Database, in.Connected)
+		return lostIssue(d, in.Database, in.Connected)
 	}
 	return Mismatch(d, in.Cluster)
 }

@@ -49,7 +49,7 @@ func write(d *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg.St
 	}
 	o := cnpg.After(d, cnpg.Owner, cnpg.Sync(in.Input, s.Live, desired))
 	if o != nil {
-		o.Invalid = refused()
+		o.Invalid = webhookRefusal()
 	}
 	return cnpg.Write(o)
 }

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-func refused() apply.Refusal {
+func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,
 		Advice: "The Cluster stays as it is. Correct what the error names in spec.postgres.cluster, " +

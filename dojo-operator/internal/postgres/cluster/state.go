@@ -49,7 +49,7 @@ func Strip(c *cnpgv1.Cluster) {
 	if value, ok := was.Annotations[cnpg.HibernationAnnotation]; ok && !apply.Long(value) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, cnpg.HibernationAnnotation, value)
 	}
-	if value, ok := was.Annotations[corev1api.OriginAnnotation]; ok && value == cnpg.Bounded(value) {
+	if value, ok := was.Annotations[corev1api.OriginAnnotation]; ok && value == cnpg.ShortOrigin(value) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, corev1api.OriginAnnotation, value) // of a Cluster that a user restored
 	}
 	c.Status = cnpgv1.ClusterStatus{

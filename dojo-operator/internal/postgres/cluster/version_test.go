@@ -11,7 +11,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// Where the image does not say its version, the data does.
+// The version is that of the data if the image has none.
 func TestDescribedVersion(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]cnpgv1.ClusterStatus{

@@ -58,8 +58,8 @@ func DeletionStalled(what, remedy string) *conditions.Issue {
 		"The Dojo is being deleted with its data, and has waited for too long for %s. %s", what, remedy)
 }
 
-// Lacks returns the issue of a missing kind that keeps data from being deleted.
-func Lacks(kind optionalkinds.Kind, what, otherwise string) *conditions.Issue {
+// MissingKind returns the issue of a missing kind that keeps data from being deleted.
+func MissingKind(kind optionalkinds.Kind, what, otherwise string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
 		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install it again "+
 			"(https://cloudnative-pg.io), %s.", kind.Kind, what, otherwise)

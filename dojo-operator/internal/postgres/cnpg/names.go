@@ -99,7 +99,7 @@ func ClusterName(d *corev1api.Dojo) string {
 	return ObjectName(d)
 }
 
-// BudgetSuffixes are those of CloudNativePG's names (pkg/specs/poddisruptionbudget.go).
+// BudgetSuffixes end the names of CloudNativePG's budgets (pkg/specs/poddisruptionbudget.go).
 func BudgetSuffixes() []string { return []string{"-db", "-db-primary"} }
 
 // Reclaims reports whether the data is deleted with the Dojo.
@@ -180,7 +180,7 @@ func sqlName(prefix string, d *corev1api.Dojo) string {
 	return name[:maxLength-9] + "_" + ShortHash(d.Namespace+"/"+d.Name)
 }
 
-// References names the objects of a Dojo's database and those that spec.postgres refers to.
+// References names the objects of a Dojo's database, and the objects that spec.postgres names.
 func References(d *corev1api.Dojo) (names []string) {
 	if d.Spec.Postgres == nil {
 		return nil

@@ -83,8 +83,8 @@ func OwningCluster(job *batchv1.Job) string {
 // maxOrigin limits an origin in the status, in bytes.
 const maxOrigin = 512
 
-// Bounded shortens an origin to maxOrigin. A hash then ends it.
-func Bounded(origin string) string {
+// ShortOrigin shortens an origin to maxOrigin. A hash then ends it.
+func ShortOrigin(origin string) string {
 	if len(origin) <= maxOrigin {
 		return origin
 	}

@@ -63,7 +63,7 @@ func Keep(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 func Drop(d *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Step) {
 	switch hibernates := in.Cluster != nil && cnpg.Hibernates(in.Cluster); {
 	case !holds(d, s.Live) && in.Cluster != nil && !readable:
-		return cnpg.Blocked(cnpg.Lacks(cnpg.DatabaseKind, fmt.Sprintf(
+		return cnpg.Blocked(cnpg.MissingKind(cnpg.DatabaseKind, fmt.Sprintf(
 			"the database %s in the Cluster %s/%s cannot be deleted", cnpg.SQLName(d), d.Namespace, in.Cluster.Name),
 			"or set the reclaimPolicy to Retain"))
 	case !holds(d, s.Live):

@@ -21,31 +21,31 @@ import (
 const forbidden = `secrets "tokyo-db" is forbidden: ` +
 	`User "system:serviceaccount:tokyo:pg" cannot get resource "secrets"`
 
-// CloudNativePG is made to look again a second after the role was created, then after twice the
-// time each, and no more once its own retry is due.
+// CloudNativePG retries a second after the role's creation, then after twice the time each, until
+// its own retry is sooner.
 func TestUntilRetry(t *testing.T) {
 	t.Parallel()
 	no := cnpg.Report{Applied: ptr.To(false), Message: forbidden}
 	cases := map[string]struct {
 		reported  cnpg.Report
-		last, now time.Duration // since the role was created; last 0 for never
+		last, now time.Duration // since the creation; last is 0 for never
 		want      time.Duration
 		wantRetry bool
 	}{
-		"not looked at": {cnpg.Report{}, 0, time.Minute, 0, false},
-		"applied":       {cnpg.Report{Applied: ptr.To(true), Message: forbidden}, 0, time.Minute, 0, false},
+		"not reconciled yet": {cnpg.Report{}, 0, time.Minute, 0, false},
+		"applied":            {cnpg.Report{Applied: ptr.To(true), Message: forbidden}, 0, time.Minute, 0, false},
 		"another failure": {cnpg.Report{Applied: ptr.To(false), Message: `secrets "tokyo-db" not found`},
 			0, time.Minute, 0, false},
-		"just now":               {no, 0, 200 * time.Millisecond, 800 * time.Millisecond, true},
-		"after a second":         {no, 0, time.Second, 0, true},
-		"retried once":           {no, time.Second, time.Second, time.Second, true},
-		"retried twice":          {no, 2 * time.Second, 3 * time.Second, time.Second, true},
-		"retried after eight":    {no, 8 * time.Second, 9 * time.Second, 7 * time.Second, true},
-		"retried often enough":   {no, 16 * time.Second, 17 * time.Second, 15 * time.Second, false},
-		"an old one, not once":   {no, 0, time.Hour, -time.Hour + time.Second, true},
-		"an unreadable record":   {no, -1, time.Second, 0, true},
-		"a record from before":   {no, -time.Hour, time.Second, 0, true},
-		"a record in the future": {no, time.Hour, time.Second, 2*time.Hour - time.Second, false},
+		"just created":                 {no, 0, 200 * time.Millisecond, 800 * time.Millisecond, true},
+		"after a second":               {no, 0, time.Second, 0, true},
+		"retried once":                 {no, time.Second, time.Second, time.Second, true},
+		"retried twice":                {no, 2 * time.Second, 3 * time.Second, time.Second, true},
+		"retried after eight seconds":  {no, 8 * time.Second, 9 * time.Second, 7 * time.Second, true},
+		"retried after 16 seconds":     {no, 16 * time.Second, 17 * time.Second, 15 * time.Second, false},
+		"an old role, never retried":   {no, 0, time.Hour, -time.Hour + time.Second, true},
+		"an unreadable record":         {no, -1, time.Second, 0, true},
+		"a record before the creation": {no, -time.Hour, time.Second, 0, true},
+		"a record in the future":       {no, time.Hour, time.Second, 2*time.Hour - time.Second, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestUntilRetry(t *testing.T) {
 	}
 }
 
-// What a role records stays when the role is written for another reason.
+// A role keeps its records when it is written for another reason.
 func TestRecordsOfARoleStay(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.DatabaseRole{}

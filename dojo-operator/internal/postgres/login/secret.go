@@ -25,7 +25,7 @@ const (
 	port        = "5432"
 )
 
-// keys are those that CloudNativePG writes into the Secret of a database's owner.
+// keys match the Secret that CloudNativePG writes for a database's owner.
 var keys = []string{"host", "port", "dbname", "user", "username", "password"}
 
 // The Dojo owns the Secret only if the data is deleted with the Dojo.

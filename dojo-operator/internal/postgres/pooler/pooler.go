@@ -135,7 +135,7 @@ func instances(d *corev1api.Dojo, stopped bool) int32 {
 	return 0
 }
 
-func refused() apply.Refusal {
+func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonPoolerRefused,
 		Advice: "The Pooler stays as it is. Correct what the error names in spec.postgres.cluster.pooler.",
@@ -163,7 +163,7 @@ func Plan(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	desired := cnpg.Sync(in.Input, s.Pooler, For(d, in.Stopped))
 	wanted, ready := instances(d, in.Stopped), available(s)
 	if desired != nil {
-		desired.Invalid = refused()
+		desired.Invalid = webhookRefusal()
 		step = cnpg.Write(cnpg.After(d, cnpg.Owner, desired))
 	} else {
 		wanted = ptr.Deref(s.Pooler.Spec.Instances, wanted) // a mutating admission policy may set another number

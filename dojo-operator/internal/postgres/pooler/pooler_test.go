@@ -41,7 +41,7 @@ func byCNPG[O client.Object](o O) O {
 	return o
 }
 
-// started is what there is of the Pooler of a Dojo, as written, with so many pods that answer.
+// started is the state of a written Pooler with this many pods that answer.
 func started(t *testing.T, d *corev1api.Dojo, pods int32) State {
 	t.Helper()
 	c := dojotest.NewCluster(t)
@@ -61,8 +61,8 @@ func TestPlan(t *testing.T) {
 	type result struct {
 		Writes, Deletes bool
 		Issue           string
-		// Host is where an application connects that has no credentials yet, that connects to the primary,
-		// and that connects to the Pooler.
+		// The hosts of three applications: without credentials, connected to the primary, connected to
+		// the Pooler.
 		Host [3]string
 	}
 	const name = "tokyo-db-pooler-rw"
@@ -82,16 +82,16 @@ func TestPlan(t *testing.T) {
 		in     Input
 		want   result
 	}{
-		"none asked for": {without(), func(s *State) { *s = State{} }, Input{}, result{Host: primary}},
-		"new":            {with, func(s *State) { *s = State{} }, Input{}, result{true, false, "Progressing/WaitingForPooler", waits}},
-		"no pod yet":     {with, func(*State) {}, Input{}, result{false, false, "Progressing/WaitingForPooler", waits}},
+		"no Pooler in the spec": {without(), func(s *State) { *s = State{} }, Input{}, result{Host: primary}},
+		"new":                   {with, func(s *State) { *s = State{} }, Input{}, result{true, false, "Progressing/WaitingForPooler", waits}},
+		"no pod yet":            {with, func(*State) {}, Input{}, result{false, false, "Progressing/WaitingForPooler", waits}},
 		"no pod for long": {dojotest.Dojo(pooled, dojotest.WaitingFor(object, time.Hour)), func(*State) {}, Input{},
 			result{false, false, "Degraded/PoolerNotReady", waits}},
 		"one of two pods": {with, one, Input{}, result{false, false, "Progressing/WaitingForPooler", answers}},
 		"ready":           {with, ready, Input{}, result{Host: answers}},
 		"scaled": {dojotest.Dojo(pooled, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Pooler.Instances = new(int32(3)) }), ready,
 			Input{}, result{true, false, "Progressing/WaitingForPooler", answers}},
-		"asleep, with pods": {with, ready, stopped, result{true, false, "Progressing/WaitingForPooler", answers}},
+		"stopped, with pods": {with, ready, stopped, result{true, false, "Progressing/WaitingForPooler", answers}},
 		"a foreign Pooler": {with, func(s *State) { ready(s); foreign(s.Pooler) }, Input{},
 			result{false, false, "Degraded/NameConflict", waits}},
 		"a foreign Deployment": {with, func(s *State) { ready(s); foreign(s.Deployment) }, Input{},
@@ -100,12 +100,12 @@ func TestPlan(t *testing.T) {
 			result{false, false, "Degraded/NameConflict", waits}},
 		"deleted by a user": {with, func(s *State) { ready(s); s.Pooler.DeletionTimestamp = &metav1.Time{Time: dojotest.Noon} },
 			Input{}, result{Host: waits}},
-		"removed, and in use":    {without(), ready, inUse, result{false, false, "Progressing/RemovingPooler", primary}},
-		"removed, pods are left": {without(), ready, behind, result{false, false, "Progressing/RemovingPooler", primary}},
-		"removed, pods are left for long": {without(dojotest.WaitingFor(end, time.Hour)), ready, behind,
+		"removed, in use":          {without(), ready, inUse, result{false, false, "Progressing/RemovingPooler", primary}},
+		"removed, pods may use it": {without(), ready, behind, result{false, false, "Progressing/RemovingPooler", primary}},
+		"removed, pods may use it for long": {without(dojotest.WaitingFor(end, time.Hour)), ready, behind,
 			result{false, false, "Degraded/RemovingPooler", primary}},
-		"removed, no pod is left": {without(), ready, Input{}, result{Deletes: true, Host: primary}},
-		"removed, and another's":  {without(), func(s *State) { foreign(s.Pooler) }, Input{}, result{Host: primary}},
+		"removed, no pod uses it": {without(), ready, Input{}, result{Deletes: true, Host: primary}},
+		"removed, foreign":        {without(), func(s *State) { foreign(s.Pooler) }, Input{}, result{Host: primary}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// The defaults that the failover and the second login need stand, and the mode is in PgBouncer's words.
+// The defaults for failovers and the second login stand. The mode is in PgBouncer's terms.
 func TestFor(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(pooled)
@@ -170,7 +170,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// Of a Deployment of others nothing is kept but its identity.
+// Only the identity is kept of a foreign Deployment.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	mine, other := byCNPG(&appsv1.Deployment{}), &appsv1.Deployment{}

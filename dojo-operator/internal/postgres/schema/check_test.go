@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// A database that is not there is not made; and what was not found out is not said.
+// A missing database is not created, and an unknown one not reported as missing.
 func TestPlanCheck(t *testing.T) {
 	t.Parallel()
 	d := tokyo()
@@ -29,7 +29,7 @@ func TestPlanCheck(t *testing.T) {
 		"begins":  {"", running(0), "ApplyingSchema", "looks whether the database dojo_school_tokyo is in what was restored."},
 		"found":   {batchv1.JobComplete, ended(0, 0), "", ""},
 		"missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database is made in its place."},
-		"not reached": {batchv1.JobFailed, ended(2, 0), "SchemaFailed",
+		"Postgres is not reached": {batchv1.JobFailed, ended(2, 0), "SchemaFailed",
 			"What was restored may not be what it should: no route to host. It could not be looked at."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -81,11 +81,11 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// The script is run by a real shell, with a psql that records the SQL that it is given and fails on
-// SQL that says so.
+// A real shell runs the script with a psql that records the SQL and fails if the SQL says so.
 func TestSchemaScript(t *testing.T) {
 	t.Parallel()
-	// It is not written here: a file that is open for writing, also in a process just forked, does
+	// The psql is a file in testdata: a file that a just forked process has open for writing cannot
+	// run.
 	// not run.
 	programs, err := filepath.Abs("testdata/bin")
 	must(t, err)
@@ -96,12 +96,12 @@ func TestSchemaScript(t *testing.T) {
 		runs  []string
 		says  string
 	}{
-		"nothing more": {nil, 0, []string{"weapons"}, ""},
-		"in order": {map[string]string{"00-a.sql": "first", "01-b.secret.sql": "second"}, 0,
+		"no SQL of the user": {nil, 0, []string{"weapons"}, ""},
+		"two files in order": {map[string]string{"00-a.sql": "first", "01-b.secret.sql": "second"}, 0,
 			[]string{"weapons", "first", "second"}, ""},
-		"the first fails": {map[string]string{"00-a.sql": "broken", "01-b.sql": "second"}, 3,
+		"the first file fails": {map[string]string{"00-a.sql": "broken", "01-b.sql": "second"}, 3,
 			[]string{"weapons", "broken"}, "psql: ERROR: hollow purple"},
-		"a Secret fails": {map[string]string{"00-b.secret.sql": "broken"}, 3,
+		"a file of a Secret fails": {map[string]string{"00-b.secret.sql": "broken"}, 3,
 			[]string{"weapons", "broken"}, secret},
 		"a lock is not free": {map[string]string{"00-a.sql": "locked"}, 75,
 			[]string{"weapons", "locked"}, "canceling statement due to lock timeout"},

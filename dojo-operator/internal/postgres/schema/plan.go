@@ -142,7 +142,7 @@ func (p *planner) divide() {
 		mine := slices.DeleteFunc(slices.Clone(p.Pods), func(pod corev1.Pod) bool {
 			return !metav1.IsControlledBy(&pod, job)
 		})
-		if p.job == nil && p.present(job, mine) {
+		if p.job == nil && p.matchesTask(job, mine) {
 			p.job, p.pods = job, mine
 		} else {
 			p.former = append(p.former, job)
@@ -153,7 +153,7 @@ func (p *planner) divide() {
 	})
 }
 
-func (p *planner) present(job *batchv1.Job, itsPods []corev1.Pod) bool {
+func (p *planner) matchesTask(job *batchv1.Job, itsPods []corev1.Pod) bool {
 	if p.task.digest == "" || job.Annotations[digestAnnotation] != p.task.digest || job.DeletionTimestamp != nil {
 		return false
 	}

@@ -24,10 +24,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// noon is when every plan is made.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// as is how all SQL runs.
+// as is the login of all SQL.
 var as = As{Image: "postgres:17"}
 
 var testConfig = Config{Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second}
@@ -50,7 +49,7 @@ func withSQL(d *corev1api.Dojo) {
 	}
 }
 
-// jobOf is the Job for the SQL with a digest, made a minute ago.
+// jobOf is the Job for the SQL with a digest, created a minute ago.
 func jobOf(t *testing.T, d *corev1api.Dojo, digest string) *batchv1.Job {
 	t.Helper()
 	desired := apply.Typed(jobFor(d, sqlTask(d, &State{Digest: digest, Versions: "of " + digest}, as, pods.Users{})))
@@ -96,7 +95,7 @@ func oldFor(age time.Duration) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.CreationTimestamp = metav1.NewTime(noon.Add(-age)) }
 }
 
-// oldImage is a Job whose pods should have another template now.
+// oldImage is a Job whose pod template has changed.
 func oldImage(job *batchv1.Job) { job.Annotations[templateAnnotation] = "another" }
 
 func TestPlan(t *testing.T) {
@@ -138,46 +137,46 @@ func TestPlan(t *testing.T) {
 		pods     []corev1.Pod
 		want     result
 	}{
-		"nothing has run":     {"", nil, nil, result{Creates: true, Issue: applying, Says: "updates the schema"}},
-		"it has run":          {"now", jobs{job("now", is(batchv1.JobComplete))}, nil, result{Record: "now"}},
-		"its Job was deleted": {"now", nil, nil, result{Record: "now"}},
-		"it has ended":        {"", jobs{job("now", is(batchv1.JobComplete))}, nil, result{Record: "now"}},
-		"once more": {noRecord, jobs{job("now", is(batchv1.JobComplete))}, nil,
+		"no SQL has run":                       {"", nil, nil, result{Creates: true, Issue: applying, Says: "updates the schema"}},
+		"the SQL has run":                      {"now", jobs{job("now", is(batchv1.JobComplete))}, nil, result{Record: "now"}},
+		"the SQL has run, its Job was deleted": {"now", nil, nil, result{Record: "now"}},
+		"the Job has succeeded":                {"", jobs{job("now", is(batchv1.JobComplete))}, nil, result{Record: "now"}},
+		"a rerun": {noRecord, jobs{job("now", is(batchv1.JobComplete))}, nil,
 			result{Deletes: 1, Issue: applying, Says: "former SQL"}},
-		"once more, without its Job":      {noRecord, nil, nil, result{Creates: true, Issue: applying}},
-		"once more, while it runs anyway": {noRecord, jobs{job("now")}, one(job("now"), running(0)), result{Issue: applying}},
+		"a rerun without the former Job": {noRecord, nil, nil, result{Creates: true, Issue: applying}},
+		"a rerun while the Job runs":     {noRecord, jobs{job("now")}, one(job("now"), running(0)), result{Issue: applying}},
 		"other SQL has run": {"then", jobs{job("then", is(batchv1.JobComplete))}, nil,
 			result{Deletes: 1, Record: "then", Issue: applying, Says: "former SQL: Job tokyo-schema-"}},
 		"other SQL runs": {"", jobs{job("then")}, one(job("then"), running(time.Minute)),
 			result{Deletes: 1, Issue: applying, Says: ", pod p."}},
-		"its Job is being deleted": {"then", jobs{job("then", leaving(time.Minute))}, nil,
+		"the Job of other SQL is being deleted": {"then", jobs{job("then", leaving(time.Minute))}, nil,
 			result{Record: "then", Issue: applying}},
-		"for too long": {"then", jobs{job("then", leaving(long))}, nil,
+		"the Job of other SQL is being deleted for too long": {"then", jobs{job("then", leaving(long))}, nil,
 			result{Record: "then", Issue: stalled, Says: "Former SQL has not ended"}},
-		"its pods are left":                   {"then", nil, one(job("then"), running(time.Hour)), result{Record: "then", Issue: applying}},
-		"a pod without a Job":                 {"then", nil, []corev1.Pod{orphan}, result{Record: "then", Issue: applying}},
-		"a pod without a Job, for long":       {"then", nil, []corev1.Pod{old}, result{Record: "then", Issue: stalled, Says: "pod p"}},
-		"a pod of other SQL that has ended":   {"then", nil, one(job("then"), ended(0, 0)), result{Creates: true, Issue: applying}},
-		"nothing is left of other SQL":        {"then", nil, nil, result{Creates: true, Issue: applying}},
-		"back to SQL before the other began":  {"now", jobs{job("then", leaving(0))}, nil, result{Record: "now"}},
-		"a former Job beside what has run":    {"now", jobs{job("then", is(batchv1.JobComplete))}, nil, result{Deletes: 1, Record: "now"}},
-		"both, the other is being deleted":    {"", jobs{job("now"), job("then", leaving(0))}, nil, result{Issue: applying}},
-		"it starts":                           {"", jobs{job("now")}, nil, result{Issue: applying}},
-		"it runs":                             {"", jobs{job("now")}, one(job("now"), running(time.Minute)), result{Issue: applying}},
-		"no pod is created":                   {"", jobs{job("now", oldFor(91*time.Second))}, nil, result{Issue: stalled, Says: "No pod of the Job"}},
-		"its pod cannot be scheduled":         {"", jobs{job("now", oldFor(91*time.Second))}, []corev1.Pod{unschedulable}, result{Issue: stalled, Says: "cannot be scheduled"}},
-		"a stuck pod of a former Job":         {"", jobs{job("now")}, one(job("then"), waitingFor("InvalidImageName")), result{Issue: applying, Says: "former SQL"}},
-		"it runs for too long":                {"", jobs{job("now")}, one(job("now"), ended(2, time.Hour), running(long)), result{Issue: stalled, Says: "has run for more than 10m0s"}},
-		"a sidecar runs on":                   {"", jobs{job("now")}, one(job("now"), ended(0, 91*time.Second)), result{Issue: stalled, Says: "another container"}},
-		"a sidecar ends soon":                 {"", jobs{job("now")}, one(job("now"), ended(0, time.Second)), result{Issue: applying}},
-		"it is retried":                       {"", jobs{job("now", oldFor(5*time.Minute))}, one(job("now"), ended(2, time.Second)), result{Issue: applying}},
-		"it is retried in vain":               {"", jobs{job("now", oldFor(long))}, one(job("now"), ended(2, time.Second)), result{Issue: stalled, Says: "no route to host."}},
-		"it fails":                            {"", jobs{job("now", is(batchv1.JobFailed))}, one(job("now"), ended(3, 0)), result{Issue: failed, Says: "no route to host. Fix the SQL"}},
-		"its image is wrong":                  {"", jobs{job("now")}, one(job("now"), waitingFor("InvalidImageName")), result{Issue: failed, Says: "pod p: container dojo-schema: InvalidImageName"}},
-		"it should have another pod":          {"", jobs{job("now", oldImage)}, one(job("now"), waitingFor("ErrImagePull")), result{Deletes: 1, Issue: applying, Says: "former SQL"}},
-		"it should have another pod and runs": {"", jobs{job("now", oldImage)}, one(job("now"), running(0)), result{Issue: applying, Says: "updates the schema"}},
-		"had another pod and has run":         {"", jobs{job("now", oldImage, is(batchv1.JobComplete))}, nil, result{Record: "now"}},
-		"failed, and has another pod now":     {"", jobs{job("now", oldImage, is(batchv1.JobFailed))}, nil, result{Deletes: 1, Issue: applying}},
+		"pods of other SQL are left":                      {"then", nil, one(job("then"), running(time.Hour)), result{Record: "then", Issue: applying}},
+		"a pod without a Job":                             {"then", nil, []corev1.Pod{orphan}, result{Record: "then", Issue: applying}},
+		"a pod without a Job, for long":                   {"then", nil, []corev1.Pod{old}, result{Record: "then", Issue: stalled, Says: "pod p"}},
+		"a pod of other SQL that has ended":               {"then", nil, one(job("then"), ended(0, 0)), result{Creates: true, Issue: applying}},
+		"nothing is left of other SQL":                    {"then", nil, nil, result{Creates: true, Issue: applying}},
+		"the former SQL again before other SQL began":     {"now", jobs{job("then", leaving(0))}, nil, result{Record: "now"}},
+		"the SQL has run, a former Job is left":           {"now", jobs{job("then", is(batchv1.JobComplete))}, nil, result{Deletes: 1, Record: "now"}},
+		"a former Job is being deleted":                   {"", jobs{job("now"), job("then", leaving(0))}, nil, result{Issue: applying}},
+		"the Job starts":                                  {"", jobs{job("now")}, nil, result{Issue: applying}},
+		"the Job runs":                                    {"", jobs{job("now")}, one(job("now"), running(time.Minute)), result{Issue: applying}},
+		"no pod is created":                               {"", jobs{job("now", oldFor(91*time.Second))}, nil, result{Issue: stalled, Says: "No pod of the Job"}},
+		"the pod cannot be scheduled":                     {"", jobs{job("now", oldFor(91*time.Second))}, []corev1.Pod{unschedulable}, result{Issue: stalled, Says: "cannot be scheduled"}},
+		"a stuck pod of a former Job":                     {"", jobs{job("now")}, one(job("then"), waitingFor("InvalidImageName")), result{Issue: applying, Says: "former SQL"}},
+		"the Job runs for too long":                       {"", jobs{job("now")}, one(job("now"), ended(2, time.Hour), running(long)), result{Issue: stalled, Says: "has run for more than 10m0s"}},
+		"a sidecar keeps running":                         {"", jobs{job("now")}, one(job("now"), ended(0, 91*time.Second)), result{Issue: stalled, Says: "another container"}},
+		"a sidecar runs for a moment":                     {"", jobs{job("now")}, one(job("now"), ended(0, time.Second)), result{Issue: applying}},
+		"the Job is retried":                              {"", jobs{job("now", oldFor(5*time.Minute))}, one(job("now"), ended(2, time.Second)), result{Issue: applying}},
+		"the Job is retried for too long":                 {"", jobs{job("now", oldFor(long))}, one(job("now"), ended(2, time.Second)), result{Issue: stalled, Says: "no route to host."}},
+		"the Job fails":                                   {"", jobs{job("now", is(batchv1.JobFailed))}, one(job("now"), ended(3, 0)), result{Issue: failed, Says: "no route to host. Fix the SQL"}},
+		"the image cannot be pulled":                      {"", jobs{job("now")}, one(job("now"), waitingFor("InvalidImageName")), result{Issue: failed, Says: "pod p: container dojo-schema: InvalidImageName"}},
+		"the pod template changed":                        {"", jobs{job("now", oldImage)}, one(job("now"), waitingFor("ErrImagePull")), result{Deletes: 1, Issue: applying, Says: "former SQL"}},
+		"the pod template changed, the Job runs":          {"", jobs{job("now", oldImage)}, one(job("now"), running(0)), result{Issue: applying, Says: "updates the schema"}},
+		"the pod template changed, the Job has succeeded": {"", jobs{job("now", oldImage, is(batchv1.JobComplete))}, nil, result{Record: "now"}},
+		"the pod template changed, the Job has failed":    {"", jobs{job("now", oldImage, is(batchv1.JobFailed))}, nil, result{Deletes: 1, Issue: applying}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +205,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Two Jobs are never planned to run at once, whatever is there.
+// Two Jobs are never planned to run at once, in any state.
 func TestOneJobAtATime(t *testing.T) {
 	t.Parallel()
 	for _, left := range []State{
@@ -267,7 +266,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A Job whose SQL may begin at any time is stopped; one whose SQL has begun is not.
+// StopIdle stops a Job whose SQL may begin, and no Job whose SQL has begun.
 func TestStopIdle(t *testing.T) {
 	t.Parallel()
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
@@ -283,12 +282,12 @@ func TestStopIdle(t *testing.T) {
 		want   bool
 	}{
 		"no pod yet":                 {want: true},
-		"its image cannot be pulled": {states: []corev1.ContainerState{{Waiting: &corev1.ContainerStateWaiting{}}}, want: true},
-		"it is about to be retried":  {states: []corev1.ContainerState{state(2)}, want: true},
-		"its SQL runs":               {states: []corev1.ContainerState{state(2), running}},
-		"its SQL has run":            {states: []corev1.ContainerState{state(0)}},
-		"it has succeeded":           {status: ended(batchv1.JobComplete)},
-		"it has failed":              {status: ended(batchv1.JobFailed)},
+		"the image cannot be pulled": {states: []corev1.ContainerState{{Waiting: &corev1.ContainerStateWaiting{}}}, want: true},
+		"about to be retried":        {states: []corev1.ContainerState{state(2)}, want: true},
+		"the SQL runs":               {states: []corev1.ContainerState{state(2), running}},
+		"the SQL has run":            {states: []corev1.ContainerState{state(0)}},
+		"the Job has succeeded":      {status: ended(batchv1.JobComplete)},
+		"the Job has failed":         {status: ended(batchv1.JobFailed)},
 	}
 	for name, c := range cases {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", UID: "uid"}, Status: c.status}

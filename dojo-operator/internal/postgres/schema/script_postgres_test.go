@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 )
 
-// nobody is the user that Postgres runs as where the tests run as root, which Postgres refuses.
+// nobody is the user of Postgres if the tests run as root, which Postgres refuses.
 const nobody = 65534
 
 // server is a real Postgres that only this test can reach.
@@ -26,12 +26,12 @@ type server struct {
 	folder string
 }
 
-// startPostgres starts a server, where there is one on this machine.
+// startPostgres starts a server, or skips the test without Postgres.
 func startPostgres(t *testing.T) *server {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if path, err := exec.LookPath("pg_isready"); err == nil && len(found) == 0 {
-		found = append(found, path) // it is beside the others
+		found = append(found, path) // beside the others
 	}
 	if len(found) == 0 {
 		t.Skip("there is no Postgres on this machine (Debian: apt-get install postgresql)")
@@ -87,7 +87,7 @@ func (p *server) await() {
 	p.t.Fatalf("Postgres does not come up: %v: %s", err, says)
 }
 
-// as runs a statement as a user and returns what it gives, or the error.
+// as runs a statement as a user and returns its output, or the error.
 func (p *server) as(user, statement string) string {
 	p.t.Helper()
 	database := map[bool]string{true: "postgres", false: "app"}[user == "postgres"]
@@ -95,14 +95,12 @@ func (p *server) as(user, statement string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// script runs the schema's script as the owner of the database and returns its exit code and what
-// it prints.
+// script runs the schema's script as the database's owner, and returns exit code and output.
 func (p *server) script(files map[string]string) (int, string) {
 	p.t.Helper()
 	return p.scriptAs("owner", script, files)
 }
 
-// scriptAs runs a script as a role.
 func (p *server) scriptAs(user, script string, files map[string]string) (int, string) {
 	p.t.Helper()
 	folder, err := os.MkdirTemp(p.folder, "script-")
@@ -121,8 +119,7 @@ func (p *server) scriptAs(user, script string, files map[string]string) (int, st
 	return c.ProcessState.ExitCode(), string(out)
 }
 
-// What a shell with a fake psql cannot show: that Postgres accepts the SQL, twice, from an owner
-// who is no superuser.
+// A fake psql cannot show that Postgres accepts the SQL, twice, from an owner without superuser.
 func TestSchemaScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -170,9 +167,9 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 	}
 }
 
-// Two sessions that create the same table at once get in each other's way ("duplicate key value
-// violates unique constraint pg_type_typname_nsp_index"), so that the script lets in one at a time;
-// and one that waits for a lock of the application gives up, to be retried.
+// Two sessions that create the same table at once fail ("duplicate key value violates unique
+// constraint pg_type_typname_nsp_index"), so the script runs one at a time. A script that waits for
+// the application's lock gives up, and is retried.
 func TestSchemaScriptAlone(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -204,7 +201,7 @@ func TestSchemaScriptAlone(t *testing.T) {
 	}
 }
 
-// The query after an upgrade finds another version, and a database without the table, and changes neither.
+// The query after an upgrade detects another version and a missing table, and changes nothing.
 func TestVerifyScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -239,8 +236,8 @@ func TestVerifyScriptOnPostgres(t *testing.T) {
 	}
 }
 
-// testReset resets a session of the second login as PgBouncer does between two clients: it acts as the
-// owner again, also where a client has made it act as itself, and nothing of the client is left.
+// testReset resets a session of the second login as PgBouncer does: it acts as the owner again,
+// whatever its former client did.
 func testReset(p *server) {
 	p.t.Helper()
 	for _, before := range []string{"SELECT", "SET ROLE NONE", "SET SESSION AUTHORIZATION second"} {
@@ -259,8 +256,8 @@ func testReset(p *server) {
 	}
 }
 
-// What a member of the owner creates is the owner's, once its sessions act as the owner, whatever was
-// created before; and it cannot give that to another role.
+// Objects that the member creates belong to the owner, whatever existed before, and it cannot give
+// them away.
 func TestLoginScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -286,7 +283,7 @@ func TestLoginScriptOnPostgres(t *testing.T) {
 	testReset(p)
 	const owners = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'"
 	if got := p.as("second", owners); got != "owner" {
-		t.Errorf("the tables are those of %s", got)
+		t.Errorf("the owners of the tables are %s", got)
 	}
 	if got := p.as("other", "SELECT 1"); !strings.Contains(got, "does not have CONNECT privilege") {
 		t.Errorf("another role gets in: %s", got)

@@ -68,7 +68,7 @@ func read(ctx context.Context, r apply.Reader, all []source) (contents []string,
 
 // An object that is gone since the cache saw it is ErrStale.
 func (o object) read(ctx context.Context, r apply.Reader, all []source, texts map[source]string, remaining *int) error {
-	value, err := o.values(ctx, r)
+	value, err := o.readValues(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (o object) read(ctx context.Context, r apply.Reader, all []source, texts ma
 	return nil
 }
 
-func (o object) values(
+func (o object) readValues(
 	ctx context.Context, r apply.Reader,
 ) (func(key string) (text string, size int, found bool, err error), error) {
 	if o.kind == "Secret" {
@@ -100,7 +100,7 @@ func (o object) values(
 			if !found {
 				return "", 0, false, nil
 			}
-			text, err := stretched(string(secret.UID), data)
+			text, err := slowHash(string(secret.UID), data)
 			return text, len(data), found, err
 		}, err
 	}
@@ -119,18 +119,18 @@ func (o object) values(
 	}, nil
 }
 
-// stretching makes it expensive to guess a password in a Secret's SQL from the digest.
-const stretching = 200_000
+// hashIterations make it expensive to guess a password in a Secret's SQL from the digest.
+const hashIterations = 200_000
 
 // hashes is keyed by a fast hash. A lost entry costs a tenth of a second.
 var hashes = lru.New(4096)
 
-func stretched(uid string, data []byte) (string, error) {
+func slowHash(uid string, data []byte) (string, error) {
 	key := sha256.Sum256(append([]byte(uid+" "), data...))
 	if known, ok := hashes.Get(key); ok {
 		return known.(string), nil
 	}
-	hash, err := pbkdf2.Key(sha256.New, string(data), []byte(uid), stretching, sha256.Size)
+	hash, err := pbkdf2.Key(sha256.New, string(data), []byte(uid), hashIterations, sha256.Size)
 	if err == nil {
 		hashes.Add(key, hex.EncodeToString(hash))
 	}

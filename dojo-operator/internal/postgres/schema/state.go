@@ -52,7 +52,7 @@ func Observe(
 		return s, err
 	}
 	for _, job := range all {
-		if gathersStatistics(d, job) {
+		if isStatisticsJob(d, job) {
 			s.statistics = append(s.statistics, job)
 		} else {
 			s.Jobs = append(s.Jobs, job)
@@ -66,17 +66,17 @@ func Observe(
 		if s.SameName, err = apply.Get(ctx, r, "Job", name, &batchv1.Job{}); err != nil {
 			return s, err
 		}
-		if Applied(s, db) && d.DeletionTimestamp == nil && !slices.ContainsFunc(s.Jobs, ofLogin) {
+		if Applied(s, db) && d.DeletionTimestamp == nil && !slices.ContainsFunc(s.Jobs, isLoginJob) {
 			return s, nil
 		}
 	}
 	s.Pods, err = pods.List(ctx, r, d, pods.OfSchema)
-	s.Pods = slices.DeleteFunc(s.Pods, s.ofStatistics)
+	s.Pods = slices.DeleteFunc(s.Pods, s.isStatisticsPod)
 	return s, err
 }
 
-// ofLogin relies on the SQL of a login coming from no ConfigMap or Secret.
-func ofLogin(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
+// isLoginJob relies on the SQL of a login coming from no ConfigMap or Secret.
+func isLoginJob(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (ours []*batchv1.Job, err error) {
 	var list batchv1.JobList
@@ -113,7 +113,7 @@ func (s *State) observeSQL(
 	}
 	database := []string{script, string(c.UID), string(db.UID)}
 	s.Versions = digest(append(database, versions...)...)
-	if known := s.known(db); known != "" {
+	if known := s.knownDigest(db); known != "" {
 		s.Digest = known
 		return nil
 	}
@@ -132,7 +132,7 @@ func (s *State) observeSQL(
 	return nil
 }
 
-func (s *State) known(db *cnpgv1.Database) string {
+func (s *State) knownDigest(db *cnpgv1.Database) string {
 	objects := []metav1.Object{db}
 	for _, job := range s.Jobs {
 		objects = append(objects, job)

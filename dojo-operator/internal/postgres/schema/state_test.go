@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// reading has a few objects, and counts those that are read whole.
+// reading has a few objects, and counts whole reads.
 type reading struct {
 	objects []client.Object
 	reads   int
@@ -66,7 +66,7 @@ func (s *reading) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// database is what the SQL of a Dojo is for, and where it is.
+// database is the database of the SQL.
 type database struct {
 	t       *testing.T
 	dojo    *corev1api.Dojo
@@ -97,24 +97,24 @@ func (d *database) observe() (State, int) {
 	return state, s.reads
 }
 
-// The same SQL in the same database has the same digest, and all else another one.
+// The same SQL in the same database has the same digest. Any difference changes it.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		change func(*database)
 		same   bool
 	}{
-		"nothing":                  {func(*database) {}, true},
-		"a label":                  {func(d *database) { d.sql.Labels, d.sql.ResourceVersion = map[string]string{"a": "b"}, "2" }, true},
-		"another key":              {func(d *database) { d.sql.Data["more"], d.sql.ResourceVersion = "y", "2" }, true},
-		"the same in binary":       {func(d *database) { d.sql.BinaryData = map[string][]byte{"tables.sql": []byte("SELECT 1")} }, true},
-		"replicas":                 {func(d *database) { d.dojo.Spec.Replicas = new(int32(7)) }, true},
-		"the SQL":                  {func(d *database) { d.sql.Data["tables.sql"], d.sql.ResourceVersion = "SELECT 3", "2" }, false},
-		"the secret SQL":           {func(d *database) { d.users.Data["all"], d.users.ResourceVersion = []byte("SELECT 3"), "2" }, false},
-		"the order":                {func(d *database) { s := d.dojo.Spec.Postgres.InitSQL; s[0], s[1] = s[1], s[0] }, false},
-		"less SQL":                 {func(d *database) { d.dojo.Spec.Postgres.InitSQL = d.dojo.Spec.Postgres.InitSQL[:1] }, false},
-		"the Cluster, made again":  {func(d *database) { d.cluster.UID = "another" }, false},
-		"the Database, made again": {func(d *database) { d.db.UID = "another" }, false},
+		"nothing":                    {func(*database) {}, true},
+		"a label":                    {func(d *database) { d.sql.Labels, d.sql.ResourceVersion = map[string]string{"a": "b"}, "2" }, true},
+		"another key":                {func(d *database) { d.sql.Data["more"], d.sql.ResourceVersion = "y", "2" }, true},
+		"the same SQL as binaryData": {func(d *database) { d.sql.BinaryData = map[string][]byte{"tables.sql": []byte("SELECT 1")} }, true},
+		"replicas":                   {func(d *database) { d.dojo.Spec.Replicas = new(int32(7)) }, true},
+		"other SQL":                  {func(d *database) { d.sql.Data["tables.sql"], d.sql.ResourceVersion = "SELECT 3", "2" }, false},
+		"other SQL in a Secret":      {func(d *database) { d.users.Data["all"], d.users.ResourceVersion = []byte("SELECT 3"), "2" }, false},
+		"another order":              {func(d *database) { s := d.dojo.Spec.Postgres.InitSQL; s[0], s[1] = s[1], s[0] }, false},
+		"less SQL":                   {func(d *database) { d.dojo.Spec.Postgres.InitSQL = d.dojo.Spec.Postgres.InitSQL[:1] }, false},
+		"a recreated Cluster":        {func(d *database) { d.cluster.UID = "another" }, false},
+		"a recreated Database":       {func(d *database) { d.db.UID = "another" }, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// The content is read only where no digest of these versions is known.
+// The SQL is read only without a digest of the same versions.
 func TestContentIsReadOnce(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -164,7 +164,7 @@ func TestContentIsReadOnce(t *testing.T) {
 	}
 }
 
-// An object of which several keys are named is read once, and its hashes are computed once for each content.
+// An object with several keys is read once, and each content hashed once.
 //
 //nolint:paralleltest // counts the hashes of the process
 func TestObjectsAreReadOnce(t *testing.T) {
@@ -203,7 +203,7 @@ func TestSQLIsBounded(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissing(t *testing.T) {
+func TestMissingSources(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*database){
 		"ConfigMap school/sql":                       func(d *database) { d.sql.Name = "sqll" },
@@ -228,8 +228,7 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Foreign Jobs are not counted; pods are read while something has to run, and while the Dojo is being
-// deleted.
+// Foreign Jobs do not count. Pods are read while SQL is due, and while the Dojo is being deleted.
 func TestJobsAndPods(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -250,13 +249,13 @@ func TestJobsAndPods(t *testing.T) {
 	}
 }
 
-// What has gone since the cache last saw it is read again, and an own Job that the cache does not show
-// is waited for.
+// Objects that are gone since the cache saw them are read again. An own Job that the cache lacks is
+// awaited.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	cached, live := &reading{objects: []client.Object{d.sql, d.users}}, &reading{}
-	// To read the SQL, with its slow hash, may take longer than an own write is waited for.
+	// Reading SQL, with its slow hash, may take longer than an own write is awaited.
 	ours := expectations.NewSet(testclock.NewFakePassiveClock(noon))
 	r := apply.Reader{Cache: cached, Live: live, Expectations: ours}
 	observe := func() error { _, err := Observe(t.Context(), r, d.dojo, d.cluster, d.db, noon); return err }

@@ -19,8 +19,8 @@ var statisticsScript string
 
 const statisticsSuffix = "-statistics-"
 
-// keepStatistics is the TTL of the finished Job, in seconds.
-const keepStatistics = 24 * 60 * 60
+// statisticsTTL is that of the finished Job, in seconds.
+const statisticsTTL = 24 * 60 * 60
 
 // Statistics plans the Job that analyzes an upgraded database, while the application serves.
 func Statistics(d *corev1api.Dojo, s State, id string, as As, users Users) *apply.Object {
@@ -32,15 +32,15 @@ func Statistics(d *corev1api.Dojo, s State, id string, as As, users Users) *appl
 		}
 	}
 	job := jobFor(d, t).WithName(name)
-	job.Spec.WithTTLSecondsAfterFinished(keepStatistics)
+	job.Spec.WithTTLSecondsAfterFinished(statisticsTTL)
 	return apply.Write(ownership.FieldOwner, (*batchv1.Job)(nil), apply.Typed(job))
 }
 
-func gathersStatistics(d *corev1api.Dojo, job *batchv1.Job) bool {
+func isStatisticsJob(d *corev1api.Dojo, job *batchv1.Job) bool {
 	return job.Name == nameOf(d, statisticsSuffix, job.Annotations[digestAnnotation])
 }
 
-func (s *State) ofStatistics(pod corev1.Pod) bool {
+func (s *State) isStatisticsPod(pod corev1.Pod) bool {
 	for _, job := range s.statistics {
 		if metav1.IsControlledBy(&pod, job) {
 			return true

@@ -54,7 +54,7 @@ func Observe(
 	if !v.due() && !v.begun() {
 		return s, nil
 	}
-	backups := map[string]**cnpgv1.Backup{beforeName(d, c, v): &s.Backup, nameOf(d, c, after, v): &s.After}
+	backups := map[string]**cnpgv1.Backup{backupNameBefore(d, c, v): &s.Backup, backupName(d, c, afterSuffix, v): &s.After}
 	delete(backups, "") // an upgrade without a backup, or one that the status does not record yet
 	for name, backup := range backups {
 		name := types.NamespacedName{Namespace: d.Namespace, Name: name}
@@ -112,7 +112,7 @@ func (v versions) target() int {
 	return v.wanted
 }
 
-const before, after = "before", "after"
+const beforeSuffix, afterSuffix = "before", "after"
 
 // The status of a verified or reverted upgrade does not count for the next.
 func requestedAt(d *corev1api.Dojo, v versions) *metav1.Time {
@@ -123,8 +123,8 @@ func requestedAt(d *corev1api.Dojo, v versions) *metav1.Time {
 	return db.Upgrade.RequestedAt
 }
 
-// nameOf is empty until the status records the request. A later request gets another Backup.
-func nameOf(d *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) string {
+// backupName is empty until the status records the request. A later request gets another Backup.
+func backupName(d *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) string {
 	const maxStem = 45 // as for the final Backup, for the labels of snapshots
 	requested := requestedAt(d, v)
 	if requested == nil {
@@ -134,11 +134,11 @@ func nameOf(d *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) str
 	return d.Name[:min(len(d.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(id)
 }
 
-func beforeName(d *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
+func backupNameBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
 	if v.begun() {
 		return c.Annotations[backupAnnotation]
 	}
-	return nameOf(d, c, before, v)
+	return backupName(d, c, beforeSuffix, v)
 }
 
 // Next returns the step of an upgrade, or "". stopped reports whether no pod uses Postgres.
@@ -146,7 +146,7 @@ func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api
 	switch v := versionsOf(d, c, s); {
 	case v.due() && !v.reachable:
 		return corev1api.UpgradeWaiting
-	case v.due() && !saved(d, s, v):
+	case v.due() && !backedUp(d, s, v):
 		return corev1api.UpgradeBackingUp
 	case v.due() && !stopped:
 		return corev1api.UpgradeStopping
@@ -170,7 +170,7 @@ func RequiresStop(step corev1api.UpgradeStep) bool {
 	return false
 }
 
-func saved(d *corev1api.Dojo, s State, v versions) bool {
+func backedUp(d *corev1api.Dojo, s State, v versions) bool {
 	if d.Annotations[corev1api.UpgradeWithoutBackupAnnotation] == strconv.Itoa(v.wanted) {
 		return true
 	}
@@ -235,7 +235,7 @@ func Verification(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (id string, maj
 
 func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step cnpg.Step) {
 	v := versionsOf(d, c, s)
-	name, policy := nameOf(d, c, before, v), d.BackupPolicy()
+	name, policy := backupName(d, c, beforeSuffix, v), d.BackupPolicy()
 	var issue *conditions.Issue
 	switch {
 	case policy == nil:
@@ -279,7 +279,7 @@ func backingUp(v versions, backup string) *conditions.Issue {
 // takeAfter does not wait. Backups of the former version cannot restore later times.
 func takeAfter(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
 	v := versionsOf(d, c, s)
-	name := nameOf(d, c, after, v)
+	name := backupName(d, c, afterSuffix, v)
 	if d.BackupPolicy() == nil || s.After != nil || v.data == v.from || name == "" {
 		return nil
 	}

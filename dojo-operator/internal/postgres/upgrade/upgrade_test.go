@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// wants gives the Dojo a Cluster of its own of this version, with backups.
+// wants gives the Dojo its own Cluster of this version, with backups.
 func wants(version string) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) {
 		d.Spec.CredentialsRef = nil
@@ -43,8 +43,8 @@ func allowing(version string) func(*corev1api.Dojo) {
 	}
 }
 
-// pg is the Dojo's own Cluster, which names an image of one version and has data of another; from is where it
-// comes from, empty for none.
+// pg is the Dojo's own Cluster with an image of one version and data of another. from is the former
+// version, or "".
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
 	c := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,
@@ -87,7 +87,7 @@ func job(failed bool) *batchv1.Job {
 	return j
 }
 
-// runs is the Job since some time, with a pod in whose container pg_upgrade is in this state.
+// runs is the Job since some time, with a pod in which pg_upgrade is in this state.
 func runs(since time.Duration, state corev1.ContainerState, change ...func(*batchv1.Job)) State {
 	j := job(false)
 	j.Status.StartTime = new(metav1.NewTime(dojotest.Noon.Add(-since)))
@@ -116,14 +116,14 @@ func TestCommitted(t *testing.T) {
 		state State
 		want  bool
 	}{
-		"no Job":                           {State{}, false},
-		"its pod is not there yet":         {State{Job: job(false)}, false},
-		"the image cannot be pulled":       {runs(0, pulling), false},
-		"pg_upgrade runs":                  {runs(0, linking), true},
-		"it has ended, the Job has yet to": {runs(0, ended), true},
-		"it has failed":                    {runs(0, ended, hasFailed), false},
-		"it has succeeded":                 {runs(0, ended, hasSucceeded), true},
-		"and its pod is gone":              {State{Job: runs(0, ended, hasSucceeded).Job}, true},
+		"no Job":                                 {State{}, false},
+		"no pod yet":                             {State{Job: job(false)}, false},
+		"the image cannot be pulled":             {runs(0, pulling), false},
+		"pg_upgrade runs":                        {runs(0, linking), true},
+		"pg_upgrade has ended, the Job has not":  {runs(0, ended), true},
+		"the Job has failed":                     {runs(0, ended, hasFailed), false},
+		"the Job has succeeded":                  {runs(0, ended, hasSucceeded), true},
+		"the Job has succeeded, its pod is gone": {State{Job: runs(0, ended, hasSucceeded).Job}, true},
 	}
 	for name, c := range cases {
 		if got := committed(c.state.Job, c.state.Pods); got != c.want {
@@ -137,7 +137,7 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// What else a Cluster is annotated with, such as where its data comes from, outlives an upgrade.
+// Other annotations of a Cluster, such as its origin, outlive an upgrade.
 func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	t.Parallel()
 	d, live := dojotest.Dojo(wants("17")), pg("17", "16", 17)
@@ -160,8 +160,8 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	}
 }
 
-// Each step, and each way in which it fails half-way: whether the application runs, which version the Cluster
-// is to be of, and what the user reads.
+// Each step and each failure: whether the application runs, the version of the Cluster, and the
+// message.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	const object = "upgrade of the Cluster school/tokyo-db from Postgres 16 to 17"
@@ -169,7 +169,7 @@ func TestSteps(t *testing.T) {
 	type result struct {
 		Step    corev1api.UpgradeStep
 		Stops   bool
-		Names   string // the version that the Cluster is to name, and from which it comes
+		Names   string // the version of the Cluster's image, and the former version
 		Issue   string
 		Message string
 	}
@@ -189,54 +189,54 @@ func TestSteps(t *testing.T) {
 		stopped bool
 		want    result
 	}{
-		"nothing asked for":  {to16, pg("16", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
-		"another minor":      {dojotest.Dojo(wants("16")), pg("16.4", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
-		"no Cluster yet":     {to17, nil, none, false, result{"", false, "17 <- ", "", ""}},
-		"no primary":         {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
-		"no backup yet":      {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
-		"the backup runs":    {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
-		"the backup fails":   {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed, so that nothing is upgraded: no space left. Retry it with `kubectl delete backup"}},
-		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "`kubectl annotate dojo tokyo --overwrite core.jutsu.com/upgrade-without-backup=17`; or set the version to 16 again."}},
-		"allowed for another version": {dojotest.Dojo(wants("17"), without, allowing("16")), pg("16", "", 16), none, true,
+		"no version":            {to16, pg("16", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
+		"another minor version": {dojotest.Dojo(wants("16")), pg("16.4", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
+		"no Cluster yet":        {to17, nil, none, false, result{"", false, "17 <- ", "", ""}},
+		"no primary":            {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
+		"no backup yet":         {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
+		"the backup runs":       {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
+		"the backup fails":      {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed, so that nothing is upgraded: no space left. Retry it with `kubectl delete backup"}},
+		"backups not set up":    {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "`kubectl annotate dojo tokyo --overwrite core.jutsu.com/upgrade-without-backup=17`; or set the version to 16 again."}},
+		"allowed without a backup for another version": {dojotest.Dojo(wants("17"), without, allowing("16")), pg("16", "", 16), none, true,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "has not begun"}},
-		"allowed without": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
+		"allowed without a backup": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"pods run": {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
 		"pods run for long": {slow, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed",
 			"from Postgres 16 to 17: 1, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and goes on. See `kubectl describe pod` of it, and whether its node answers. " + back}},
-		"nothing runs, after a long stop": {slow, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
-		"nothing runs":                    {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
-		"CloudNativePG upgrades":          {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
-		"it takes long":                   {long, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", back}},
-		"it fails":                        {to17, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The " + object + " has failed, and no pod runs. See `kubectl logs job/tokyo-db-1-major-upgrade`. " + linked}},
-		"it fails, having run":            {to17, pg("17", "16", 16, down), runs(0, ended, hasFailed), true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", linked}},
-		"it fails without having run": {to17, pg("17", "16", 16, down), runs(0, pulling, hasFailed), true,
+		"pods stopped, after a long time":   {slow, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
+		"pods stopped":                      {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
+		"CloudNativePG upgrades":            {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
+		"CloudNativePG upgrades for long":   {long, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", back}},
+		"pg_upgrade fails":                  {to17, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The " + object + " has failed, and no pod runs. See `kubectl logs job/tokyo-db-1-major-upgrade`. " + linked}},
+		"pg_upgrade fails after it has run": {to17, pg("17", "16", 16, down), runs(0, ended, hasFailed), true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", linked}},
+		"pg_upgrade fails before it has run": {to17, pg("17", "16", 16, down), runs(0, pulling, hasFailed), true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "no pod runs. See `kubectl describe job tokyo-db-1-major-upgrade`. " + back}},
-		"and a user goes back": {to16, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "Waiting for the return of the Cluster school/tokyo-db to Postgres 16: Upgrading."}},
-		"a user goes back before it runs": {to16, pg("17", "16", 16, down), runs(0, pulling), true,
+		"pg_upgrade fails, and a user goes back": {to16, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "Waiting for the return of the Cluster school/tokyo-db to Postgres 16: Upgrading."}},
+		"a user goes back before pg_upgrade runs": {to16, pg("17", "16", 16, down), runs(0, pulling), true,
 			result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "to Postgres 16: Upgrading."}},
-		"a user goes back while it runs": {to16, pg("17", "16", 16, down), runs(0, linking), true,
+		"a user goes back while pg_upgrade runs": {to16, pg("17", "16", 16, down), runs(0, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", object + ": Upgrading. pg_upgrade has begun: Postgres 16 does not come back before it has ended."}},
-		"a user goes back when it has succeeded": {to16, pg("17", "16", 16, down), runs(0, ended, hasSucceeded), true,
+		"a user goes back after pg_upgrade has succeeded": {to16, pg("17", "16", 16, down), runs(0, ended, hasSucceeded), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "before it has ended."}},
-		"it runs for long": {to17, pg("17", "16", 16, down), runs(time.Hour, linking), true,
+		"pg_upgrade runs for long": {to17, pg("17", "16", 16, down), runs(time.Hour, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and goes on. See `kubectl logs job/tokyo-db-1-major-upgrade`."}},
-		"it has just begun, after a long stop": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
+		"pg_upgrade has just begun, after a long stop": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "pg_upgrade has begun"}},
 		"the former version does not start": {
 			dojotest.Dojo(wants("16"), dojotest.WaitingFor("return of the Cluster school/tokyo-db to Postgres 16", time.Hour)),
 			pg("16", "16", 16, down), done, true,
 			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "set the higher version again, which succeeds if the new data is in place. Otherwise: " + restored}},
-		"and forward again without it": {to17, pg("16", "16", 16, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
-		"it has gone back":             {to16, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
-		"and forward again":            {to17, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
-		"another version amid it":      {dojotest.Dojo(wants("18")), pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "from Postgres 16 to 17"}},
-		"its primary comes":            {to17, pg("17", "16", 17, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "The data is of Postgres 17 now."}},
-		"its primary does not come": {long, pg("17", "16", 17, down), done, true,
+		"the former version does not start, and a user goes forward": {to17, pg("16", "16", 16, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
+		"the former version runs again":                              {to16, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
+		"the former version runs again, and a user goes forward":     {to17, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
+		"another version during an upgrade":                          {dojotest.Dojo(wants("18")), pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "from Postgres 16 to 17"}},
+		"the primary starts":                                         {to17, pg("17", "16", 17, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "The data is of Postgres 17 now."}},
+		"the primary does not start": {long, pg("17", "16", 17, down), done, true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", restored}},
-		"its primary does not come, and the Backup is gone": {long, pg("17", "16", 17, down), none, true,
+		"the primary does not start, and the Backup is gone": {long, pg("17", "16", 17, down), none, true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The way back is the backup tokyo-before-1 of Postgres 16. Its object is gone"}},
-		"it runs": {to17, pg("17", "16", 17), done, true, result{"Verifying", true, "17 <- 16", "", ""}},
+		"the new version runs": {to17, pg("17", "16", 17), done, true, result{"Verifying", true, "17 <- 16", "", ""}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A backup belongs to one upgrade: what was taken before that was asked for does not count.
+// A backup belongs to one upgrade: earlier ones do not count.
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(wants("17")), pg("16", "", 16)
@@ -319,7 +319,6 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// podOf is a pod with the label of a Job, controlled by it or not.
 func podOf(j *batchv1.Job, name string, controlled bool) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: name, Labels: map[string]string{batchv1.JobNameLabel: j.Name},
