@@ -2,38 +2,30 @@
 
 package v1
 
-// Alerts configures where the alerts of a Dojo are sent.
+// Alerts configures where a Dojo's alerts are sent.
 type Alerts struct {
 	// discord sends the alerts to a channel on Discord.
-	//
 	// +required
 	Discord *DiscordAlerts `json:"discord"`
 }
 
-// DiscordAlerts names the channel to which the alerts of a Dojo are sent, or
-// the group in which one is created for it.
-//
+// DiscordAlerts names the channel for a Dojo's alerts, or the group in which one is created.
 // +kubebuilder:validation:XValidation:rule="has(self.channelRef) != has(self.groupRef)",message="name exactly one: the channelRef of a DiscordChannel that exists, or the groupRef of a DiscordGroup in which the Dojo gets a channel of its own"
 type DiscordAlerts struct {
-	// channelRef names a DiscordChannel in the same namespace, which several Dojos
-	// can share. It requires a spec.webhook, through which Alertmanager posts. The
-	// operator never writes to it.
-	//
+	// channelRef names a DiscordChannel in the same namespace. Several Dojos can share it. It must
+	// have a spec.webhook, through which Alertmanager posts. The operator never writes to it.
 	// +optional
 	ChannelRef *DiscordReference `json:"channelRef,omitempty"`
 
-	// groupRef names a DiscordGroup, of another namespace only where that group
-	// allows it. The operator creates a DiscordChannel `<dojo>-alerts` for it, with
-	// a webhook, in the Dojo's namespace. The channel and its messages are deleted
-	// when the Dojo is deleted or refers to another channel or none. Another group
-	// moves it.
-	//
+	// groupRef names a DiscordGroup. A group of another namespace must allow it. The operator
+	// creates the DiscordChannel `<dojo>-alerts` with a webhook in the Dojo's namespace. The
+	// channel and its messages are deleted when the Dojo is deleted or refers to another channel or
+	// to none. Changing the group moves the channel.
 	// +optional
 	GroupRef *DiscordGroupReference `json:"groupRef,omitempty"`
 
-	// mentions lists at most 10 roles and users that a firing alert mentions, so that
-	// Discord notifies them; a resolved one mentions nobody. Defaults to none.
-	//
+	// mentions lists the roles and users that a firing alert mentions, at most 10. Discord notifies
+	// them. A resolved alert mentions nobody. Defaults to none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
@@ -41,28 +33,24 @@ type DiscordAlerts struct {
 }
 
 // AlertMention is a role or a user that alerts mention.
-//
 // +kubebuilder:validation:XValidation:rule="has(self.roleId) != has(self.userId)",message="name exactly one: roleId or userId"
 type AlertMention struct {
-	// roleId is the id of a role of the Discord server, 17 to 20 digits. Discord
-	// shows it under Server Settings, Roles, in developer mode. The id of the role
-	// @everyone, which is that of the server, notifies nobody.
-	//
+	// roleId is the id of a role of the Discord server, 17 to 20 digits. In developer mode, Discord
+	// shows it under Server Settings, Roles. The role @everyone, whose id is the server's, notifies
+	// nobody.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{17,20}$')",message="must be the id of a role on Discord: 17 to 20 digits"
 	RoleID string `json:"roleId,omitempty"`
 
 	// userId is the id of a user on Discord, 17 to 20 digits.
-	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{17,20}$')",message="must be the id of a user on Discord: 17 to 20 digits"
 	UserID string `json:"userId,omitempty"`
 
-	// severities lists the severities of the alerts that mention them, at most 2:
+	// severities lists the severities of the alerts that mention the role or user, at most 2:
 	// critical and warning. Defaults to critical.
-	//
 	// +optional
 	// +default=["critical"]
 	// +listType=set
@@ -72,14 +60,13 @@ type AlertMention struct {
 }
 
 // AlertSeverity is the severity of an alert: its label severity.
-//
 // +kubebuilder:validation:Enum=critical;warning
 type AlertSeverity string
 
 const (
-	// AlertCritical is the severity of what users notice: requests fail.
+	// AlertCritical is the severity of problems that users notice: requests fail.
 	AlertCritical AlertSeverity = "critical"
-	// AlertWarning is the severity of what will become critical, or has to be looked at.
+	// AlertWarning is the severity of problems that will become critical or need attention.
 	AlertWarning AlertSeverity = "warning"
 )
 
@@ -87,7 +74,6 @@ const (
 // namespace.
 type DiscordReference struct {
 	// name of the object.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -98,18 +84,15 @@ type DiscordReference struct {
 // DiscordGroupReference names a DiscordGroup of discord.jutsu.com.
 type DiscordGroupReference struct {
 	// name of the DiscordGroup.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of an object: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Name string `json:"name"`
 
-	// namespace of the DiscordGroup. Defaults to that of the Dojo. Another one has
-	// effect only where the group's spec.allowedNamespaces allows the Dojo's
-	// namespace; otherwise the Dojo's DiscordChannel is Degraded with the reason
-	// NotAllowed.
-	//
+	// namespace of the DiscordGroup. Defaults to the Dojo's. The group's spec.allowedNamespaces
+	// must allow the Dojo's namespace. Otherwise the Dojo's DiscordChannel is Degraded with the
+	// reason NotAllowed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -117,23 +100,20 @@ type DiscordGroupReference struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// AlertsStatus describes the channel to which the alerts of a Dojo are sent.
+// AlertsStatus describes the channel for a Dojo's alerts.
 type AlertsStatus struct {
-	// channelName is the name of the DiscordChannel, in the namespace of the Dojo.
-	//
+	// channelName is the name of the DiscordChannel, in the Dojo's namespace.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	ChannelName string `json:"channelName"`
 
 	// channelId is the id of the channel on Discord. Empty until it exists.
-	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	ChannelID string `json:"channelId,omitempty"`
 
 	// channelURL is the address of the channel in Discord, at most 2048 characters.
 	// Empty until it exists.
-	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	ChannelURL string `json:"channelURL,omitempty"`

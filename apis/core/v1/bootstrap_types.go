@@ -2,71 +2,57 @@
 
 package v1
 
-// OriginAnnotation on the Cluster of a Dojo with bootstrap is what its data
-// came from, as status.database.origin has it. Without it, a Dojo with
-// bootstrap does not use a Cluster that exists: its data may be other data. On a
-// Cluster that you restore yourself, set it to the value that the message of the
-// reason OriginMismatch has.
+// OriginAnnotation on a Dojo's Cluster with bootstrap names the origin of its data, as
+// status.database.origin does. Without it, a Dojo with bootstrap does not use an existing Cluster:
+// it may hold other data. On a Cluster that you restore yourself, set it to the value in the
+// message of the reason OriginMismatch.
 const OriginAnnotation = "core.jutsu.com/origin"
 
-// Bootstrap defines where the data of a new Cluster comes from. It has an
-// effect only when the Cluster is created. The pods start, and the SQL runs,
-// once the data is there; until then the Dojo is Progressing with the reason
-// Restoring or Importing, and status.database.origin says from where.
-//
+// Bootstrap defines the origin of a new Cluster's data. It has an effect only when the Cluster is
+// created. Pods start and SQL runs once the data is there. Until then the Dojo is Progressing with
+// the reason Restoring or Importing, and status.database.origin names the origin.
 // +kubebuilder:validation:XValidation:rule="has(self.recovery) != has(self.import)",message="name exactly one: recovery (a backup of a Cluster of CloudNativePG) or import (a database elsewhere)"
 type Bootstrap struct {
-	// recovery restores a backup of another Cluster, or of a former one of this
-	// name.
-	//
+	// recovery restores a backup of another Cluster, or of a former Cluster of this name.
 	// +optional
 	Recovery *Recovery `json:"recovery,omitempty"`
 
-	// import copies a database that is elsewhere, once.
-	//
+	// import copies an existing database once.
 	// +optional
 	Import *Import `json:"import,omitempty"`
 }
 
 // Recovery restores a backup.
-//
 // +kubebuilder:validation:XValidation:rule="[has(self.backup), has(self.volumeSnapshot), has(self.objectStore)].filter(x, x).size() == 1",message="name exactly one: backup (a Backup of this namespace), volumeSnapshot or objectStore"
 // +kubebuilder:validation:XValidation:rule="!has(self.targetTime) || !has(self.volumeSnapshot)",message="targetTime needs the write-ahead log, which a volume snapshot does not have: restore from objectStore, or leave targetTime out"
 type Recovery struct {
-	// backup is a Backup of CloudNativePG. Without targetTime the data is that of
-	// the moment at which the backup ended. One of a plugin must say where it is, in
-	// its spec.pluginConfiguration.parameters; those that a Dojo takes do.
-	//
+	// backup is a Backup of CloudNativePG. Without targetTime, the data dates from the end of the
+	// backup. A plugin's Backup must name its location in spec.pluginConfiguration.parameters; a
+	// Dojo's own Backups do.
 	// +optional
 	Backup *BackupReference `json:"backup,omitempty"`
 
-	// volumeSnapshot names the snapshots of the volumes of one instance.
-	//
+	// volumeSnapshot names the snapshots of one instance's volumes.
 	// +optional
 	VolumeSnapshot *RecoverySnapshots `json:"volumeSnapshot,omitempty"`
 
-	// objectStore is where a plugin keeps the backups and the write-ahead log of a
-	// Cluster. Without targetTime the data is the latest that is there.
-	//
+	// objectStore is the place of a plugin's backups and write-ahead log. Without targetTime, the
+	// latest data is restored.
 	// +optional
 	ObjectStore *RecoveryObjectStore `json:"objectStore,omitempty"`
 
-	// targetTime is the moment whose data is restored, in RFC 3339 with up to six
-	// decimals of a second, such as 2026-11-21T10:00:00Z; at most 64 characters. It
-	// is later than the end of a backup, and earlier than the last transaction in
-	// the log. Not with volumeSnapshot, which has no log.
-	//
+	// targetTime is the time to restore, in RFC 3339 with up to six decimals of a second, such as
+	// 2026-11-21T10:00:00Z, at most 64 characters. It must be after the end of a backup and before
+	// the last transaction in the log. Not allowed with volumeSnapshot, which has no log.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$')",message="must be a time in RFC 3339, with a time zone, such as 2026-11-21T10:00:00Z"
 	TargetTime string `json:"targetTime,omitempty"`
 
-	// database is the name in Postgres of the database that is restored, and of the
-	// role that owns it: status.database.name of the Dojo that the backup is of. The
-	// Dojo keeps both names. Defaults to that of a Dojo of this name and namespace.
-	// Where the data has no such database, the Dojo is Degraded with the reason
-	// DatabaseNotRestored, and no empty one is created.
-	//
+	// database is the name in Postgres of the restored database and of its owner:
+	// status.database.name of the Dojo in the backup. The Dojo keeps both names. Defaults to the
+	// name for a Dojo of this name and namespace. If the data has no such database, the Dojo is
+	// Degraded with the reason DatabaseNotRestored, and no empty one is created.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z_][a-zA-Z0-9_-]*$')",message="must be the name of a database of Postgres: letters, digits, '_' and '-', starting with a letter or '_'"
@@ -77,7 +63,6 @@ type Recovery struct {
 // BackupReference names a Backup of CloudNativePG in the namespace of the Dojo.
 type BackupReference struct {
 	// name of the Backup.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -88,16 +73,14 @@ type BackupReference struct {
 // RecoverySnapshots names VolumeSnapshots in the namespace of the Dojo.
 type RecoverySnapshots struct {
 	// storage is the name of the VolumeSnapshot of the data.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a VolumeSnapshot: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Storage string `json:"storage"`
 
-	// walStorage is the name of the VolumeSnapshot of the write-ahead log, where the
-	// Cluster had a volume for it alone; the new one then needs walStorage, too.
-	//
+	// walStorage is the name of the VolumeSnapshot of the write-ahead log, if the Cluster had a
+	// separate volume for it. The new Cluster then needs walStorage too.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a VolumeSnapshot: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
@@ -106,15 +89,12 @@ type RecoverySnapshots struct {
 
 // RecoveryObjectStore is a place in an object store.
 type RecoveryObjectStore struct {
-	// plugin is the CNPG-I plugin that reads it.
-	//
+	// plugin is the CNPG-I plugin that reads the object store.
 	// +required
 	Plugin RecoveryPlugin `json:"plugin"`
 
-	// serverName is the name under which the Cluster has archived: its own name,
-	// <dojo>-db, or what the parameter serverName of its plugin said; at most 253
-	// characters.
-	//
+	// serverName is the name under which the Cluster archived, at most 253 characters: its own name
+	// (<dojo>-db), or its plugin's parameter serverName.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -124,15 +104,13 @@ type RecoveryObjectStore struct {
 // RecoveryPlugin names a CNPG-I plugin that restores.
 type RecoveryPlugin struct {
 	// name of the plugin, such as barman-cloud.cloudnative-pg.io.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// parameters of the plugin, such as barmanObjectName: at most 32, with names of
-	// at most 253 and values of at most 4096 characters.
-	//
+	// parameters of the plugin, such as barmanObjectName. At most 32, with names of at most 253 and
+	// values of at most 4096 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 253 && size(self[key]) <= 4096)",message="a parameter has a name of at most 253 and a value of at most 4096 characters"
@@ -140,27 +118,22 @@ type RecoveryPlugin struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
-// Import copies a database that is elsewhere into the new Cluster, with
-// CloudNativePG's import of the type microservice: pg_dump and pg_restore,
-// without roles and permissions. Everything belongs to the Dojo's own role
-// afterwards.
+// Import copies an existing database into the new Cluster by CloudNativePG's import of the type
+// microservice: pg_dump and pg_restore, without roles and permissions. The Dojo's own role owns
+// everything afterwards.
 type Import struct {
-	// sourceSecretRef names the Secret that says where the database is.
-	//
+	// sourceSecretRef names the Secret with the address and credentials of the database.
 	// +required
 	SourceSecretRef ImportSource `json:"sourceSecretRef"`
 }
 
-// ImportSource names a Secret in the namespace of the Dojo. Its keys are host,
-// port, dbname, user (or username) and password, as CloudNativePG writes them,
-// and, if needed, sslmode (that of libpq: disable, allow, prefer, require,
-// verify-ca or verify-full; defaults to prefer) and ca.crt, the certificate of
-// the authority that has signed the server's. The user needs to read all of the
-// database. All but password and ca.crt are visible in the Cluster, which refers
-// to the Secret for those two.
+// ImportSource names a Secret in the Dojo's namespace. Its keys are host, port, dbname, user (or
+// username) and password, as CloudNativePG writes them. Optional keys are sslmode (of libpq:
+// disable, allow, prefer, require, verify-ca or verify-full; defaults to prefer) and ca.crt, the
+// certificate of the server's authority. The user must be able to read the whole database. The
+// Cluster refers to the Secret for password and ca.crt; it shows all other values.
 type ImportSource struct {
 	// name of the Secret.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -168,8 +141,7 @@ type ImportSource struct {
 	Name string `json:"name"`
 }
 
-// BootstrapSource returns where the data of the Dojo's own Cluster is to come
-// from, nil for an empty database.
+// BootstrapSource returns the origin of the Cluster's data, nil for an empty database.
 func (d *Dojo) BootstrapSource() *Bootstrap {
 	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil {
 		return nil

@@ -11,49 +11,41 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Database is a kind of database that a Dojo can ask for.
-//
+// Database is a kind of database that a Dojo can request.
 // +kubebuilder:validation:Enum=Postgres;Mongo
 type Database string
 
 const (
 	// DatabasePostgres is a PostgreSQL database.
 	DatabasePostgres Database = "Postgres"
-	// DatabaseMongo is a MongoDB database. It is accepted, because the API's first
-	// users may have set it, but not supported yet: such a Dojo is Degraded with
-	// the reason DatabaseNotSupported.
+	// DatabaseMongo is a MongoDB database. The API accepts it for its first users, but it is not
+	// supported yet: the Dojo is Degraded with the reason DatabaseNotSupported.
 	DatabaseMongo Database = "Mongo"
 )
 
-// PausedAnnotation with the value "true" on a Dojo pauses it: the operator
-// goes on to observe it and reports in the status what it would change,
-// and writes none of its children. A deletion waits where data would be
-// deleted with it.
+// PausedAnnotation with the value "true" pauses a Dojo. The operator observes it and reports the
+// pending changes in the status, but writes none of its children. A deletion that would delete data
+// waits.
 const PausedAnnotation = "core.jutsu.com/paused"
 
-// AllowedNamespacesAnnotation on a Secret names the other namespaces whose
-// Dojos may read it through spec.credentialsRef: a comma-separated list, or
-// "*" for all. Without it a Secret is shared with no other namespace:
-// otherwise a user who may create a Dojo could read every Secret of the
-// cluster.
+// AllowedNamespacesAnnotation on a Secret names the other namespaces whose Dojos may read it
+// through spec.credentialsRef: a comma-separated list, or "*" for all. Without it, no other
+// namespace may. Otherwise any user who may create a Dojo could read every Secret of the cluster.
 const AllowedNamespacesAnnotation = "core.jutsu.com/allowed-namespaces"
 
 // SecretReference names a Secret.
 type SecretReference struct {
 	// name of the Secret.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a Secret: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Name string `json:"name"`
 
-	// namespace of the Secret. Defaults to the namespace of the Dojo. A Secret of
-	// another namespace is used only when it carries the annotation
-	// core.jutsu.com/allowed-namespaces with the Dojo's namespace in its
-	// comma-separated value (or "*"); otherwise the Dojo is Degraded with the
-	// reason CredentialsNotShared.
-	//
+	// namespace of the Secret. Defaults to the Dojo's. A Secret of another namespace must have the
+	// annotation core.jutsu.com/allowed-namespaces, which lists the Dojo's namespace
+	// (comma-separated) or is "*". Otherwise the Dojo is Degraded with the reason
+	// CredentialsNotShared.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -62,7 +54,6 @@ type SecretReference struct {
 }
 
 // DojoSpec is the desired state of a Dojo.
-//
 // +kubebuilder:validation:XValidation:rule="has(self.credentialsRef) || has(self.postgres)",message="credentialsRef or postgres is required: name the Secret that holds the database credentials (keys host, port, dbname, user or username, password), or request a database"
 // +kubebuilder:validation:XValidation:rule="!(has(self.credentialsRef) && has(self.postgres))",message="credentialsRef and postgres exclude each other: a Dojo has one database"
 // +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database can only be Postgres"
@@ -71,9 +62,8 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove exposure and add it again"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="a volumeMount refers to none of volumes by its name"
 type DojoSpec struct {
-	// accountId identifies the owner of the Dojo, in a form of the owner's choice of
-	// 1 to 128 characters. The application receives it as DOJO_ACCOUNT_ID.
-	//
+	// accountId identifies the owner of the Dojo, in any form of 1 to 128 characters. The
+	// application receives it as DOJO_ACCOUNT_ID.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -82,74 +72,60 @@ type DojoSpec struct {
 
 	// title is the display name of the Dojo, 1 to 128 characters. The application
 	// receives it as DOJO_TITLE.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.trim() != ''",message="must not be blank"
 	Title string `json:"title"`
 
-	// replicas is the desired number of pods. 0 stops the application and keeps
-	// everything else. Defaults to 1. It is also the field of the scale
-	// subresource, which `kubectl scale` and a HorizontalPodAutoscaler of the Dojo
-	// set.
-	//
+	// replicas is the desired number of pods. 0 stops the application and keeps everything else.
+	// Defaults to 1. `kubectl scale` and a HorizontalPodAutoscaler of the Dojo set it through the
+	// scale subresource.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// database is the kind of database of the Dojo. Defaults to Postgres. Mongo is
-	// accepted but not supported yet: the Dojo is then Degraded with the reason
-	// DatabaseNotSupported.
-	//
+	// database is the kind of database. Defaults to Postgres. Mongo is not supported yet: the Dojo
+	// is Degraded with the reason DatabaseNotSupported.
 	// +optional
 	// +default="Postgres"
 	Database Database `json:"database,omitempty"`
 
-	// credentialsRef names the Secret with the credentials of an existing
-	// database, in the form that CloudNativePG writes for the owner of a database
-	// (`<cluster>-app`): keys host, port, dbname, user (or username) and password,
-	// none of them empty. The operator copies them into a Secret of the Dojo, and
-	// the pods roll when the credentials change.
-	//
+	// credentialsRef names the Secret with the credentials of an existing database, in
+	// CloudNativePG's form for the owner of a database (`<cluster>-app`). Its keys are host, port,
+	// dbname, user (or username) and password; none may be empty. The operator copies them into a
+	// Secret of the Dojo. The pods roll when the credentials change.
 	// +optional
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
 
-	// postgres requests a database for this Dojo, instead of credentialsRef. It
-	// requires CloudNativePG 1.30 or newer; without it the Dojo is Degraded with
-	// the reason CloudNativePGNotInstalled, and continues automatically once it is
-	// installed.
-	//
+	// postgres requests a database for this Dojo, instead of credentialsRef. It requires
+	// CloudNativePG 1.30 or newer. Without CloudNativePG the Dojo is Degraded with the reason
+	// CloudNativePGNotInstalled, and continues automatically once it is installed.
 	// +optional
 	Postgres *Postgres `json:"postgres,omitempty"`
 
-	// suspend stops the application: no pods run whatever replicas says, a Cluster
-	// of postgres.cluster is hibernated and its backups pause, and no alerts of the
-	// Dojo are raised. All data stays. When it is false again the Cluster starts
-	// first and then the pods. Defaults to false.
-	//
+	// suspend stops the application: no pods run, whatever replicas is. A Cluster of
+	// postgres.cluster is hibernated and its backups pause. The Dojo raises no alerts. All data
+	// stays. Afterwards the Cluster starts first and then the pods. Defaults to false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// deletionProtection refuses every deletion of the Dojo, by whom it may be,
-	// until it is false again. The deletion of its namespace is not refused, and
-	// takes the Dojo with it. Defaults to false.
-	//
+	// deletionProtection refuses every deletion of the Dojo, also by administrators, until it is
+	// false again. It does not refuse the deletion of the namespace, which deletes the Dojo too.
+	// Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
 	// image of the Dojo application, at most 512 characters. Defaults to the
 	// operator's --dojo-image.
-	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
-	// imagePullSecrets are at most 16 Secrets in the Dojo's namespace that are used
-	// to pull the image, with names of at most 253 characters.
-	//
+	// imagePullSecrets lists the Secrets in the Dojo's namespace for pulling the image, at most 16,
+	// with names of at most 253 characters.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -157,24 +133,20 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(s, size(s.name) <= 253)",message="the name of a Secret has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
-	// resources of the application's container. They replace the defaults as a
-	// whole: requests of 50m CPU and 64Mi memory, and a memory limit of 256Mi. Each
-	// of limits, requests and claims has at most 16 entries, with names of at most
-	// 317 and quantities of at most 64 characters.
-	//
+	// resources of the application's container. They replace all defaults: requests of 50m CPU and
+	// 64Mi memory, and a memory limit of 256Mi. Each of limits, requests and claims has at most 16
+	// entries, with names of at most 317 and quantities of at most 64 characters.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || size(self.limits) <= 16 && self.limits.all(key, size(key) <= 317 && (type(self.limits[key]) == int || size(self.limits[key]) <= 64))",message="limits has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || size(self.requests) <= 16 && self.requests.all(key, size(key) <= 317 && (type(self.requests[key]) == int || size(self.requests[key]) <= 64))",message="requests has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims) || size(self.claims) <= 16 && self.claims.all(c, size(c.name) <= 317 && size(c.?request.orValue('')) <= 317)",message="claims has at most 16 entries, with names of at most 317 characters"
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// env lists at most 64 additional environment variables of the application. The
-	// names that the operator sets (DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS,
-	// DB_READONLY_ENDPOINT, DOJO_ACCOUNT_ID, DOJO_TITLE) are not allowed. A name has
-	// at most 253 characters, a value 8192, all values together 32768, and each
-	// string of a valueFrom 512; more belongs into a ConfigMap or Secret that
-	// valueFrom names.
-	//
+	// env lists additional environment variables of the application, at most 64. The operator's own
+	// names (DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS, DB_READONLY_ENDPOINT,
+	// DOJO_ACCOUNT_ID, DOJO_TITLE) are not allowed. A name has at most 253 characters, a value
+	// 8192, all values together 32768, and each string of a valueFrom 512. Put longer values into a
+	// ConfigMap or Secret, and name its key in valueFrom.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -186,43 +158,36 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef) || !has(e.valueFrom.resourceFieldRef.divisor) || type(e.valueFrom.resourceFieldRef.divisor) == int || size(e.valueFrom.resourceFieldRef.divisor) <= 512)",message="a divisor in valueFrom has at most 512 characters"
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// envFrom lists at most 16 ConfigMaps and Secrets in the Dojo's namespace whose
-	// keys are environment variables of the application. What env or the operator
-	// sets under the same name counts. The pods do not roll when their content
-	// changes.
-	//
+	// envFrom lists ConfigMaps and Secrets in the Dojo's namespace whose keys become environment
+	// variables of the application, at most 16. Variables of env and of the operator take
+	// precedence. The pods do not roll when the content changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	EnvFrom []EnvFromSource `json:"envFrom,omitempty"`
 
-	// volumes of the pods, at most 16, beside the operator's own for the working
-	// directory /tmp. The application's root file system is read-only.
-	//
+	// volumes of the pods, at most 16. The operator adds its own for the working directory /tmp.
+	// The application's root file system is read-only.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	Volumes []Volume `json:"volumes,omitempty"`
 
-	// volumeMounts say where the application finds the volumes, at most 32.
-	//
+	// volumeMounts lists the paths at which the application finds the volumes, at most 32.
 	// +optional
 	// +listType=map
 	// +listMapKey=mountPath
 	// +kubebuilder:validation:MaxItems=32
 	VolumeMounts []VolumeMount `json:"volumeMounts,omitempty"`
 
-	// probes replace the defaults of the application's probes, field by field.
-	//
+	// probes override the defaults of the application's probes, field by field.
 	// +optional
 	Probes *Probes `json:"probes,omitempty"`
 
-	// serviceAccountName is the ServiceAccount of the pods, whose token is mounted
-	// unless it says otherwise. Defaults to the namespace's default one, without a
-	// token. The comma-separated annotation core.jutsu.com/allowed-service-accounts
-	// of the namespace has to list it.
-	//
+	// serviceAccountName is the ServiceAccount of the pods. Its token is mounted unless the
+	// ServiceAccount forbids it. The namespace's annotation core.jutsu.com/allowed-service-accounts
+	// (comma-separated) must list it. Defaults to the namespace's default one, without a token.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -231,34 +196,27 @@ type DojoSpec struct {
 
 	// priorityClassName is the PriorityClass of the pods. Defaults to the cluster's
 	// default.
-	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
-	// podAnnotations are added to the pods, at most 32, with names of at most 317 and
-	// values of at most 4096 characters. Those of core.jutsu.com are the operator's
-	// own. A change rolls the pods.
-	//
+	// podAnnotations are added to the pods, at most 32, with names of at most 317 and values of at
+	// most 4096 characters. Names of core.jutsu.com are the operator's. A change rolls the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="an annotation has a name of at most 317 and a value of at most 4096 characters"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('core.jutsu.com/'))",message="annotations of core.jutsu.com are the operator's own"
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
-	// autoscaling makes a HorizontalPodAutoscaler, which then decides about the
-	// number of pods. It needs metrics of the pods, such as those of metrics-server.
-	// replicas counts only until then, within the bounds, and where it is 0, which
-	// stops the application.
-	//
+	// autoscaling creates a HorizontalPodAutoscaler, which sets the number of pods. It needs
+	// metrics of the pods, such as those of metrics-server. Until it has set a number, replicas
+	// counts, within the bounds. With replicas 0 the application stops.
 	// +optional
 	Autoscaling *Autoscaling `json:"autoscaling,omitempty"`
 
-	// nodeSelector lists the labels that a node must have to run pods of the Dojo,
-	// at most 32, with names of at most 317 and values of at most 63 characters, as
-	// Kubernetes allows.
-	//
+	// nodeSelector lists the labels that a node must have to run pods of the Dojo, at most 32, with
+	// names of at most 317 and values of at most 63 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="a label has a name of at most 317 and a value of at most 63 characters"
@@ -266,22 +224,19 @@ type DojoSpec struct {
 
 	// tolerations allow the pods to run on nodes with matching taints: at most 32,
 	// each string of at most 317 characters.
-	//
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t.?key.orValue('')) <= 317 && size(t.?operator.orValue('')) <= 317 && size(t.?value.orValue('')) <= 317 && size(t.?effect.orValue('')) <= 317)",message="a key, operator, value or effect has at most 317 characters"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// affinity holds the scheduling constraints of the pods towards nodes and
-	// other pods, as in a pod, with at most 8 terms of a kind.
-	//
+	// affinity has the scheduling constraints of the pods towards nodes and other pods, as in a
+	// pod, with at most 8 terms of a kind.
 	// +optional
 	Affinity *Affinity `json:"affinity,omitempty"`
 
-	// topologySpreadConstraints, at most 8, describe how the pods are spread. They
-	// replace the default constraint, which prefers different nodes.
-	//
+	// topologySpreadConstraints define how the pods are spread, at most 8. They replace the default
+	// constraint, which prefers different nodes.
 	// +optional
 	// +listType=map
 	// +listMapKey=topologyKey
@@ -291,36 +246,31 @@ type DojoSpec struct {
 
 	// exposure exposes the Dojo outside of the cluster, through an Ingress or
 	// through Gateways.
-	//
 	// +optional
 	Exposure *Exposure `json:"exposure,omitempty"`
 
 	// monitoring configures metrics and alerting rules of the Dojo for Prometheus,
 	// through prometheus-operator.
-	//
 	// +optional
 	Monitoring *Monitoring `json:"monitoring,omitempty"`
 
-	// alerts configures where the alerts of the Dojo are sent. It requires
-	// discord-operator, and prometheus-operator with a Prometheus that selects the
-	// Dojo's rules and an Alertmanager that selects its AlertmanagerConfig; the
-	// condition AlertsReady names what is missing. It includes monitoring.
-	//
+	// alerts configures where the Dojo's alerts are sent. It includes monitoring. It requires
+	// discord-operator, and prometheus-operator with a Prometheus that selects the Dojo's rules and
+	// an Alertmanager that selects its AlertmanagerConfig. The condition AlertsReady names what is
+	// missing.
 	// +optional
 	Alerts *Alerts `json:"alerts,omitempty"`
 }
 
-// LocalCredentials names the Secret that the pods of a Dojo read.
+// LocalCredentials names the Secret that a Dojo's pods read.
 type LocalCredentials struct {
-	// name of the Secret, with the keys DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER and
-	// DB_PASS, and DB_READONLY_ENDPOINT where the database has standbys.
-	//
+	// name of the Secret, with the keys DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER and DB_PASS, and
+	// with DB_READONLY_ENDPOINT if the database has standbys.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// namespace of the Secret, always that of the Dojo.
-	//
+	// namespace of the Secret, always the Dojo's.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
@@ -330,104 +280,85 @@ type LocalCredentials struct {
 type DojoStatus struct {
 	// observedGeneration is the metadata.generation of the spec that this status
 	// describes.
-	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are the latest observations of the Dojo's state: Available (at
-	// least one replica is ready, and with spec.postgres requests can reach the
-	// primary of Postgres), Progressing (the operator is working towards the
-	// spec), Degraded (a user must act; the message says how) and Ready (the object
-	// matches its spec). Degraded and Progressing are never True together. With
-	// spec.postgres there is also DatabaseReady, with the current step, with
-	// backups also BackupSucceeded, and with spec.alerts also AlertsReady. At most 16.
-	//
+	// conditions describe the Dojo's state: Available (at least one replica is ready; with
+	// spec.postgres requests can also reach the primary of Postgres), Progressing (the operator is
+	// working towards the spec), Degraded (a user must act; the message says how) and Ready (the
+	// object matches its spec). Degraded and Progressing are never True together. spec.postgres
+	// adds DatabaseReady, with the current step; backups add BackupSucceeded; spec.alerts adds
+	// AlertsReady. At most 16.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// replicas is the number of pods that exist, of the current and of earlier
-	// revisions. The scale subresource reports it.
-	//
+	// replicas is the number of existing pods, of the current and of earlier revisions. The scale
+	// subresource reports it.
 	// +optional
 	Replicas int32 `json:"replicas"`
 
 	// readyReplicas is the number of pods that pass their readiness probe.
-	//
 	// +optional
 	ReadyReplicas int32 `json:"readyReplicas"`
 
 	// updatedReplicas is the number of pods that run the current revision.
-	//
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
 	// availableReplicas is the number of pods that are available to clients of the
 	// Service.
-	//
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
 	// readyStatus is the number of ready and of desired replicas, such as "2/3", at
 	// most 32 characters.
-	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	ReadyStatus string `json:"readyStatus,omitempty"`
 
-	// desiredReplicas is the desired number of pods: spec.replicas, or what an
-	// autoscaler of the Deployment has set, such as that of spec.autoscaling.
-	//
+	// desiredReplicas is the desired number of pods: spec.replicas, or the number set by an
+	// autoscaler of the Deployment, such as that of spec.autoscaling.
 	// +optional
 	DesiredReplicas *int32 `json:"desiredReplicas,omitempty"`
 
-	// selector is the label selector of the pods as a string, which a
-	// HorizontalPodAutoscaler of the Dojo reads, at most 1024 characters.
-	//
+	// selector is the label selector of the pods as a string, at most 1024 characters. A
+	// HorizontalPodAutoscaler of the Dojo reads it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Selector string `json:"selector,omitempty"`
 
 	// credentials names the Secret that the pods read. Empty until the credentials
 	// are first copied.
-	//
 	// +optional
 	Credentials *LocalCredentials `json:"credentials,omitempty"`
 
-	// endpoint is the address at which clients in the cluster reach the
-	// application over HTTP, such as "tokyo-jujutsu-high.default.svc:80". Empty
-	// until the Service exists.
-	//
+	// endpoint is the application's HTTP address in the cluster, such as
+	// "tokyo-jujutsu-high.default.svc:80". Empty until the Service exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// hosts are the host names at which clients outside of the cluster reach the
-	// application, at most 16. Empty until the Ingress exists, or a Gateway has
-	// accepted the HTTPRoute.
-	//
+	// hosts are the application's host names outside of the cluster, at most 16. Empty until the
+	// Ingress exists, or a Gateway has accepted the HTTPRoute.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	Hosts []Hostname `json:"hosts,omitempty"`
 
-	// database is the database of a Dojo with spec.postgres.
-	//
+	// database describes the database of a Dojo with spec.postgres.
 	// +optional
 	Database *DatabaseStatus `json:"database,omitempty"`
 
-	// alerts names the channel to which the alerts of a Dojo with spec.alerts are
-	// sent.
-	//
+	// alerts names the channel for the alerts of a Dojo with spec.alerts.
 	// +optional
 	Alerts *AlertsStatus `json:"alerts,omitempty"`
 
-	// waitingFor lists the objects that the Dojo refers to and that do not exist
-	// or are not usable yet. A wait longer than the operator's --progress-deadline
-	// (--database-deadline for a Cluster) makes the Dojo Degraded. At most 16.
-	//
+	// waitingFor lists the objects of the spec that do not exist or are not usable yet, at most 16.
+	// A wait longer than the operator's --progress-deadline (--database-deadline for a Cluster)
+	// makes the Dojo Degraded.
 	// +optional
 	// +listType=map
 	// +listMapKey=object
@@ -437,28 +368,24 @@ type DojoStatus struct {
 
 // Wait is an object that a Dojo waits for.
 type Wait struct {
-	// object is the kind, namespace and name of the object, such as "Secret
-	// default/dojo-app", at most 1024 characters.
-	//
+	// object is the kind, namespace and name of the object, such as "Secret default/dojo-app", at
+	// most 1024 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Object string `json:"object"`
 
-	// since is the time at which the wait began.
-	//
+	// since is the start of the wait.
 	// +required
 	Since metav1.Time `json:"since"`
 }
 
-// Dojo is a small web application with a Postgres database. The operator
-// creates a Deployment, a Service, a Secret with the credentials and a
-// PodDisruptionBudget, corrects drift in them, and reports the state in the
-// Dojo's conditions.
+// Dojo is a small web application with a Postgres database. The operator creates a Deployment, a
+// Service, a Secret with the credentials and a PodDisruptionBudget, corrects drift in them, and
+// reports the state in the Dojo's conditions.
 //
-// The name becomes that of a Service: at most 63 lower case letters, digits
-// and '-', starting with a letter.
-//
+// The name becomes that of a Service: at most 63 lower case letters, digits and '-', starting with
+// a letter.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=dojos,singular=dojo,shortName=dj,categories=all
 // +kubebuilder:subresource:status
@@ -486,21 +413,17 @@ type Dojo struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is the desired state.
-	//
 	// +required
 	Spec DojoSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until it does,
-	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
-	// not report the object as current.
-	//
+	// status is the observed state. Only the operator writes it. Until then observedGeneration is
+	// -1, so that kstatus, and with it Flux and Helm, does not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DojoStatus `json:"status,omitempty"`
 }
 
 // DojoList is a list of Dojos.
-//
 // +kubebuilder:object:root=true
 type DojoList struct {
 	metav1.TypeMeta `json:",inline"`
@@ -509,7 +432,7 @@ type DojoList struct {
 	Items []Dojo `json:"items"`
 }
 
-// CredentialsSource is the name of the Secret of spec.credentialsRef, empty where there is none.
+// CredentialsSource returns the name of the Secret of spec.credentialsRef, empty without one.
 func (d *Dojo) CredentialsSource() types.NamespacedName {
 	ref := d.Spec.CredentialsRef
 	if ref == nil {
@@ -518,7 +441,8 @@ func (d *Dojo) CredentialsSource() types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, d.Namespace), Name: ref.Name}
 }
 
-// WaitingSince is when the Dojo began to wait for an object, as its status records it; the given time where it does not.
+// WaitingSince returns when the Dojo began to wait for an object, by its status; now if it does not
+// wait.
 func (d *Dojo) WaitingSince(object string, now time.Time) time.Time {
 	for _, wait := range d.Status.WaitingFor {
 		if wait.Object == object {

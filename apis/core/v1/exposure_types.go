@@ -2,63 +2,52 @@
 
 package v1
 
-// Hostname is the name of a host in DNS, of at most 253 characters.
-//
+// Hostname is a DNS host name of at most 253 characters.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
 // +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be a host name: lower case letters, digits, '-' and '.', such as dojo.example.org"
 type Hostname string
 
-// Exposure exposes a Dojo outside of the cluster: exactly one of ingress and
-// gateway.
-//
+// Exposure exposes a Dojo outside of the cluster, by either ingress or gateway.
 // +kubebuilder:validation:XValidation:rule="has(self.ingress) != has(self.gateway)",message="exactly one of ingress and gateway is required; ingress: {} is an Ingress of the cluster's default class"
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway) || !has(self.tls)",message="tls goes with ingress only: with gateway, the Gateway has the certificate, in the tls of its listener"
 type Exposure struct {
-	// hosts are the host names at which clients reach the Dojo, such as
-	// dojo.example.org, at most 16.
-	//
+	// hosts are the Dojo's host names, such as dojo.example.org, at most 16.
 	// +required
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Hosts []Hostname `json:"hosts"`
 
-	// ingress exposes the Dojo through an Ingress for its Service. While gateway
-	// replaces it, the Ingress stays until a Gateway has accepted the HTTPRoute.
-	//
+	// ingress exposes the Dojo through an Ingress for its Service. When gateway replaces it, the
+	// Ingress stays until a Gateway has accepted the HTTPRoute.
 	// +optional
 	Ingress *IngressExposure `json:"ingress,omitempty"`
 
-	// gateway exposes the Dojo through an HTTPRoute for its Service. It requires
-	// the Gateway API; without it the Dojo is Degraded with the reason
-	// GatewayAPINotInstalled, and continues automatically once it is installed.
-	//
+	// gateway exposes the Dojo through an HTTPRoute for its Service. It requires the Gateway API.
+	// Without it, the Dojo is Degraded with the reason GatewayAPINotInstalled, and continues
+	// automatically once it is installed.
 	// +optional
 	Gateway *GatewayExposure `json:"gateway,omitempty"`
 
-	// tls serves all hosts over HTTPS. Only with ingress: a Gateway has the
-	// certificates of its listeners itself. Without it, an Ingress serves HTTP.
-	//
+	// tls serves all hosts over HTTPS. Allowed with ingress only: a Gateway has the certificates of
+	// its listeners itself. Without tls, an Ingress serves HTTP.
 	// +optional
 	TLS *ExposureTLS `json:"tls,omitempty"`
 }
 
-// IngressExposure is what the Ingress of a Dojo is like.
+// IngressExposure configures the Ingress of a Dojo.
 type IngressExposure struct {
-	// className is the name of the IngressClass. Defaults to the default class of
-	// the cluster. It can be changed, and not be taken away.
-	//
+	// className is the name of the IngressClass. Defaults to the default class of the cluster. It
+	// can be changed but not removed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ClassName string `json:"className,omitempty"`
 
 	// annotations of the Ingress, for its controller and for cert-manager, such as
-	// cert-manager.io/cluster-issuer: letsencrypt. At most 32, with names of at most
-	// 317 and values of at most 4096 characters. Those of jutsu.com are the
-	// operator's own.
-	//
+	// cert-manager.io/cluster-issuer: letsencrypt. At most 32, with names of at most 317 and values
+	// of at most 4096 characters. Names of jutsu.com are the operator's.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="an annotation has a name of at most 317 and a value of at most 4096 characters"
@@ -69,9 +58,8 @@ type IngressExposure struct {
 
 // GatewayExposure names the Gateways of a Dojo.
 type GatewayExposure struct {
-	// parentRefs are the Gateways that take up the HTTPRoute, at most 8. A Gateway
-	// of another namespace has to allow it, in allowedRoutes of its listener.
-	//
+	// parentRefs are the Gateways for the HTTPRoute, at most 8. A Gateway of another namespace must
+	// allow it, in allowedRoutes of its listener.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -83,23 +71,20 @@ type GatewayExposure struct {
 // GatewayReference names a Gateway, or one of its listeners.
 type GatewayReference struct {
 	// name of the Gateway.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// namespace of the Gateway. Defaults to the namespace of the Dojo.
-	//
+	// namespace of the Gateway. Defaults to the Dojo's.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be the name of a namespace: lower case letters, digits and '-', starting and ending with a letter or digit"
 	Namespace string `json:"namespace,omitempty"`
 
-	// sectionName is the name of a listener of the Gateway, such as https. Defaults
-	// to all listeners that have a matching host name.
-	//
+	// sectionName is the name of a listener of the Gateway, such as https. Defaults to all
+	// listeners with a matching host name.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -109,10 +94,8 @@ type GatewayReference struct {
 
 // ExposureTLS has the certificate of an Ingress.
 type ExposureTLS struct {
-	// secretName is the name of a Secret in the Dojo's namespace with tls.crt and
-	// tls.key for all hosts. cert-manager creates it where an annotation of the
-	// Ingress names its issuer.
-	//
+	// secretName is the name of a Secret in the Dojo's namespace with tls.crt and tls.key for all
+	// hosts. cert-manager creates it if an annotation of the Ingress names an issuer.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -121,18 +104,15 @@ type ExposureTLS struct {
 
 // Monitoring configures how Prometheus monitors a Dojo.
 type Monitoring struct {
-	// enabled creates a ServiceMonitor and a PrometheusRule for the Dojo if
-	// prometheus-operator is installed, or as soon as it is.
-	//
+	// enabled creates a ServiceMonitor and a PrometheusRule for the Dojo as soon as
+	// prometheus-operator is installed.
 	// +required
 	Enabled bool `json:"enabled"`
 
-	// labels are added to the ServiceMonitor, the PrometheusRule and the
-	// AlertmanagerConfig, for a Prometheus and an Alertmanager that select by
-	// labels, such as release: kube-prometheus-stack. The operator's own labels
-	// cannot be replaced. At most 16, with names of at most 317 and values of at most
-	// 63 characters.
-	//
+	// labels are added to the ServiceMonitor, the PrometheusRule and the AlertmanagerConfig, for a
+	// Prometheus and an Alertmanager that select by labels, such as release: kube-prometheus-stack.
+	// At most 16, with names of at most 317 and values of at most 63 characters. The operator's own
+	// labels cannot be replaced.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('app.kubernetes.io/') && !key.startsWith('core.jutsu.com/'))",message="labels of app.kubernetes.io and core.jutsu.com are the operator's own"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1 holds the custom resources of the group core.jutsu.com: the
-// Dojo, a small web application with a Postgres database.
+// Package v1 holds the custom resources of the group core.jutsu.com: the Dojo, a small web
+// application with a Postgres database.
 //
-// The package depends on apimachinery and the core types alone, so that a program which only
-// reads or writes Dojos does not pull in a controller framework.
-//
+// It depends on apimachinery and the core types only, so that a program which reads or writes Dojos
+// does not need a controller framework.
 // +kubebuilder:object:generate=true
 // +groupName=core.jutsu.com
 package v1

@@ -2,124 +2,105 @@
 
 package v1
 
-// Probes are how the kubelet probes the application.
+// Probes configure how the kubelet probes the application.
 type Probes struct {
-	// startup succeeds once the application has started; the other probes begin
-	// then. Defaults: the path of liveness, every second, at most 60 times.
-	//
+	// startup succeeds once the application has started; then the other probes begin. Defaults: the
+	// path of liveness, every second, at most 60 times.
 	// +optional
 	Startup *Probe `json:"startup,omitempty"`
 
-	// liveness restarts the container where it fails. Defaults: path
-	// /probe/liveness, every 10 seconds, 3 failures.
-	//
+	// liveness restarts the container when it fails. Defaults: path /probe/liveness, every 10
+	// seconds, 3 failures.
 	// +optional
 	Liveness *Probe `json:"liveness,omitempty"`
 
-	// readiness takes the pod out of the Service where it fails. Defaults: path
-	// /probe/readiness, every 5 seconds, 2 failures.
-	//
+	// readiness removes the pod from the Service when it fails. Defaults: path /probe/readiness,
+	// every 5 seconds, 2 failures.
 	// +optional
 	Readiness *Probe `json:"readiness,omitempty"`
 }
 
-// Probe is an HTTP GET on the application's port 8080. What is left out keeps
-// its default.
+// Probe is an HTTP GET on the application's port 8080. Fields that are not set keep their default.
 type Probe struct {
 	// path of the request, such as /healthz, of at most 1024 characters.
-	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('/')",message="must begin with /"
 	Path string `json:"path,omitempty"`
 
-	// initialDelaySeconds is how long after its start a container is first probed,
-	// in seconds. Defaults to 0.
-	//
+	// initialDelaySeconds is the time between the container's start and the first probe, in
+	// seconds. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
 	InitialDelaySeconds *int32 `json:"initialDelaySeconds,omitempty"`
 
 	// periodSeconds is the time between two probes, in seconds.
-	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	PeriodSeconds *int32 `json:"periodSeconds,omitempty"`
 
-	// timeoutSeconds is how long an answer may take, in seconds. Defaults to 2.
-	//
+	// timeoutSeconds is the time for a response, in seconds. Defaults to 2.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 
-	// failureThreshold is how many probes in a row have to fail.
-	//
+	// failureThreshold is the number of consecutive failures after which the probe counts as
+	// failed.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	FailureThreshold *int32 `json:"failureThreshold,omitempty"`
 }
 
-// Volume is a volume of the pods: exactly one of configMap, secret, emptyDir and
-// persistentVolumeClaim.
-//
+// Volume is a volume of the pods: one of configMap, secret, emptyDir and persistentVolumeClaim.
 // +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.emptyDir), has(self.persistentVolumeClaim)].filter(is, is).size() == 1",message="exactly one of configMap, secret, emptyDir and persistentVolumeClaim is required"
 type Volume struct {
-	// name of the volume, to which volumeMounts refer. The name tmp is the
-	// operator's own, for the working directory of the application.
-	//
+	// name of the volume, for volumeMounts. The name tmp is the operator's, for the application's
+	// working directory.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && self != 'tmp'",message="must be lower case letters, digits and '-', starting and ending with a letter or digit, and not tmp, which is the operator's own"
 	Name string `json:"name"`
 
-	// configMap has the keys of a ConfigMap as files.
-	//
+	// configMap is a ConfigMap whose keys become files.
 	// +optional
 	ConfigMap *VolumeSource `json:"configMap,omitempty"`
 
-	// secret has the keys of a Secret as files.
-	//
+	// secret is a Secret whose keys become files.
 	// +optional
 	Secret *VolumeSource `json:"secret,omitempty"`
 
-	// emptyDir is empty when a pod starts, and goes with it.
-	//
+	// emptyDir is a directory that is empty when a pod starts and is deleted with the pod.
 	// +optional
 	EmptyDir *EmptyDir `json:"emptyDir,omitempty"`
 
-	// persistentVolumeClaim is a claim that exists. All pods use it at once, which
-	// its access mode has to allow, also during a rollout.
-	//
+	// persistentVolumeClaim is an existing claim. All pods use it at the same time, also during a
+	// rollout, so its access mode must allow that.
 	// +optional
 	PersistentVolumeClaim *PersistentVolumeClaim `json:"persistentVolumeClaim,omitempty"`
 }
 
-// VolumeSource names a ConfigMap or a Secret in the namespace of the Dojo.
+// VolumeSource names a ConfigMap or a Secret in the Dojo's namespace.
 type VolumeSource struct {
 	// name of the ConfigMap or Secret.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// optional lets pods start without it. Defaults to false.
-	//
+	// optional lets pods start without the ConfigMap or Secret. Defaults to false.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
 // EmptyDir is a directory on the node's disk.
 type EmptyDir struct {
-	// sizeLimit is the size at which the pod is evicted, such as 64Mi, of at most 64
-	// characters.
-	//
+	// sizeLimit is the size at which the pod is evicted, such as 64Mi, at most 64 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -127,97 +108,83 @@ type EmptyDir struct {
 	SizeLimit string `json:"sizeLimit"`
 }
 
-// PersistentVolumeClaim names a claim in the namespace of the Dojo.
+// PersistentVolumeClaim names a claim in the Dojo's namespace.
 type PersistentVolumeClaim struct {
 	// claimName is the name of the PersistentVolumeClaim.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ClaimName string `json:"claimName"`
 
-	// readOnly mounts it without the right to write. Defaults to false.
-	//
+	// readOnly mounts the claim read-only. Defaults to false.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
-// VolumeMount says where the application finds a volume.
+// VolumeMount mounts a volume in the application's container.
 type VolumeMount struct {
-	// name of the volume, one of volumes.
-	//
+	// name of one of the volumes.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// mountPath is the absolute path in the container, of at most 1024 characters
-	// and not /tmp, which is the working directory.
-	//
+	// mountPath is the absolute path in the container, at most 1024 characters. Not /tmp, which is
+	// the working directory.
 	// +required
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('/') && !self.contains(':') && !(self in ['/tmp', '/tmp/'])",message="must begin with /, have no ':', and not be /tmp, which is the working directory"
 	MountPath string `json:"mountPath"`
 
-	// subPath is the file or folder within the volume, of at most 1024 characters.
-	// Defaults to all of it.
-	//
+	// subPath is the file or folder within the volume, at most 1024 characters. Defaults to the
+	// whole volume.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(part, part == '..')",message="must be relative and have no .."
 	SubPath string `json:"subPath,omitempty"`
 
-	// readOnly mounts it without the right to write. Defaults to false.
-	//
+	// readOnly mounts the volume read-only. Defaults to false.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
-// EnvFromSource has all keys of a ConfigMap or of a Secret as environment
-// variables: exactly one of configMapRef and secretRef.
-//
+// EnvFromSource makes environment variables of all keys of a ConfigMap or of a Secret: one of
+// configMapRef and secretRef.
 // +kubebuilder:validation:XValidation:rule="has(self.configMapRef) != has(self.secretRef)",message="exactly one of configMapRef and secretRef is required"
 type EnvFromSource struct {
-	// prefix of the variables' names, of at most 128 characters. Defaults to none.
-	//
+	// prefix of the variables' names, at most 128 characters. Defaults to none.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Prefix string `json:"prefix,omitempty"`
 
 	// configMapRef names a ConfigMap.
-	//
 	// +optional
 	ConfigMapRef *VolumeSource `json:"configMapRef,omitempty"`
 
 	// secretRef names a Secret.
-	//
 	// +optional
 	SecretRef *VolumeSource `json:"secretRef,omitempty"`
 }
 
 // Autoscaling is a HorizontalPodAutoscaler of the Dojo.
-//
 // +kubebuilder:validation:XValidation:rule="self.minReplicas <= self.maxReplicas",message="minReplicas must not be greater than maxReplicas"
 type Autoscaling struct {
-	// minReplicas is the least number of pods. Defaults to 1.
-	//
+	// minReplicas is the lowest number of pods. Defaults to 1.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
 	MinReplicas *int32 `json:"minReplicas,omitempty"`
 
-	// maxReplicas is the greatest number of pods.
-	//
+	// maxReplicas is the highest number of pods.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	MaxReplicas int32 `json:"maxReplicas"`
 
-	// targetCPUUtilization is the average use of CPU to scale for, in percent of
-	// what the pods request. Defaults to 80.
-	//
+	// targetCPUUtilization is the target for the average CPU usage, in percent of the pods'
+	// requests. Defaults to 80.
 	// +optional
 	// +default=80
 	// +kubebuilder:validation:Minimum=1

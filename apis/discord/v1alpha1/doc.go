@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the custom resources of the group discord.jutsu.com: a
-// Discord server, the groups (categories) in it, and its channels.
+// Package v1alpha1 holds the custom resources of the group discord.jutsu.com: a Discord server, its
+// groups (categories), channels and roles.
 //
-// A field that a spec does not set is not managed: it is neither read nor written, so that users
-// can change it in Discord. A field that a spec sets is managed: drift on Discord is corrected.
+// A field that a spec does not set is not managed: it is neither read nor written, so users can
+// change it in Discord. A field that a spec sets is managed: drift on Discord is corrected.
 //
-// The package depends on apimachinery alone, so that a program which only
-// reads or writes these kinds does not pull in a controller framework.
-//
+// It depends on apimachinery only, so that a program which reads or writes these kinds does not
+// need a controller framework.
 // +kubebuilder:object:generate=true
 // +groupName=discord.jutsu.com
 package v1alpha1

@@ -6,10 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VerificationLevel is what a new member must have before writing in a server.
-// Source:
-// https://discord.com/developers/docs/resources/guild#guild-object-verification-level.
-//
+// VerificationLevel defines what Discord requires of a new member before writing in a server.
+// Source: https://discord.com/developers/docs/resources/guild#guild-object-verification-level.
 // +kubebuilder:validation:Enum=None;Low;Medium;High;VeryHigh
 type VerificationLevel string
 
@@ -26,9 +24,7 @@ const (
 	VerificationLevelVeryHigh VerificationLevel = "VeryHigh"
 )
 
-// DefaultNotifications defines the messages that members are notified of by
-// default.
-//
+// DefaultNotifications defines which messages notify members by default.
 // +kubebuilder:validation:Enum=AllMessages;OnlyMentions
 type DefaultNotifications string
 
@@ -41,7 +37,6 @@ const (
 )
 
 // ExplicitContentFilter defines whose media Discord scans.
-//
 // +kubebuilder:validation:Enum=Disabled;MembersWithoutRoles;AllMembers
 type ExplicitContentFilter string
 
@@ -55,55 +50,50 @@ const (
 	ExplicitContentFilterAllMembers ExplicitContentFilter = "AllMembers"
 )
 
-// Community says whether a server is a community server. Discord has features
-// for these alone, such as announcement, stage and forum channels.
-//
+// Community defines whether a server is a community server. Some features of Discord need one, such
+// as announcement, stage and forum channels.
 // +kubebuilder:validation:Enum=Enabled
 type Community string
 
-// CommunityEnabled is that it is one.
+// CommunityEnabled makes a community server.
 const CommunityEnabled Community = "Enabled"
 
-// AFKTimeout is the time of silence after which members are moved to the AFK
-// channel. Discord supports these five.
-//
+// AFKTimeout is the time of silence after which members are moved to the AFK channel. Discord
+// supports only these.
 // +kubebuilder:validation:Enum="1m";"5m";"15m";"30m";"1h"
 type AFKTimeout string
 
-// SystemChannelFlag is one of Discord's own messages that is not posted in the system channel.
-// Source:
+// SystemChannelFlag suppresses one of Discord's own messages in the system channel. Source:
 // https://discord.com/developers/docs/resources/guild#guild-object-system-channel-flags.
-//
 // +kubebuilder:validation:Enum=SuppressJoinNotifications;SuppressPremiumSubscriptions;SuppressGuildReminderNotifications;SuppressJoinNotificationReplies;SuppressRoleSubscriptionPurchaseNotifications;SuppressRoleSubscriptionPurchaseNotificationReplies
 type SystemChannelFlag string
 
 const (
-	// SuppressJoinNotifications leaves out who joins.
+	// SuppressJoinNotifications suppresses messages about new members.
 	SuppressJoinNotifications SystemChannelFlag = "SuppressJoinNotifications"
-	// SuppressPremiumSubscriptions leaves out who boosts the server.
+	// SuppressPremiumSubscriptions suppresses messages about boosts of the server.
 	SuppressPremiumSubscriptions SystemChannelFlag = "SuppressPremiumSubscriptions"
-	// SuppressGuildReminderNotifications leaves out tips about setting up the server.
+	// SuppressGuildReminderNotifications suppresses tips about setting up the server.
 	SuppressGuildReminderNotifications SystemChannelFlag = "SuppressGuildReminderNotifications"
-	// SuppressJoinNotificationReplies hides the button to greet who joins.
+	// SuppressJoinNotificationReplies hides the button for greeting new members.
 	SuppressJoinNotificationReplies SystemChannelFlag = "SuppressJoinNotificationReplies"
-	// SuppressRoleSubscriptionPurchaseNotifications leaves out who subscribes to a role.
+	// SuppressRoleSubscriptionPurchaseNotifications suppresses messages about subscriptions to
+	// roles.
 	SuppressRoleSubscriptionPurchaseNotifications SystemChannelFlag = "SuppressRoleSubscriptionPurchaseNotifications"
-	// SuppressRoleSubscriptionPurchaseNotificationReplies hides the button to greet who subscribes to a role.
+	// SuppressRoleSubscriptionPurchaseNotificationReplies hides the button for greeting subscribers
+	// of roles.
 	SuppressRoleSubscriptionPurchaseNotificationReplies SystemChannelFlag = "SuppressRoleSubscriptionPurchaseNotificationReplies"
 )
 
-// TokenSecretReference names the Secret with a bot's token, in the same
-// namespace.
+// TokenSecretReference names the Secret with a bot's token in the same namespace.
 type TokenSecretReference struct {
 	// name of the Secret.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// key of the Secret that holds the token.
-	//
+	// key of the token in the Secret.
 	// +optional
 	// +default="token"
 	// +kubebuilder:validation:MinLength=1
@@ -111,12 +101,11 @@ type TokenSecretReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// ServerIcon is the picture of a server.
+// ServerIcon is the icon of a server.
 type ServerIcon struct {
-	// configMapKeyRef names the key of a ConfigMap, in the same namespace, that has
-	// the image in its binaryData: a PNG, JPEG or GIF of at most 1024 by 1024
-	// pixels. A GIF of several frames needs a server with animated icons (boosts).
-	//
+	// configMapKeyRef names the key of a ConfigMap in the same namespace whose binaryData has the
+	// image: a PNG, JPEG or GIF of at most 1024 by 1024 pixels. An animated GIF needs a server with
+	// animated icons (boosts).
 	// +required
 	ConfigMapKeyRef ConfigMapKeyReference `json:"configMapKeyRef"`
 }
@@ -124,15 +113,13 @@ type ServerIcon struct {
 // ConfigMapKeyReference names a key of a ConfigMap in the same namespace.
 type ConfigMapKeyReference struct {
 	// name of the ConfigMap.
-	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of an object: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Name string `json:"name"`
 
-	// key within its binaryData.
-	//
+	// key in its binaryData.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -140,28 +127,23 @@ type ConfigMapKeyReference struct {
 	Key string `json:"key"`
 }
 
-// AllowedRoles says which namespaces may have roles in a server, and the
-// permissions that these roles may have. The roles rank below every role of the
-// server's own namespace and every role that no object manages, and they adopt
-// none.
+// AllowedRoles defines which namespaces may have roles in a server, and the permissions of these
+// roles. They rank below every role of the server's own namespace and every unmanaged role, and may
+// adopt none.
 type AllowedRoles struct {
-	// namespaces are those that may have roles. Its own namespace always may, with
-	// every permission that the bot has. What is taken back deletes nothing: the
-	// roles of that namespace are Degraded with the reason NotAllowed and stay on
-	// Discord as they are. To close what they may do, take back permissions first.
-	//
+	// namespaces defines which namespaces may have roles. The server's own namespace always may,
+	// with every permission of the bot. Withdrawing a namespace deletes nothing: its roles stay as
+	// they are on Discord, and are Degraded with the reason NotAllowed. Withdraw their permissions
+	// first to make them harmless.
 	// +required
 	Namespaces AllowedNamespaces `json:"namespaces"`
 
-	// permissions lists all permissions that a role of another namespace may have, at
-	// most 64. A role whose spec has others is Degraded with the reason NotAllowed, and
-	// others are removed from the roles on Discord, also when they were allowed before.
-	// A permission that gives power over other members, channels or the server, such as
-	// Administrator or ManageRoles, is only allowed if it is listed itself:
-	// Administrator, which implies all others, does not allow them. If it is not set,
-	// or is empty, the roles have no permissions: they color, group and mention their
-	// members.
-	//
+	// permissions lists all permissions that a role of another namespace may have, at most 64. A
+	// role whose spec has others is Degraded with the reason NotAllowed. Others are removed from
+	// the roles on Discord, even if they were allowed before. Administrator, which implies all
+	// permissions on Discord, does not allow others here: each powerful one, such as ManageRoles,
+	// must be listed itself. If it is not set or empty, the roles have no permissions; they only
+	// color, group and mention their members.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -169,22 +151,19 @@ type AllowedRoles struct {
 }
 
 // DiscordServerSpec is the desired state of a Discord server.
-//
 // +kubebuilder:validation:XValidation:rule="!has(self.community) || (has(self.rulesChannelRef) && has(self.publicUpdatesChannelRef))",message="community requires rulesChannelRef and publicUpdatesChannelRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.community) || !has(self.verificationLevel) || self.verificationLevel != 'None'",message="community requires a verificationLevel of Low or higher"
 // +kubebuilder:validation:XValidation:rule="!has(self.community) || !has(self.explicitContentFilter) || self.explicitContentFilter == 'AllMembers'",message="community requires the explicitContentFilter AllMembers"
 // +kubebuilder:validation:XValidation:rule="!has(self.afkChannelId) || !has(self.afkChannelRef)",message="afkChannelId and afkChannelRef cannot both be set"
 // +kubebuilder:validation:XValidation:rule="self.serverId == oldSelf.serverId",message="serverId cannot be changed: create a new DiscordServer for another server"
 type DiscordServerSpec struct {
-	// tokenSecretRef names the Secret with the bot's token. A new token in it, or
-	// another Secret, is used immediately. Several servers may share a bot.
-	//
+	// tokenSecretRef names the Secret with the bot's token. A new token or another Secret is used
+	// immediately. Several servers may share a bot.
 	// +required
 	TokenSecretRef TokenSecretReference `json:"tokenSecretRef"`
 
-	// serverId is the id of the server (guild) to manage, in quotes; it cannot be
-	// changed. The bot must be a member; a user can add it by status.inviteURL.
-	//
+	// serverId is the id of the server (guild) to manage, in quotes. It cannot be changed. The bot
+	// must be a member; a user can add it by status.inviteURL.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord server: 6 to 20 digits, in quotes"
@@ -192,174 +171,140 @@ type DiscordServerSpec struct {
 
 	// name of the server, 2 to 100 characters. If it is not set, it is not
 	// managed.
-	//
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self",message="must not begin or end with white space, which Discord removes"
 	Name string `json:"name,omitempty"`
 
-	// description of the server, up to 300 characters, shown for community
-	// servers; "" clears it. If it is not set, it is not managed.
-	//
+	// description of the server, up to 300 characters, shown for community servers. "" clears it.
+	// If it is not set, it is not managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=300
 	Description *string `json:"description,omitempty"`
 
-	// icon of the server. It is set when the image changes, and when another icon,
-	// or none, is set on Discord. If it is not set, it is not managed: the server
-	// keeps the icon that it has, which a user can remove on Discord.
-	//
+	// icon of the server. It is set when the image changes, and when Discord has another icon or
+	// none. If it is not set, it is not managed: the server keeps its icon, which a user can remove
+	// on Discord.
 	// +optional
 	Icon *ServerIcon `json:"icon,omitempty"`
 
-	// verificationLevel is what a new member must have before writing. If it is
-	// not set, it is not managed.
-	//
+	// verificationLevel defines what Discord requires of a new member before writing. If it is not
+	// set, it is not managed.
 	// +optional
 	VerificationLevel VerificationLevel `json:"verificationLevel,omitempty"`
 
-	// defaultNotifications defines the messages that members are notified of by
-	// default. If it is not set, it is not managed.
-	//
+	// defaultNotifications defines which messages notify members by default. If it is not set, it
+	// is not managed.
 	// +optional
 	DefaultNotifications DefaultNotifications `json:"defaultNotifications,omitempty"`
 
 	// explicitContentFilter defines whose media Discord scans. If it is not set,
 	// it is not managed.
-	//
 	// +optional
 	ExplicitContentFilter ExplicitContentFilter `json:"explicitContentFilter,omitempty"`
 
 	// preferredLocale is the language of a community server. If it is not set, it
 	// is not managed.
-	//
 	// +optional
 	// +kubebuilder:validation:Enum=ar;bg;cs;da;de;el;en-GB;en-US;es-419;es-ES;fi;fr;he;hi;hr;hu;id;it;ja;ko;lt;nl;no;pl;pt-BR;ro;ru;sv-SE;th;tr;uk;vi;zh-CN;zh-TW
 	PreferredLocale string `json:"preferredLocale,omitempty"`
 
-	// afkChannelId is the id of the voice channel that idle members are moved to;
-	// "" is none. If it is not set, and afkChannelRef is not, it is not managed.
-	//
+	// afkChannelId is the id of the voice channel for idle members. "" is none. If neither it nor
+	// afkChannelRef is set, it is not managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a voice channel: 6 to 20 digits, in quotes, or empty"
 	AFKChannelID *string `json:"afkChannelId,omitempty"`
 
-	// afkChannelRef names the DiscordChannel, of the type Voice, that idle members
-	// are moved to. Until that channel exists on Discord the server is Progressing,
-	// as for systemChannelRef.
-	//
+	// afkChannelRef names the DiscordChannel of the type Voice for idle members. Until that channel
+	// exists on Discord, the server is Progressing, as for systemChannelRef.
 	// +optional
 	AFKChannelRef *ChannelReference `json:"afkChannelRef,omitempty"`
 
-	// afkTimeout is the time after which members count as idle: 1m, 5m, 15m, 30m
-	// or 1h. If it is not set, it is not managed.
-	//
+	// afkTimeout is the time after which members count as idle: 1m, 5m, 15m, 30m or 1h. If it is
+	// not set, it is not managed.
 	// +optional
 	AFKTimeout AFKTimeout `json:"afkTimeout,omitempty"`
 
-	// systemChannelRef names the DiscordChannel for Discord's own messages, such
-	// as new members. Until that channel exists on Discord the server is
-	// Progressing with the reason WaitingForChannel, and everything else is
-	// reconciled. If it is not set, it is not managed.
-	//
+	// systemChannelRef names the DiscordChannel for Discord's own messages, such as new members.
+	// Until that channel exists on Discord, the server is Progressing with the reason
+	// WaitingForChannel; everything else is reconciled. If it is not set, it is not managed.
 	// +optional
 	SystemChannelRef *ChannelReference `json:"systemChannelRef,omitempty"`
 
-	// rulesChannelRef names the DiscordChannel, of the type Text, that has the rules
-	// of a community server. Until that channel exists on Discord the server is
-	// Progressing, as for systemChannelRef. If it is not set, it is not managed.
-	//
+	// rulesChannelRef names the DiscordChannel of the type Text with the rules of a community
+	// server. Until that channel exists on Discord, the server is Progressing, as for
+	// systemChannelRef. If it is not set, it is not managed.
 	// +optional
 	RulesChannelRef *ChannelReference `json:"rulesChannelRef,omitempty"`
 
-	// publicUpdatesChannelRef names the DiscordChannel, of the type Text, where
-	// Discord notifies the moderators of a community server. Until that channel
-	// exists on Discord the server is Progressing, as for systemChannelRef. If it
-	// is not set, it is not managed.
-	//
+	// publicUpdatesChannelRef names the DiscordChannel of the type Text in which Discord notifies
+	// the moderators of a community server. Until that channel exists on Discord, the server is
+	// Progressing, as for systemChannelRef. If it is not set, it is not managed.
 	// +optional
 	PublicUpdatesChannelRef *ChannelReference `json:"publicUpdatesChannelRef,omitempty"`
 
-	// community is Enabled for a community server. It requires rulesChannelRef and
-	// publicUpdatesChannelRef, and is enabled once both channels exist. Only a bot
-	// that is an administrator can; of another one the server is Degraded with the
-	// reason MissingPermissions, and everything else is reconciled. With it, a
-	// verificationLevel or explicitContentFilter that is not set is raised to Low
-	// and AllMembers, which Discord asks for. If it is not set, it is not managed:
-	// a user can disable it on Discord.
-	//
+	// community makes the server a community server with the value Enabled. It requires
+	// rulesChannelRef and publicUpdatesChannelRef, and takes effect once both channels exist. The
+	// bot must be an administrator: otherwise the server is Degraded with the reason
+	// MissingPermissions; everything else is reconciled. A verificationLevel or
+	// explicitContentFilter that is not set is raised to Low and AllMembers, as Discord requires.
+	// If it is not set, it is not managed: a user can disable it on Discord.
 	// +optional
 	Community Community `json:"community,omitempty"`
 
-	// systemChannelFlags list at most 6 of Discord's own messages that are not
-	// posted in the system channel. An empty list has all of them posted. If it is
-	// not set, it is not managed.
-	//
+	// systemChannelFlags lists the suppressed messages of the system channel, at most 6. An empty
+	// list suppresses none. If it is not set, it is not managed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=6
 	SystemChannelFlags []SystemChannelFlag `json:"systemChannelFlags,omitzero"`
 
-	// allowedNamespaces says which namespaces may have groups and channels in this
-	// server; roles need allowedRoles. They never see the token. What is taken back
-	// deletes nothing: the objects of that namespace are Degraded with the reason
-	// NotAllowed and their channels stay on Discord as they are. If it is not set, only
-	// the server's own namespace.
-	//
+	// allowedNamespaces defines which namespaces may have groups and channels in this server; roles
+	// need allowedRoles. They never see the token. If it is not set, only the server's own
+	// namespace may. Withdrawing it deletes nothing: channels of that namespace stay as they are on
+	// Discord, and their objects are Degraded with the reason NotAllowed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 
-	// allowedRoles says which other namespaces may have roles in this server, and
-	// with which permissions. If it is not set, no other namespace may.
-	//
+	// allowedRoles defines which other namespaces may have roles in this server, with which
+	// permissions. If it is not set, no other namespace may.
 	// +optional
 	AllowedRoles *AllowedRoles `json:"allowedRoles,omitempty"`
 
-	// allowAdoption allows objects of other namespaces to adopt channels and
-	// categories of this server that no object manages. With it, they can change
-	// and delete every such channel. Roles are never adopted from another namespace.
-	// Objects of the server's own namespace always may. Taken back, what has been
-	// adopted stays so. Defaults to false.
-	//
+	// allowAdoption lets objects of other namespaces adopt unmanaged channels and categories of
+	// this server, and so change and delete every such channel. Roles are never adopted from
+	// another namespace. Objects of the server's own namespace always may adopt. Adopted channels
+	// stay adopted when it is withdrawn. Defaults to false.
 	// +optional
 	AllowAdoption bool `json:"allowAdoption,omitempty"`
 
-	// allowRetention allows objects of other namespaces to leave channels, categories
-	// and roles behind on Discord when they are deleted, by the deletionPolicy Retain
-	// or the managementPolicy Observe. If it is false, nothing is created for an
-	// object of another namespace that has the deletionPolicy Retain, and the
-	// deletion of an object waits until it no longer retains what the operator
-	// created for it; both are Degraded with the reason NotAllowed. What an object
-	// adopted is retained all the same. Objects of the server's own namespace always
-	// may. Defaults to false.
-	//
+	// allowRetention lets objects of other namespaces leave channels, categories and roles on
+	// Discord when they are deleted, by the deletionPolicy Retain or the managementPolicy Observe.
+	// If it is false, nothing is created for an object of another namespace with the deletionPolicy
+	// Retain, and the deletion of an object waits until the object no longer retains what the
+	// operator created for it. Both are Degraded with the reason NotAllowed. Adopted resources are
+	// always retained. Objects of the server's own namespace always may retain. Defaults to false.
 	// +optional
 	AllowRetention bool `json:"allowRetention,omitempty"`
 
-	// deletionProtection refuses every deletion of the object until it is false
-	// again. The deletion of its namespace is not refused, and deletes the object
-	// too. What happens on Discord is defined by deletionPolicy. Defaults to false.
-	//
+	// deletionProtection refuses every deletion of the object until it is false again. It does not
+	// refuse the deletion of the namespace, which deletes the object too. deletionPolicy defines
+	// what happens on Discord. Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
-	// deletionPolicy defines what happens to the server on Discord when this
-	// object is deleted: Retain leaves it as it is, Delete deletes it with all
-	// channels and messages, which only its owner may do, so not an invited bot.
-	// Defaults to Retain.
-	//
+	// deletionPolicy defines what happens to the server on Discord when this object is deleted.
+	// Retain leaves it as it is. Delete deletes it with all channels and messages. Only the
+	// server's owner may delete it, so an invited bot may not. Defaults to Retain.
 	// +optional
 	// +default="Retain"
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// managementPolicy defines what the operator does on Discord for this object:
-	// Manage makes the server match the spec. Observe writes nothing there, also
-	// not when the object is deleted, and status.differences lists what Manage
-	// would change. Groups, channels and roles have a policy of
-	// their own. Defaults to Manage.
-	//
+	// managementPolicy is Manage or Observe. Manage makes the server match the spec. Observe writes
+	// nothing on Discord, not even when the object is deleted, and status.differences lists what
+	// Manage would change. Groups, channels and roles have their own policies. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -367,29 +312,24 @@ type DiscordServerSpec struct {
 
 // ChannelCount is the number of channels of a server.
 type ChannelCount struct {
-	// total is the number of channels and categories, including those that no
-	// object manages. Threads do not count.
-	//
+	// total is the number of channels and categories, with unmanaged ones and without threads.
 	// +optional
 	Total int32 `json:"total"`
 
-	// limit is the number that Discord allows: 500.
-	//
+	// limit is Discord's limit: 500.
 	// +optional
 	Limit int32 `json:"limit"`
 }
 
-// ServerIconStatus is the icon that the operator has set last.
+// ServerIconStatus describes the last icon set by the operator.
 type ServerIconStatus struct {
-	// sourceHash is that of the image, 71 characters: `sha256:` and 64 digits.
-	//
+	// sourceHash is the hash of the image, 71 characters: `sha256:` and 64 digits.
 	// +required
 	// +kubebuilder:validation:MaxLength=71
 	SourceHash string `json:"sourceHash"`
 
-	// discordHash is Discord's own hash of the icon, at most 256 characters. With
-	// another one there, the icon was changed on Discord.
-	//
+	// discordHash is Discord's hash of the icon, at most 256 characters. If Discord has another
+	// hash, a user has changed the icon.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	DiscordHash string `json:"discordHash"`
@@ -399,17 +339,14 @@ type ServerIconStatus struct {
 type DiscordServerStatus struct {
 	// observedGeneration is the metadata.generation of the spec that this status
 	// describes.
-	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions are the latest observations of the server's state: Available (the
-	// bot can manage it), Progressing (the operator is working towards the spec),
-	// Degraded (a user must act; the message says how) and Ready (the object
-	// matches its spec). Degraded and Progressing are never True together.
-	// Verified is there only while Discord cannot be asked about an object that
-	// was Ready: False since then. At most 16.
-	//
+	// conditions describe the server's state: Available (the bot can manage it), Progressing (the
+	// operator is working towards the spec), Degraded (a user must act; the message says how) and
+	// Ready (the object matches its spec). Degraded and Progressing are never True together.
+	// Verified=False exists only while Discord cannot be asked about an object that was Ready. At
+	// most 16.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -418,58 +355,48 @@ type DiscordServerStatus struct {
 
 	// serverId is the id of the server on Discord. Empty until the bot is a
 	// member.
-	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
 	// name of the server on Discord, at most 256 characters; a longer one is cut.
-	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Name string `json:"name,omitempty"`
 
-	// icon that the operator has set last, while spec.icon is set.
-	//
+	// icon describes the last icon set by the operator, while spec.icon is set.
 	// +optional
 	Icon *ServerIconStatus `json:"icon,omitempty"`
 
 	// ownerId is the id of the user who owns the server.
-	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	OwnerID string `json:"ownerId,omitempty"`
 
 	// applicationId is the id of the application that the bot belongs to.
-	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	ApplicationID string `json:"applicationId,omitempty"`
 
-	// inviteURL is the address at which a user who may manage the server adds the
-	// bot to it, or gives it the permissions that it lacks, at most 2048 characters.
-	//
+	// inviteURL is the page where a user who may manage the server adds the bot or gives it missing
+	// permissions, at most 2048 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	InviteURL string `json:"inviteURL,omitempty"`
 
 	// channels is the number of channels of the server. It may be a few seconds
 	// old.
-	//
 	// +optional
 	Channels *ChannelCount `json:"channels,omitempty"`
 
-	// namespaces is how many namespaces have groups or channels in the server. Those
-	// that refer to it and are not allowed to do not count.
-	//
+	// namespaces is the number of namespaces with groups or channels in the server. Namespaces that
+	// are not allowed do not count.
 	// +optional
 	Namespaces int32 `json:"namespaces,omitempty"`
 
-	// differences are what the operator would change on Discord, where
-	// spec.managementPolicy is Observe: at most 64 lines of at most 256 characters,
-	// such as `topic: "old" -> "new"`, `create` or `move`. Where there are more, the
-	// last one has their number.
-	//
+	// differences lists the changes that spec.managementPolicy Observe holds back on Discord: at
+	// most 64 lines of at most 256 characters, such as `topic: "old" -> "new"`, `create` or `move`.
+	// The last line counts the rest.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -477,9 +404,8 @@ type DiscordServerStatus struct {
 	Differences []string `json:"differences,omitempty"`
 }
 
-// DiscordServer is a Discord server (a guild) that a bot manages: its
-// settings, and the groups and channels that refer to it.
-//
+// DiscordServer is a Discord server (guild) that a bot manages: its settings, and the groups,
+// channels and roles that refer to it.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=discordservers,singular=discordserver,shortName=dsrv,categories=discord
 // +kubebuilder:subresource:status
@@ -498,14 +424,11 @@ type DiscordServer struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// spec is the desired state.
-	//
 	// +required
 	Spec DiscordServerSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until it does,
-	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
-	// not report the object as current.
-	//
+	// status is the observed state. Only the operator writes it. Until then observedGeneration is
+	// -1, so that kstatus, and with it Flux and Helm, does not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordServerStatus `json:"status,omitempty"`
@@ -524,7 +447,6 @@ func (s *DiscordServer) GetManagementPolicy() ManagementPolicy { return s.Spec.M
 func (s *DiscordServer) GetDifferences() []string { return s.Status.Differences }
 
 // DiscordServerList is a list of DiscordServers.
-//
 // +kubebuilder:object:root=true
 type DiscordServerList struct {
 	metav1.TypeMeta `json:",inline"`
