@@ -532,7 +532,8 @@ type UpgradeStep string
 const (
 	// UpgradeWaiting waits until the Cluster has a primary. Nothing has been changed.
 	UpgradeWaiting UpgradeStep = "Waiting"
-	// UpgradeBackingUp takes a backup. The application runs, and nothing has been changed.
+	// UpgradeBackingUp takes a backup, and nothing has been changed. The application runs, but not
+	// with the method VolumeSnapshot: a snapshot lacks later writes.
 	UpgradeBackingUp UpgradeStep = "BackingUp"
 	// UpgradeStopping waits until no pod of the application runs.
 	UpgradeStopping UpgradeStep = "Stopping"

@@ -51,7 +51,7 @@ func WaitsForPods(d *corev1api.Dojo, s State) bool {
 
 // RequiresStop reports whether an upgrade keeps the application from running.
 func RequiresStop(d *corev1api.Dojo, s State) bool {
-	return d.Spec.Postgres != nil && upgrade.RequiresStop(UpgradeStep(d, s))
+	return d.Spec.Postgres != nil && upgrade.RequiresStop(d, s.Upgrade, UpgradeStep(d, s))
 }
 
 // Unreachable reports whether a pod of the application would fail without its own Cluster.

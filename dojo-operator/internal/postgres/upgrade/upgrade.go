@@ -146,6 +146,8 @@ func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api
 	switch v := versionsOf(d, c, s); {
 	case v.due() && !v.reachable:
 		return corev1api.UpgradeWaiting
+	case v.due() && !backedUp(d, s, v) && !stopped && stopsFirst(d, s):
+		return corev1api.UpgradeStopping
 	case v.due() && !backedUp(d, s, v):
 		return corev1api.UpgradeBackingUp
 	case v.due() && !stopped:
@@ -161,13 +163,23 @@ func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api
 }
 
 // RequiresStop reports whether the application must not run in a step.
-func RequiresStop(step corev1api.UpgradeStep) bool {
+func RequiresStop(d *corev1api.Dojo, s State, step corev1api.UpgradeStep) bool {
 	switch step {
 	case corev1api.UpgradeStopping, corev1api.UpgradeUpgrading, corev1api.UpgradeVerifying:
 		return true
-	case corev1api.UpgradeWaiting, corev1api.UpgradeBackingUp:
+	case corev1api.UpgradeBackingUp:
+		return stopsFirst(d, s)
+	case corev1api.UpgradeWaiting:
 	}
 	return false
+}
+
+// stopsFirst reports whether the application stops before the backup. A snapshot lacks later
+// writes, and once pg_upgrade links the files, the backup is the only way back. The application
+// runs again after a failed snapshot, until a user retries it.
+func stopsFirst(d *corev1api.Dojo, s State) bool {
+	policy := d.BackupPolicy()
+	return policy != nil && policy.Method == corev1api.BackupVolumeSnapshot && (s.Backup == nil || !cnpg.BackupFailed(s.Backup))
 }
 
 func backedUp(d *corev1api.Dojo, s State, v versions) bool {

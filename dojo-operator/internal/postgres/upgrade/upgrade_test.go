@@ -30,9 +30,15 @@ func wants(version string) func(*corev1api.Dojo) {
 			Upgrade: &corev1api.UpgradeStatus{RequestedAt: new(metav1.NewTime(dojotest.Noon))},
 		}
 		d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{
-			Version: version, Backup: &corev1api.Backup{Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot},
+			Version: version, Backup: &corev1api.Backup{
+				Schedule: "0 2 * * *", Method: corev1api.BackupPlugin, Plugin: &corev1api.BackupPluginSpec{Name: "barman"},
+			},
 		}}
 	}
+}
+
+func bySnapshots(d *corev1api.Dojo) {
+	d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot}
 }
 
 func without(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
@@ -196,7 +202,15 @@ func TestSteps(t *testing.T) {
 		"no backup yet":         {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
 		"the backup runs":       {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
 		"the backup fails":      {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed, so that nothing is upgraded: no space left. Retry it with `kubectl delete backup"}},
-		"backups not set up":    {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "`kubectl annotate dojo tokyo --overwrite core.jutsu.com/upgrade-without-backup=17`; or set the version to 16 again."}},
+		"no snapshot yet, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, false,
+			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
+		"no snapshot yet, and no pod runs": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, true,
+			result{"BackingUp", true, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
+		"the snapshot fails, and the application runs": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, true,
+			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backup"}},
+		"the snapshot has failed, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, false,
+			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backup"}},
+		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "`kubectl annotate dojo tokyo --overwrite core.jutsu.com/upgrade-without-backup=17`; or set the version to 16 again."}},
 		"allowed without a backup for another version": {dojotest.Dojo(wants("17"), without, allowing("16")), pg("16", "", 16), none, true,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "has not begun"}},
 		"allowed without a backup": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
@@ -243,7 +257,7 @@ func TestSteps(t *testing.T) {
 			t.Parallel()
 			c.state.Images = cnpg.Images{Image: "registry.example/postgres"}
 			step := Next(c.dojo, c.cluster, c.state, c.stopped)
-			got := result{Step: step, Stops: RequiresStop(step)}
+			got := result{Step: step, Stops: RequiresStop(c.dojo, c.state, step)}
 			in := Input{
 				Input:   cnpg.Input{Now: dojotest.Noon, Deadline: 10 * time.Minute},
 				Cluster: c.cluster, Step: step, Running: "1, such as tokyo-1 on the node n",
@@ -270,7 +284,7 @@ func TestSteps(t *testing.T) {
 // A backup belongs to one upgrade: earlier ones do not count.
 func TestBackups(t *testing.T) {
 	t.Parallel()
-	d, c := dojotest.Dojo(wants("17")), pg("16", "", 16)
+	d, c := dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16)
 	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}}
 	plan := takeBefore(d, c, s, Input{}).Plan()
 	if len(plan.Apply) != 1 || plan.Apply[0].Kind != "Backup" {
