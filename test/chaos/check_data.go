@@ -157,7 +157,7 @@ func (w *dataWorld) missing(row acknowledged) string {
 		return ""
 	}
 	d := find(w.dojos, row.name)
-	if deleted, final := w.deletedWithData(row.name); deleted {
+	if deleted, final := w.deletedWithData(row); deleted {
 		if cluster == nil && final && !w.inBackup(row, row.name+"-db-final-") {
 			return "it was dropped without the final backup that was asked for"
 		}
@@ -183,17 +183,29 @@ func (w *dataWorld) byUID(uid types.UID) *unstructured.Unstructured {
 	return nil
 }
 
-func (w *dataWorld) deletedWithData(name string) (deleted, final bool) {
+// deletedWithData reports whether a Dojo with the policy Delete has dropped a row, the writer or a
+// later one of its name, and whether with a final backup.
+func (w *dataWorld) deletedWithData(row acknowledged) (deleted, final bool) {
+	var former []*corev1api.Dojo
 	leaving := slices.DeleteFunc(objects(w.dojos), func(o client.Object) bool { return o.GetDeletionTimestamp() == nil })
 	for _, o := range append(slices.Collect(maps.Values(w.gone)), leaving...) {
-		d, ok := o.(*corev1api.Dojo)
-		if !ok || d.Name != name || d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete {
-			continue
+		if d, ok := o.(*corev1api.Dojo); ok && d.Name == row.name {
+			former = append(former, d)
 		}
-		deleted = true
-		final = final || d.BackupPolicy() != nil && d.BackupPolicy().FinalBackup && d.Spec.Postgres.Cluster != nil
 	}
-	return deleted, final
+	slices.SortStableFunc(former, func(a, b *corev1api.Dojo) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	since := slices.IndexFunc(former, func(d *corev1api.Dojo) bool { return d.UID == row.dojo })
+	if since < 0 {
+		return false, false
+	}
+	for _, d := range former[since:] {
+		if d.Spec.Postgres.ReclaimPolicy == corev1api.ReclaimDelete {
+			return true, d.BackupPolicy() != nil && d.BackupPolicy().FinalBackup && d.Spec.Postgres.Cluster != nil
+		}
+	}
+	return false, false
 }
 
 func namedBackups(d *corev1api.Dojo) (names []string) {

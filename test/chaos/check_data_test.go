@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,6 +70,14 @@ func TestDataChecks(t *testing.T) {
 		"deleted with its data, backed up": {func(w *dataWorld, _ *rowsOf) { deleteWithData(w) }, ""},
 		"deleted without the final backup": {func(w *dataWorld, k *rowsOf) { deleteWithData(w); k.restorable = nil },
 			"dropped without the final backup"},
+		"an earlier Dojo of the name had a final backup": {func(w *dataWorld, k *rowsOf) {
+			deleteWithData(w)
+			earlier := w.gone[dojoUID].(*corev1api.Dojo).DeepCopy()
+			earlier.UID, earlier.CreationTimestamp = "earlier", metav1.NewTime(earlier.CreationTimestamp.Add(-time.Minute))
+			w.gone["earlier"] = earlier
+			w.gone[dojoUID].(*corev1api.Dojo).Spec.Postgres.Cluster.Backup.FinalBackup = false
+			k.restorable = nil
+		}, ""},
 		"the final Backup has failed": {func(w *dataWorld, _ *rowsOf) {
 			deleteWithData(w)
 			w.custom[0].Object["status"] = map[string]any{"phase": "failed"}
