@@ -112,7 +112,7 @@ func (e *exporter) reference(notes *notes, field, id string) *v1alpha1.ChannelRe
 }
 
 // named translates a number of Discord's, and leaves out unknown ones.
-func named[T ~string](notes *notes, field string, names resource.Names[T], number int) T {
+func named[T ~string](notes *notes, field string, names resource.Enum[T], number int) T {
 	name, ok := names[number]
 	if !ok {
 		notes.leave(field, fmt.Sprintf("Discord says %d, which this version of discord-operator does not know", number))

@@ -52,7 +52,7 @@ func (w *world) bindAll(steps []*step) {
 func (w *world) bind(s *step) {
 	known := *idOf(s.object)
 	if s.order() == byName && (w.before == nil || s.from == w.before) {
-		known = s.kind.Named(w.snap, s.binding.Lookup, s.kind.Identity(s.object).Name, w.taken)
+		known = s.kind.FindByName(w.snap, s.binding.Lookup, s.kind.Identity(s.object).Name, w.taken)
 		if known != "" && w.before == nil {
 			w.byName = append(w.byName, title(s.object))
 		}

@@ -64,7 +64,7 @@ func (w *world) report() *Report {
 			Differences: w.differences(s),
 		}
 		if !s.removed && status.Observed(s.object) {
-			o.Observed, o.Differences = lifecycle.Lines(o.Differences), nil
+			o.Observed, o.Differences = lifecycle.FormatDifferences(o.Differences), nil
 		}
 		issues := s.issues
 		if s.removed {

@@ -39,7 +39,7 @@ type (
 )
 
 func row[T any](name, wire string, want func(desired) *T) resource.Field[desired, channel, edit] {
-	return resource.Of[desired, channel, edit](name, wire, want)
+	return resource.NewField[desired, channel, edit](name, wire, want)
 }
 
 // fields of a channel.
@@ -48,30 +48,30 @@ var fields = resource.Table[desired, channel, edit]{
 	row("type", "", desired.channelType),
 	row("topic", "", func(d desired) *string { return d.Topic }).Limited(),
 	row("nsfw", "", func(d desired) *bool { return d.NSFW }),
-	row("slowmode", "rate_limit_per_user", func(d desired) *int { return seconds(d.Slowmode) }).Words(resource.Seconds),
+	row("slowmode", "rate_limit_per_user", func(d desired) *int { return seconds(d.Slowmode) }).Format(resource.Seconds),
 	row("defaultAutoArchive", "default_auto_archive_duration",
 		func(d desired) *int { return resource.AutoArchives.Number(d.DefaultAutoArchive) }).
-		Words(resource.AutoArchives.Word),
-	row("group", "parent_id", func(d desired) *string { return &d.parentID }).Words(resource.ChannelName),
+		Format(resource.AutoArchives.Word),
+	row("group", "parent_id", func(d desired) *string { return &d.parentID }).Format(resource.ChannelName),
 
 	row("bitrate", "", func(d desired) *int { return asInt(d.voice.Bitrate) }),
 	row("userLimit", "user_limit", func(d desired) *int { return asInt(d.voice.UserLimit) }),
 	row("region", "rtc_region", func(d desired) *string { return d.voice.Region }),
 	row("videoQuality", "video_quality_mode",
 		func(d desired) *int { return resource.VideoQualities.Number(d.voice.VideoQuality) }).
-		Words(resource.VideoQualities.Word),
+		Format(resource.VideoQualities.Word),
 
-	resource.OfPart[desired, channel, edit]("tags", "available_tags", desired.tags, remainingTags),
+	resource.NewPartialField[desired, channel, edit]("tags", "available_tags", desired.tags, remainingTags),
 	flag("hideMediaDownload", discordclient.FlagHideMediaDownload,
 		func(d desired) *bool { return d.forum.HideMediaDownload }),
 	flag("requireTag", discordclient.FlagRequireTag, func(d desired) *bool { return d.forum.RequireTag }),
 	row("defaultReaction", "default_reaction_emoji", desired.reaction),
 	row("sortOrder", "default_sort_order", desired.sortOrder).
-		Words(resource.SortOrders.WordOrNull(resource.NoSortOrder)),
+		Format(resource.SortOrders.WordOrNull(resource.NoSortOrder)),
 	row("layout", "default_forum_layout", func(d desired) *int { return resource.ForumLayouts.Number(d.forum.Layout) }).
-		Words(resource.ForumLayouts.Word),
+		Format(resource.ForumLayouts.Word),
 	row("threadSlowmode", "default_thread_rate_limit_per_user",
-		func(d desired) *int { return seconds(d.forum.ThreadSlowmode) }).Words(resource.Seconds),
+		func(d desired) *int { return seconds(d.forum.ThreadSlowmode) }).Format(resource.Seconds),
 
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *channel) { return d.overwrites, d.live }),
 }
@@ -131,7 +131,7 @@ func (d desired) sortOrder() **int {
 
 // flag returns the row of one of the flags of a channel, which an edit sets together. No create takes them.
 func flag(name string, bit int, want func(desired) *bool) resource.Field[desired, channel, edit] {
-	return resource.OfPart[desired, channel, edit](name, "flags",
+	return resource.NewPartialField[desired, channel, edit](name, "flags",
 		func(d desired) *int {
 			if is := want(d); is == nil || *is == (d.live.Flags&bit != 0) {
 				return nil
@@ -143,7 +143,7 @@ func flag(name string, bit int, want func(desired) *bool) resource.Field[desired
 				return nil
 			}
 			return new(made.Flags | asked)
-		}).Words(resource.Flag(bit))
+		}).Format(resource.Flag(bit))
 }
 
 // flags returns the flags of the channel with the changes that the spec asks for.

@@ -96,7 +96,7 @@ func desiredOverwrites(
 		needed |= permissions.ManageWebhooks
 	}
 	return overwrites.Resolve(
-		overwrites.Named(c.Spec.PermissionOverwrites, s.Roles, roles), s.live(), s.Guild.Snapshot, needed)
+		overwrites.WithRoleIDs(c.Spec.PermissionOverwrites, s.Roles, roles), s.live(), s.Guild.Snapshot, needed)
 }
 
 // create describes the channel, and how that differs from nothing.
@@ -107,7 +107,7 @@ func create(
 	s.Binding.Live = &discordclient.Channel{Type: t}
 	in, changes := resource.NewChannelCreate(fields, desiredOf(c, s, want), s.live(), c.Spec.Name, want)
 	if s.Position != nil {
-		in.Position = s.Position.First(resource.Channels{}.Places(s.Guild.Snapshot, in.ParentID, t))
+		in.Position = s.Position.Initial(resource.Channels.Places(s.Guild.Snapshot, in.ParentID, t))
 	}
 	if t == discordgo.ChannelTypeGuildText {
 		return in, changes
@@ -143,17 +143,17 @@ func leaveRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return
 	}
-	Kind.ReportLack(p, func(e resource.Edit) *conditions.Issue {
+	Kind.LeaveOutForbidden(p, func(e resource.Edit) *conditions.Issue {
 		return s.Guild.LacksForEdit(s.live(), resource.EditOfChannel(e), Kind.Noun)
 	})
 	edit := resource.EditOfChannel(p.Edit)
 	if to, ok := edit.Type.Get(); ok && p.Report(refusedType(s, to)) {
-		Kind.Leave(p, "type")
+		Kind.LeaveOut(p, "type")
 	}
 	if to, ok := edit.Bitrate.Get(); ok && p.Report(refusedBitrate(s, to)) {
-		Kind.Leave(p, "bitrate")
+		Kind.LeaveOut(p, "bitrate")
 	}
 	if to, ok := edit.ParentID.Get(); ok && p.Report(cmp.Or(s.Guild.LacksInCategory(to), fullCategory(s))) {
-		Kind.Leave(p, "group")
+		Kind.LeaveOut(p, "group")
 	}
 }

@@ -27,9 +27,9 @@ import (
 // Kind describes DiscordChannels to package lifecycle.
 var Kind = lifecycle.Kind{
 	Name: "DiscordChannel", Noun: "channel", ByID: index.ChannelByID,
-	Title:  func(name string) string { return "#" + name },
-	Lost:   "its messages, threads and invites, and the URLs of its webhooks",
-	Fields: fields.Rows(), Calls: resource.Channels{},
+	Title:        func(name string) string { return "#" + name },
+	NotRecreated: "its messages, threads and invites, and the URLs of its webhooks",
+	Fields:       fields.Rows(), Calls: resource.Channels,
 	List: func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
 	Identity: func(o client.Object) lifecycle.Identity {
 		c := o.(*v1alpha1.DiscordChannel)

@@ -26,7 +26,7 @@ func statusOf(
 	now := *c.Status.DeepCopy()
 	now.ObservedGeneration = c.Generation
 	if s.Guild != nil || !status.Observed(c) {
-		now.Differences = lifecycle.Lines(results.Differences)
+		now.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
 	if s.Guild == nil {
@@ -72,7 +72,7 @@ func openTo(c *v1alpha1.DiscordChannel, s State, live *discordclient.Channel) []
 	if !ok || c.Spec.PermissionOverwrites != nil {
 		return nil
 	}
-	return lifecycle.Shortened(overwrites.OpenTo(live, category, s.Guild.Snapshot))
+	return lifecycle.Truncate(overwrites.OpenTo(live, category, s.Guild.Snapshot))
 }
 
 // referenceTo refers to a server from a namespace.

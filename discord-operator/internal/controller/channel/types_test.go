@@ -206,7 +206,7 @@ func TestSiblings(t *testing.T) {
 		discordgo.ChannelTypeGuildText: {"b"}, discordgo.ChannelTypeGuildVoice: {"a", "c"}, discordgo.ChannelTypeGuildStageVoice: {"a", "c"},
 	} {
 		var got []string
-		for _, sibling := range (resource.Channels{}).Places(s.snap, s.a, kind) {
+		for _, sibling := range resource.Channels.Places(s.snap, s.a, kind) {
 			c, _ := s.snap.Channel(sibling.ID)
 			got = append(got, c.Name)
 		}

@@ -38,7 +38,7 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	}
 	if g.Spec.PermissionOverwrites != nil {
 		want, err = overwrites.Resolve(
-			overwrites.Named(g.Spec.PermissionOverwrites, s.Roles, p.Roles), s.live(), s.Guild.Snapshot, manage)
+			overwrites.WithRoleIDs(g.Spec.PermissionOverwrites, s.Roles, p.Roles), s.live(), s.Guild.Snapshot, manage)
 		if err != nil {
 			p.Issues = conditions.Of(err)
 			return p
@@ -57,7 +57,7 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	p.Changes = d.Changes
 	p.Report(d.Issue())
 	if p.Edit, p.Fields = (resource.ChannelEdit{ChannelEdit: edit}), d.Fields; len(d.Fields) > 0 {
-		Kind.ReportLack(&p, func(e resource.Edit) *conditions.Issue {
+		Kind.LeaveOutForbidden(&p, func(e resource.Edit) *conditions.Issue {
 			return s.Guild.LacksForEdit(s.live(), resource.EditOfChannel(e), Kind.Noun)
 		})
 	}
@@ -71,7 +71,7 @@ func create(
 	blank := &discordclient.Channel{Type: discordgo.ChannelTypeGuildCategory}
 	in, changes := resource.NewChannelCreate(fields, desired{g.Spec.Name, want, blank}, blank, g.Spec.Name, want)
 	if s.Position != nil {
-		in.Position = s.Position.First(resource.Channels{Categories: true}.Places(s.Guild.Snapshot, "", blank.Type))
+		in.Position = s.Position.Initial(resource.Categories.Places(s.Guild.Snapshot, "", blank.Type))
 	}
 	return in, changes
 }
@@ -105,7 +105,7 @@ type desired struct {
 
 // fields of a category.
 var fields = resource.Table[desired, discordclient.Channel, discordclient.ChannelEdit]{
-	resource.Of[desired, discordclient.Channel, discordclient.ChannelEdit]("name", "", desired.named).Limited(),
+	resource.NewField[desired, discordclient.Channel, discordclient.ChannelEdit]("name", "", desired.named).Limited(),
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) {
 		return d.overwrites, d.live
 	}),

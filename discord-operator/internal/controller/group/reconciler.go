@@ -24,9 +24,9 @@ import (
 // Kind describes DiscordGroups to package lifecycle.
 var Kind = lifecycle.Kind{
 	Name: "DiscordGroup", Noun: "category", ByID: index.GroupByID,
-	Title:  func(name string) string { return "the category " + strconv.Quote(name) },
-	Lost:   "its permission overwrites but for those of the spec, and its place",
-	Fields: fields.Rows(), Calls: resource.Channels{Categories: true},
+	Title:        func(name string) string { return "the category " + strconv.Quote(name) },
+	NotRecreated: "its permission overwrites but for those of the spec, and its place",
+	Fields:       fields.Rows(), Calls: resource.Categories,
 	List: func() client.ObjectList { return &v1alpha1.DiscordGroupList{} },
 	Identity: func(o client.Object) lifecycle.Identity {
 		g := o.(*v1alpha1.DiscordGroup)

@@ -124,5 +124,5 @@ func WaitingFor(names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted on "+
 			"Discord yet. Move them to another group, or, to keep what is deleted on Discord, set their spec.deletionPolicy "+
-			"to Retain before you delete them.", issues.Some(names))
+			"to Retain before you delete them.", issues.JoinUpToTen(names))
 }

@@ -22,7 +22,7 @@ func statusOf(
 	now := *g.Status.DeepCopy()
 	now.ObservedGeneration = g.Generation
 	if s.Guild != nil || !status.Observed(g) {
-		now.Differences = lifecycle.Lines(results.Differences)
+		now.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
 	if s.Names.Observed {
 		now.Roles, _ = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot)

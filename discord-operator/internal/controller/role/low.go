@@ -67,7 +67,7 @@ func (*Low) Place() string { return "below the roles of the server" }
 
 // Holds reports whether a role and those of its namespace are in their low places.
 func (l *Low) Holds(snap *guildcache.Snapshot, id string) bool {
-	return order.Right(resource.Roles{}.Siblings(snap, nil), l.Ranks(snap, id))
+	return order.InOrder(resource.Roles.Siblings(snap, nil), l.Ranks(snap, id))
 }
 
 // Ranks implements lifecycle.Bounds: of the roles that the bot may move, but for other namespaces' ones.

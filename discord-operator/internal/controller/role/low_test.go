@@ -74,7 +74,7 @@ func TestLowPlacesAreStable(t *testing.T) {
 				snap = lowered(snap, &Low{Own: ids[tenant], Others: ids['a'+'b'-tenant]})
 			}
 			var got []string
-			for _, s := range (resource.Roles{}).Siblings(snap, nil) {
+			for _, s := range resource.Roles.Siblings(snap, nil) {
 				if names[s.ID] != "" {
 					got = append(got, names[s.ID])
 				}
@@ -106,7 +106,7 @@ func kinds(names []string) (all []string) {
 // lowered is a guild after one tenant has moved its roles.
 func lowered(snap *guildcache.Snapshot, low *Low) *guildcache.Snapshot {
 	var moved []discordclient.Role
-	for _, move := range order.Moves(resource.Roles{}.Siblings(snap, nil), low.Ranks(snap, "")) {
+	for _, move := range order.Moves(resource.Roles.Siblings(snap, nil), low.Ranks(snap, "")) {
 		role, _ := snap.Role(move.ID)
 		role.Position = move.Position
 		moved = append(moved, role)

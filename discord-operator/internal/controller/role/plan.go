@@ -146,7 +146,7 @@ type desired struct {
 func row[T any](
 	name, wire string, want func(desired) *T,
 ) resource.Field[desired, discordclient.Role, discordclient.RoleEdit] {
-	return resource.Of[desired, discordclient.Role, discordclient.RoleEdit](name, wire, want)
+	return resource.NewField[desired, discordclient.Role, discordclient.RoleEdit](name, wire, want)
 }
 
 // fields of a role.

@@ -25,9 +25,9 @@ import (
 // Kind describes DiscordRoles to package lifecycle.
 var Kind = lifecycle.Kind{
 	Name: "DiscordRole", Noun: "role", ByID: index.RoleByID,
-	Title:  func(name string) string { return "the role " + strconv.Quote(name) },
-	Lost:   "its members but for those of spec.members, and the permission overwrites that name it by its id",
-	Fields: fields.Rows(), Calls: resource.Roles{}, FromBottom: true,
+	Title:        func(name string) string { return "the role " + strconv.Quote(name) },
+	NotRecreated: "its members but for those of spec.members, and the permission overwrites that name it by its id",
+	Fields:       fields.Rows(), Calls: resource.Roles, FromBottom: true,
 	List: func() client.ObjectList { return &v1alpha1.DiscordRoleList{} },
 	Identity: func(o client.Object) lifecycle.Identity {
 		role := o.(*v1alpha1.DiscordRole)

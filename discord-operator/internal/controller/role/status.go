@@ -25,7 +25,7 @@ func statusOf(
 	now := *role.Status.DeepCopy()
 	now.ObservedGeneration = role.Generation
 	if s.Guild != nil || !status.Observed(role) {
-		now.Differences = lifecycle.Lines(results.Differences)
+		now.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The role does not exist on Discord.")
 	switch {

@@ -31,7 +31,7 @@ func (r *Reconciler) ofSibling(ctx context.Context, o client.Object) []reconcile
 	role := o.(*v1alpha1.DiscordRole)
 	server := role.Spec.ServerRef.In(role.Namespace).String()
 	position, err := r.Resources.Position(ctx, role, index.RoleByServer, server)
-	if err == nil && (position == nil || position.Early) {
+	if err == nil && (position == nil || position.AwaitsSiblings) {
 		return nil
 	}
 	return r.requests(ctx, role.Namespace, index.RoleByServer, server)

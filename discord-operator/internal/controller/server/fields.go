@@ -34,36 +34,36 @@ type edit struct {
 }
 
 func row[T any](name, wire string, want func(desired) *T) resource.Field[desired, guild, edit] {
-	return resource.Of[desired, guild, edit](name, wire, want)
+	return resource.NewField[desired, guild, edit](name, wire, want)
 }
 
 // fields of a server.
 var fields = resource.Table[desired, guild, edit]{
 	row("name", "", func(d desired) *string { return notEmpty(d.Name) }),
 	row("description", "", func(d desired) *string { return d.Description }),
-	row("verificationLevel", "verification_level", desired.level).Words(resource.VerificationLevels.Word),
+	row("verificationLevel", "verification_level", desired.level).Format(resource.VerificationLevels.Word),
 	row("defaultNotifications", "default_message_notifications",
 		func(d desired) *int { return resource.DefaultNotifications.Number(d.DefaultNotifications) }).
-		Words(resource.DefaultNotifications.Word),
-	row("explicitContentFilter", "explicit_content_filter", desired.filter).Words(resource.ExplicitContentFilters.Word),
+		Format(resource.DefaultNotifications.Word),
+	row("explicitContentFilter", "explicit_content_filter", desired.filter).Format(resource.ExplicitContentFilters.Word),
 	row("preferredLocale", "preferred_locale", func(d desired) *string { return notEmpty(d.PreferredLocale) }),
-	row("afkChannelId", "afk_channel_id", func(d desired) *string { return d.AFKChannelID }).Words(resource.ChannelName),
+	row("afkChannelId", "afk_channel_id", func(d desired) *string { return d.AFKChannelID }).Format(resource.ChannelName),
 	row("afkTimeout", "afk_timeout", func(d desired) *int { return resource.AFKTimeouts.Number(d.AFKTimeout) }).
-		Words(resource.AFKTimeouts.Word),
-	row("systemChannelFlags", "system_channel_flags", desired.systemFlags).Words(resource.SystemChannelFlags.List),
+		Format(resource.AFKTimeouts.Word),
+	row("systemChannelFlags", "system_channel_flags", desired.systemFlags).Format(resource.SystemChannelFlags.List),
 
 	channel("afkChannelRef", "afk_channel_id"),
 	channel("systemChannelRef", "system_channel_id"),
 	channel("rulesChannelRef", "rules_channel_id"),
 	channel("publicUpdatesChannelRef", "public_updates_channel_id"),
 
-	resource.At(communityField, desired.community,
+	resource.NewFieldAt(communityField, desired.community,
 		func(g *guild, e *edit) (v1alpha1.Community, *discordclient.Change[v1alpha1.Community]) {
 			return communityOf(&g.Guild), &e.community
-		}).Words(resource.Plain[v1alpha1.Community]),
-	resource.At(iconField, func(d desired) *string { return d.icon },
+		}).Format(resource.Plain[v1alpha1.Community]),
+	resource.NewFieldAt(iconField, func(d desired) *string { return d.icon },
 		func(g *guild, e *edit) (string, *discordclient.Change[string]) { return g.icon, &e.icon }).
-		Words(resource.Plain[string]),
+		Format(resource.Plain[string]),
 }
 
 // channel returns the row of a field that refers to a channel.
@@ -73,7 +73,7 @@ func channel(name, wire string) resource.Field[desired, guild, edit] {
 			return &id
 		}
 		return nil
-	}).Words(resource.ChannelName)
+	}).Format(resource.ChannelName)
 }
 
 // level is the one that the spec asks for, or that a community server has at least.

@@ -88,7 +88,8 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 	if s.Icon, err = r.observeIcon(ctx, server); err != nil {
 		return s, err
 	}
-	s.Stored, s.TooManyGuilds = r.Records.StoredForms(server).With(s.Snapshot.Guild.Features), s.Bot.Stats().TooManyGuilds
+	s.Stored = r.Records.StoredForms(server).WithFeatures(s.Snapshot.Guild.Features)
+	s.TooManyGuilds = s.Bot.Stats().TooManyGuilds
 	err = r.observeClaims(ctx, server, s.GuildID, &s)
 	return s, err
 }
@@ -274,5 +275,5 @@ func waitingFor(names []string) *conditions.Issue {
 			"they are still managed. Kubernetes cannot undo the deletion. To keep what they have on Discord, set their "+
 			"spec.deletionPolicy to Retain before you delete them; a new DiscordServer, and new objects that name it in "+
 			"spec.adopt, then manage it again. Without Retain, what the operator created for them is lost with them.",
-		issues.Some(names))
+		issues.JoinUpToTen(names))
 }

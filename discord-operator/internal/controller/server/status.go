@@ -25,7 +25,7 @@ func statusOf(
 	now := *server.Status.DeepCopy()
 	now.ObservedGeneration = server.Generation
 	if s.Bot != nil || !status.Observed(server) {
-		now.Differences = lifecycle.Lines(results.Differences)
+		now.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
 	if s.Application != nil {
 		now.ApplicationID, now.InviteURL = s.Application.ID, cmp.Or(s.InviteURL, now.InviteURL)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package issues says what a response of Discord means for an object: whether it resolves by
-// itself, whether a user must act, or whether a retry may help. It is the one place where errors of
-// discordclient become issues.
+// Package issues turns discordclient's errors into issues: whether an error resolves by itself,
+// whether a user must act, or whether a retry may help.
 package issues
 
 import (
@@ -25,27 +24,24 @@ import (
 )
 
 const (
-	// MaxTransient is the longest wait for a rate limit that is not reported: the status would be
-	// outdated before it is read, and under load each object would be written several times.
+	// MaxTransient is the longest rate limit that is not reported. The status would be outdated at
+	// once, and under load each object would be written several times.
 	MaxTransient = 5 * time.Second
-	// maxQueued is the same for a wait whose end is certain, in the line for the bot's own calls.
+	// maxQueued is the same for a wait in the bot's own call queue, whose end is certain.
 	maxQueued = 30 * time.Second
-	// deniedRetry is when something that Discord does not permit is retried, should no event report
-	// that the bot was given the permission. Each try counts towards Discord's limit of invalid
-	// requests.
+	// deniedRetry is the longest delay of a denied call if no event reports a new permission. Each
+	// try counts towards Discord's limit of invalid requests.
 	deniedRetry = 10 * time.Minute
-	// firstDeniedRetry is the same at first: Discord has been seen to refuse what it permits.
+	// firstDeniedRetry is the shortest. Discord sometimes denies a call that it permits.
 	firstDeniedRetry = time.Minute
-	// deletionRetry is when a deletion that failed is retried, should nothing cause it sooner.
-	deletionRetry = time.Minute
-	// notLeadingRetry is when a call is retried that was refused because another process may lead.
+	deletionRetry    = time.Minute
+	// notLeadingRetry delays a call that the fence refused because another process may lead.
 	notLeadingRetry = time.Second
-	// fullRetry is when a limit that is reached is checked again; usually an event is sooner.
-	fullRetry = time.Minute
+	fullRetry       = time.Minute
 )
 
-// Transient is the issue of what is over in a moment and is not reported: a rate limit of seconds, a
-// call that another reconcile makes, a state of Discord that has not arrived yet.
+// Transient is the issue of a wait of seconds, which is not reported: for a rate limit, for a call
+// of another reconcile, or for an event of Discord.
 func Transient(after time.Duration) *conditions.Issue {
 	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
@@ -53,12 +49,12 @@ func Transient(after time.Duration) *conditions.Issue {
 	return issue
 }
 
-// IsTransient reports whether an issue is over in a moment.
+// IsTransient reports whether an issue is not reported because it resolves within seconds.
 func IsTransient(issue *conditions.Issue) bool {
 	return issue != nil && issue.Brief
 }
 
-// Of returns the issues of an error. One that is not Discord's is retried with the queue's back-off.
+// Of returns the issues of an error. The queue's back-off delays errors that are not Discord's.
 func Of(err error, now time.Time) []conditions.Issue {
 	if issue := of(err, now); issue != nil {
 		return []conditions.Issue{*issue}
@@ -67,7 +63,7 @@ func Of(err error, now time.Time) []conditions.Issue {
 }
 
 func of(err error, now time.Time) *conditions.Issue {
-	if errors.Is(err, fence.ErrNotLeading) { // the process is about to end, or to renew the Lease
+	if errors.Is(err, fence.ErrNotLeading) { // the process ends soon, or renews its Lease
 		return Transient(notLeadingRetry)
 	}
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
@@ -89,7 +85,7 @@ func of(err error, now time.Time) *conditions.Issue {
 	case discordclient.ClassInvalid:
 		return invalid(refused)
 	case discordclient.ClassGone:
-		// An overwrite for a user who is not in the server; no event reports that they join.
+		// The user of an overwrite is not in the server. No event reports a user who joins.
 		switch discordclient.CodeOf(err) {
 		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole:
 			return invalid(refused).After(deniedRetry)
@@ -101,7 +97,7 @@ func of(err error, now time.Time) *conditions.Issue {
 	return nil
 }
 
-// failure is how Discord has failed, whichever call it was.
+// failure describes how Discord failed, without the call.
 func failure(e *discordclient.Error) string {
 	if e.Status == 0 {
 		return e.Message
@@ -109,24 +105,23 @@ func failure(e *discordclient.Error) string {
 	return fmt.Sprintf("%s (HTTP %d)", e.Message, e.Status)
 }
 
-// Unverified is the issue that Discord cannot be asked now. It is retried with a back-off of the
-// object's own.
+// Unverified is the issue that Discord cannot be asked now. The object's own back-off delays the
+// retry.
 func Unverified(reason, format string, args ...any) *conditions.Issue {
 	issue := conditions.Progressing(reason, format, args...)
 	issue.Unverified = true
 	return issue
 }
 
-// invalid is the issue that the spec asks for something that Discord refuses.
 func invalid(refused *discordclient.Error) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error()))
 }
 
-// rateLimited reports the end of a rate limit to the minute: where hundreds of objects wait for the
-// same one, each is written once a minute and not whenever a few have gone through.
+// rateLimited reports the end of a rate limit to the minute. Hundreds of objects may wait for it,
+// and each of them is written once a minute at most.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
-	case l.Queued() && l.After <= maxQueued: // its turn (lifecycle.Queue) comes before; this is a safeguard
+	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue enqueues it before; this is a safeguard
 		return Transient(l.After + l.After/4 + time.Second)
 	case l.After <= MaxTransient:
 		return Transient(l.After)
@@ -142,18 +137,17 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 		l.Scope, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 
-// Full is the issue that a limit of Discord is reached.
 func Full(format string, args ...any) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonLimitReached, format, args...).After(fullRetry)
 }
 
-// Unpermitted is the issue that Discord does not permit something, which no permission of the bot changes.
+// Unpermitted is the issue that Discord does not permit a call, whatever the bot's permissions.
 func Unpermitted(message string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
-// Lacking is the issue that the bot lacks permissions for something; nil while it is not known
-// exactly which it has. To invite the bot again helps only where inviteURL is given.
+// Lacking is the issue that the bot lacks permissions; nil if its permissions are not
+// known exactly. inviteURL is empty if another invitation does not help.
 func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	names := have.Missing(needed).Names()
 	if !exact || len(names) == 0 {
@@ -170,21 +164,22 @@ func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
-// Hidden is the issue that a channel or category exists and Discord hides it from the bot. An event
-// reports when that ends; without one it is looked at again after a while.
+// Hidden is the issue that Discord hides an existing channel or category from the bot. An event
+// reports the end; without one it is checked again later.
 func Hidden(noun, id string, after time.Duration) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonHiddenFromBot,
 		"The %s %s exists on Discord, which hides it from the bot. Allow ViewChannel there, by a permission overwrite, "+
 			"to the bot or to one of its roles.", noun, id).After(after)
 }
 
-// IsHidden reports whether an error is that issue.
+// IsHidden reports whether an error is the issue Hidden.
 func IsHidden(err error) bool {
 	issue, ok := errors.AsType[*conditions.Issue](err)
 	return ok && issue.Reason == v1alpha1.ReasonHiddenFromBot
 }
 
-// DeletionFailed says why something cannot be deleted on Discord, and what to do.
+// DeletionFailed is the issue of a failed deletion. Its message names the annotation that leaves
+// the resource on Discord.
 func DeletionFailed(why string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonDeletionFailed,
 		"Deletion on Discord failed: %s Fix the cause, or leave it on Discord: kubectl annotate ... %s=true",
@@ -193,9 +188,8 @@ func DeletionFailed(why string) *conditions.Issue {
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
-// Worst returns the issue to report, nil where there is none: Degraded before an error that is
-// retried, that before one that resolves by itself, what is over in a moment last, and among equals
-// the first.
+// Worst returns the issue to report; nil for none. The order is Degraded, an error that is retried,
+// an issue that resolves by itself, a transient issue. Among equals the first one counts.
 func Worst(list []conditions.Issue) *conditions.Issue {
 	brief := func(i conditions.Issue) bool { return IsTransient(&i) }
 	if lasting := slices.DeleteFunc(slices.Clone(list), brief); len(lasting) > 0 {
@@ -204,9 +198,9 @@ func Worst(list []conditions.Issue) *conditions.Issue {
 	return conditions.Worst(list)
 }
 
-// Unreported returns when to reconcile again where the worst issue is not reported, 0 where it is.
-// Not reported are what is over in a moment, and what a new object waits for while that is created
-// as well: the status of each would be written once for nothing.
+// Unreported returns when to reconcile again if the worst issue is not reported, and 0 if it is.
+// Not reported are transient issues, and issues of a new object that resolve while its parents are
+// created: each of those would cost a status update.
 func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.Duration) time.Duration {
 	switch {
 	case IsTransient(worst):
@@ -217,12 +211,12 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 	return 0
 }
 
-// stuck is how long a deletion fails, counted from the first failure, before what should resolve by itself,
-// as a Discord that does not answer, needs a user: a single failure is no reason to leave something on Discord.
-const stuck = 20 * time.Second
+// deletionGrace is the time from the first failure until a failing deletion needs a user. A single
+// failure is no reason to leave a resource on Discord.
+const deletionGrace = 20 * time.Second
 
-// Retry returns when to reconcile again because of an issue, 0 where it does not say. What is refused
-// is retried after pauses that double, from firstDeniedRetry to deniedRetry.
+// Retry returns when to reconcile again because of an issue; 0 if it does not say. The delays of a
+// denied call double from firstDeniedRetry to deniedRetry.
 func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) time.Duration {
 	if worst.RequeueAfter != deniedRetry {
 		return worst.RequeueAfter
@@ -234,30 +228,30 @@ func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) 
 	return min(max(now.Sub(was.LastTransitionTime.Time), firstDeniedRetry), deniedRetry)
 }
 
-// Fails reports whether the worst issue of a deleted object is a failure. Dependents and rate limits are only
-// waited for, and what is not allowed is not left on Discord either.
+// Fails reports whether a deletion with this worst issue fails. A wait for dependents or for a rate
+// limit is no failure. Neither is a retention that is not allowed.
 func Fails(worst *conditions.Issue) bool {
 	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents &&
 		worst.Reason != v1alpha1.ReasonRateLimited && worst.Reason != v1alpha1.ReasonNotAllowed
 }
 
-// OfDeletion is what the worst issue of a deleted object comes to whose deletion has failed for a while: that
-// it failed, whichever call it was, and how to leave on Discord what it has there.
+// OfDeletion replaces the worst issue of a deletion that has failed for deletionGrace by
+// DeletionFailed.
 func OfDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issue {
 	if worst.Reason == v1alpha1.ReasonDeletionFailed || !Fails(worst) {
 		return worst
 	}
-	if left := stuck - failing; left > 0 && !worst.IsDegraded() {
-		return worst.After(min(left, cmp.Or(worst.RequeueAfter, left)))
+	if remaining := deletionGrace - failing; remaining > 0 && !worst.IsDegraded() {
+		return worst.After(min(remaining, cmp.Or(worst.RequeueAfter, remaining)))
 	}
 	return DeletionFailed(sentence(worst.Message)).After(cmp.Or(worst.RequeueAfter, deletionRetry))
 }
 
-// Abandonable reports whether what a deleted object has on Discord may stay there, if a user wishes
-// so: a rate limit ends.
+// Abandonable reports whether a user may leave the resource of a deletion with this issue on
+// Discord. A rate limit ends by itself.
 func Abandonable(worst *conditions.Issue) bool { return worst.Reason == v1alpha1.ReasonDeletionFailed }
 
-// Name is what an object is called for users of a namespace.
+// Name names an object for users of a namespace.
 func Name(o metav1.Object, namespace string) string {
 	if o.GetNamespace() == namespace {
 		return o.GetName()
@@ -265,8 +259,8 @@ func Name(o metav1.Object, namespace string) string {
 	return o.GetNamespace() + "/" + o.GetName()
 }
 
-// Some names up to ten of many.
-func Some(names []string) string {
+// JoinUpToTen lists the first ten names.
+func JoinUpToTen(names []string) string {
 	const maxNames = 10
 	slices.Sort(names)
 	if len(names) > maxNames {

@@ -107,16 +107,16 @@ func TestOfDeletion(t *testing.T) {
 		"refused by Discord":               {refusal(discordclient.ClassDenied), 0, failed, deniedRetry},
 		"hidden from the bot":              {Hidden("channel", "1", time.Hour), 0, failed, time.Hour},
 		"what is said already":             {DeletionFailed("No."), 0, failed, deletionRetry},
-		"a refused token, at first":        {refusal(discordclient.ClassBadToken), time.Second, v1alpha1.ReasonWaitingForServer, stuck - time.Second},
-		"a refused token":                  {refusal(discordclient.ClassBadToken), stuck, failed, deletionRetry},
-		"a Discord that fails, at first":   {refusal(discordclient.ClassTransient), 0, conditions.ReasonRetrying, stuck},
-		"a Discord that fails":             {refusal(discordclient.ClassTransient), stuck, failed, deletionRetry},
-		"what is in a server that is gone": {refusal(discordclient.ClassGone), stuck, failed, deletionRetry},
+		"a refused token, at first":        {refusal(discordclient.ClassBadToken), time.Second, v1alpha1.ReasonWaitingForServer, deletionGrace - time.Second},
+		"a refused token":                  {refusal(discordclient.ClassBadToken), deletionGrace, failed, deletionRetry},
+		"a Discord that fails, at first":   {refusal(discordclient.ClassTransient), 0, conditions.ReasonRetrying, deletionGrace},
+		"a Discord that fails":             {refusal(discordclient.ClassTransient), deletionGrace, failed, deletionRetry},
+		"what is in a server that is gone": {refusal(discordclient.ClassGone), deletionGrace, failed, deletionRetry},
 		"a lost create, at first":          {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), 0, v1alpha1.ReasonCreatePending, time.Second},
-		"several that match":               {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), stuck, failed, time.Second},
-		"a moment":                         {Transient(time.Second), stuck, v1alpha1.ReasonRateLimited, time.Second},
-		"a rate limit":                     {limited(time.Hour), stuck, v1alpha1.ReasonRateLimited, time.Hour},
-		"dependents":                       {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), stuck, v1alpha1.ReasonWaitingForDependents, 0},
+		"several that match":               {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), deletionGrace, failed, time.Second},
+		"a moment":                         {Transient(time.Second), deletionGrace, v1alpha1.ReasonRateLimited, time.Second},
+		"a rate limit":                     {limited(time.Hour), deletionGrace, v1alpha1.ReasonRateLimited, time.Hour},
+		"dependents":                       {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), deletionGrace, v1alpha1.ReasonWaitingForDependents, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestSome(t *testing.T) {
 		"a, b, c, d, e, f, g, h, i, j and 2 more": {"l", "k", "j", "i", "h", "g", "f", "e", "d", "c", "b", "a"},
 	}
 	for want, names := range cases {
-		if got := Some(names); got != want {
+		if got := JoinUpToTen(names); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

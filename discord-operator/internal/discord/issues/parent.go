@@ -10,14 +10,14 @@ import (
 
 // Parent is a server or group that an object needs.
 type Parent struct {
-	// Kind is the parent's, such as DiscordServer.
-	Kind string
+	Kind string // such as DiscordServer
 	metav1.Object
 }
 
-// WaitFor returns the issue, with a reason of its own, that an object of a namespace waits for its parent. fact
-// says what the parent lacks. An object of the parent's namespace gets the message of the condition that has the
-// cause; others get its reason and whom to ask. The condition is nil where nothing is known.
+// WaitFor returns the issue, with a reason, that an object of a namespace waits for its parent.
+// fact says what the parent lacks, and cause is its condition; nil if unknown. Users of the
+// parent's namespace read the condition's message. Others read its reason, and that they should ask
+// the owner.
 func (p Parent) WaitFor(reason, by, fact string, cause *metav1.Condition) *conditions.Issue {
 	name, foreign := Name(p.Object, by), by != p.GetNamespace()
 	switch {

@@ -10,8 +10,9 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 )
 
-// StoredForms returns what Discord has stored otherwise than the object asked for. What it has not applied
-// is asked for again after a while, and for a new spec.
+// StoredForms returns the values that Discord stores in another form than the object asked for. A
+// value that Discord has ignored is asked for again after resource.NotAppliedRetry, and for a new
+// spec.
 func (r *Records) StoredForms(o client.Object) resource.StoredForms {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -22,8 +23,8 @@ func (r *Records) StoredForms(o client.Object) resource.StoredForms {
 	return stored
 }
 
-// Answered compares a response with the fields that were asked for, and records how Discord stores them. It returns
-// the fields that have changed, and the fields that Discord has not applied.
+// Answered records how Discord stores the requested fields. It returns the fields that have
+// changed, and the fields that Discord has not applied.
 func (r *Records) Answered(
 	o client.Object, rows resource.Rows, fields []string, asked, before, after any,
 ) (changed, ignored []string) {

@@ -22,7 +22,7 @@ type edited struct {
 }
 
 func row[T any](name, wire string, want func(edited) *T) resource.Field[edited, discordclient.Channel, discordclient.ChannelEdit] {
-	return resource.Of[edited, discordclient.Channel, discordclient.ChannelEdit](name, wire, want)
+	return resource.NewField[edited, discordclient.Channel, discordclient.ChannelEdit](name, wire, want)
 }
 
 var some = resource.Table[edited, discordclient.Channel, discordclient.ChannelEdit]{
@@ -110,7 +110,7 @@ func TestWhatIsNotAppliedIsAskedForAgainAfterAChange(t *testing.T) {
 	again(asked, live, false)
 	again(edited{slowmode: 6}, live, true)
 	again(asked, discordclient.Channel{Slowmode: 7}, true)
-	if with := records.StoredForms(o).With([]string{"COMMUNITY"}); len(with) != 1 {
+	if with := records.StoredForms(o).WithFeatures([]string{"COMMUNITY"}); len(with) != 1 {
 		t.Error("it is no guild, and has no features")
 	}
 	o.Generation++
@@ -127,10 +127,10 @@ func TestWhatAGuildHasNotAppliedIsAskedForAgainWithOtherFeatures(t *testing.T) {
 	o, live := &v1alpha1.DiscordServer{}, discordclient.Guild{Features: []string{"INVITES_DISABLED"}}
 	edit := discordclient.GuildEdit{Description: discordclient.Set("A school")}
 	_, ignored := records.Answered(o, some.Rows(), []string{"description"}, edit, live, live)
-	if len(ignored) != 1 || len(records.StoredForms(o).With(live.Features)) != 1 {
+	if len(ignored) != 1 || len(records.StoredForms(o).WithFeatures(live.Features)) != 1 {
 		t.Fatalf("ignored are %v", ignored)
 	}
-	if again := records.StoredForms(o).With([]string{"COMMUNITY", "INVITES_DISABLED"}); len(again) > 0 {
+	if again := records.StoredForms(o).WithFeatures([]string{"COMMUNITY", "INVITES_DISABLED"}); len(again) > 0 {
 		t.Errorf("it is not asked for again: %v", again)
 	}
 }

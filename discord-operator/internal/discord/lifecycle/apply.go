@@ -21,27 +21,18 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// arrangeRetry is when to look again at siblings that another reconcile puts into order.
-const arrangeRetry = 200 * time.Millisecond
+const arrangeRetry = 200 * time.Millisecond // until the next look at siblings that another reconcile sorts
 
 // Results report the effects of a plan.
 type Results struct {
-	// Live is the resource as it is now; nil for none.
-	Live resource.Resource
-	// Created says that it was created just now, Changed that something was changed on Discord,
-	// which the status reports in any case.
-	Created, Changed bool
-	// Blocked says that the resource cannot be used yet, so that nothing else may be created for
-	// it.
-	Blocked bool
-	// Deleted says that a deleted object is gone.
-	Deleted bool
-	// Differences are the changes that an observed object would need.
-	Differences []resource.Difference
-	// Issues has the issues of the plan and of failed calls.
-	Issues []conditions.Issue
-	// Stale says that the cache lags behind, so that there is nothing to report: reconcile again
-	// after apply.StaleRetry.
+	Live             resource.Resource     // the resource after the reconcile; nil for none
+	Created, Changed bool                  // on Discord
+	Blocked          bool                  // the resource cannot be used yet, so nothing may be created for it
+	Deleted          bool                  // a deleted object is gone
+	Differences      []resource.Difference // for an observed object
+	Issues           []conditions.Issue    // of the plan and of failed calls
+	// Stale says that the cache lags behind, so the status stays: reconcile again after
+	// apply.StaleRetry.
 	Stale bool
 }
 
@@ -90,33 +81,31 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 		ranks := plan.Bounds.Ranks(api.Guild(b.GuildID).Snapshot(), results.Live.GetID())
 		results.Fail(r.arrange(ctx, api, b, ranks, results.Live), now)
 	}
-	if plan.Position != nil && !plan.Position.Early {
+	if plan.Position != nil && !plan.Position.AwaitsSiblings {
 		results.Fail(r.order(ctx, api, b, *plan.Position, results.Live), now)
 	}
 	return results
 }
 
-// ensureFinalizer stores the finalizer before anything exists for the object. While Discord would
-// refuse a create now, it is not stored: after a crash, every finalizer without an id costs a
-// search.
+// ensureFinalizer stores the finalizer before anything exists for the object. It does not store it
+// while Discord would refuse a create: after a crash, each finalizer without an id costs a search.
 func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
 	if status.Finalized(b.Object) {
 		return nil
 	}
 	if plan.Create != nil {
-		if err := plan.Create.May(ctx, api, b.GuildID); err != nil {
+		if err := plan.Create.CheckLimits(ctx, api, b.GuildID); err != nil {
 			return err
 		}
 	}
 	err := r.Status.EnsureFinalizer(ctx, b.Object)
 	if (err == nil || errors.Is(err, apply.ErrStale)) && b.Live == nil {
-		r.Records.Absent(b.Object.GetUID()) // the finalizer is ours: no other process has got as far as a create
+		r.Records.Absent(b.Object.GetUID()) // this process has stored the finalizer: no other one has sent a create
 	}
 	return err
 }
 
-// create creates the resource. It must only be called when Bind has found none, and after
-// the finalizer was stored.
+// create sends the create. Bind must have found no resource, and the finalizer must be stored.
 func (r *Resources) create(
 	ctx context.Context, api *guildcache.Client, b Binding, create resource.Create, results *Results,
 ) error {
@@ -138,17 +127,18 @@ func (r *Resources) create(
 	return nil
 }
 
-// recordCreate records a create, or that it has replaced what was deleted on Discord.
+// recordCreate records a create, also one that replaces a resource deleted on Discord.
 func (r *Resources) recordCreate(ctx context.Context, b Binding, live resource.Resource) {
 	if b.StatusID != "" {
 		what := fmt.Sprintf("the %s %q", r.Kind.Noun, live.GetName())
-		r.Status.Recreated(ctx, b.Object, what, b.StatusID, live.GetID(), r.Kind.Lost)
+		r.Status.Recreated(ctx, b.Object, what, b.StatusID, live.GetID(), r.Kind.NotRecreated)
 		return
 	}
 	r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.Kind.Title(live.GetName()))
 }
 
-// remaining records the response to a create, and returns the edit of what the create has not done.
+// remaining records the response to a create, and returns an edit of the fields that the create
+// forbidden.
 func (r *Resources) remaining(
 	api *guildcache.Client, b Binding, plan Plan, made resource.Resource,
 ) (resource.Edit, []string, error) {
@@ -159,7 +149,6 @@ func (r *Resources) remaining(
 	return edit, fields, resource.NotApplied(ignored)
 }
 
-// recordAdoption records that the object has a resource that it has not had before.
 func (r *Resources) recordAdoption(b Binding, results *Results) {
 	title, id := r.Kind.Title(results.Live.GetName()), results.Live.GetID()
 	switch {
@@ -180,20 +169,20 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 	results.Changed = true
 }
 
-// edit changes all fields by one call. Discord refuses it as a whole: what it refuses is left out then, so
-// that the others, overwrites above all, get through, and the refusal remains as an issue.
+// edit changes all fields by one call. Discord refuses it as a whole. Without the refused fields it
+// is sent again, because the others, above all overwrites, must get through.
 func (r *Resources) edit(
 	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
 ) error {
 	id, reason, rows := results.Live.GetID(), Reason(r.Kind.Name, b.Object), r.Kind.Fields
 	live, err := edit.Send(ctx, api, b.GuildID, id, reason)
-	for range maxLess {
-		less := leftOut(rows, err, fields)
-		if len(less) == 0 || len(less) == len(fields) {
+	for range maxResends {
+		omitted := refusedFields(rows, err, fields)
+		if len(omitted) == 0 || len(omitted) == len(fields) {
 			break
 		}
 		results.Fail(err, r.Status.Clock.Now())
-		edit, fields = edit.Without(rows.Wires(less)...), without(fields, less...)
+		edit, fields = edit.Without(rows.Wires(omitted)...), without(fields, omitted...)
 		live, err = edit.Send(ctx, api, b.GuildID, id, reason)
 	}
 	if err != nil {
@@ -214,27 +203,25 @@ func without(list []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(drop, s) })
 }
 
-// order puts the resource and its siblings into the order of their ranks: the first reconcile that
-// finds them out of order moves all, by one call.
+// order sorts the resource and its siblings. The first reconcile that finds them out of order moves
+// all, by one call.
 func (r *Resources) order(
 	ctx context.Context, api *guildcache.Client, b Binding, position Position, live resource.Resource,
 ) error {
 	return r.arrange(ctx, api, b, r.Kind.ranks(api.Guild(b.GuildID).Snapshot(), position, live), live)
 }
 
-// ranks returns the ranks of a resource and its siblings.
 func (k *Kind) ranks(snap *guildcache.Snapshot, position Position, live resource.Resource) order.Ranks {
 	ranks := maps.Clone(position.Ranks)
 	ranks[live.GetID()] = position.Rank
 	return k.Calls.Ranks(snap, ranks)
 }
 
-// arrange sorts a resource and its siblings by ranks, by one call.
 func (r *Resources) arrange(
 	ctx context.Context, api *guildcache.Client, b Binding, ranks order.Ranks, live resource.Resource,
 ) error {
 	siblings := func() []order.Sibling { return r.Kind.Calls.Siblings(api.Guild(b.GuildID).Snapshot(), live) }
-	if order.Right(siblings(), ranks) {
+	if order.InOrder(siblings(), ranks) {
 		return nil
 	}
 	parent := b.GuildID + "/" + live.GetParentID()

@@ -25,53 +25,40 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-// transientRetry is when to look again for what the view of a guild does not show yet.
+// transientRetry is the delay before a retry while the guild cache lags behind Discord.
 const transientRetry = time.Second
 
 // Kind is a kind of object that stands for a resource on Discord.
 type Kind struct {
-	// Name is that of the kind, such as DiscordGroup.
-	Name string
-	// Noun is the resource's, such as category.
-	Noun string
-	// Title names a resource in an event.
-	Title func(name string) string
-	// Lost names the parts that cannot be created again after a resource was deleted on Discord.
-	Lost string
-	// Fields names the fields of the resource.
-	Fields resource.Rows
-	// Calls find, read, move and delete the resources.
-	Calls resource.Calls
-	// FromBottom says that siblings are ranked from the bottom, and that a new resource is the lowest.
+	Name         string                   // such as DiscordGroup
+	Noun         string                   // of the resource, such as category
+	Title        func(name string) string // of a resource in an event
+	NotRecreated string                   // the parts that a recreated resource lacks
+	Fields       resource.Rows
+	Calls        resource.Calls
+	// FromBottom says that siblings are ranked from the bottom. A new resource is the lowest.
 	FromBottom bool
-	// List makes an empty list of objects, ByID is its index by the ids that the objects claim.
-	List func() client.ObjectList
-	ByID string
-	// Identity reads from an object which resource it has.
-	Identity func(client.Object) Identity
+	List       func() client.ObjectList // returns an empty list
+	ByID       string                   // the index of the objects by the ids that they claim
+	Identity   func(client.Object) Identity
 }
 
-// Identity has the claims of an object on a resource.
+// Identity has the claims of an object on a resource. StatusID is the id in its status.
 type Identity struct {
-	// Name is the desired one.
-	Name string
-	// StatusID is the id in the status, empty for none; Adopt is spec.adopt.
+	Name     string // the desired name
 	StatusID string
 	Adopt    *v1alpha1.Adoption
-	// Position is the desired one; nil for none.
-	Position *int32
-	// Matched says that what StatusID names was bound without proof that it is the object's.
+	Position *int32 // the desired position; nil for none
+	// Matched says that StatusID was bound without proof that the object has created it.
 	Matched bool
-	// Adopted says that what StatusID names was there before, and not created for the object.
-	Adopted bool
-	// Policy decides whether the resource is deleted with the object.
-	Policy v1alpha1.DeletionPolicy
-	// Observed says that the resource is only observed, so that other objects may manage it.
-	Observed bool
+	// Adopted says that the resource StatusID existed before the object.
+	Adopted  bool
+	Policy   v1alpha1.DeletionPolicy
+	Observed bool // the resource is not managed, so another object may manage it
 }
 
-// Retained reports whether the resource of a deleted object stays. By default an adopted one does,
-// but not one that was created in its place after it had been deleted on Discord.
+// Retained reports whether the resource of a deleted object stays on Discord. By default an adopted
+// resource stays. A resource that was created in its place is deleted.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -82,12 +69,13 @@ func (i Identity) Retained() bool {
 	return i.Adopt != nil && (i.StatusID == "" || i.StatusID == i.Adopt.ID)
 }
 
-// guessed reports whether a resource was bound without proof, and no user has named it since.
+// guessed reports whether a resource was bound without proof, and spec.adopt does not name it
+// since.
 func (i Identity) guessed(id string) bool {
 	return i.Matched && i.StatusID == id && (i.Adopt == nil || i.Adopt.ID != id)
 }
 
-// claims are the ids that the object claims.
+// claims returns the ids that the object claims.
 func (i Identity) claims() []string {
 	ids := []string{i.StatusID}
 	if i.Adopt != nil {
@@ -103,64 +91,56 @@ type Resources struct {
 	Cache   client.Reader
 	Status  *status.Recorder
 	Records *Records
-	// Line is a source of the kind's controller.
-	Queue CallQueue
+	Queue   CallQueue // a source of the kind's controller
 
-	arranging sync.Map // by the parent: one reconcile at a time sorts its children
+	arranging sync.Map // by the parent: one reconcile at a time sorts its children // by the parent: one reconcile at a time sorts its children
 	missing   missing
 }
 
-// Lookup is where the external resource of an object is to be found or created.
+// Lookup says where the external resource of an object is found or created.
 type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
-	// Types lists the allowed types of a channel; the first one is created.
-	Types []discordgo.ChannelType
-	// Foreign says that the object is of another namespace than its server, so that only the audit log
-	// proves what is its own.
+	Types             []discordgo.ChannelType // the allowed types of a channel; the first is created
+	// Foreign says that the object is in another namespace than its server. Then only the audit log
+	// proves that a resource is its own.
 	Foreign bool
-	// NoAdoption is why the object may not adopt what exists; nil where it may.
+	// NoAdoption says why the object may not adopt an existing resource; nil if it may.
 	NoAdoption *conditions.Issue
-	// NoRetention is why a deleted object may not leave its resource on Discord; nil where it may.
+	// NoRetention says why a deleted object may not leave its resource on Discord; nil if it may.
 	NoRetention *conditions.Issue
 }
 
-// Binding is where an object stands with its external resource. With neither Live nor Absent, it is not known.
+// Binding relates an object to its external resource. Without Live and Absent the relation is not
+// known yet.
 type Binding struct {
 	Lookup
 	Identity
-	// Live is the resource as it is now.
-	Live resource.Resource
-	// Stored has the values that Discord stores otherwise than it was asked for.
-	Stored resource.StoredForms
-	// Inherits says that the channel is new and lacks overwrites of its category, which it is to have.
+	Live   resource.Resource
+	Stored resource.StoredForms // the values that Discord stores in another form
+	// Inherits says that the channel is new and still lacks overwrites of its category.
 	Inherits bool
-	// Adopted says that it was not the object's before; Recovered, that it is the result of a
-	// create whose outcome was not known.
+	// Adopted says that this reconcile binds an existing resource, Recovered that it binds the
+	// result of an interrupted create.
 	Adopted, Recovered bool
-	// Guessed says that it was recovered, now or before, because nothing else matches, without proof in
-	// the audit log.
-	Guessed bool
-	// Absent says that there is surely none, so one may be created.
-	Absent bool
-	// HiddenID is the resource that exists and that the bot may not view; empty for none.
-	HiddenID string
-	// Mismatch is why what a deleted object names is not its own.
-	Mismatch *conditions.Issue
-	// ClaimedBy is another object that claims the resource and is not deleted; empty for none.
-	ClaimedBy string
-	// ClaimedHere says that only objects of the same namespace do.
-	ClaimedHere bool
+	// Guessed says that the resource was recovered, now or before, without proof in the audit log.
+	Guessed  bool
+	Absent   bool   // certainly none exists, so one may be created
+	HiddenID string // an existing resource that the bot may not view
+	// Mismatch says why the resource that a deleted object names is not its own.
+	Mismatch    *conditions.Issue
+	ClaimedBy   string // another object that claims the resource and is not deleted
+	ClaimedHere bool   // only objects of the same namespace claim it
 }
 
-// Reason returns the reason in the audit log of all calls for an object. It has the UID, by which a lost create is
-// found.
+// Reason returns the audit log reason of all calls for an object. Its UID identifies the result of
+// a lost create.
 func Reason(kind string, o client.Object) string {
 	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
 }
 
-// Bind looks for the external resource of an object, in memory wherever that is enough. An error
-// leaves the Binding without resource.
+// Bind looks for the external resource of an object, in memory if that suffices. With an error the
+// Binding has no resource.
 func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	uid := l.Object.GetUID()
 	if status.Finalized(l.Object) {
@@ -174,8 +154,8 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	for _, id := range known {
 		if live := r.Kind.Calls.Find(snap, id); live != nil {
 			r.missing.End(id)
-			named := b.Adopt != nil && b.Adopt.ID == id
-			b.Guessed = !named && (b.guessed(id) || r.Records.Guessed(uid, id))
+			adopted := b.Adopt != nil && b.Adopt.ID == id
+			b.Guessed = !adopted && (b.guessed(id) || r.Records.Guessed(uid, id))
 			return r.take(ctx, b, live)
 		}
 	}
@@ -199,8 +179,8 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	return r.recover(ctx, api, b, record)
 }
 
-// BindDeleted is Bind for a deleted object: what it names and is not its own is none of its
-// concern. What is hidden from the bot is its own, and cannot be deleted.
+// BindDeleted is Bind for a deleted object. A resource that is not its own becomes Mismatch. A
+// hidden resource is its own, and cannot be deleted.
 func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	b, err := r.Bind(ctx, api, l)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() && !issues.IsHidden(err) {
@@ -209,14 +189,14 @@ func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l L
 	return b, err
 }
 
-// Owns reports whether the object has, or may have, a resource, as far as the status and this process
-// know. Finalizer and spec are what a user may have written.
+// Owns reports whether the object has, or may have, a resource according to its status and to this
+// process. A user may have written its finalizer and its spec.
 func (r *Resources) Owns(o status.Object) bool {
 	return r.Kind.Identity(o).StatusID != "" || r.Records.Has(o.GetUID())
 }
 
-// Position is the desired place of an object among those of its namespace that an index names; nil for
-// none. The objects of other namespaces count as unmanaged, so that none can move them.
+// Position returns the desired place of an object among the objects of its namespace that an index
+// names; nil for none. Objects of other namespaces count as unmanaged, so that none can move them.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil
@@ -225,7 +205,7 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 	return r.Kind.PositionAmong(o, siblings), err
 }
 
-// Listed returns the objects of the kind that an index names, of a namespace or of all.
+// Listed returns the objects of the kind that an index names, of one namespace or of all.
 func (r *Resources) Listed(ctx context.Context, namespace, by, value string) (all []status.Object, err error) {
 	list := r.Kind.List()
 	if err := index.List(ctx, r.Cache, list, namespace, by, value); err != nil {
@@ -237,24 +217,25 @@ func (r *Resources) Listed(ctx context.Context, namespace, by, value string) (al
 	})
 }
 
-// take binds what was found, if it is of the right type and no other object's.
+// take binds a resource that has the right type and belongs to no other object.
 func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource) (Binding, error) {
-	none := Binding{Lookup: b.Lookup, Identity: b.Identity, Stored: b.Stored, Inherits: b.Inherits}
+	unbound := Binding{Lookup: b.Lookup, Identity: b.Identity, Stored: b.Stored, Inherits: b.Inherits}
 	if mismatch := r.Kind.Calls.Mismatch(live, b.GuildID, b.Types); mismatch != nil {
-		return none, mismatch
+		return unbound, mismatch
 	}
 	claims, err := r.claims(ctx, b.Object.GetNamespace(), live.GetID())
 	if err != nil {
-		return none, err
+		return unbound, err
 	}
 	uid := b.Object.GetUID()
 	if len(claims) > 0 {
-		// What one of its own namespace manages, an object may observe. It learns nothing of others'.
+		// An object may observe a resource that its own namespace manages. It learns nothing of
+		// others.
 		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
-			return none, conditions.Degraded(v1alpha1.ReasonConflict,
+			return unbound, conditions.Degraded(v1alpha1.ReasonConflict,
 				"%q (%s) on Discord is already managed by %s. Delete this object, which deletes nothing on Discord.",
-				live.GetName(), live.GetID(), owner.from(b.Object.GetNamespace()))
+				live.GetName(), live.GetID(), owner.nameFor(b.Object.GetNamespace()))
 		}
 	}
 	if b.Observed {
@@ -263,32 +244,31 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 	}
 	for _, c := range claims {
 		if c.uid != uid && !c.deleted && (b.ClaimedBy == "" || b.ClaimedHere) {
-			b.ClaimedBy, b.ClaimedHere = c.from(b.Object.GetNamespace()), c.name.Namespace == b.Object.GetNamespace()
+			b.ClaimedBy, b.ClaimedHere = c.nameFor(b.Object.GetNamespace()), c.name.Namespace == b.Object.GetNamespace()
 		}
 	}
-	if held, err := r.heldByAnother(ctx, b, live.GetID()); err != nil {
-		return none, err
-	} else if held {
-		return none, issues.Transient(transientRetry) // its status is about to show it
+	if bound, err := r.boundToAnother(ctx, b, live.GetID()); err != nil {
+		return unbound, err
+	} else if bound {
+		return unbound, issues.Transient(transientRetry) // the cache does not show its status yet
 	}
 	if !b.Recovered {
 		r.Records.Bound(uid, live.GetID())
 	} else if !r.Records.Claim(uid, live.GetID()) {
-		return none, issues.Transient(transientRetry) // another object has just taken it
+		return unbound, issues.Transient(transientRetry) // another object has just taken it
 	}
 	b.Live = live
 	return b, nil
 }
 
-// heldByAnother reports whether this process has given what an object adopts to another one, the status
-// of which does not show it yet.
-func (r *Resources) heldByAnother(ctx context.Context, b Binding, id string) (held bool, err error) {
+// boundToAnother reports whether this process has bound the adopted resource to another object
+// whose status does not show it yet.
+func (r *Resources) boundToAnother(ctx context.Context, b Binding, id string) (bound bool, err error) {
 	holder := r.Records.Holder(id)
 	if !b.Adopted || holder == "" || holder == b.Object.GetUID() {
 		return false, nil
 	}
 	all, err := r.Listed(ctx, "", "", "")
-	// A holder that is gone holds nothing.
 	return slices.ContainsFunc(all, func(o status.Object) bool { return o.GetUID() == holder }), err
 }
 
@@ -320,7 +300,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 	case recovery.Found:
 		live := r.Kind.Calls.Find(api.Guild(b.GuildID).Snapshot(), result.ID)
 		if live == nil {
-			return b, issues.Transient(transientRetry) // the view lags behind the list that named it
+			return b, issues.Transient(transientRetry) // the guild cache lags behind the list
 		}
 		b.Recovered, b.Guessed = true, result.Proof != recovery.ProofAuditLog
 		if b.Guessed && status.Paused(b.Object) {
@@ -330,7 +310,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 				live.GetName(), live.GetID(), v1alpha1.PausedAnnotation)
 		}
 		if b.Guessed {
-			r.Records.Guess(uid, result.ID) // also while no status shows it
+			r.Records.Guess(uid, result.ID) // a status may not show it yet
 		}
 		return r.take(ctx, b, live)
 	case recovery.Hidden:

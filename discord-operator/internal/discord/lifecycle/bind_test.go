@@ -59,7 +59,7 @@ func newRig(t *testing.T) *rig {
 // aChannel is the kind of the tests' channels.
 var aChannel = Kind{
 	Name: "DiscordChannel", Noun: "channel", ByID: "id",
-	Title: func(name string) string { return "#" + name }, Calls: resource.Channels{},
+	Title: func(name string) string { return "#" + name }, Calls: resource.Channels,
 	List: func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
 	Identity: func(o client.Object) Identity {
 		c := o.(*v1alpha1.DiscordChannel)
@@ -104,7 +104,7 @@ func (o objects) List(_ context.Context, list client.ObjectList, options ...clie
 			object.DeletionTimestamp = &metav1.Time{Time: c.created}
 		}
 		has := ""
-		if c.holds {
+		if c.inStatus {
 			has = id
 		}
 		switch list := list.(type) {
@@ -268,7 +268,7 @@ func TestBind(t *testing.T) {
 		}, reason: v1alpha1.ReasonAdoptMismatch},
 		"adopted what another one has": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", holds: true}}
+			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", inStatus: true}}
 			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonConflict},
 		"adopted what another one wants, later": {scene: func(t *testing.T, r *rig) (Lookup, string) {
@@ -309,7 +309,7 @@ func TestBind(t *testing.T) {
 			if _, err := r.bind(t, l); !isTransient(err) {
 				t.Errorf("one 404 is the end of a channel: %v", err)
 			}
-			r.later(settling)
+			r.later(goneDelay)
 			return l, ""
 		}, found: Binding{Absent: true}},
 		"deleted on Discord, and the Gateway has reported it": {scene: func(t *testing.T, r *rig) (Lookup, string) {

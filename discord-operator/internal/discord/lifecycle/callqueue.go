@@ -13,13 +13,13 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// CallQueue enqueues an object of a controller when Discord's limit of calls of all kinds lets it make its calls.
-// It is a source of that controller.
+// CallQueue enqueues an object as soon as Discord's global rate limit admits its calls. It is a
+// source of the kind's controller.
 type CallQueue struct {
 	queue priorityqueue.PriorityQueue[reconcile.Request]
 }
 
-// Start implements source.Source. The queue is one that [Options] makes.
+// Start implements source.Source. [Options] makes the queue.
 func (c *CallQueue) Start(_ context.Context, q queue) error {
 	queue, ok := q.(priorityqueue.PriorityQueue[reconcile.Request])
 	if !ok {
@@ -29,8 +29,8 @@ func (c *CallQueue) Start(_ context.Context, q queue) error {
 	return nil
 }
 
-// Caller returns the context for a number of calls of an object. When the limit lets them through, the object is
-// reconciled before all others: its reservation lasts a second.
+// Caller returns the context for a number of calls of an object. An admitted object is reconciled
+// before all others, because its reservation lasts one second.
 func (c *CallQueue) Caller(ctx context.Context, o client.Object, calls int) context.Context {
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 	notifyReady := func() {

@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Delete carries out the plan of a deleted object: what it has on Discord first, then its
-// finalizer. What cannot be deleted keeps the object, unless a user wishes it to be left on
-// Discord.
+// Delete carries out the plan of a deleted object: first its resource on Discord, then its
+// finalizer. If the resource cannot be deleted, the object stays, unless a user has forced its
+// deletion.
 func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {
@@ -34,7 +34,7 @@ func Delete(
 		if discordclient.ClassOf(err) == discordclient.ClassGone {
 			how, err = cmp.Or(d.How, gone), nil
 			if _, bound := d.By.(resource.Calls); bound {
-				err = issues.Transient(transientRetry) // one 404 is not the end of it: bind it again
+				err = issues.Transient(transientRetry) // one 404 proves nothing: bind it again
 			}
 		}
 		list = append(list, issues.Of(err, recorder.Clock.Now())...)
@@ -63,7 +63,6 @@ func Delete(
 	return Results{Deleted: true}
 }
 
-// send makes the call of a deletion, if any.
 func (d *Deletion) send(ctx context.Context, api *guildcache.Client, reason string) error {
 	if d.By == nil {
 		return nil

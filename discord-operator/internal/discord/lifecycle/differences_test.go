@@ -30,7 +30,7 @@ func TestDifferences(t *testing.T) {
 	a, b := by("a", 1), by("b", 2)
 	sensei := g.Discord.CreateRoleByHand(g.ID, discordtest.Role{Name: "Sensei"})
 	snap := g.Snapshot(t)
-	kind := Kind{Calls: resource.Channels{}}
+	kind := Kind{Calls: resource.Channels}
 	live, _ := snap.Channel(a)
 	green := 0x00FF00
 	overwrites := func(list ...discordclient.Overwrite) []discordclient.Overwrite { return list }
@@ -83,14 +83,14 @@ func TestDifferences(t *testing.T) {
 func TestLines(t *testing.T) {
 	t.Parallel()
 	all := []resource.Difference{{Action: resource.ActionCreate}, {Action: resource.ActionSet, Field: "name", To: "a"}}
-	if diff := cmp.Diff([]string{"create"}, Lines(all)); diff != "" {
+	if diff := cmp.Diff([]string{"create"}, FormatDifferences(all)); diff != "" {
 		t.Error(diff)
 	}
 	for i := range 100 {
 		long := strings.Repeat("名", 500)
 		all = append(all, resource.Difference{Action: resource.ActionChange, Field: strconv.Itoa(i), From: long, To: long})
 	}
-	lines := Lines(all)
+	lines := FormatDifferences(all)
 	if len(lines) != maxDifferences || lines[maxDifferences-1] != "38 more" || len([]rune(lines[1])) != maxDifference {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Locate is Bind in one state of a guild, and nothing else: for a plan that is made without a cluster. known
-// is the id of what the object has; empty for none. What is not in that state counts as absent.
+// Locate is Bind in one snapshot, for a plan without a cluster. known is the id of the object's
+// resource; empty for none. A resource that the snapshot lacks is absent.
 func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Binding, error) {
 	b := Binding{Lookup: l, Identity: k.Identity(l.Object)}
 	var live resource.Resource
@@ -40,7 +40,7 @@ func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Bindin
 	return b, nil
 }
 
-// adoptee returns the resource that an object adopts. The error is the issue that it may not, or that there is none.
+// adoptee returns the resource that an object adopts. The error is an issue.
 func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource.Resource, error) {
 	if l.NoAdoption != nil {
 		return nil, l.NoAdoption
@@ -55,8 +55,8 @@ func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource
 	return live, nil
 }
 
-// PositionAmong is the desired place of an object among others of its namespace, itself included or not;
-// nil for none.
+// PositionAmong returns the desired place of an object among others of its namespace, itself
+// included or not; nil for none.
 func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Position {
 	rank := k.Identity(o).Position
 	if rank == nil {
@@ -70,7 +70,7 @@ func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Positio
 		case i.StatusID != "":
 			position.Ranks[i.StatusID] = *i.Position
 		case sibling.GetUID() != o.GetUID():
-			position.Early = position.Early || k.FromBottom && len(sibling.GetConditions()) == 0
+			position.AwaitsSiblings = position.AwaitsSiblings || k.FromBottom && len(sibling.GetConditions()) == 0
 		}
 	}
 	return position

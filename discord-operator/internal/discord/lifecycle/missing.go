@@ -17,27 +17,26 @@ import (
 )
 
 const (
-	// settling is how long after Discord has first not known a resource it has to say so again: it has
-	// been seen to say so for a moment of channels that existed
-	// (https://github.com/discord/discord-api-docs/issues/8445).
-	settling = issues.MaxTransient
-	// How soon what is hidden from the bot is looked at again, should no event report that it is no
-	// longer: what the Gateway reports as hidden, and what only one refused call does.
+	// Discord must report a resource as unknown twice, goneDelay apart. It reports existing
+	// channels as unknown for moments (https://github.com/discord/discord-api-docs/issues/8445).
+	goneDelay = issues.MaxTransient
+	// Recheck intervals of a hidden resource, if no event reports a change: one that the Gateway
+	// reports as hidden, and one that only a refused call does.
 	hiddenRetry  = time.Hour
 	refusedRetry = time.Minute
 )
 
-// Missing records when Discord first did not know a resource that an object names, by its id. The zero value is
-// empty. It is safe for concurrent use.
+// Missing records when Discord first reported a resource as unknown. The zero value is empty. It is
+// safe for concurrent use.
 type Missing struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// Above maxKept missing resources, those that nobody has asked for in keptFor are forgotten.
+// Above maxKept missing resources, those without a query for keptFor are dropped.
 const maxKept, keptFor = 64, time.Hour
 
-// Begin returns since when Discord does not know a resource: now, if it is the first time.
+// Begin returns the time when Discord first reported a resource as unknown: now for a new one.
 func (m *Missing) Begin(id string, now time.Time) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,38 +52,38 @@ func (m *Missing) Begin(id string, now time.Time) time.Time {
 	return m.since[id]
 }
 
-// ConfirmAt returns when Discord has to say again that it does not know a resource, the zero time for
-// one that it has always known.
+// ConfirmAt returns when Discord must report a resource as unknown again. It is zero for a known
+// one.
 func (m *Missing) ConfirmAt(id string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if since, ok := m.since[id]; ok {
-		return since.Add(settling)
+		return since.Add(goneDelay)
 	}
 	return time.Time{}
 }
 
-// End forgets that Discord did not know a resource.
+// End forgets a missing resource.
 func (m *Missing) End(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.since, id)
 }
 
-// missing is Missing of channels, categories and roles, and records when Discord has refused to show one.
+// missing also records the refusals to show a resource.
 type missing struct {
 	Missing
 	refused map[string]refusal
 }
 
-// refusal is when Discord has refused to show a resource, and how long it is not asked again: an event
-// or the next list has what the bot may view.
+// refusal delays the next query for a resource that Discord has refused to show. An event or a list
+// may make a resource visible before.
 type refusal struct {
 	at   time.Time
 	wait time.Duration
 }
 
-// refuse takes note of a refusal; the first one may be a mistake of a moment.
+// refuse records a refusal. The first one may be transient, so it delays least.
 func (m *missing) refuse(id string, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +97,6 @@ func (m *missing) refuse(id string, now time.Time) {
 	m.refused[id] = next
 }
 
-// untilRetry returns the time until a refused resource is asked for again.
 func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,10 +104,10 @@ func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 	return last.wait - now.Sub(last.at)
 }
 
-// confirmGone asks Discord itself about a resource that the view does not have, since one that is
-// hidden from the bot, or not known to Discord for a moment, would be created a second time. It is
-// gone when the Gateway has reported its deletion, or Discord does not know it twice, and a list
-// that is newer than the first time lacks it too.
+// confirmGone asks Discord about a resource that the guild cache lacks: a hidden or temporarily
+// unknown resource would be created a second time. It is gone if the Gateway has reported its
+// deletion, or if Discord reports it as unknown twice and a list after the first report lacks it
+// too.
 func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *Binding, id string) error {
 	view, now := api.Guild(b.GuildID), r.Status.Clock.Now()
 	switch snap := view.Snapshot(); {
@@ -128,10 +126,10 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 	}
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassGone:
-		return r.lost(ctx, api, b.GuildID, id)
+		return r.confirmUnknown(ctx, api, b.GuildID, id)
 	case discordclient.ClassNone:
 		r.missing.End(id)
-		// The view lags behind, or it is in another guild: either shows once the guild was read.
+		// The guild cache lags behind, or the resource is in another guild. A refresh shows which.
 		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"The %s %s exists, but Discord does not list it in this server.", r.Kind.Noun, id).After(issues.MaxTransient))
 	default:
@@ -139,12 +137,12 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 	}
 }
 
-// lost decides whether a resource that Discord does not know is gone.
-func (r *Resources) lost(ctx context.Context, api *guildcache.Client, guildID, id string) error {
+// confirmUnknown returns nil if a resource that Discord reports as unknown is gone.
+func (r *Resources) confirmUnknown(ctx context.Context, api *guildcache.Client, guildID, id string) error {
 	now := r.Status.Clock.Now()
 	since := r.missing.Begin(id, now)
-	if left := settling - now.Sub(since); left > 0 {
-		return issues.Transient(left)
+	if wait := goneDelay - now.Sub(since); wait > 0 {
+		return issues.Transient(wait)
 	}
 	if r.Kind.Calls.ListedAt(api.Guild(guildID).Snapshot()).Before(since) {
 		if err := r.Kind.Calls.List(ctx, api, guildID); err != nil {
@@ -159,12 +157,12 @@ func (r *Resources) lost(ctx context.Context, api *guildcache.Client, guildID, i
 	return nil
 }
 
-// hidden is the issue that the resource with an id exists and that the bot may not view it.
+// hidden returns the issue of a resource that exists and that the bot may not view.
 func (r *Resources) hidden(b *Binding, snap *guildcache.Snapshot, id string) *conditions.Issue {
 	r.missing.End(id)
 	b.HiddenID = id
 	retry := hiddenRetry
-	if !snap.Hidden(id) { // a call has said so, and no event
+	if !snap.Hidden(id) { // a call was refused, and no event reported it
 		retry = max(r.missing.untilRetry(id, r.Status.Clock.Now()), refusedRetry)
 	}
 	return issues.Hidden(r.Kind.Noun, id, retry)

@@ -115,7 +115,7 @@ var someChannels = subject{
 
 var someRoles = subject{
 	kind: Kind{
-		Name: "DiscordRole", Noun: "role", Calls: resource.Roles{}, FromBottom: true, ByID: "id",
+		Name: "DiscordRole", Noun: "role", Calls: resource.Roles, FromBottom: true, ByID: "id",
 		List: func() client.ObjectList { return &v1alpha1.DiscordRoleList{} },
 		Identity: func(o client.Object) Identity {
 			role := o.(*v1alpha1.DiscordRole)
@@ -200,7 +200,7 @@ func (m *machine) connect() {
 func (m *machine) claims(id string) (claims []claim, err error) {
 	for name, o := range m.things {
 		if o.statusID == id {
-			claims = append(claims, claim{name: types.NamespacedName{Namespace: "ns", Name: name}, uid: o.uid, created: o.created, holds: true})
+			claims = append(claims, claim{name: types.NamespacedName{Namespace: "ns", Name: name}, uid: o.uid, created: o.created, inStatus: true})
 		}
 	}
 	return claims, nil

@@ -18,25 +18,24 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// RoleNames observe which roles the names in overwrites may stand for.
+// RoleNames resolves the role names in overwrites.
 type RoleNames struct {
-	Cache client.Reader
-	// Records of the DiscordRoles; nil for none.
-	Records *Records
+	Cache   client.Reader
+	Records *Records // of the DiscordRoles; may be nil
 	Clock   clock.PassiveClock
 }
 
-// named is an object whose status records the roles that names in its spec stand for.
-type named interface {
+// resolvesRoles is an object whose status records the roles behind the names in its spec.
+type resolvesRoles interface {
 	status.Object
 	GetRoles() []v1alpha1.ResolvedRole
 	SetRoles(now []v1alpha1.ResolvedRole)
 }
 
-// Observe returns what decides which roles the names of an object's overwrites stand for, in a server. The
-// snapshot must be older than the call: a role in it is then that of a DiscordRole that the cache has.
+// Observe returns the input for resolving the role names of an object's overwrites. The snapshot
+// must be older than the call: then the cache has the DiscordRole of each role in it.
 func (r *RoleNames) Observe(
-	ctx context.Context, o named, spec []v1alpha1.PermissionOverwrite, server types.NamespacedName,
+	ctx context.Context, o resolvesRoles, spec []v1alpha1.PermissionOverwrite, server types.NamespacedName,
 	snap *guildcache.Snapshot,
 ) (names overwrites.Names, err error) {
 	names.Recorded = slices.Clone(o.GetRoles())
@@ -45,24 +44,25 @@ func (r *RoleNames) Observe(
 		if err := index.List(ctx, r.Cache, &roles, "", "", ""); err != nil {
 			return names, err
 		}
-		names.Others = overwrites.OthersOf(roles.Items, server, o.GetNamespace(), r.held, r.Clock.Now())
+		names.Others = overwrites.OthersOf(roles.Items, server, o.GetNamespace(), r.boundRole, r.Clock.Now())
 	}
 	names.Observed = true
 	return names, nil
 }
 
-// held returns the id of the role that this process knows a DiscordRole to have; empty for none.
-func (r *RoleNames) held(uid types.UID) string {
+// boundRole returns the id of the role that this process has bound to a DiscordRole; empty for
+// none.
+func (r *RoleNames) boundRole(uid types.UID) string {
 	if r.Records == nil {
 		return ""
 	}
 	return r.Records.Of(uid).ID
 }
 
-// recordRoles records which roles the names of a spec stand for, before overwrites for them are written: a
-// restart must not find others.
+// recordRoles stores the resolved role names before their overwrites are written. After a restart
+// the names must not resolve to other roles.
 func (r *Resources) recordRoles(ctx context.Context, b Binding, plan Plan) error {
-	o, ok := b.Object.(named)
+	o, ok := b.Object.(resolvesRoles)
 	if !ok || equality.Semantic.DeepEqual(o.GetRoles(), plan.Roles) {
 		return nil
 	}

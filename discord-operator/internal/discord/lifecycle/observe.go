@@ -14,14 +14,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// What the schema allows of the differences in a status.
+// Limits of status.differences in the CustomResourceDefinition.
 const maxDifferences, maxDifference = 64, 256
 
-// Lines are differences for a status. What a create sets, the spec says.
-func Lines(differences []resource.Difference) (lines []string) {
+// FormatDifferences returns differences for a status. It leaves out the values of a create, which
+// are in the spec.
+func FormatDifferences(differences []resource.Difference) (lines []string) {
 	for _, d := range differences {
 		if d.Action != resource.ActionSet {
-			lines = append(lines, shortened(d.String()))
+			lines = append(lines, truncate(d.String()))
 		}
 	}
 	if more := len(lines) - maxDifferences + 1; more > 1 {
@@ -30,23 +31,22 @@ func Lines(differences []resource.Difference) (lines []string) {
 	return lines
 }
 
-// Shortened returns lines that fit into a status.
-func Shortened(lines []string) (short []string) {
+// Truncate shortens lines to fit into a status.
+func Truncate(lines []string) (short []string) {
 	for _, line := range lines {
-		short = append(short, shortened(line))
+		short = append(short, truncate(line))
 	}
 	return short
 }
 
-func shortened(line string) string {
+func truncate(line string) string {
 	if runes := []rune(line); len(runes) > maxDifference {
 		return string(runes[:maxDifference-3]) + "..."
 	}
 	return line
 }
 
-// Observe is what comes of the plan of an object that is only observed: its differences, and nothing on
-// Discord.
+// Observe returns the results of an object that is only observed. It changes nothing on Discord.
 func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Results {
 	r.Records.Release(b.Object.GetUID())
 	return Results{
@@ -55,19 +55,19 @@ func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Res
 	}
 }
 
-// ObservedIssues are those of the plan of an object that is only observed. What only a change would
-// require of the bot is none.
+// ObservedIssues returns the issues of an object that is only observed, without permissions that
+// only a change would need.
 func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []conditions.Issue) []conditions.Issue {
 	list := slices.DeleteFunc(slices.Clone(planned), requiredToChange)
 	if b.Absent {
-		list = append(list, *k.nothing(b, snap))
+		list = append(list, *k.nothingToObserve(b, snap))
 	}
 	return list
 }
 
-// Pause is what comes of the plan of a paused object: its issues, and nothing on Discord. Where it surely has
-// nothing there, no create was sent that the finalizer stands for, so that goes: after a restart the
-// operator would look for its result, and could find what a user has made since.
+// Pause returns the results of a paused object. It changes nothing on Discord. If the object
+// certainly has no resource, no create was sent, so its finalizer goes. Otherwise the operator
+// would search after a restart, and could bind a resource that a user has made since.
 func (r *Resources) Pause(ctx context.Context, b Binding, plan Plan, pending bool) Results {
 	results := Results{Issues: slices.Concat(status.PausedIssue(b.Object, pending), plan.Issues)}
 	if b.Absent && b.StatusID == "" && status.Finalized(b.Object) {
@@ -76,7 +76,6 @@ func (r *Resources) Pause(ctx context.Context, b Binding, plan Plan, pending boo
 	return results
 }
 
-// requiredToChange reports whether an issue says what the bot would need to change something.
 func requiredToChange(issue conditions.Issue) bool {
 	switch issue.Reason {
 	case v1alpha1.ReasonMissingPermissions, v1alpha1.ReasonRoleTooHigh:
@@ -85,10 +84,10 @@ func requiredToChange(issue conditions.Issue) bool {
 	return false
 }
 
-// nothing is the issue that an observed object has nothing on Discord.
-func (k *Kind) nothing(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
-	hint := "" // who may not adopt it does not learn of it
-	if id := k.Named(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
+// nothingToObserve is the issue of an observed object without a resource.
+func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
+	hint := "" // an object that may not adopt it must not learn its id
+	if id := k.FindByName(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
 		hint = fmt.Sprintf(" The server has one of this name, %s.", id)
 	}
 	return conditions.Degraded(v1alpha1.ReasonNothingToObserve,
@@ -96,9 +95,9 @@ func (k *Kind) nothing(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
 			"in spec.adopt, or set spec.managementPolicy to Manage.", k.Noun, hint)
 }
 
-// Named is the id of the one resource that has a name, at the place where an object's would be, besides
-// those that are taken; empty for none, or several.
-func (k *Kind) Named(
+// FindByName returns the id of the only untaken resource with a name, at the place of an object's
+// resource. It is empty for none, or several.
+func (k *Kind) FindByName(
 	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
 ) (id string) {
 	for _, live := range k.Calls.Candidates(snap, want.ParentID) {

@@ -10,61 +10,52 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Plan lists the calls by which the resource of an object comes to match its spec. It is a
-// value: made by pure functions, and read only after that.
+// Plan lists the calls that make a resource match its object's spec. Pure functions make it, and
+// nothing changes it later.
 type Plan struct {
-	// Create is the resource to create; nil for none.
 	Create resource.Create
-	// Edit changes the Fields of the one that exists.
-	Edit   resource.Edit
+	Edit   resource.Edit // changes Fields
 	Fields []string
-	// Changes of the create or the edit, also where an issue keeps it from being sent.
-	Changes []resource.Change
-	// Roles resolve the names in the spec's overwrites. The status records them.
-	Roles []v1alpha1.ResolvedRole
-	// Position is its place among its siblings; nil leaves that to users.
-	Position *Position
-	// Bounds are places that the resource must not leave, whatever the spec says; nil for none.
-	Bounds Bounds
-	// Delete deletes or retains the resource of a deleted object.
-	Delete *Deletion
-	// NoRetention is why the resource may not be left on Discord, also not by force; nil where it may.
+	// Changes of the create or the edit. They remain if an issue blocks the call.
+	Changes  []resource.Change
+	Roles    []v1alpha1.ResolvedRole // of the role names in the spec's overwrites, for the status
+	Position *Position               // among the siblings; nil leaves it to users
+	Bounds   Bounds                  // restrict the place, whatever the spec says; may be nil
+	Delete   *Deletion
+	// NoRetention says why even force may not leave the resource on Discord; nil if it may.
 	NoRetention *conditions.Issue
-	// Issues keep the object from matching its spec, whatever else is done.
-	Issues []conditions.Issue
+	Issues      []conditions.Issue
 }
 
-// Bounds are places that a resource must not leave.
+// Bounds restrict the place of a resource among its siblings.
 type Bounds interface {
-	// Holds reports whether a resource and its siblings are in their places.
+	// Holds reports whether a resource and its siblings are within the bounds.
 	Holds(snap *guildcache.Snapshot, id string) bool
-	// Ranks returns the ranks of siblings that put them there.
+	// Ranks returns the ranks of siblings that restore the bounds.
 	Ranks(snap *guildcache.Snapshot, id string) order.Ranks
-	// Place names the places for users.
+	// Place describes the bounds for users.
 	Place() string
 }
 
 // Position is a desired place among siblings.
 type Position struct {
-	Rank int32
-	// Ranks of the siblings that have one, by their ids.
-	Ranks order.Ranks
-	// Early says that a sibling is about to be created. A new role has no position of its own, so the
-	// last one puts all into order.
-	Early bool
+	Rank  int32
+	Ranks order.Ranks // of the siblings that have one, by id
+	// AwaitsSiblings says that a sibling is about to be created. Discord chooses the position of a new role,
+	// so the last created sibling sorts all.
+	AwaitsSiblings bool
 }
 
-// Pending reports whether something is to be changed on Discord, besides the place among siblings, which
-// changes with theirs.
+// Pending reports whether the plan changes the resource. Its place does not count, because it
+// changes with its siblings' places.
 func (p *Plan) Pending() bool { return p.Create != nil || len(p.Fields) > 0 }
 
-// First is the position with which a new sibling is created, so that in most cases it needs no
-// move.
-func (p *Position) First(siblings []order.Sibling) *int {
-	return order.First(siblings, p.Ranks, p.Rank)
+// Initial returns the position for creating a sibling, so that it seldom needs a move.
+func (p *Position) Initial(siblings []order.Sibling) *int {
+	return order.Initial(siblings, p.Ranks, p.Rank)
 }
 
-// Report adds an issue and reports whether there was one; nil is none.
+// Report adds an issue and reports whether it is not nil.
 func (p *Plan) Report(issue *conditions.Issue) bool {
 	if issue != nil {
 		p.Issues = append(p.Issues, *issue)
@@ -72,28 +63,25 @@ func (p *Plan) Report(issue *conditions.Issue) bool {
 	return issue != nil
 }
 
-// What becomes of the external resource of a deleted object.
+// Results of a deletion, for metrics.
 const (
 	deleted   = "deleted"
 	gone      = "gone"
-	abandoned = "abandoned" // left on Discord by force
-	// Retained: it stays, as the deletion policy says.
+	abandoned = "abandoned" // by force
+	// Retained follows the deletion policy.
 	Retained = "retained"
 )
 
 // Deletion deletes or retains the resource of a deleted object.
 type Deletion struct {
-	// By deletes the resource with the ID; nil where nothing is deleted.
-	By          resource.Deleter
+	By          resource.Deleter // deletes ID; nil if nothing is deleted
 	GuildID, ID string
-	// How is Retained or gone; empty where something is deleted and nothing else is to be said.
-	How string
-	// Note is the message of an event for users; empty for none.
-	Note string
+	// How is Retained or gone; empty if By decides it.
+	How  string
+	Note string // message of an event; empty for none
 }
 
-// PlanDeletion plans what becomes of the resource of a deleted object, unless something is known that
-// keeps it from being deleted.
+// PlanDeletion plans the deletion of an object's resource. known issues block it.
 func (k *Kind) PlanDeletion(retained bool, b Binding, known []conditions.Issue) Plan {
 	var d Deletion
 	waits := unretained(retained, b)

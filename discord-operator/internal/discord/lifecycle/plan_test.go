@@ -15,7 +15,7 @@ import (
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	live, waits := &discordclient.Channel{ID: "7"}, []conditions.Issue{*conditions.Progressing("W", "w")}
-	kind := Kind{Noun: "channel", Calls: resource.Channels{}}
+	kind := Kind{Noun: "channel", Calls: resource.Channels}
 	none := Lookup{NoRetention: conditions.Degraded("NotAllowed", "No.")}
 	cases := map[string]struct {
 		retained bool
@@ -24,8 +24,8 @@ func TestPlanDeletion(t *testing.T) {
 		want     *Deletion
 		issues   []conditions.Issue
 	}{
-		"bound":                          {binding: Binding{Live: live}, want: &Deletion{By: resource.Channels{}, ID: "7"}},
-		"recovered, with proof":          {binding: Binding{Live: live, Recovered: true}, want: &Deletion{By: resource.Channels{}, ID: "7"}},
+		"bound":                          {binding: Binding{Live: live}, want: &Deletion{By: resource.Channels, ID: "7"}},
+		"recovered, with proof":          {binding: Binding{Live: live, Recovered: true}, want: &Deletion{By: resource.Channels, ID: "7"}},
 		"absent":                         {binding: Binding{Absent: true}, want: &Deletion{How: gone}},
 		"something keeps it":             {binding: Binding{Live: live}, known: waits, issues: waits},
 		"something keeps a retained one": {retained: true, known: waits, issues: waits},
@@ -38,7 +38,7 @@ func TestPlanDeletion(t *testing.T) {
 		"another object claims it too": {binding: Binding{Live: live, ClaimedBy: "ns/other"}, want: &Deletion{
 			How: Retained, Note: "Retained the channel on Discord, which ns/other claims too.",
 		}},
-		"where nothing may be retained": {binding: Binding{Lookup: none, Live: live}, want: &Deletion{By: resource.Channels{}, ID: "7"}},
+		"where nothing may be retained": {binding: Binding{Lookup: none, Live: live}, want: &Deletion{By: resource.Channels, ID: "7"}},
 		"retained, where it may not be": {
 			retained: true, binding: Binding{Lookup: none, Live: live}, issues: []conditions.Issue{*none.NoRetention},
 		},

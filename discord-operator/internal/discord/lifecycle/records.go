@@ -14,46 +14,40 @@ import (
 
 // Records remember the creates of this process. They are safe for concurrent use.
 type Records struct {
-	// Wait after a create of unknown outcome until its result counts as absent.
-	Wait  time.Duration
+	Wait  time.Duration // after a create without response, until its result counts as absent
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
-	since   time.Time // of the first use, after this process became the leader: until then another one may have created
+	since   time.Time // first use, after the election: a former leader may have created until then
 	records map[types.UID]Record
-	// foreign are the objects with a finalizer that another process has stored, and since when this one
-	// knows: until then the other may have created.
-	foreign map[types.UID]time.Time
-	holders map[string]types.UID // by the id of a resource
-	guesses map[types.UID]string
-	stored  map[types.UID]resource.StoredForms
-	// inherits are the objects whose new channel lacks overwrites of its category, which it is to have.
-	inherits map[types.UID]bool
-	// refused are the objects with whose new channel Discord has not taken the overwrites of its category.
-	refused map[types.UID]bool
+	// foreign has the objects whose finalizer another process has stored, and when this process
+	// noticed it. The other process may have created until then.
+	foreign           map[types.UID]time.Time
+	holders           map[string]types.UID // by the id of a resource
+	guesses           map[types.UID]string
+	stored            map[types.UID]resource.StoredForms
+	inherits          map[types.UID]bool // its new channel lacks overwrites of its category
+	refusedOverwrites map[types.UID]bool // Discord has refused to create its channel with those overwrites
 }
 
 // Record has the creates of one object.
 type Record struct {
-	// Known says that nothing can exist for the object but what ID or its status names.
-	Known bool
-	// ID of the created or found resource, also while the cache does not show it in the status yet.
-	ID string
-	// LastAttempt is when a create may have been sent last, where that is not Known.
-	LastAttempt time.Time
+	// Known says that no resource exists for the object but ID and the one in its status.
+	Known       bool
+	ID          string    // of the bound resource; the cached status may lack it
+	LastAttempt time.Time // the latest time of a possible create, unless Known
 }
 
-// NewRecords makes empty records: what was created before, another process has created.
+// NewRecords returns empty records.
 func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	return &Records{
 		Wait: wait, clock: c,
 		records: map[types.UID]Record{}, foreign: map[types.UID]time.Time{}, holders: map[string]types.UID{},
 		guesses: map[types.UID]string{}, stored: map[types.UID]resource.StoredForms{}, inherits: map[types.UID]bool{},
-		refused: map[types.UID]bool{},
+		refusedOverwrites: map[types.UID]bool{},
 	}
 }
 
-// Of returns what is known of an object.
 func (r *Records) Of(uid types.UID) Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,9 +63,9 @@ func (r *Records) Of(uid types.UID) Record {
 	return Record{LastAttempt: r.since}
 }
 
-// Finalized records that the object has a finalizer. Where nothing is known of it, another process has
-// stored that, and may have sent a create since: the former leader, or one that does not know yet that
-// it does not lead any more. Call it before Of.
+// Finalized records an object's finalizer. If this process has no record of it, another process has
+// stored it and may have sent a create since: the former leader, or one that has not noticed the
+// loss of its Lease. Call it before Of.
 func (r *Records) Finalized(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +75,7 @@ func (r *Records) Finalized(uid types.UID) {
 	}
 }
 
-// Has reports whether anything is known of an object.
+// Has reports whether the process has a record of an object.
 func (r *Records) Has(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,17 +83,16 @@ func (r *Records) Has(uid types.UID) bool {
 	return ok
 }
 
-// Absent records that nothing exists for the object but what its status names.
+// Absent records that the object has no resource but the one in its status.
 func (r *Records) Absent(uid types.UID) { r.put(uid, Record{Known: true}) }
 
-// Bound records that this is the object's resource, and the only one.
+// Bound records an object's only resource.
 func (r *Records) Bound(uid types.UID, id string) { r.put(uid, Record{Known: true, ID: id}) }
 
-// Unknown records that a create may or may not have been carried out just now.
+// Unknown records a create without response.
 func (r *Records) Unknown(uid types.UID) { r.put(uid, Record{LastAttempt: r.clock.Now()}) }
 
-// Claim is Bound, unless another object has the resource already: of two that look for one at the
-// same time, only one may take it.
+// Claim is Bound, unless another object has the resource: two concurrent searches may find it.
 func (r *Records) Claim(uid types.UID, id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +103,7 @@ func (r *Records) Claim(uid types.UID, id string) bool {
 	return true
 }
 
-// Forget drops an object that is gone.
+// Forget drops a deleted object.
 func (r *Records) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,25 +112,25 @@ func (r *Records) Forget(uid types.UID) {
 	delete(r.foreign, uid)
 	delete(r.stored, uid)
 	delete(r.inherits, uid)
-	delete(r.refused, uid)
+	delete(r.refusedOverwrites, uid)
 	delete(r.guesses, uid)
 }
 
-// Release takes from an object what it holds, so that another one may have it.
+// Release unbinds an object's resource, so that another object may bind it.
 func (r *Records) Release(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.release(uid)
 }
 
-// Guess records that a resource is taken for the object's without proof.
+// Guess records that a resource was bound without proof.
 func (r *Records) Guess(uid types.UID, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.guesses[uid] = id
 }
 
-// Guessed reports whether a resource was taken for the object's without proof.
+// Guessed reports whether a resource was bound without proof.
 func (r *Records) Guessed(uid types.UID, id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,30 +155,29 @@ func (r *Records) Inherits(uid types.UID) bool {
 	return r.inherits[uid]
 }
 
-// inheritance implements resource.Inheritance for an object.
 type inheritance struct {
 	records *Records
 	uid     types.UID
 }
 
-// Inherit implements resource.Inheritance.
+// Inherit records that the new channel lacks overwrites of its category.
 func (i inheritance) Inherit() { i.records.SetInherits(i.uid, true) }
 
-// Refuse implements resource.Inheritance.
+// Refuse records that Discord has refused a create with the category's overwrites.
 func (i inheritance) Refuse() {
 	i.records.mu.Lock()
 	defer i.records.mu.Unlock()
-	i.records.refused[i.uid] = true
+	i.records.refusedOverwrites[i.uid] = true
 }
 
-// Refused implements resource.Inheritance.
+// Refused reports whether Discord has refused a create with the category's overwrites.
 func (i inheritance) Refused() bool {
 	i.records.mu.Lock()
 	defer i.records.mu.Unlock()
-	return i.records.refused[i.uid]
+	return i.records.refusedOverwrites[i.uid]
 }
 
-// Holder returns which object has the resource with this id, empty for none.
+// Holder returns the object that has a resource; empty for none.
 func (r *Records) Holder(id string) types.UID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,7 +190,6 @@ func (r *Records) put(uid types.UID, record Record) {
 	r.set(uid, record)
 }
 
-// set is put under the lock.
 func (r *Records) set(uid types.UID, record Record) {
 	r.release(uid)
 	delete(r.foreign, uid)
@@ -208,7 +199,7 @@ func (r *Records) set(uid types.UID, record Record) {
 	}
 }
 
-// release takes from an object what it holds, unless another one has it already. The lock is held.
+// release needs the lock. A resource that another object has bound since stays.
 func (r *Records) release(uid types.UID) {
 	if id := r.records[uid].ID; r.holders[id] == uid {
 		delete(r.holders, id)

@@ -106,8 +106,8 @@ func TestWinner(t *testing.T) {
 	}{
 		"the only one":                       {[]claim{{uid: "a"}}, "a"},
 		"the older":                          {[]claim{{uid: "a", created: young}, {uid: "b", created: old}}, "b"},
-		"who has it, before the older":       {[]claim{{uid: "a", created: old}, {uid: "b", created: young, holds: true}}, "b"},
-		"the older of two that have it":      {[]claim{{uid: "a", created: young, holds: true}, {uid: "b", created: old, holds: true}}, "b"},
+		"who has it, before the older":       {[]claim{{uid: "a", created: old}, {uid: "b", created: young, inStatus: true}}, "b"},
+		"the older of two that have it":      {[]claim{{uid: "a", created: young, inStatus: true}, {uid: "b", created: old, inStatus: true}}, "b"},
 		"of the same second, the smaller id": {[]claim{{uid: "b", created: old}, {uid: "a", created: old}}, "a"},
 	}
 	for name, c := range cases {
@@ -127,7 +127,7 @@ func TestWinnerDoesNotDependOnTheOrder(t *testing.T) {
 		var claims []claim
 		for _, uid := range rapid.SliceOfNDistinct(rapid.StringMatching("[a-f]"), 1, 5, rapid.ID[string]).Draw(t, "claims") {
 			claims = append(claims, claim{
-				uid: types.UID(uid), created: time.Unix(rapid.Int64Range(0, 2).Draw(t, "created"), 0), holds: rapid.Bool().Draw(t, "holds"),
+				uid: types.UID(uid), created: time.Unix(rapid.Int64Range(0, 2).Draw(t, "created"), 0), inStatus: rapid.Bool().Draw(t, "holds"),
 			})
 		}
 		if diff := cmp.Diff(winner(claims), winner(rapid.Permutation(claims).Draw(t, "other order")), cmp.AllowUnexported(claim{})); diff != "" {

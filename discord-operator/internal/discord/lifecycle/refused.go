@@ -14,13 +14,13 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxLess bounds how often an edit is sent again with fewer fields. Discord names all fields that it
-// refuses at once.
-const maxLess = 3
+// maxResends bounds how often an edit is sent again with fewer fields. Discord names all fields
+// that it refuses at once.
+const maxResends = 3
 
-// leftOut returns the fields without which an edit that has failed is to be sent again; none where that
-// would not help. It is pure.
-func leftOut(rows resource.Rows, err error, fields []string) []string {
+// refusedFields returns the fields to leave out when a failed edit is sent again; none if that does
+// not help.
+func refusedFields(rows resource.Rows, err error, fields []string) []string {
 	if !rows.Guarded() {
 		return nil
 	}
@@ -38,21 +38,21 @@ func leftOut(rows resource.Rows, err error, fields []string) []string {
 	case discordclient.ClassInvalid, discordclient.ClassLimit:
 	case discordclient.ClassGone:
 		switch refused.Code {
-		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole: // of what an overwrite is for
+		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole: // the target of an overwrite
 			return rows.Select(fields, guards)
 		}
 		return nil
 	default:
 		return nil
 	}
-	var named []string
+	var wires []string
 	for _, f := range refused.Fields {
 		name, _, _ := strings.Cut(f.Path, ".")
 		name, _, _ = strings.Cut(name, "[")
-		named = append(named, name)
+		wires = append(wires, name)
 	}
-	if less := rows.Named(fields, named...); len(less) > 0 {
-		return less
+	if omitted := rows.ByWire(fields, wires...); len(omitted) > 0 {
+		return omitted
 	}
 	if !rows.Guards(fields) {
 		return nil
@@ -62,30 +62,29 @@ func leftOut(rows resource.Rows, err error, fields []string) []string {
 
 func guards(r resource.Row) bool { return r.Guard }
 
-// Leave leaves fields of the spec out of an edit that is planned, since Discord would refuse them.
-func (k *Kind) Leave(p *Plan, fields ...string) {
+// LeaveOut removes fields from the planned edit.
+func (k *Kind) LeaveOut(p *Plan, fields ...string) {
 	p.Edit, p.Fields = p.Edit.Without(k.Fields.Wires(fields)...), without(p.Fields, fields...)
 	if len(p.Fields) == 0 {
 		p.Fields = nil
 	}
 }
 
-// ReportLack leaves out of an edit what the bot may not do, and reports why: the guard alone, where it
-// may change the rest.
-func (k *Kind) ReportLack(p *Plan, lacks func(resource.Edit) *conditions.Issue) {
-	if !p.Report(lacks(p.Edit)) {
+// LeaveOutForbidden removes fields that the bot may not change from the planned edit, and reports
+// why: only the guarding fields if the bot may change the others.
+func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditions.Issue) {
+	if !p.Report(forbidden(p.Edit)) {
 		return
 	}
-	k.Leave(p, k.Fields.Select(p.Fields, guards)...)
-	if lacks(p.Edit) != nil {
-		k.Leave(p, p.Fields...)
+	k.LeaveOut(p, k.Fields.Select(p.Fields, guards)...)
+	if forbidden(p.Edit) != nil {
+		k.LeaveOut(p, p.Fields...)
 	}
 }
 
-// Withhold leaves out a deletion that Discord would refuse, and reports why. What else the plan says of the
-// deletion stands.
-func (p Plan) Withhold(lacks func() *conditions.Issue) Plan {
-	if p.Delete != nil && p.Delete.By != nil && p.Report(lacks()) {
+// Withhold drops a deletion that Discord would refuse, and reports why.
+func (p Plan) Withhold(forbidden func() *conditions.Issue) Plan {
+	if p.Delete != nil && p.Delete.By != nil && p.Report(forbidden()) {
 		p.Delete = nil
 	}
 	return p

@@ -56,7 +56,7 @@ func TestLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := leftOut(rows, c.err, c.fields)
+			got := refusedFields(rows, c.err, c.fields)
 			if len(got) == 0 {
 				got = nil
 			}
@@ -74,7 +74,7 @@ func TestLeave(t *testing.T) {
 		Bitrate: discordclient.Set(1), Overwrites: discordclient.Set([]discordclient.Overwrite{}), ParentID: discordclient.Set("1"),
 	}
 	p, kind := Plan{Edit: resource.ChannelEdit{ChannelEdit: edit}, Fields: []string{"bitrate", "group", "permissionOverwrites"}}, Kind{Fields: rows}
-	kind.Leave(&p, "bitrate", "group")
+	kind.LeaveOut(&p, "bitrate", "group")
 	edit = resource.EditOfChannel(p.Edit)
 	if d := cmp.Diff([]string{"permissionOverwrites"}, p.Fields); d != "" || !edit.Bitrate.IsZero() ||
 		!edit.ParentID.IsZero() || edit.Overwrites.IsZero() {

@@ -8,9 +8,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// NoRetention is why a deleted object may not leave its resource on Discord, where refused is why its
-// namespace may leave nothing; nil where it may. It always may leave what the operator has not created
-// for it, or may not have.
+// NoRetention returns refused, the reason why the object's namespace may not retain resources. It
+// returns nil for a resource that the operator has not, or perhaps not, created for the object.
 func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *conditions.Issue {
 	if i := r.Kind.Identity(o); i.Adopted || i.guessed(i.StatusID) || !r.Owns(o) {
 		return nil
@@ -18,14 +17,14 @@ func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *con
 	return refused
 }
 
-// IsAdopted reports whether the resource was there before, and not created for the object.
+// IsAdopted reports whether the resource existed before the object.
 func (b *Binding) IsAdopted(results Results) bool {
 	live := results.Live
 	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
-// unretained is why a deletion waits that would leave on Discord what may not stay there; nil for
-// nothing. Who claims it too must not become a way to leave it: the claim may be given up.
+// unretained returns why a deletion waits that would retain a resource without permission; nil if
+// it need not wait. A claim of the same namespace is no way out, because it may be given up later.
 func unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:

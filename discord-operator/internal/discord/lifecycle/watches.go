@@ -21,18 +21,17 @@ import (
 	"jutsu.com/operators/libs/manager/fairqueue"
 )
 
-// The queue repeats a reconcile that failed after firstBackoff, doubled each time up to
-// lastBackoff.
+// A failed reconcile is repeated after firstBackoff, doubled each time up to lastBackoff.
 const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 
-// rest is how long a change of one role may wait until the other objects of its guild are reconciled, which may
-// name it, or stand above it: hundreds of roles change at once.
-const rest = time.Second
+// roleChangeDelay collects changes of roles, since hundreds may change at once. Any object of the
+// guild may name a changed role, or stand above it.
+const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// OfEvent enqueues the objects that a change on Discord is about: those that claim the channel or role, and
-// after a rest, so that many changes cost one reconcile, all of a guild in which a role changed.
+// OfEvent enqueues the objects that claim the changed channel or role. A changed role also enqueues
+// all objects of its guild, after roleChangeDelay.
 func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(ctx context.Context, e event.TypedGenericEvent[guildcache.Event], q queue) {
 		switch e := e.Object; {
@@ -40,9 +39,9 @@ func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[
 			r.enqueueClaims(ctx, e.ChannelID, q)
 		case e.RoleID != "":
 			r.enqueueClaims(ctx, e.RoleID, q)
-			r.enqueueGuild(ctx, e.GuildID, ofServer, q, rest)
+			r.enqueueGuild(ctx, e.GuildID, ofServer, q, roleChangeDelay)
 		default:
-			// A refused token, which is about no guild, reaches the objects through their server's
+			// A refused token concerns no guild. It reaches the objects through their server's
 			// status.
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, 0)
 		}
@@ -50,14 +49,12 @@ func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[
 	return handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: put}
 }
 
-// enqueueClaims enqueues the objects that claim a channel or a role.
 func (r *Resources) enqueueClaims(ctx context.Context, id string, q queue) {
 	for _, request := range index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, id) {
 		q.Add(request)
 	}
 }
 
-// enqueueGuild enqueues all objects of a guild's servers after a while.
 func (r *Resources) enqueueGuild(ctx context.Context, id string, of handler.MapFunc, q queue, after time.Duration) {
 	var servers v1alpha1.DiscordServerList
 	if err := index.List(ctx, r.Cache, &servers, "", index.ServerByGuild, id); err != nil {
@@ -70,7 +67,7 @@ func (r *Resources) enqueueGuild(ctx context.Context, id string, of handler.MapF
 	}
 }
 
-// Rivals maps an object that has released its resource to those that claim it.
+// Rivals maps an object that has released its resource to the objects that claim it.
 func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcile.Request) {
 	for _, id := range r.Kind.Identity(o).claims() {
 		all = append(all, index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, id)...)
@@ -78,8 +75,7 @@ func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcil
 	return all
 }
 
-// Released lets through an object that is gone, that has another resource than before, or that only
-// observes it from now on.
+// Released selects objects that are gone, have another resource, or only observe it from now on.
 func (r *Resources) Released() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -90,8 +86,8 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
-// RoleBound lets through a DiscordRole that has another role on Discord now, whose first reconcile has
-// ended, so that its siblings wait for it no more, or that is gone: its role may have been retained.
+// RoleBound selects DiscordRoles that are gone, have another role, or have been reconciled for the
+// first time: their siblings wait for that. A deleted DiscordRole may have retained its role.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -101,13 +97,13 @@ var RoleBound = predicate.Funcs{
 	},
 }
 
-// OfRole maps a DiscordRole to the objects of a kind whose overwrites name it.
+// OfRole maps a DiscordRole to the objects whose overwrites name it.
 func (r *Resources) OfRole(ctx context.Context, role client.Object) []reconcile.Request {
 	return index.Requests(ctx, r.Cache, r.Kind.List(), role.GetNamespace(), index.ByRole, role.GetName())
 }
 
-// Options are those of each controller, which reconciles at most workers objects at once. Namespaces
-// take turns.
+// Options returns the options of a controller with at most workers concurrent reconciles.
+// Namespaces take turns.
 func Options(workers int) controller.Options {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
 	return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: backoff, NewQueue: fairqueue.New}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package order sorts managed siblings (the channels of a category, the categories or roles of a server)
-// by the positions of their specs, and moves as few other channels as possible. It is pure.
+// Package order sorts managed siblings (the channels of a category, the categories or roles of a
+// server) by the positions of their specs, and moves as few other siblings as possible. It is pure.
 //
-// Discord stores a position with each channel, neither unique nor without gaps, and shows siblings
-// by position and then by id. A user who drags one channel in the client rewrites many positions.
-// So positions are never compared as numbers: only the order of the managed siblings counts.
+// Discord's positions are neither unique nor without gaps. It shows siblings by position, then by
+// id. A user who drags one channel in the client changes many positions. So only the order of the
+// managed siblings counts, not the numbers.
 package order
 
 import (
@@ -15,20 +15,19 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Ranks are the desired positions of managed siblings, by their ids.
+// Ranks maps the ids of managed siblings to their desired positions.
 type Ranks map[string]int32
 
-// Sibling is one of those that have a place among each other.
+// Sibling is a channel, category or role with a place among others.
 type Sibling struct {
 	ID       string
 	Position int
-	// Unknown reports whether the server did not say which position it has.
-	Unknown bool
+	Unknown  bool // Discord did not report the position
 }
 
-// Right reports whether the siblings, given in Discord's order, are in the order of their ranks, as far
-// as is known: a position that is unknown may be right.
-func Right(siblings []Sibling, ranks Ranks) bool {
+// InOrder reports whether the siblings, given in Discord's order, are in the order of their ranks.
+// An unknown position counts as right.
+func InOrder(siblings []Sibling, ranks Ranks) bool {
 	if slices.ContainsFunc(siblings, func(s Sibling) bool { return s.Unknown }) {
 		return true
 	}
@@ -41,18 +40,18 @@ func managed(siblings []Sibling, ranks Ranks) []Sibling {
 		func(c Sibling) bool { _, ok := ranks[c.ID]; return !ok })
 }
 
-// Sorted returns the managed siblings, of those given in Discord's order, in the order of their ranks.
+// Sorted returns the managed ones of the siblings, given in Discord's order, by rank.
 func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
 	sorted := managed(siblings, ranks)
 	slices.SortStableFunc(sorted, func(a, b Sibling) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
 	return sorted
 }
 
-// Moves returns the changes of position that sort the siblings, given in Discord's order: the
-// managed ones exchange their places, and others get a new position only if the old one would not
-// keep them in their place. It is nil if the order is right.
+// Moves returns the new positions that sort the siblings, given in Discord's order; nil if they are
+// sorted. Managed siblings exchange their places. Another one gets a new position only if it would
+// lose its place.
 func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
-	if Right(siblings, ranks) {
+	if InOrder(siblings, ranks) {
 		return nil
 	}
 	sorted := Sorted(siblings, ranks)
@@ -71,11 +70,11 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	return moves
 }
 
-// First returns the position with which a new sibling of a rank is created, so that in most cases
-// it needs no move: its rank if that is the right place, otherwise the position of the sibling that
-// it follows. A new sibling has the highest id, so it is below all with the same position.
-func First(siblings []Sibling, ranks Ranks, rank int32) *int {
-	above, below := -1, -1 // positions of its neighbours
+// Initial returns the position for creating a sibling of a rank, so that it seldom needs a move:
+// its rank if that is the right place, otherwise the position of the sibling above it. A new
+// sibling has the highest id, so it is below all with the same position.
+func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
+	above, below := -1, -1 // of the neighbours
 	for _, c := range managed(siblings, ranks) {
 		switch {
 		case c.Unknown:

@@ -28,14 +28,14 @@ func TestUnknownPositions(t *testing.T) {
 	t.Parallel()
 	list := []Sibling{{ID: "102", Unknown: true}, {ID: "100", Position: 4}, {ID: "101", Position: 7}}
 	ranks := Ranks{"100": 1, "101": 2, "102": 3}
-	if !Right(list, ranks) || Moves(list, ranks) != nil {
+	if !InOrder(list, ranks) || Moves(list, ranks) != nil {
 		t.Errorf("moves %v for a position that is unknown", Moves(list, ranks))
 	}
-	if got := First(list, ranks, 5); *got != 7 {
+	if got := Initial(list, ranks, 5); *got != 7 {
 		t.Errorf("a new one is created at %d, want 7, below those that are known", *got)
 	}
 	list[0] = Sibling{ID: "102"}
-	if Right(list, ranks) || Moves(list, ranks) == nil {
+	if InOrder(list, ranks) || Moves(list, ranks) == nil {
 		t.Error("a known position is not corrected")
 	}
 }
@@ -87,7 +87,7 @@ func TestMovesSort(t *testing.T) {
 		before := siblings(rapid.SliceOfN(rapid.IntRange(0, 6), 0, 12).Draw(t, "positions")...)
 		ranks := drawRanks(t, before)
 		after := apply(before, Moves(before, ranks))
-		if !Right(after, ranks) || Moves(after, ranks) != nil {
+		if !InOrder(after, ranks) || Moves(after, ranks) != nil {
 			t.Fatalf("not right after one call: %v", ids(after))
 		}
 		others := func(list []Sibling) []string {
@@ -107,12 +107,12 @@ func TestCreatedInAnyOrderNeedsNoMove(t *testing.T) {
 		var list []Sibling
 		ranks := Ranks{}
 		for i, rank := range rapid.Permutation([]int32{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "ranks") {
-			c := Sibling{ID: strconv.Itoa(100 + i), Position: *First(list, ranks, rank)}
+			c := Sibling{ID: strconv.Itoa(100 + i), Position: *Initial(list, ranks, rank)}
 			ranks[c.ID] = rank
 			list = append(list, c)
 			sortSiblings(list)
 		}
-		if !Right(list, ranks) {
+		if !InOrder(list, ranks) {
 			t.Fatalf("%v", ids(list))
 		}
 	})
@@ -122,7 +122,7 @@ func TestFirstFollowsItsPredecessor(t *testing.T) {
 	t.Parallel()
 	list := siblings(10, 20, 30)
 	for rank, want := range map[int32]int{0: 0, 1: 10, 2: 20, 25: 25, 99: 99} {
-		if got := *First(list, Ranks{"100": 1, "101": 2, "102": 30}, rank); got != want {
+		if got := *Initial(list, Ranks{"100": 1, "101": 2, "102": 30}, rank); got != want {
 			t.Errorf("rank %d gets position %d, want %d", rank, got, want)
 		}
 	}

@@ -14,11 +14,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// MaxOpenTo bounds the lines of OpenTo.
+// MaxOpenTo bounds the result of OpenTo.
 const MaxOpenTo = 32
 
-// OpenTo returns who may view a channel and not its category: @everyone, which is everybody, or else the roles,
-// and the users with an overwrite of their own. The bot does not count. The last of too many lines has their number.
+// OpenTo returns who may view a channel but not its category: @everyone, or else roles, and users
+// with their own overwrite. The bot does not count. The last of too many lines has their number.
 func OpenTo(channel, category *discordclient.Channel, snap *guildcache.Snapshot) (lines []string) {
 	opens := func(memberID string, roles ...string) bool {
 		base := snap.Guild.Permissions("", roles)

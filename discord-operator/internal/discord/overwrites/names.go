@@ -17,39 +17,35 @@ import (
 )
 
 const (
-	// young is the age up to which a role may be the result of a create whose answer no object has yet.
-	young = time.Minute
-	// youngRetry is when such a role is looked at again; usually an event is sooner.
-	youngRetry = 2 * time.Second
+	// recentRole is the age up to which a role may be the result of a create without response.
+	recentRole  = time.Minute
+	recentRetry = 2 * time.Second
 )
 
-// anID is a Discord id by its form. A role whose name looks like one is never found by its name: it would
+// idPattern matches Discord's ids. A role with such a name is never found by its name: it could
 // replace a deleted role that a spec names by its id.
-var anID = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
+var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
-// Names decide which roles the names in a spec stand for. The zero value has nothing recorded and no roles
-// of other namespaces.
+// Names resolves role names in a spec. The zero value has no recorded roles, and no roles of other
+// namespaces.
 type Names struct {
-	// Observed reports whether the rest is known.
-	Observed bool
-	// Recorded are the roles of the object's status.
-	Recorded []v1alpha1.ResolvedRole
-	// Others are the roles of DiscordRoles of other namespaces.
-	Others Others
+	Observed bool                    // the other fields are known
+	Recorded []v1alpha1.ResolvedRole // in the object's status
+	Others   Others                  // roles of DiscordRoles in other namespaces
 }
 
-// Others are the roles that DiscordRoles of other namespaces have on Discord, or are about to have.
+// Others has the roles that DiscordRoles of other namespaces have on Discord, or are about to have.
 type Others struct {
 	ids     map[string]bool
-	pending bool // one may have been created, and its id is not known
+	pending bool // a role may exist whose id no object has yet
 	now     time.Time
 }
 
-// OthersOf returns the roles that DiscordRoles of other namespaces than one have. held returns the id that
-// this process knows an object to have, before its status shows it; empty for none.
+// OthersOf returns the roles of DiscordRoles in other namespaces. bound returns the id that this
+// process has bound to an object, before its status has it; empty for none.
 func OthersOf(
 	roles []v1alpha1.DiscordRole, server types.NamespacedName, namespace string,
-	held func(types.UID) string, now time.Time,
+	bound func(types.UID) string, now time.Time,
 ) Others {
 	others := Others{ids: map[string]bool{}, now: now}
 	for i := range roles {
@@ -57,7 +53,7 @@ func OthersOf(
 		if role.Namespace == namespace {
 			continue
 		}
-		switch id := held(role.UID); {
+		switch id := bound(role.UID); {
 		case role.Status.RoleID != "" || id != "":
 			others.ids[role.Status.RoleID], others.ids[id] = true, true
 		case role.Spec.ServerRef.In(role.Namespace) == server:
@@ -67,16 +63,17 @@ func OthersOf(
 	return others
 }
 
-// IsName reports whether an overwrite names a role by its name.
+// IsName reports whether an overwrite refers to a role by name.
 func IsName(o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot) bool {
-	if o.Role == "" || o.Role == "@everyone" || anID.MatchString(o.Role) {
+	if o.Role == "" || o.Role == "@everyone" || idPattern.MatchString(o.Role) {
 		return false
 	}
 	_, exists := snap.Role(o.Role)
 	return !exists
 }
 
-// Unrecorded reports whether a spec has names that the status does not resolve, for which Others are needed.
+// Unrecorded reports whether the status does not resolve all names of a spec, so that Others are
+// needed.
 func Unrecorded(
 	spec []v1alpha1.PermissionOverwrite, recorded []v1alpha1.ResolvedRole, snap *guildcache.Snapshot,
 ) bool {
@@ -85,9 +82,9 @@ func Unrecorded(
 	})
 }
 
-// Resolve returns the roles that the names in a spec stand for, to be recorded, also where the error says
-// that some have none: it is a *conditions.Issue. What is recorded stands, whatever the role is called now;
-// a role that was deleted is kept, so that no other one takes its place.
+// Resolve returns the roles behind the names in a spec, for the status. The error is a
+// *conditions.Issue for the names without a role. A recorded role stays, even if it was renamed or
+// deleted: no other role may take its place.
 func (n Names) Resolve(
 	spec []v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
 ) (roles []v1alpha1.ResolvedRole, err error) {
@@ -115,9 +112,9 @@ func (n Names) resolve(name string, snap *guildcache.Snapshot) (id string, issue
 			"on Discord. No other role takes its place. Name one by its id or by roleRef, or remove the overwrite.", id, name)
 	}
 	roles := slices.DeleteFunc(snap.RolesNamed(name), func(r discordclient.Role) bool { return n.Others.ids[r.ID] })
-	if n.Others.pending && slices.ContainsFunc(roles, n.Others.young) {
+	if n.Others.pending && slices.ContainsFunc(roles, n.Others.recent) {
 		return "", conditions.Progressing(v1alpha1.ReasonWaitingForRole, "A role %q is new, and it is not known yet whether "+
-			"another namespace has created it. To use it at once, name it by its id.", name).After(youngRetry)
+			"another namespace has created it. To use it at once, name it by its id.", name).After(recentRetry)
 	}
 	switch len(roles) {
 	case 0:
@@ -134,9 +131,8 @@ func (n Names) resolve(name string, snap *guildcache.Snapshot) (id string, issue
 		"The server has %d roles with the name %q. Refer to one by its id: %s.", len(roles), name, strings.Join(ids, ", "))
 }
 
-// young reports whether a role may be a result that no object has yet.
-func (o Others) young(r discordclient.Role) bool {
-	return o.now.Sub(discordclient.CreatedAt(r.ID)) < young
+func (o Others) recent(r discordclient.Role) bool {
+	return o.now.Sub(discordclient.CreatedAt(r.ID)) < recentRole
 }
 
 func idOf(name string, roles []v1alpha1.ResolvedRole) string {
@@ -148,8 +144,8 @@ func idOf(name string, roles []v1alpha1.ResolvedRole) string {
 	return ""
 }
 
-// Named returns the overwrites of a spec with the ids of the roles that it names, by roleRef or by name.
-func Named(
+// WithRoleIDs returns a spec's overwrites with the ids of their roles.
+func WithRoleIDs(
 	spec []v1alpha1.PermissionOverwrite, refs map[string]string, names []v1alpha1.ResolvedRole,
 ) []v1alpha1.PermissionOverwrite {
 	spec = slices.Clone(spec)

@@ -3,10 +3,10 @@
 // Package overwrites converts the permission overwrites of a spec to Discord's, and compares them.
 // It is pure.
 //
-// Overwrites are authoritative where a spec has them: others on Discord are removed, with two
-// exceptions. A permission bit without a documented name, which a spec cannot express, stays as it
-// is. And if the overwrites would deny the bot its own channel, one for the bot is added, or it
-// could never edit the channel again.
+// If a spec has overwrites, others on Discord are removed. There are two exceptions: permission
+// bits without a documented name stay, because a spec cannot express them, and the bot gets an
+// overwrite of its own if it would lose access to the channel, because it could never edit it
+// again.
 package overwrites
 
 import (
@@ -21,12 +21,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxOverwrites is how many Discord accepts in a create or an edit. Source: its OpenAPI description.
+// maxOverwrites is Discord's limit for a create or an edit. Source: its OpenAPI description.
 const maxOverwrites = 100
 
-// Resolve returns the overwrites of a spec, in the order of the ids, for a live channel or category
-// (nil for a new one). Names of roles were resolved before, see Named. The error is a
-// *conditions.Issue if a role is missing or given twice, or if they are too many.
+// Resolve returns the overwrites of a spec, sorted by id, for a live channel or category (nil for a
+// new one). WithRoleIDs must have resolved the roles. The error is a *conditions.Issue for missing
+// or repeated roles, and for too many overwrites.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
@@ -53,7 +53,6 @@ func Resolve(
 	return want, nil
 }
 
-// target returns the id of the role or user of an overwrite.
 func target(
 	o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
 ) (id string, kind discordgo.PermissionOverwriteType, err error) {
@@ -70,7 +69,7 @@ func target(
 		"The server has no role with the id %q. Name another one.", o.Role)
 }
 
-// Bits are those of documented names; the schema allows no others.
+// Bits returns the bits of permission names. The schema allows documented names only.
 func Bits(names []v1alpha1.Permission) permissions.Bits {
 	var all permissions.Bits
 	for _, name := range names {
@@ -80,7 +79,7 @@ func Bits(names []v1alpha1.Permission) permissions.Bits {
 	return all
 }
 
-// keepUndocumented leaves bits without a name as they are.
+// keepUndocumented keeps live bits without a name.
 func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channel) []discordclient.Overwrite {
 	if live == nil {
 		return want
@@ -96,8 +95,8 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// allowBot adds what the bot needs and the overwrites deny. It cannot grant itself what it does not
-// have in the whole guild.
+// allowBot adds the needed permissions that the overwrites deny to the bot. The bot cannot grant
+// itself permissions that it lacks in the guild.
 func allowBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {
@@ -107,44 +106,44 @@ func allowBot(
 	}
 	base, _ := snap.BotPermissions()
 	here, exact := snap.BotPermissionsIn(&discordclient.Channel{Overwrites: want})
-	lost := here.Missing(needed) & base
+	denied := here.Missing(needed) & base
 	if !exact {
-		want, lost = protectBot(want, live, self)
-		lost &= needed & base
+		want, denied = protectBot(want, live, self)
+		denied &= needed & base
 	}
 	own := slices.IndexFunc(want, func(o discordclient.Overwrite) bool { return o.ID == self })
 	switch {
-	case lost == 0:
+	case denied == 0:
 		return want
 	case own >= 0:
-		want[own].Allow |= lost
-		want[own].Deny &^= lost
+		want[own].Allow |= denied
+		want[own].Deny &^= denied
 		return want
 	}
-	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: lost})
+	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
-// protectBot is for a polled view, which may have old roles of the bot. The bot's own overwrite
-// stays, and if anything else changes, all that the overwrites could deny counts as lost: nothing
-// is written without a change, and no change locks the bot out, whatever its roles.
+// protectBot is for a polled snapshot, which may have outdated roles of the bot. It keeps the bot's
+// overwrite. If other overwrites change, all permissions that they could deny count as denied. So
+// nothing is written without a change, and no change locks the bot out, whatever its roles.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
-) (result []discordclient.Overwrite, lost permissions.Bits) {
+) (result []discordclient.Overwrite, denied permissions.Bits) {
 	if live == nil {
-		return want, atRisk(want, self)
+		return want, deniable(want, self)
 	}
-	its := func(o discordclient.Overwrite) bool { return o.ID == self }
-	if i := slices.IndexFunc(live.Overwrites, its); i >= 0 && !slices.ContainsFunc(want, its) {
+	isBots := func(o discordclient.Overwrite) bool { return o.ID == self }
+	if i := slices.IndexFunc(live.Overwrites, isBots); i >= 0 && !slices.ContainsFunc(want, isBots) {
 		want = append(want, live.Overwrites[i])
 	}
 	if Same(want, live.Overwrites) {
 		return want, 0
 	}
-	return want, atRisk(want, self)
+	return want, deniable(want, self)
 }
 
-// atRisk is what overwrites deny to a member who may have any role.
-func atRisk(list []discordclient.Overwrite, self string) permissions.Bits {
+// deniable returns the permissions that overwrites may deny to a member with unknown roles.
+func deniable(list []discordclient.Overwrite, self string) permissions.Bits {
 	var roles, own discordclient.Overwrite
 	for _, o := range list {
 		switch {
@@ -157,7 +156,7 @@ func atRisk(list []discordclient.Overwrite, self string) permissions.Bits {
 	return roles.Deny&^own.Allow | own.Deny
 }
 
-// Same reports whether two lists have the same overwrites, in any order.
+// Same reports whether two lists are equal but for their order.
 func Same(a, b []discordclient.Overwrite) bool {
 	byID := func(x, y discordclient.Overwrite) int { return discordclient.CompareIDs(x.ID, y.ID) }
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
@@ -184,7 +183,7 @@ func Exposes(list, than []discordclient.Overwrite) bool {
 	return false
 }
 
-// Changed are the permissions that Discord requires of the bot for a change from one list to
+// Changed returns the permissions that Discord requires of the bot for a change from one list to
 // another.
 func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	before := map[string]discordclient.Overwrite{}
@@ -203,10 +202,10 @@ func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	return all
 }
 
-// Inherited returns the overwrites of a category with which a channel can be created in it, and nil where
-// it has none or Discord must copy them. It copies any, but takes no more than 100, none for a
-// permission that the bot lacks, and from administrators alone one for ManageRoles.
-// Source: https://discord.com/developers/docs/resources/guild#create-guild-channel.
+// Inherited returns the category's overwrites for the create of a channel; nil if there are none,
+// or if Discord must copy them. Discord copies any overwrites itself. In a create it takes no more
+// than 100, none for a permission that the bot lacks, and one for ManageRoles only from
+// administrators. Source: https://discord.com/developers/docs/resources/guild#create-guild-channel.
 func Inherited(category *discordclient.Channel, snap *guildcache.Snapshot) []discordclient.Overwrite {
 	have, _ := snap.BotPermissions()
 	list, needed := category.Overwrites, Changed(nil, category.Overwrites)
@@ -217,7 +216,7 @@ func Inherited(category *discordclient.Channel, snap *guildcache.Snapshot) []dis
 	return list
 }
 
-// Mentioned are all permissions that a spec allows or denies.
+// Mentioned returns all permissions that a spec allows or denies.
 func Mentioned(spec []v1alpha1.PermissionOverwrite) permissions.Bits {
 	var all permissions.Bits
 	for _, o := range spec {

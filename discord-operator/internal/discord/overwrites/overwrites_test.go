@@ -121,7 +121,7 @@ func resolveNamed(list []spec, on *discordclient.Channel, snap *guildcache.Snaps
 	if err != nil {
 		return nil, err
 	}
-	return Resolve(Named(list, nil, roles), on, snap, needed)
+	return Resolve(WithRoleIDs(list, nil, roles), on, snap, needed)
 }
 
 func sorted(list []live) []live {
@@ -294,8 +294,8 @@ func TestNoChangeLocksTheBotOut(t *testing.T) {
 			}
 			return permissions.In(base, g.ID, self, roles, wire) & needed
 		}
-		if lost := in(before) &^ in(once); lost != 0 {
-			t.Fatalf("the bot loses %v by %v, which were %v", lost.Names(), once, before)
+		if denied := in(before) &^ in(once); denied != 0 {
+			t.Fatalf("the bot loses %v by %v, which were %v", denied.Names(), once, before)
 		}
 		twice, err := resolveNamed(desired, &discordclient.Channel{Overwrites: once}, snap)
 		if err != nil || !Same(once, twice) {

@@ -20,10 +20,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-// Channels are the calls for channels, or for categories.
-type Channels struct{ Categories bool }
+// Channels and Categories implement Calls.
+var Channels, Categories = channels{}, channels{Categories: true}
 
-var _ Calls = Channels{}
+type channels struct{ Categories bool }
+
+var _ Calls = channels{}
 
 // OfChannel returns the resource of a channel; nil for none.
 func OfChannel(c *discordclient.Channel) Resource {
@@ -33,20 +35,18 @@ func OfChannel(c *discordclient.Channel) Resource {
 	return c
 }
 
-// Channel returns the channel or category of a resource; nil for none.
+// Channel returns a resource as a channel or category; nil for none.
 func Channel(live Resource) *discordclient.Channel {
 	c, _ := live.(*discordclient.Channel)
 	return c
 }
 
-// Find implements Calls.
-func (Channels) Find(snap *guildcache.Snapshot, id string) Resource {
+func (channels) Find(snap *guildcache.Snapshot, id string) Resource {
 	c, _ := snap.Channel(id)
 	return OfChannel(c)
 }
 
-// Candidates implements Calls.
-func (Channels) Candidates(snap *guildcache.Snapshot, parentID string) (all []Resource) {
+func (channels) Candidates(snap *guildcache.Snapshot, parentID string) (all []Resource) {
 	for _, c := range snap.Channels() {
 		if c.ParentID == parentID {
 			all = append(all, c)
@@ -55,15 +55,14 @@ func (Channels) Candidates(snap *guildcache.Snapshot, parentID string) (all []Re
 	return all
 }
 
-// Siblings implements Calls.
-func (c Channels) Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibling {
+func (c channels) Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibling {
 	live := Channel(of)
 	return c.Places(snap, live.ParentID, live.Type)
 }
 
-// Places returns the channels of a parent, or the categories, among which one of a type has its place, as Discord
-// shows them: channels in which members talk stand apart, below all others.
-func (c Channels) Places(
+// Places returns the siblings of a channel or category of a type, in Discord's order. It shows
+// channels in which members talk below all others.
+func (c channels) Places(
 	snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType,
 ) (all []order.Sibling) {
 	list := snap.Categories
@@ -78,11 +77,9 @@ func (c Channels) Places(
 	return all
 }
 
-// Ranks implements Calls.
-func (Channels) Ranks(_ *guildcache.Snapshot, ranks order.Ranks) order.Ranks { return ranks }
+func (channels) Ranks(_ *guildcache.Snapshot, ranks order.Ranks) order.Ranks { return ranks }
 
-// Mismatch implements Calls.
-func (Channels) Mismatch(live Resource, _ string, types []discordgo.ChannelType) *conditions.Issue {
+func (channels) Mismatch(live Resource, _ string, types []discordgo.ChannelType) *conditions.Issue {
 	c := Channel(live)
 	if slices.Contains(types, c.Type) {
 		return nil
@@ -92,46 +89,39 @@ func (Channels) Mismatch(live Resource, _ string, types []discordgo.ChannelType)
 		c.ID, c.TypeName(), (&discordclient.Channel{Type: types[0]}).TypeName())
 }
 
-// NotFound implements Calls.
-func (Channels) NotFound(id string) *conditions.Issue {
+func (channels) NotFound(id string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonAdoptNotFound, "The server has no channel or category "+
 		"with the id %s of spec.adopt, or the bot cannot see it. Check the id and the bot's permissions.", id)
 }
 
-// Get implements Calls.
-func (Channels) Get(ctx context.Context, api *guildcache.Client, _, id string) error {
+func (channels) Get(ctx context.Context, api *guildcache.Client, _, id string) error {
 	_, err := api.GetChannel(ctx, id)
 	return err
 }
 
-// Hidden implements Calls.
-func (Channels) Hidden(err error) bool { return discordclient.IsHidden(err) }
+func (channels) Hidden(err error) bool { return discordclient.IsHidden(err) }
 
-// List implements Calls.
-func (Channels) List(ctx context.Context, api *guildcache.Client, guildID string) error {
+func (channels) List(ctx context.Context, api *guildcache.Client, guildID string) error {
 	_, err := api.ListChannels(ctx, guildID)
 	return err
 }
 
-// ListedAt implements Calls.
-func (Channels) ListedAt(snap *guildcache.Snapshot) time.Time { return snap.CompleteAt }
+func (channels) ListedAt(snap *guildcache.Snapshot) time.Time { return snap.CompleteAt }
 
-// Recover implements Calls.
-func (Channels) Recover(
+func (channels) Recover(
 	ctx context.Context, api *guildcache.Client, intent recovery.Intent,
 ) (recovery.Result, error) {
 	return recovery.Channel(ctx, api, intent)
 }
 
-// Move implements Calls. Discord takes no reason for it.
-func (Channels) Move(
+// Move ignores the reason: Discord takes none for this call.
+func (channels) Move(
 	ctx context.Context, api *guildcache.Client, guildID string, moves []discordclient.Move, _ string,
 ) error {
 	return api.MoveChannels(ctx, guildID, moves)
 }
 
-// Delete implements Calls.
-func (Channels) Delete(ctx context.Context, api *guildcache.Client, _, id, reason string) error {
+func (channels) Delete(ctx context.Context, api *guildcache.Client, _, id, reason string) error {
 	return api.DeleteChannel(ctx, id, reason)
 }
 
@@ -149,7 +139,7 @@ func (e ChannelEdit) Without(wires ...string) Edit {
 	return ChannelEdit{e.ChannelEdit.Without(wires...)}
 }
 
-// EditOfChannel returns the typed form of an edit; a zero one of none.
+// EditOfChannel returns the typed edit; zero for none.
 func EditOfChannel(e Edit) discordclient.ChannelEdit {
 	typed, _ := e.(ChannelEdit)
 	return typed.ChannelEdit
@@ -158,15 +148,14 @@ func EditOfChannel(e Edit) discordclient.ChannelEdit {
 // ChannelCreate creates a channel or category.
 type ChannelCreate struct {
 	discordclient.ChannelCreate
-	// Edit returns the edit of a channel for what was asked of a create, and its fields.
+	// Edit returns the edit of the fields that the created channel lacks, and their names.
 	Edit func(asked discordclient.ChannelEdit, made *discordclient.Channel, stored StoredForms) (
 		discordclient.ChannelEdit, []string) `json:"-"`
-	// Asked is the create as an edit.
-	Asked discordclient.ChannelEdit `json:"-"`
+	Asked discordclient.ChannelEdit `json:"-"` // the create, as an edit
 }
 
-// NewChannelCreate describes a channel of a type with all that it is to have, so that a private one is never public,
-// and how that differs from nothing. want has blank as its live channel.
+// NewChannelCreate returns the create of a channel with all its fields, so that a private one is
+// never public, and its changes. want has blank as its live channel.
 func NewChannelCreate[S any](
 	fields Table[S, discordclient.Channel, discordclient.ChannelEdit], want S, blank *discordclient.Channel,
 	name string, overwrites []discordclient.Overwrite,
@@ -177,7 +166,7 @@ func NewChannelCreate[S any](
 	return in, d.Changes
 }
 
-// CreateOfChannel returns the typed form of a create; nil of none.
+// CreateOfChannel returns the typed create; nil for none.
 func CreateOfChannel(c Create) *discordclient.ChannelCreate {
 	if typed, ok := c.(*ChannelCreate); ok {
 		return &typed.ChannelCreate
@@ -185,8 +174,8 @@ func CreateOfChannel(c Create) *discordclient.ChannelCreate {
 	return nil
 }
 
-// May implements Create.
-func (*ChannelCreate) May(ctx context.Context, api *guildcache.Client, guildID string) error {
+// CheckLimits implements Create.
+func (*ChannelCreate) CheckLimits(ctx context.Context, api *guildcache.Client, guildID string) error {
 	return api.MayCreateChannel(ctx, guildID)
 }
 
@@ -199,8 +188,8 @@ func (*ChannelCreate) Answered(made Resource, _ []string) (fields []string, befo
 	return fields, discordclient.Channel{}
 }
 
-// Remaining implements Create. Discord gives a channel that asks for no overwrites at all those of its category;
-// where it has not, the channel is open to more users than its group.
+// Remaining implements Create. A create without overwrites gets those of its category. If it lacks
+// some, more users can view the channel than its category, so the edit adds them.
 func (c *ChannelCreate) Remaining(
 	snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance,
 ) (Edit, []string) {
@@ -218,9 +207,9 @@ func (c *ChannelCreate) Remaining(
 	return ChannelEdit{edit}, fields
 }
 
-// Send implements Create. A channel that asks for no overwrites is sent with those of its category, since some
-// servers do not copy them and the channel would be open at first. Where Discord does not take them, it copies them
-// itself.
+// Send implements Create. It sends the overwrites of the category along, since some guilds do not
+// copy them, and the channel would be public until the edit. If Discord refuses them, it copies
+// them itself.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {
@@ -242,8 +231,8 @@ func (c *ChannelCreate) Send(
 	return OfChannel(made), err
 }
 
-// inherited returns the overwrites of a category that a create may carry. A polled view may be minutes
-// old, and Discord would not correct what it is sent: there, the category is read.
+// inherited returns the overwrites of a category for the create of a channel. It reads the category
+// if the guild is polled: the snapshot may be minutes old, and Discord would keep old overwrites.
 func inherited(
 	ctx context.Context, api *guildcache.Client, guildID, categoryID string,
 ) ([]discordclient.Overwrite, error) {
@@ -261,8 +250,8 @@ func inherited(
 	return overwrites.Inherited(category, snap), nil
 }
 
-// refusesOverwrites reports whether an error of a create is about its overwrites, such as that of a user
-// who has left.
+// refusesOverwrites reports whether an error concerns the overwrites of a create: a user may have
+// left.
 func refusesOverwrites(err error) bool {
 	refused, ok := errors.AsType[*discordclient.Error](err)
 	if !ok {

@@ -14,57 +14,50 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// NotAppliedRetry is when a change is asked for again that Discord has not applied, should neither
-// the spec nor the resource change.
+// NotAppliedRetry delays the repetition of a change that Discord has ignored, unless the spec or
+// the resource changes.
 const NotAppliedRetry = 10 * time.Minute
 
-// StoredForms has the fields of a spec that Discord stores otherwise than it was asked for. It may store a text in
-// another form, and has been seen to answer an edit with success that it does not apply: to ask for either again
-// and again would change nothing.
+// StoredForms has the fields that Discord stores in another form than requested. It normalises
+// texts, and sometimes answers an edit with success without applying it. Requesting either again at
+// once changes nothing.
 type StoredForms map[string]StoredForm
 
-// StoredForm is a value that was asked for, and the one that Discord stores, both in JSON.
+// StoredForm has the requested and the stored value, in JSON.
 type StoredForm struct {
 	Asked, Stored string
-	// Ignored says that the change was not applied, and not that a text is stored in another form.
-	Ignored bool
-	// Features are the guild's at that time; empty where the resource is no guild.
-	Features string
-	// At is when it was asked for, and Generation that of the object which did.
+	// Ignored says that the change was not applied.
+	Ignored    bool
+	Features   string // of the guild at that time; empty for other resources
 	At         time.Time
-	Generation int64
+	Generation int64 // of the requesting object
 }
 
-// With drops ignored changes of a guild that has other features now: Discord has some settings for community servers
-// alone.
-func (s StoredForms) With(features []string) StoredForms {
+// WithFeatures drops ignored changes that were requested when the guild had other features. Some
+// settings exist in community servers only.
+func (s StoredForms) WithFeatures(features []string) StoredForms {
 	maps.DeleteFunc(s, func(_ string, v StoredForm) bool {
 		return v.Ignored && v.Features != "" && v.Features != inJSON(features)
 	})
 	return s
 }
 
-// Change is the change of one field of a resource.
 type Change struct {
-	Field string
-	// From is as it is, To as the spec asks for.
+	Field    string
 	From, To any
-	// Text writes both for users; nil for the text of their type.
-	Text Text
+	Text     Text // writes both values; nil for the text of their type
 }
 
-// Differences compare a resource with its spec. Fields that the spec leaves out are not compared.
+// Differences compare a resource with its spec. They ignore fields that the spec leaves out.
 type Differences struct {
-	// Stored has the values that Discord stores otherwise than it was asked for.
 	Stored StoredForms
-	// An edit changes Fields. Discord has not applied a change of Ignored.
+	// Fields need an edit. Discord has ignored a change of Ignored.
 	Fields, Ignored []string
-	// Changes has the old and new values of Fields.
-	Changes []Change
+	Changes         []Change // of Fields
 }
 
-// differ compares a setting with what a spec asks for, nil for nothing; the edit corrects a
-// difference, unless Discord is known to store it so.
+// differ adds a difference of one field to d and edit, unless Discord is known to store it so. want
+// is nil for an unmanaged field.
 func differ[T any](
 	d *Differences, field string, words Text, want *T, live T, edit *discordclient.Change[T],
 ) {
@@ -91,7 +84,7 @@ func (d *Differences) Issue() *conditions.Issue {
 	).After(NotAppliedRetry)
 }
 
-// NotApplied is the error that Discord has not applied a change of some fields; nil for none.
+// NotApplied returns the error that Discord has ignored changes of fields; nil for none.
 func NotApplied(fields []string) error {
 	if issue := (&Differences{Ignored: fields}).Issue(); issue != nil {
 		return issue
@@ -99,16 +92,13 @@ func NotApplied(fields []string) error {
 	return nil
 }
 
-// Answer compares a response with the fields that were asked for.
+// Answer compares a response with the requested fields.
 type Answer struct {
-	// Asked lists the fields that were sent; Stored has the values that Discord stores otherwise.
-	Asked  []string
-	Stored StoredForms
-	// Changed have another value than before, Ignored were not applied.
-	Changed, Ignored []string
+	Asked            []string    // the fields that were sent
+	Stored           StoredForms // those stored in another form
+	Changed, Ignored []string    // compared with the state before
 }
 
-// Compare compares a response with the fields that were asked for.
 func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 	want, was, is := values(asked), values(before), values(after)
 	a.Stored = StoredForms{}
@@ -119,7 +109,7 @@ func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 		}
 		a.Asked = append(a.Asked, field)
 		v := StoredForm{Asked: want[key], Stored: is[key], Features: was["features"]}
-		v.Ignored = v.Stored == was[key] && !alike(v.Asked, v.Stored)
+		v.Ignored = v.Stored == was[key] && !sameLetters(v.Asked, v.Stored)
 		if v.Asked != v.Stored {
 			a.Stored[field] = v
 		}
@@ -133,7 +123,7 @@ func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 	return a
 }
 
-// values are the fields of something that Discord takes or answers, by its own names for them.
+// values returns the JSON fields of a request or response.
 func values(v any) map[string]string {
 	var fields map[string]json.RawMessage
 	raw, _ := json.Marshal(v) // of our own types, which can be marshalled
@@ -145,7 +135,7 @@ func values(v any) map[string]string {
 	return all
 }
 
-// inJSON is a value in JSON; no text, no id and no list are all null.
+// inJSON returns a value in JSON. Empty texts, ids and lists are null.
 func inJSON(v any) string {
 	raw, _ := json.Marshal(v)
 	if s := string(raw); s != `""` && s != "[]" {
@@ -154,9 +144,9 @@ func inJSON(v any) string {
 	return "null"
 }
 
-// alike reports whether two texts differ in white space, punctuation and case alone, as where
-// Discord has normalised one.
-func alike(a, b string) bool {
+// sameLetters reports whether two texts differ only in white space, punctuation and case, as in a
+// normalised name.
+func sameLetters(a, b string) bool {
 	letters := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)

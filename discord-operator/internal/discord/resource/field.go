@@ -14,20 +14,19 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Row names a field.
+// Row describes a field.
 type Row struct {
-	// Name is the field's in a spec, Wire Discord's.
-	Name, Wire string
-	// Guard marks the field that says who may view the resource. No other field keeps it from being sent.
-	Guard bool
-	// Limited marks a field that has a rate limit of its own.
-	Limited bool
+	Name, Wire string // in the spec, and in Discord's API
+	// Guard marks the field that decides who may view the resource. Refused other fields must not
+	// block it.
+	Guard   bool
+	Limited bool // it has a rate limit of its own
 }
 
-// Rows name the fields of a kind.
+// Rows describes the fields of a kind.
 type Rows []Row
 
-// Wires returns Discord's names of fields.
+// Wires returns the API names of fields.
 func (r Rows) Wires(fields []string) []string {
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
@@ -36,12 +35,12 @@ func (r Rows) Wires(fields []string) []string {
 	return names
 }
 
-// Named returns the fields that Discord knows by some names. Several may have one.
-func (r Rows) Named(fields []string, wires ...string) []string {
+// ByWire returns the fields with some API names. Several fields may share one.
+func (r Rows) ByWire(fields []string, wires ...string) []string {
 	return r.Select(fields, func(row Row) bool { return slices.Contains(wires, row.Wire) })
 }
 
-// Select returns the fields whose rows a function accepts.
+// Select returns the fields that a function accepts.
 func (r Rows) Select(fields []string, accept func(Row) bool) []string {
 	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return !accept(r.row(f)) })
 }
@@ -61,7 +60,7 @@ func (r Rows) row(name string) Row {
 	return Row{Name: name, Wire: name}
 }
 
-// Field is one field of a kind. It reads the spec from S, the live value from the resource L, and writes the edit E.
+// Field is a field of a kind: it reads the spec S and the live resource L, and writes the edit E.
 type Field[S, L, E any] struct {
 	Row
 	differ    func(d *Differences, row *Field[S, L, E], s S, live *L, edit *E)
@@ -69,41 +68,41 @@ type Field[S, L, E any] struct {
 	text      Text
 }
 
-// Text writes a value of a field for users. The state of the guild names channels and roles.
+// Text formats a value for users. The snapshot has the names of channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
 
-// Of returns the row of a field that resource and edit have under Discord's name, wire; without wire, it is the name.
-// want returns the desired value; nil where the spec leaves the field out.
-func Of[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
-	return OfPart[S, L, E](name, wire, want, nil)
+// NewField returns a field. wire is its JSON name in L and E; empty if it equals name. want returns
+// the desired value; nil if unmanaged.
+func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
+	return NewPartialField[S, L, E](name, wire, want, nil)
 }
 
-// OfPart is Of for a field that a create sets in part. remaining returns the value that an edit sets after the create;
-// nil for none.
-func OfPart[S, L, E, T any](
+// NewPartialField returns a field that a create sets in part. remaining returns the value that an
+// edit sets after the create; nil for none.
+func NewPartialField[S, L, E, T any](
 	name, wire string, want func(S) *T, remaining func(asked T, made *L) *T,
 ) Field[S, L, E] {
 	wire = cmp.Or(wire, name)
 	from, to := member[L, T](wire), member[E, discordclient.Change[T]](wire)
 	at := func(live *L, edit *E) (T, *discordclient.Change[T]) { return *from(live), to(edit) }
-	f := At(name, want, at)
+	f := NewFieldAt(name, want, at)
 	f.Wire = wire
 	f.remaining = func(d *Differences, row *Field[S, L, E], asked *E, made *L, edit *E) {
 		want, ok := to(asked).Get()
-		left := &want
+		value := &want
 		if ok && remaining != nil {
-			left = remaining(want, made)
+			value = remaining(want, made)
 		}
 		if ok {
-			differ(d, name, row.text, left, *from(made), to(edit))
+			differ(d, name, row.text, value, *from(made), to(edit))
 		}
 	}
 	return f
 }
 
-// At returns the row of a field that has the same name on Discord and is never part of a create: at returns its live
-// value and its place in an edit.
-func At[S, L, E, T any](
+// NewFieldAt returns a field that is never part of a create. at returns its live value and its
+// place in an edit.
+func NewFieldAt[S, L, E, T any](
 	name string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]),
 ) Field[S, L, E] {
 	return Field[S, L, E]{
@@ -116,7 +115,7 @@ func At[S, L, E, T any](
 	}
 }
 
-// member returns the access to the member of a struct that has a name in JSON and a type.
+// member returns the accessor of a struct field by JSON name and type.
 func member[S, M any](name string) func(*S) *M {
 	of, kind := reflect.TypeFor[S](), reflect.TypeFor[M]()
 	for _, f := range reflect.VisibleFields(of) {
@@ -124,11 +123,11 @@ func member[S, M any](name string) func(*S) *M {
 			return func(s *S) *M { return reflect.ValueOf(s).Elem().FieldByIndex(f.Index).Addr().Interface().(*M) }
 		}
 	}
-	panic(fmt.Sprintf("%s has no member %s of the type %s", of, name, kind)) // when the table is made
+	panic(fmt.Sprintf("%s has no member %s of the type %s", of, name, kind)) // at start, when the table is made
 }
 
-// Words returns the field with a text of its own.
-func (f Field[S, L, E]) Words(text Text) Field[S, L, E] {
+// Format returns the field with a formatter of its own.
+func (f Field[S, L, E]) Format(text Text) Field[S, L, E] {
 	f.text = text
 	return f
 }
@@ -139,16 +138,16 @@ func (f Field[S, L, E]) Guard() Field[S, L, E] {
 	return f
 }
 
-// Limited returns the field as one with a rate limit of its own.
+// Limited returns the field with a rate limit of its own.
 func (f Field[S, L, E]) Limited() Field[S, L, E] {
 	f.Row.Limited = true
 	return f
 }
 
-// Table lists the fields of a kind, in the order in which differences name them.
+// Table lists the fields of a kind in the order of their differences.
 type Table[S, L, E any] []Field[S, L, E]
 
-// Rows returns the names of the fields.
+// Rows returns the descriptions of the fields.
 func (t Table[S, L, E]) Rows() (rows Rows) {
 	for _, f := range t {
 		rows = append(rows, f.Row)
@@ -156,7 +155,7 @@ func (t Table[S, L, E]) Rows() (rows Rows) {
 	return rows
 }
 
-// Differ returns the edit that makes a resource match its spec, and how the two differ.
+// Differ returns the differences between a spec and a resource, and the edit that removes them.
 func (t Table[S, L, E]) Differ(s S, live *L, stored StoredForms) (edit E, d Differences) {
 	d.Stored = stored
 	for i := range t {
@@ -165,7 +164,7 @@ func (t Table[S, L, E]) Differ(s S, live *L, stored StoredForms) (edit E, d Diff
 	return edit, d
 }
 
-// Remaining returns the edit of what a create has not done, and its fields: asked has what the create asked for.
+// Remaining returns the edit of the fields that a create lacks, and their names.
 func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E, fields []string) {
 	d := Differences{Stored: stored}
 	for i := range t {
@@ -174,8 +173,8 @@ func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E,
 	return edit, d.Fields
 }
 
-// Overwrites returns the row of the permission overwrites of a channel or category. want returns the desired ones,
-// nil for unmanaged, and the live channel.
+// Overwrites returns the field of a channel's or category's permission overwrites. want returns the
+// desired ones, nil for unmanaged, and the live channel.
 func Overwrites[S any](
 	want func(S) ([]discordclient.Overwrite, *discordclient.Channel),
 ) Field[S, discordclient.Channel, discordclient.ChannelEdit] {
@@ -186,6 +185,6 @@ func Overwrites[S any](
 		}
 		return &want
 	}
-	return OfPart[S, discordclient.Channel, discordclient.ChannelEdit]("permissionOverwrites", "permission_overwrites",
+	return NewPartialField[S, discordclient.Channel, discordclient.ChannelEdit]("permissionOverwrites", "permission_overwrites",
 		func(s S) *list { return differing(want(s)) }, differing).Guard()
 }

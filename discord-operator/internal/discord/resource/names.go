@@ -9,11 +9,11 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// Names are the words of a setting by Discord's numbers.
-type Names[T ~string] map[int]T
+// Enum maps Discord's numbers to the words of the API.
+type Enum[T ~string] map[int]T
 
-// Number returns the number of a word; nil for the empty one, which leaves the setting alone.
-func (n Names[T]) Number(word T) *int {
+// Number returns the number of a word; nil for the empty one.
+func (n Enum[T]) Number(word T) *int {
 	for number, name := range n {
 		if name == word {
 			return &number
@@ -22,25 +22,25 @@ func (n Names[T]) Number(word T) *int {
 	return nil
 }
 
-// The settings of a server. Source: https://discord.com/developers/docs/resources/guild.
+// Settings of a server. Source: https://discord.com/developers/docs/resources/guild.
 var (
-	VerificationLevels = Names[v1alpha1.VerificationLevel]{
+	VerificationLevels = Enum[v1alpha1.VerificationLevel]{
 		0: v1alpha1.VerificationLevelNone, 1: v1alpha1.VerificationLevelLow, 2: v1alpha1.VerificationLevelMedium,
 		3: v1alpha1.VerificationLevelHigh, 4: v1alpha1.VerificationLevelVeryHigh,
 	}
-	DefaultNotifications = Names[v1alpha1.DefaultNotifications]{
+	DefaultNotifications = Enum[v1alpha1.DefaultNotifications]{
 		0: v1alpha1.DefaultNotificationsAllMessages, 1: v1alpha1.DefaultNotificationsOnlyMentions,
 	}
-	ExplicitContentFilters = Names[v1alpha1.ExplicitContentFilter]{
+	ExplicitContentFilters = Enum[v1alpha1.ExplicitContentFilter]{
 		0: v1alpha1.ExplicitContentFilterDisabled, 1: v1alpha1.ExplicitContentFilterMembersWithoutRoles,
 		2: v1alpha1.ExplicitContentFilterAllMembers,
 	}
-	AFKTimeouts = Names[v1alpha1.AFKTimeout]{60: "1m", 300: "5m", 900: "15m", 1800: "30m", 3600: "1h"} // by seconds
+	AFKTimeouts = Enum[v1alpha1.AFKTimeout]{60: "1m", 300: "5m", 900: "15m", 1800: "30m", 3600: "1h"} // by seconds
 )
 
 // VideoQualities of voice and stage channels. Source:
 // https://docs.discord.com/developers/resources/channel#channel-object-video-quality-modes.
-var VideoQualities = Names[v1alpha1.VideoQuality]{1: v1alpha1.VideoQualityAuto, 2: v1alpha1.VideoQualityFull}
+var VideoQualities = Enum[v1alpha1.VideoQuality]{1: v1alpha1.VideoQualityAuto, 2: v1alpha1.VideoQualityFull}
 
 // NoSortOrder stands for Discord's null.
 const NoSortOrder = -1
@@ -49,32 +49,32 @@ const NoSortOrder = -1
 // https://docs.discord.com/developers/resources/channel#channel-object-sort-order-types and
 // https://docs.discord.com/developers/resources/channel#channel-object-forum-layout-types.
 var (
-	SortOrders = Names[v1alpha1.SortOrder]{
+	SortOrders = Enum[v1alpha1.SortOrder]{
 		NoSortOrder: v1alpha1.SortOrderNotSet, 0: v1alpha1.SortOrderLatestActivity, 1: v1alpha1.SortOrderCreationDate,
 	}
-	ForumLayouts = Names[v1alpha1.ForumLayout]{
+	ForumLayouts = Enum[v1alpha1.ForumLayout]{
 		0: v1alpha1.ForumLayoutNotSet, 1: v1alpha1.ForumLayoutList, 2: v1alpha1.ForumLayoutGallery,
 	}
 )
 
-// AutoArchives are the default times of a channel's threads, by minutes. Source:
+// AutoArchives maps minutes to the archive times of threads. Source:
 // https://discord.com/developers/docs/resources/channel.
-var AutoArchives = Names[v1alpha1.AutoArchive]{
+var AutoArchives = Enum[v1alpha1.AutoArchive]{
 	60: v1alpha1.AutoArchiveOneHour, 1440: v1alpha1.AutoArchiveOneDay,
 	4320: v1alpha1.AutoArchiveThreeDays, 10080: v1alpha1.AutoArchiveOneWeek,
 }
 
-// SystemChannelFlags are Discord's own messages that are not posted, by their bits. Source:
+// SystemChannelFlags maps bits to system messages that are not posted. Source:
 // https://discord.com/developers/docs/resources/guild#guild-object-system-channel-flags.
-var SystemChannelFlags = Names[v1alpha1.SystemChannelFlag]{
+var SystemChannelFlags = Enum[v1alpha1.SystemChannelFlag]{
 	1 << 0: v1alpha1.SuppressJoinNotifications, 1 << 1: v1alpha1.SuppressPremiumSubscriptions,
 	1 << 2: v1alpha1.SuppressGuildReminderNotifications, 1 << 3: v1alpha1.SuppressJoinNotificationReplies,
 	1 << 4: v1alpha1.SuppressRoleSubscriptionPurchaseNotifications,
 	1 << 5: v1alpha1.SuppressRoleSubscriptionPurchaseNotificationReplies,
 }
 
-// Bits are the bits of some words: of all others, those of live stay that have no word.
-func (n Names[T]) Bits(words []T, live int) int {
+// Bits returns the bits of words. Bits of live without a word stay.
+func (n Enum[T]) Bits(words []T, live int) int {
 	for bit, word := range n {
 		if live &^= bit; slices.Contains(words, word) {
 			live |= bit
@@ -83,8 +83,8 @@ func (n Names[T]) Bits(words []T, live int) int {
 	return live
 }
 
-// Words returns the words of bits, in the order of the bits. Bits without a word are left out.
-func (n Names[T]) Words(bits int) (words []T) {
+// Words returns the words of bits, in the order of the bits. It omits bits without a word.
+func (n Enum[T]) Words(bits int) (words []T) {
 	for _, bit := range slices.Sorted(maps.Keys(n)) {
 		if bits&bit != 0 {
 			words = append(words, n[bit])

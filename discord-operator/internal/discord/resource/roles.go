@@ -16,35 +16,35 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-// Roles are the calls for roles.
-type Roles struct{}
+// Roles implements Calls.
+var Roles roles
 
-var _ Calls = Roles{}
+type roles struct{}
 
-// Role returns the role of a resource; nil for none.
+var _ Calls = Roles
+
+// Role returns a resource as a role; nil for none.
 func Role(live Resource) *discordclient.Role {
 	role, _ := live.(*discordclient.Role)
 	return role
 }
 
-// Find implements Calls.
-func (Roles) Find(snap *guildcache.Snapshot, id string) Resource {
+func (roles) Find(snap *guildcache.Snapshot, id string) Resource {
 	if role, ok := snap.Role(id); ok {
 		return &role
 	}
 	return nil
 }
 
-// Candidates implements Calls.
-func (Roles) Candidates(snap *guildcache.Snapshot, _ string) (all []Resource) {
+func (roles) Candidates(snap *guildcache.Snapshot, _ string) (all []Resource) {
 	for _, role := range snap.Guild.Roles {
 		all = append(all, &role)
 	}
 	return all
 }
 
-// Siblings implements Calls: all roles but @everyone, the lowest first.
-func (Roles) Siblings(snap *guildcache.Snapshot, _ Resource) (all []order.Sibling) {
+// Siblings implements Calls. It omits @everyone.
+func (roles) Siblings(snap *guildcache.Snapshot, _ Resource) (all []order.Sibling) {
 	for _, role := range snap.RankedRoles() {
 		if role.ID != snap.Guild.ID {
 			all = append(all, order.Sibling{ID: role.ID, Position: role.Position})
@@ -53,8 +53,8 @@ func (Roles) Siblings(snap *guildcache.Snapshot, _ Resource) (all []order.Siblin
 	return all
 }
 
-// Ranks implements Calls. They are negative, since Discord counts from the bottom.
-func (Roles) Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks {
+// Ranks implements Calls. Discord counts roles from the bottom, so ranks are negated.
+func (roles) Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks {
 	below := order.Ranks{}
 	for id, rank := range ranks {
 		if snap.BelowBot(id) {
@@ -64,8 +64,7 @@ func (Roles) Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks {
 	return below
 }
 
-// Mismatch implements Calls.
-func (Roles) Mismatch(live Resource, guildID string, _ []discordgo.ChannelType) *conditions.Issue {
+func (roles) Mismatch(live Resource, guildID string, _ []discordgo.ChannelType) *conditions.Issue {
 	role := Role(live)
 	if role.ID != guildID && !role.Managed && !role.Tags.Booster {
 		return nil
@@ -74,44 +73,36 @@ func (Roles) Mismatch(live Resource, guildID string, _ []discordgo.ChannelType) 
 		"all who boost the server, or is that of every member: Discord assigns it. Adopt another one.", role.Name, role.ID)
 }
 
-// NotFound implements Calls.
-func (Roles) NotFound(id string) *conditions.Issue {
+func (roles) NotFound(id string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonAdoptNotFound,
 		"The server has no role with the id %s of spec.adopt. Check the id.", id)
 }
 
-// Get implements Calls.
-func (Roles) Get(ctx context.Context, api *guildcache.Client, guildID, id string) error {
+func (roles) Get(ctx context.Context, api *guildcache.Client, guildID, id string) error {
 	_, err := api.GetRole(ctx, guildID, id)
 	return err
 }
 
-// Hidden implements Calls: no role is.
-func (Roles) Hidden(error) bool { return false }
+func (roles) Hidden(error) bool { return false }
 
-// List implements Calls.
-func (Roles) List(ctx context.Context, api *guildcache.Client, guildID string) error {
+func (roles) List(ctx context.Context, api *guildcache.Client, guildID string) error {
 	_, err := api.ListRoles(ctx, guildID)
 	return err
 }
 
-// ListedAt implements Calls.
-func (Roles) ListedAt(snap *guildcache.Snapshot) time.Time { return snap.RolesAt }
+func (roles) ListedAt(snap *guildcache.Snapshot) time.Time { return snap.RolesAt }
 
-// Recover implements Calls.
-func (Roles) Recover(ctx context.Context, api *guildcache.Client, intent recovery.Intent) (recovery.Result, error) {
+func (roles) Recover(ctx context.Context, api *guildcache.Client, intent recovery.Intent) (recovery.Result, error) {
 	return recovery.Role(ctx, api, intent)
 }
 
-// Move implements Calls.
-func (Roles) Move(
+func (roles) Move(
 	ctx context.Context, api *guildcache.Client, guildID string, moves []discordclient.Move, reason string,
 ) error {
 	return api.MoveRoles(ctx, guildID, moves, reason)
 }
 
-// Delete implements Calls.
-func (Roles) Delete(ctx context.Context, api *guildcache.Client, guildID, id, reason string) error {
+func (roles) Delete(ctx context.Context, api *guildcache.Client, guildID, id, reason string) error {
 	return api.DeleteRole(ctx, guildID, id, reason)
 }
 
@@ -124,14 +115,14 @@ func (e RoleEdit) Send(ctx context.Context, api *guildcache.Client, guildID, id,
 	return &role, err
 }
 
-// Without implements Edit. Discord refuses or takes an edit of a role as a whole.
+// Without implements Edit. Discord refuses or applies an edit of a role as a whole.
 func (e RoleEdit) Without(...string) Edit { return e }
 
 // RoleCreate creates a role.
 type RoleCreate struct{ discordclient.RoleCreate }
 
-// May implements Create.
-func (*RoleCreate) May(ctx context.Context, api *guildcache.Client, guildID string) error {
+// CheckLimits implements Create.
+func (*RoleCreate) CheckLimits(ctx context.Context, api *guildcache.Client, guildID string) error {
 	return api.MayCreateRole(ctx, guildID)
 }
 
@@ -148,7 +139,7 @@ func (*RoleCreate) Answered(_ Resource, planned []string) (fields []string, befo
 	return planned, discordclient.Role{}
 }
 
-// Remaining implements Create: nothing remains.
+// Remaining implements Create.
 func (*RoleCreate) Remaining(*guildcache.Snapshot, Resource, StoredForms, Inheritance) (Edit, []string) {
 	return nil, nil
 }

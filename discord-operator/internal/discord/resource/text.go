@@ -17,37 +17,28 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Action names one effect of a plan on a resource.
+// Action is an effect of a plan on a resource.
 type Action string
 
 const (
-	// ActionCreate creates it.
-	ActionCreate Action = "create"
-	// ActionSet is a field with which it is created.
-	ActionSet Action = "set"
-	// ActionChange changes a field of one that exists.
-	ActionChange Action = "change"
-	// ActionMove gives it another place among its siblings.
-	ActionMove Action = "move"
-	// ActionDelete deletes it.
+	ActionCreate Action = "create" // a resource
+	ActionSet    Action = "set"    // a field of a new resource
+	ActionChange Action = "change" // a field of an existing resource
+	ActionMove   Action = "move"   // among its siblings
 	ActionDelete Action = "delete"
-	// ActionGive gives a role to a user.
-	ActionGive Action = "give"
-	// ActionTake takes a role from a user.
-	ActionTake Action = "take"
+	ActionGive   Action = "give" // a role to a user
+	ActionTake   Action = "take" // a role from a user
 )
 
-// Difference is one thing that carrying out a plan would change on Discord, for users to read.
+// Difference is one change of a plan, for users.
 type Difference struct {
 	Action Action `json:"action"`
-	// Field is that of the spec, for ActionSet and ActionChange.
-	Field string `json:"field,omitempty"`
-	// From is as it is, To as the spec asks for.
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
+	Field  string `json:"field,omitempty"` // of the spec, for ActionSet and ActionChange
+	From   string `json:"from,omitempty"`
+	To     string `json:"to,omitempty"`
 }
 
-// String is the difference in one line.
+// String returns the difference in one line.
 func (d Difference) String() string {
 	switch d.Action {
 	case ActionSet:
@@ -64,7 +55,7 @@ func (d Difference) String() string {
 	}
 }
 
-// Changes are changes of a resource for users to read.
+// Changes returns changes of an existing resource for users.
 func Changes(changes []Change, snap *guildcache.Snapshot) (all []Difference) {
 	for _, c := range changes {
 		if to, ok := c.To.([]discordclient.Overwrite); ok {
@@ -82,7 +73,7 @@ func Changes(changes []Change, snap *guildcache.Snapshot) (all []Difference) {
 	return all
 }
 
-// Creates are the fields of a resource that is to be created, for users to read.
+// Creates returns the fields of a new resource for users.
 func Creates(changes []Change, snap *guildcache.Snapshot) []Difference {
 	all := Changes(changes, snap)
 	for i := range all {
@@ -91,7 +82,7 @@ func Creates(changes []Change, snap *guildcache.Snapshot) []Difference {
 	return all
 }
 
-// overwriteChanges has a difference for each role or user whose overwrite is another one.
+// overwriteChanges returns a difference per changed role or user.
 func overwriteChanges(field string, from, to []discordclient.Overwrite, snap *guildcache.Snapshot) (all []Difference) {
 	before, after := byID(from), byID(to)
 	both := maps.Clone(before)
@@ -103,7 +94,7 @@ func overwriteChanges(field string, from, to []discordclient.Overwrite, snap *gu
 			continue
 		}
 		all = append(all, Difference{
-			Action: ActionChange, Field: field + " of " + holder(both[id], snap),
+			Action: ActionChange, Field: field + " of " + targetText(both[id], snap),
 			From: overwriteText(was, existed), To: overwriteText(is, stays),
 		})
 	}
@@ -118,8 +109,7 @@ func byID(list []discordclient.Overwrite) map[string]discordclient.Overwrite {
 	return all
 }
 
-// holder is the role or user of an overwrite.
-func holder(o discordclient.Overwrite, snap *guildcache.Snapshot) string {
+func targetText(o discordclient.Overwrite, snap *guildcache.Snapshot) string {
 	if o.Type == discordgo.PermissionOverwriteTypeMember {
 		return "user " + o.ID
 	}
@@ -136,10 +126,8 @@ func overwriteText(o discordclient.Overwrite, exists bool) string {
 	return "allow " + bitsText(o.Allow) + ", deny " + bitsText(o.Deny)
 }
 
-// unset is the text of no value.
 const unset = "none"
 
-// textOf is the text of a value by its type.
 func textOf(value any, _ *guildcache.Snapshot) string {
 	switch v := value.(type) {
 	case string:
@@ -162,15 +150,15 @@ func textOf(value any, _ *guildcache.Snapshot) string {
 	case nil:
 		return unset
 	}
-	return cut(inJSON(value))
+	return shorten(inJSON(value))
 }
 
-// Plain is the text of a hash or a word; "none" of no text.
+// Plain formats a word; "none" for the empty one.
 func Plain[T ~string](value any, _ *guildcache.Snapshot) string {
 	return cmp.Or(string(value.(T)), unset)
 }
 
-// ChannelName is the name of the channel with an id, or the id of one that is not there; "none" of no id.
+// ChannelName formats a channel id: the name, the id if the channel is unknown, or "none".
 func ChannelName(value any, snap *guildcache.Snapshot) string {
 	id := value.(string)
 	if ch, ok := snap.Channel(id); ok && id != "" {
@@ -179,24 +167,24 @@ func ChannelName(value any, snap *guildcache.Snapshot) string {
 	return cmp.Or(id, unset)
 }
 
-// Seconds is the text of a number of seconds.
+// Seconds formats a number of seconds.
 func Seconds(value any, _ *guildcache.Snapshot) string {
 	seconds := value.(int)
 	return (time.Duration(seconds) * time.Second).String()
 }
 
-// Flag is the text of one bit of a number: whether it is set.
+// Flag formats one bit of a number as a bool.
 func Flag(bit int) Text {
 	return func(value any, _ *guildcache.Snapshot) string { return strconv.FormatBool(value.(int)&bit != 0) }
 }
 
-// Word is the text of a number: the word that a spec has for it.
-func (n Names[T]) Word(value any, _ *guildcache.Snapshot) string {
+// Word formats a number as its word.
+func (n Enum[T]) Word(value any, _ *guildcache.Snapshot) string {
 	return cmp.Or(string(n[value.(int)]), strconv.Itoa(value.(int)))
 }
 
-// WordOrNull is Word for a number that may be Discord's null.
-func (n Names[T]) WordOrNull(null int) Text {
+// WordOrNull formats an optional number as its word. null stands for Discord's null.
+func (n Enum[T]) WordOrNull(null int) Text {
 	return func(value any, snap *guildcache.Snapshot) string {
 		if number := value.(*int); number != nil {
 			return n.Word(*number, snap)
@@ -205,8 +193,8 @@ func (n Names[T]) WordOrNull(null int) Text {
 	}
 }
 
-// List is the text of bits: the words that a spec has for them.
-func (n Names[T]) List(value any, _ *guildcache.Snapshot) string {
+// List formats bits as their words.
+func (n Enum[T]) List(value any, _ *guildcache.Snapshot) string {
 	var words []string
 	for _, word := range n.Words(value.(int)) {
 		words = append(words, string(word))
@@ -216,7 +204,6 @@ func (n Names[T]) List(value any, _ *guildcache.Snapshot) string {
 
 func bitsText(bits permissions.Bits) string { return cmp.Or(bits.String(), unset) }
 
-// colorsText is a color, and the others of a gradient.
 func colorsText(c discordclient.RoleColors) string {
 	all := []string{discordclient.FormatColor(c.Primary)}
 	for _, next := range []*int{c.Secondary, c.Tertiary} {
@@ -227,7 +214,6 @@ func colorsText(c discordclient.RoleColors) string {
 	return strings.Join(all, " to ")
 }
 
-// tagsText are tags by their names.
 func tagsText(list []discordclient.Tag) string {
 	all := make([]string, 0, len(list))
 	for _, t := range list {
@@ -237,18 +223,18 @@ func tagsText(list []discordclient.Tag) string {
 		}
 		all = append(all, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
 	}
-	return cut(cmp.Or(strings.Join(all, ", "), unset))
+	return shorten(cmp.Or(strings.Join(all, ", "), unset))
 }
 
-// Quoted is a text of Discord's or of a spec, in one line and no longer than fits.
-func Quoted(s string) string { return strconv.Quote(cut(s)) }
+// Quoted shortens and quotes a text.
+func Quoted(s string) string { return strconv.Quote(shorten(s)) }
 
-// maxShown limits the characters of a value that are shown.
-const maxShown = 80
+// maxText is the longest text in characters that users see of a value.
+const maxText = 80
 
-func cut(s string) string {
-	if runes := []rune(s); len(runes) > maxShown {
-		return string(runes[:maxShown-3]) + "..."
+func shorten(s string) string {
+	if runes := []rune(s); len(runes) > maxText {
+		return string(runes[:maxText-3]) + "..."
 	}
 	return s
 }

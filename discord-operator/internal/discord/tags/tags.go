@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tags gives the tags of a forum their ids. It is pure.
+// Package tags matches the tags of a forum with those on Discord. It is pure.
 //
-// Discord knows a tag by its id, which its posts carry, and replaces the whole list of tags: a tag that
-// is sent without its id is a new one, and the posts of the old one lose it. A spec has names only. So a
-// tag of the spec is the one on Discord that has its name. Where as many names of the spec have none as
-// tags that the status records have lost theirs, the tags were renamed, in a spec or by hand, and are
-// taken for each other in their order. Where the numbers differ, nothing says which is which, and the
-// tags without a name on Discord are new.
+// Posts carry the ids of their tags, and an edit replaces the whole list. A tag that is sent
+// without its id is new, and posts lose the old one. A spec has names only, so a tag gets the id of
+// the tag on Discord with its name. If as many tags of the spec have no match as recorded tags have
+// orphans their names, the tags were renamed, and are matched in their order. Otherwise the tags
+// without a match are new.
 package tags
 
 import (
@@ -18,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Of are the tags of a spec, without ids; nil where it has none.
+// Of returns the tags of a spec, without ids; nil if it has none.
 func Of(spec []v1alpha1.ForumTag) []discordclient.Tag {
 	if spec == nil {
 		return nil
@@ -31,7 +30,7 @@ func Of(spec []v1alpha1.ForumTag) []discordclient.Tag {
 	return list
 }
 
-// Identify gives tags the ids of those on Discord that they are, by the record of an earlier time.
+// Identify sets the ids of tags that exist on Discord.
 func Identify( //nolint:gocognit // one rule after the other
 	list, live []discordclient.Tag, recorded []v1alpha1.ForumTagStatus,
 ) []discordclient.Tag {
@@ -71,40 +70,39 @@ func Identify( //nolint:gocognit // one rule after the other
 	return renamed(list, live, recorded)
 }
 
-// renamed gives the tags without an id those of recorded ones that have lost their names, if they are as
-// many.
+// renamed gives the tags without an id the ids of the recorded tags that have lost their names, if
+// their numbers agree.
 func renamed(list, live []discordclient.Tag, recorded []v1alpha1.ForumTagStatus) []discordclient.Tag {
-	var lost []string
+	var orphans []string
 	for _, r := range recorded {
 		if has(live, r.ID) && !has(list, r.ID) {
-			lost = append(lost, r.ID)
+			orphans = append(orphans, r.ID)
 		}
 	}
 	isNew := func(t discordclient.Tag) bool { return t.ID == "" }
-	if len(lost) != len(list)-len(slices.DeleteFunc(slices.Clone(list), isNew)) {
+	if len(orphans) != len(list)-len(slices.DeleteFunc(slices.Clone(list), isNew)) {
 		return list
 	}
 	for i := range list {
 		if isNew(list[i]) {
-			list[i].ID, lost = lost[0], lost[1:]
+			list[i].ID, orphans = orphans[0], orphans[1:]
 		}
 	}
 	return list
 }
 
-// has reports whether one of the tags has an id.
 func has(list []discordclient.Tag, id string) bool {
 	return slices.ContainsFunc(list, func(t discordclient.Tag) bool { return t.ID == id })
 }
 
-// Record is what a status says of the tags of a spec: the ids that they have on Discord, or, while it
-// does not have all of them with their names, what was recorded before.
+// Record returns the ids of a spec's tags for a status. It returns the former record until Discord
+// has all tags with their names.
 func Record(
 	spec []v1alpha1.ForumTag, live []discordclient.Tag, before []v1alpha1.ForumTagStatus,
 ) (now []v1alpha1.ForumTagStatus) {
 	for _, t := range Identify(Of(spec), live, before) {
-		named := func(l discordclient.Tag) bool { return l.ID == t.ID && l.Name == t.Name }
-		if !slices.ContainsFunc(live, named) {
+		applied := func(l discordclient.Tag) bool { return l.ID == t.ID && l.Name == t.Name }
+		if !slices.ContainsFunc(live, applied) {
 			return before
 		}
 		now = append(now, v1alpha1.ForumTagStatus{Name: t.Name, ID: t.ID})
@@ -112,7 +110,7 @@ func Record(
 	return now
 }
 
-// Same reports whether tags are those on Discord, whatever their ids.
+// Same reports whether tags equal those on Discord, whatever their ids.
 func Same(list, live []discordclient.Tag) bool {
 	return slices.EqualFunc(list, live, func(a, b discordclient.Tag) bool {
 		return a.Name == b.Name && a.Moderated == b.Moderated && a.String() == b.String()
