@@ -27,20 +27,16 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Controller has the dependencies and steps that the reconcilers of groups, channels and roles share.
+// Controller has the dependencies and steps of the three reconcilers.
 type Controller struct {
-	// Client reads from the cache.
-	Client client.Client
-	// Grants say what an object may use.
-	Grants *grant.Reader
-	// Bots are the connections to Discord.
-	Bots *bot.Bots
-	// Resources of the kind on Discord.
+	Client    client.Client // reads from the cache
+	Grants    *grant.Reader
+	Bots      *bot.Bots // connections to Discord
 	Resources *lifecycle.Resources
 }
 
-// Build begins the controller of a kind with the watches that all kinds have. At most workers objects are reconciled
-// at once.
+// Build begins the controller of a kind with the watches of all kinds. It reconciles at most
+// workers objects at once.
 func (c *Controller) Build(
 	mgr ctrl.Manager, o client.Object, ofServer, ofNamespace handler.MapFunc, workers int,
 ) *builder.Builder {
@@ -59,21 +55,21 @@ func (c *Controller) Build(
 	return b
 }
 
-// Begin returns the context for the calls of an object, and whether the cache shows the last write of the object.
+// Begin returns the context for the calls of an object, and whether the cache shows its last write.
 func (c *Controller) Begin(ctx context.Context, o status.Object) (context.Context, bool) {
 	return c.Resources.Queue.Caller(c.Bots.Caused(ctx, o), o, 1), c.Resources.Status.Satisfied(o)
 }
 
-// Stale is the result of a reconcile that [Controller.Begin] ends.
+// Stale is the result after [Controller.Begin] has found an outdated cache.
 var Stale = reconcile.Result{RequeueAfter: apply.StaleRetry}
 
-// Issues returns the issues of an error.
+// Issues turns an error into issues.
 func (c *Controller) Issues(err error) []conditions.Issue {
 	return issues.Of(err, c.Resources.Status.Clock.Now())
 }
 
-// Deletable observes the resource of a deleted object in a server. The resource is deleted also where the object may
-// not use the server any more; refused has the reason.
+// Deletable observes the resource of a deleted object, also if the object may no longer use the
+// server; refused says why.
 func (c *Controller) Deletable(
 	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
 	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,
@@ -92,7 +88,7 @@ func (c *Controller) Deletable(
 	return guild, b, err
 }
 
-// NoRetention returns why a deleted object may not leave its resource on Discord.
+// NoRetention says why a deleted object may not leave its resource on Discord; nil if it may.
 func (c *Controller) NoRetention(
 	ctx context.Context, o status.Object, server types.NamespacedName,
 ) (*conditions.Issue, error) {
@@ -103,10 +99,10 @@ func (c *Controller) NoRetention(
 	return c.Resources.NoRetention(o, refused), nil
 }
 
-// Retained reports whether the resource of a deleted object stays.
+// Retained reports whether the resource of a deleted object stays on Discord.
 func (c *Controller) Retained(o status.Object) bool { return c.Resources.Kind.Identity(o).Retained() }
 
-// Delete carries out the plan of a deleted object. Afterwards nothing is known of an object that is gone.
+// Delete carries out the plan of a deleted object, and forgets the object when it is gone.
 func (c *Controller) Delete(
 	ctx context.Context, o status.Object, guild *bot.Guild, plan lifecycle.Plan,
 ) lifecycle.Results {
@@ -117,7 +113,7 @@ func (c *Controller) Delete(
 	return results
 }
 
-// UpdateStatus writes the status that after has, and returns when to reconcile again.
+// UpdateStatus writes the status of after, and returns when to reconcile again.
 func (c *Controller) UpdateStatus(
 	ctx context.Context, name string, before, after status.Object, results *lifecycle.Results, worst *conditions.Issue,
 ) (reconcile.Result, error) {

@@ -174,7 +174,7 @@ func (w *world) differences(s *step) []resource.Difference {
 		s.plan.Position = w.position(s)
 	}
 	if s.plan.Bounds != nil {
-		s.plan.Bounds = w.low(s)
+		s.plan.Bounds = w.lowPlaces(s)
 	}
 	return append(s.plan.Differences(*s.kind, s.binding, w.snap, w.shown), s.further...)
 }

@@ -289,7 +289,7 @@ func (w *world) plan(ctx context.Context, s *step) {
 	names := w.names(s.guild.Server, s.object)
 	switch o := s.object.(type) {
 	case *v1alpha1.DiscordRole:
-		s.plan = role.NewPlan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Low: w.low(s)})
+		s.plan = role.NewPlan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position, LowPlaces: w.lowPlaces(s)})
 		s.further, err = role.MemberChanges(o, resource.Role(s.binding.Live), w.member)
 	case *v1alpha1.DiscordGroup:
 		s.plan = group.NewPlan(o, group.State{
@@ -367,14 +367,14 @@ func (w *world) position(s *step) *lifecycle.Position {
 }
 
 // low are the places in which a role of another namespace stays; nil for others.
-func (w *world) low(s *step) *role.Low {
+func (w *world) lowPlaces(s *step) *role.LowPlaces {
 	var all []status.Object
 	for _, o := range w.after.ofKind(s.kind) {
 		if beside(o, s.object) {
 			all = append(all, o)
 		}
 	}
-	return role.LowAmong(s.object, s.guild.Server.Namespace, all, func(client.Object) string { return "" })
+	return role.LowPlacesOf(s.object, s.guild.Server.Namespace, all, func(client.Object) string { return "" })
 }
 
 // beside reports whether two objects of a kind name the same parent.

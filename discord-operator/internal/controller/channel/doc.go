@@ -2,11 +2,10 @@
 
 // Package channel reconciles DiscordChannel objects.
 //
-// A channel needs, in this order: its server to be Available and, where it names one, its group to
-// exist; its channel on Discord, bound or created once with everything that the spec says; the
-// settings that the spec names, corrected by one edit; its place among its siblings; and, where
-// asked for, a webhook and a Secret with the webhook's URL (package webhook).
+// A channel needs, in this order: an Available server and, if it names one, a group with a
+// category; its channel on Discord, bound or created once with all fields; corrected fields, by one
+// edit; its place among its siblings; and a webhook with its Secret (package webhook).
 //
-// The package has the fields of a channel, its state, plan, status and watches. Package lifecycle manages
-// the channel on Discord. Discord is read from memory, so a channel that matches its spec costs no call.
+// Package lifecycle manages the channel on Discord. Reads come from memory, so a channel that
+// matches its spec costs no call.
 package channel

@@ -13,13 +13,12 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// desired has the values that the fields are read from.
+// desired has the sources of the desired fields.
 type desired struct {
 	v1alpha1.DiscordChannelSpec
-	voice v1alpha1.ChannelVoice
-	forum v1alpha1.ChannelForum
-	// recorded are the tags of the status.
-	recorded   []v1alpha1.ForumTagStatus
+	voice      v1alpha1.ChannelVoice
+	forum      v1alpha1.ChannelForum
+	recorded   []v1alpha1.ForumTagStatus // in the status
 	live       *discordclient.Channel
 	parentID   string
 	overwrites []discordclient.Overwrite // nil for unmanaged
@@ -42,7 +41,6 @@ func row[T any](name, wire string, want func(desired) *T) resource.Field[desired
 	return resource.NewField[desired, channel, edit](name, wire, want)
 }
 
-// fields of a channel.
 var fields = resource.Table[desired, channel, edit]{
 	row("name", "", desired.name).Limited(),
 	row("type", "", desired.channelType),
@@ -76,7 +74,7 @@ var fields = resource.Table[desired, channel, edit]{
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *channel) { return d.overwrites, d.live }),
 }
 
-// name is nil where Discord stores the desired name as the live one.
+// name is nil if Discord stores the desired name as the live one.
 func (d desired) name() *string {
 	if discordclient.SameChannelName(d.live.Type, d.Name, d.live.Name, "") {
 		return nil
@@ -91,7 +89,6 @@ func (d desired) channelType() *discordgo.ChannelType {
 	return &channelTypes(d.Type)[0]
 }
 
-// tags have the ids of those on Discord.
 func (d desired) tags() *[]discordclient.Tag {
 	if d.forum.Tags == nil {
 		return nil
@@ -106,19 +103,19 @@ func remainingTags(asked []discordclient.Tag, made *channel) *[]discordclient.Ta
 	return new(tags.Identify(asked, made.Tags, nil))
 }
 
-// reaction is the one that the spec asks for, which may be none; nil where it leaves it out.
+// reaction returns a nil emoji for an empty one in the spec.
 func (d desired) reaction() **discordclient.Emoji {
 	if d.forum.DefaultReaction == nil {
 		return nil
 	}
-	var none *discordclient.Emoji
+	var unset *discordclient.Emoji
 	if *d.forum.DefaultReaction == "" {
-		return &none
+		return &unset
 	}
 	return new(new(discordclient.ParseEmoji(string(*d.forum.DefaultReaction))))
 }
 
-// sortOrder is the one that the spec asks for, which may be none; nil where it leaves it out.
+// sortOrder returns a nil number for SortOrderNotSet.
 func (d desired) sortOrder() **int {
 	number := resource.SortOrders.Number(d.forum.SortOrder)
 	if number != nil && *number == resource.NoSortOrder {
@@ -129,7 +126,7 @@ func (d desired) sortOrder() **int {
 	return &number
 }
 
-// flag returns the row of one of the flags of a channel, which an edit sets together. No create takes them.
+// flag returns one of the flags, which an edit sets together. A create takes none.
 func flag(name string, bit int, want func(desired) *bool) resource.Field[desired, channel, edit] {
 	return resource.NewPartialField[desired, channel, edit](name, "flags",
 		func(d desired) *int {
@@ -146,7 +143,6 @@ func flag(name string, bit int, want func(desired) *bool) resource.Field[desired
 		}).Format(resource.Flag(bit))
 }
 
-// flags returns the flags of the channel with the changes that the spec asks for.
 func (d desired) flags() int {
 	flags := d.live.Flags
 	for bit, want := range map[int]*bool{
@@ -163,7 +159,6 @@ func (d desired) flags() int {
 	return flags
 }
 
-// seconds converts a duration; nil for none.
 func seconds(d *metav1.Duration) *int {
 	if d == nil {
 		return nil
@@ -171,7 +166,6 @@ func seconds(d *metav1.Duration) *int {
 	return new(int(d.Seconds()))
 }
 
-// asInt is a number of a spec; nil for none.
 func asInt(n *int32) *int {
 	if n == nil {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxChildren is how many channels Discord allows in a category. Source:
+// maxChildren is Discord's limit of channels in a category. Source:
 // https://discord.com/developers/docs/resources/channel
 const maxChildren = 50
 
@@ -30,7 +30,7 @@ type Plan struct {
 	Webhook webhook.Plan
 }
 
-// NewPlan plans the channel and its webhook. It does no I/O.
+// NewPlan plans the channel and its webhook.
 func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	p.Plan = planChannel(c, s)
 	if s.Binding.Live != nil || p.Create != nil {
@@ -64,12 +64,11 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 	p.Changes = d.Changes
 	p.Report(d.Issue())
 	p.Edit, p.Fields = resource.ChannelEdit{ChannelEdit: edit}, d.Fields
-	leaveRefused(&p, s)
+	leaveOutRefused(&p, s)
 	return p
 }
 
-// PlanDeletion plans what becomes of the channel of a deleted object. A webhook goes with its
-// channel, and is deleted on its own only where the channel stays.
+// PlanDeletion plans the deletion of the channel, or of a webhook whose channel stays.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{
@@ -80,8 +79,8 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desiredOverwrites returns the overwrites that the spec asks for; nil where it has none. A new
-// channel without any is to have those of its category.
+// desiredOverwrites returns nil for unmanaged overwrites. A new channel without overwrites in its
+// spec gets those of its category.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {
@@ -99,7 +98,7 @@ func desiredOverwrites(
 		overwrites.WithRoleIDs(c.Spec.PermissionOverwrites, s.Roles, roles), s.live(), s.Guild.Snapshot, needed)
 }
 
-// create describes the channel, and how that differs from nothing.
+// create returns the create of the channel, and its changes.
 func create(
 	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
 ) (*resource.ChannelCreate, []resource.Change) {
@@ -115,7 +114,7 @@ func create(
 	return in, slices.Insert(changes, 0, resource.Change{Field: "type", To: t})
 }
 
-// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
+// refusedCreate says why Discord would refuse a create; nil if it would not.
 func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
 	if full := cmp.Or(s.Guild.Full(), fullCategory(s)); full != nil {
 		return full
@@ -137,9 +136,9 @@ func fullCategory(s State) *conditions.Issue {
 	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
 }
 
-// leaveRefused leaves out of an edit what Discord would refuse, and reports why: Discord refuses an edit as
-// a whole, and the overwrites that close a channel must get through.
-func leaveRefused(p *lifecycle.Plan, s State) {
+// leaveOutRefused removes fields from an edit that Discord would refuse as a whole, and reports
+// why. The overwrites that close a channel must get through.
+func leaveOutRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return
 	}

@@ -43,15 +43,12 @@ var Kind = lifecycle.Kind{
 // Reconciler reconciles DiscordChannels.
 type Reconciler struct {
 	controller.Controller
-	// RoleNames say which roles overwrites name.
 	RoleNames *lifecycle.RoleNames
-	// Webhooks of the channels.
-	Webhooks *webhook.Webhooks
+	Webhooks  *webhook.Webhooks
 }
 
-// The operator deletes no Secret, but gives one to the garbage collector by its owner: clusters with the
-// admission plugin OwnerReferencesPermissionEnforcement require the permission to delete for that, which
-// the component of its name adds.
+// The operator deletes no Secret. It needs the verb delete for owner references if the admission
+// plugin OwnerReferencesPermissionEnforcement is on; the component of that name adds it.
 //
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels/status,verbs=patch
@@ -61,8 +58,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the controller and its watches. At most workers channels are
-// reconciled at once.
+// SetupWithManager registers the controller and its watches.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
 	return r.Build(mgr, &v1alpha1.DiscordChannel{}, r.ofServer, r.ofNamespace, workers).
@@ -73,7 +69,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
 }
 
-// Reconcile observes, plans, applies and updates the status, in that order.
+// Reconcile observes, plans, applies and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
 	ctx, current := r.Begin(ctx, c)
 	if !current {
@@ -98,19 +94,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 	}
 	results := r.apply(ctx, c, state, plan)
 	result, err := r.updateStatus(ctx, c, state, results)
-	if again := state.Webhook.Again; err == nil && again > 0 {
+	if again := state.Webhook.RetryAfter; err == nil && again > 0 {
 		result.RequeueAfter = min(again, cmp.Or(result.RequeueAfter, again))
 	}
 	return result, err
 }
 
-// Results report the effects of a plan.
 type Results struct {
 	lifecycle.Results
 	Webhook webhook.Results
 }
 
-// observed is what comes of the plan of a channel that is only observed.
 func (r *Reconciler) observed(c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
 	results := Results{Results: r.Resources.Observe(s.Binding, s.Guild.Snapshot, plan.Plan)}
 	results.Differences = append(results.Differences, plan.Webhook.Differences(c)...)
@@ -118,17 +112,16 @@ func (r *Reconciler) observed(c *v1alpha1.DiscordChannel, s State, plan Plan) Re
 	return results
 }
 
-// apply carries out the plan. What keeps the settings from being corrected does not keep the
-// webhook from it, nor the other way round.
+// apply carries out the plan. A failed edit does not block the webhook, nor the other way round.
 func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
 	api, calls := s.Guild.Bot.Client, 1
 	if plan.Create != nil && plan.Webhook.Create {
-		calls = 2 // the webhook follows, or its delay would have to be reported
+		calls = 2 // reserves the webhook's call too, so that its delay need not be reported
 	}
 	both := r.Resources.Queue.Caller(ctx, c, calls)
 	results := Results{Results: r.Resources.Apply(both, api, s.Binding, plan.Plan)}
 	if results.Created {
-		r.Webhooks.Records.Absent(c.UID) // a new channel has no webhook
+		r.Webhooks.Records.Absent(c.UID)
 	}
 	if results.Blocked {
 		return results
@@ -140,7 +133,6 @@ func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s St
 	return results
 }
 
-// reconcileDelete is Reconcile for a deleted channel.
 func (r *Reconciler) reconcileDelete(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
 	if !status.Finalized(c) {
 		return reconcile.Result{}, nil

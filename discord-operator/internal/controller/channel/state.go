@@ -29,26 +29,20 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// groupRetry is when a category that is missing is looked for again: it may come back under the
-// same id, of which no event reaches the channel.
+// groupRetry delays the next look for a missing category. It may come back with the same id, and no
+// event tells the channel.
 const groupRetry = 5 * time.Second
 
-// State of a channel, as observed.
+// State is the observed state of a channel.
 type State struct {
-	// Guild is nil where the channel could not be observed.
-	Guild *bot.Guild
-	// Binding is where the object stands with its channel on Discord.
-	Binding lifecycle.Binding
-	// Position is its desired place; nil where the spec has none.
-	Position *lifecycle.Position
-	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
-	Roles map[string]string
-	// Names decide which roles its overwrites name by their names.
-	Names   overwrites.Names
-	Webhook webhook.State
+	Guild    *bot.Guild // nil if the channel could not be observed
+	Binding  lifecycle.Binding
+	Position *lifecycle.Position // nil if the spec has none
+	Roles    map[string]string   // ids by the DiscordRole names of its overwrites
+	Names    overwrites.Names
+	Webhook  webhook.State
 }
 
-// live is the channel as it is now; nil for none.
 func (s *State) live() *discordclient.Channel { return resource.Channel(s.Binding.Live) }
 
 func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
@@ -67,7 +61,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	if s.Binding, err = r.Resources.Bind(ctx, guild.Bot.Client, Lookup(c, guild, parentID)); err != nil {
 		return s, err
 	}
-	guild.Refresh() // Bind may have read it
+	guild.Refresh() // Bind may have read the guild again
 	s.Names, err = r.RoleNames.Observe(
 		ctx, c, c.Spec.PermissionOverwrites, client.ObjectKeyFromObject(guild.Server), guild.Snapshot)
 	if err != nil {
@@ -77,7 +71,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	return s, err
 }
 
-// SiblingsBy are the index and the parent by which the channels beside a channel are found.
+// SiblingsBy returns the index of the channels with the same parent, and its value.
 func SiblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
 	if ref := c.Spec.GroupRef; ref != nil {
 		return index.ChannelByGroup, ref.In(c.Namespace).String()
@@ -85,8 +79,8 @@ func SiblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
 	return index.ChannelByServer, c.Spec.ServerRef.In(c.Namespace).String()
 }
 
-// Parents returns the server, and the group, nil for none, that a channel refers to. Where it may not,
-// or they do not exist, the error is the issue.
+// Parents returns the server and the group (nil for none) of a channel. The error is an issue if
+// the channel may not use them or if they do not exist.
 func Parents(
 	ctx context.Context, grants *grant.Reader, c *v1alpha1.DiscordChannel,
 ) (server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, err error) {
@@ -126,8 +120,8 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 	return guild, id, nil
 }
 
-// Category is the id of the category that the channels of a group are in; empty for those in none. Where it cannot
-// be used, the error is the issue, for an object of a namespace.
+// Category returns the id of a group's category; empty without a group. The error is an issue for
+// users of the namespace by.
 func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string, error) {
 	if group == nil {
 		return "", nil
@@ -144,8 +138,8 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 	return id, nil
 }
 
-// noCategory is the issue that a group is not on Discord. One that is being deleted never will be
-// again, and waits for its channels. Of its conditions only Degraded is shown: it stands until a user acts.
+// noCategory is the issue of a group without a category. It quotes the group's Degraded condition
+// only, because the others change by themselves.
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
@@ -159,7 +153,7 @@ func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 		WaitFor(v1alpha1.ReasonWaitingForGroup, by, "does not exist on Discord", cause).After(groupRetry)
 }
 
-// Lookup is where what a channel has on Discord is to be found or created.
+// Lookup says where a channel's resource is found or created.
 func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),
@@ -168,8 +162,8 @@ func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifec
 	}
 }
 
-// observeDeletion observes what a deleted object has on Discord. What it has is deleted also where it
-// may not use the server any more.
+// observeDeletion observes the channel of a deleted object, also if the object may no longer use
+// the server.
 func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
 	server, categoryID, unknown := r.parentsOf(ctx, c)
 	if unknown == nil {
@@ -199,7 +193,6 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 	return s, err
 }
 
-// retained reports whether the channel of a deleted object stays.
 func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
 
 // ownsWebhook reports whether the webhook of a retained channel is deleted.
@@ -207,8 +200,8 @@ func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && webhook.Created(c)
 }
 
-// parentsOf names the server of a deleted channel, and the category in which it is or would have
-// been created. Both objects may be gone already.
+// parentsOf returns the server of a deleted channel and the category in which it is, or would have
+// been created. Their objects may be gone.
 func (r *Reconciler) parentsOf(
 	ctx context.Context, c *v1alpha1.DiscordChannel,
 ) (server types.NamespacedName, categoryID string, err error) {

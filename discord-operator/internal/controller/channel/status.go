@@ -28,9 +28,9 @@ func statusOf(
 	if s.Guild != nil || !status.Observed(c) {
 		now.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
-	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
+	available := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
 	if s.Guild == nil {
-		can = status.Available(now.Conditions, can)
+		available = status.Available(now.Conditions, available)
 	} else {
 		now.ServerRef = referenceTo(s.Guild.Server, c.Namespace)
 	}
@@ -40,7 +40,7 @@ func statusOf(
 	if id := s.Binding.HiddenID; id != "" {
 		now.ServerID, now.ChannelID = s.Guild.ID, id
 		now.ChannelURL = s.Guild.URL + "/" + id
-		can = conditions.Unusable(v1alpha1.ReasonNotManageable, "The channel is hidden from the bot.")
+		available = conditions.Unusable(v1alpha1.ReasonNotManageable, "The channel is hidden from the bot.")
 	}
 	if live := resource.Channel(results.Live); live != nil {
 		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
@@ -52,13 +52,13 @@ func statusOf(
 		}
 		now.Tags = recordedTags(c, live)
 		now.OpenTo = openTo(c, s, live)
-		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
+		available = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
 	}
-	conditions.Set(&now.Conditions, c.Generation, can, worst)
+	conditions.Set(&now.Conditions, c.Generation, available, worst)
 	return now
 }
 
-// recordedTags are the tags of a forum, by whose ids they are known when they are renamed.
+// recordedTags returns the ids of the forum's tags. They identify renamed tags.
 func recordedTags(c *v1alpha1.DiscordChannel, live *discordclient.Channel) []v1alpha1.ForumTagStatus {
 	if c.Spec.Forum == nil {
 		return nil
@@ -66,7 +66,7 @@ func recordedTags(c *v1alpha1.DiscordChannel, live *discordclient.Channel) []v1a
 	return tags.Record(c.Spec.Forum.Tags, live.Tags, c.Status.Tags)
 }
 
-// openTo are those who may view a channel and not its category, where the spec does not say who may.
+// openTo returns who may view a channel but not its category, if the spec has no overwrites.
 func openTo(c *v1alpha1.DiscordChannel, s State, live *discordclient.Channel) []string {
 	category, ok := s.Guild.Snapshot.Channel(live.ParentID)
 	if !ok || c.Spec.PermissionOverwrites != nil {
@@ -75,7 +75,6 @@ func openTo(c *v1alpha1.DiscordChannel, s State, live *discordclient.Channel) []
 	return lifecycle.Truncate(overwrites.OpenTo(live, category, s.Guild.Snapshot))
 }
 
-// referenceTo refers to a server from a namespace.
 func referenceTo(server *v1alpha1.DiscordServer, from string) *v1alpha1.ServerReference {
 	ref := v1alpha1.ServerReference{Name: server.Name}
 	if server.Namespace != from {
@@ -84,7 +83,6 @@ func referenceTo(server *v1alpha1.DiscordServer, from string) *v1alpha1.ServerRe
 	return &ref
 }
 
-// updateStatus writes the status and says when to reconcile again.
 func (r *Reconciler) updateStatus(
 	ctx context.Context, c *v1alpha1.DiscordChannel, s State, results Results,
 ) (reconcile.Result, error) {

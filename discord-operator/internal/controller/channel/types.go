@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// The types of channels, by their names in a spec; without one it is a text channel.
+// An empty type is a text channel.
 var typesByName = map[v1alpha1.ChannelType]discordgo.ChannelType{
 	v1alpha1.ChannelTypeAnnouncement: discordgo.ChannelTypeGuildNews,
 	v1alpha1.ChannelTypeVoice:        discordgo.ChannelTypeGuildVoice,
@@ -21,7 +21,7 @@ var typesByName = map[v1alpha1.ChannelType]discordgo.ChannelType{
 	v1alpha1.ChannelTypeMedia:        discordgo.ChannelTypeGuildMedia,
 }
 
-// channelTypes are the types of channel that the object can manage, that which is created first.
+// channelTypes returns the types that an object can manage. The first one is created.
 func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	switch t := typesByName[name]; t {
 	case discordgo.ChannelTypeGuildText:
@@ -33,9 +33,8 @@ func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	}
 }
 
-// refusedType is why Discord would refuse a channel of a type: without COMMUNITY there is neither NEWS
-// nor more than text and voice. Source:
-// https://docs.discord.com/developers/resources/guild#guild-object-guild-features.
+// refusedType says why Discord would refuse a type. Without COMMUNITY it allows text and voice
+// only. Source: https://docs.discord.com/developers/resources/guild#guild-object-guild-features.
 func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	has := func(feature string) bool { return slices.Contains(s.Guild.Snapshot.Guild.Features, feature) }
 	switch t {
@@ -55,11 +54,11 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	return nil
 }
 
-// bitrates are the highest ones of voice channels, by the boost level of the server. Source:
+// bitrates has the limits of voice channels by the server's boost level. Source:
 // https://docs.discord.com/developers/resources/channel#modify-channel.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// refusedBitrate is why Discord would refuse a bitrate. That of a stage is the schema's concern.
+// refusedBitrate says why Discord would refuse a bitrate. The schema limits that of a stage.
 func refusedBitrate(s State, want int) *conditions.Issue {
 	guild := s.Guild.Snapshot.Guild
 	most := bitrates[min(max(guild.PremiumTier, 0), len(bitrates)-1)]

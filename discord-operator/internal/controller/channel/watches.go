@@ -21,7 +21,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// requests returns the channels that an index names.
 func (r *Reconciler) requests(ctx context.Context, namespace, by, value string) []reconcile.Request {
 	return index.Requests(ctx, r.Client, &v1alpha1.DiscordChannelList{}, namespace, by, value)
 }
@@ -30,13 +29,12 @@ func (r *Reconciler) ofGroup(ctx context.Context, group client.Object) []reconci
 	return r.requests(ctx, "", index.ChannelByGroup, client.ObjectKeyFromObject(group).String())
 }
 
-// ofServer returns the channels of a server: those that name it, and those whose groups do.
+// ofServer returns the channels of a server and of its groups.
 func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []reconcile.Request {
 	name := client.ObjectKeyFromObject(server).String()
 	return append(r.requests(ctx, "", index.ChannelByServer, name), r.ofGroups(ctx, "", index.GroupByServer, name)...)
 }
 
-// ofGroups returns the channels of the groups that an index names.
 func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) (all []reconcile.Request) {
 	for _, group := range index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, namespace, by, value) {
 		all = append(all, r.requests(ctx, "", index.ChannelByGroup, group.String())...)
@@ -44,15 +42,14 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 	return all
 }
 
-// ofNamespace returns the channels that may be allowed something else now: those of a namespace, and
-// those in its groups.
+// ofNamespace returns the channels of a namespace and of its groups. Its labels may allow them
+// other servers and groups.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)
 }
 
-// ofSecret returns the channel that owns a Secret, and those that want its name, for which it may
-// have become free.
+// ofSecret returns the owner of a Secret, and the channels that wait for its name.
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	all := r.requests(ctx, secret.GetNamespace(), index.ChannelBySecret, secret.GetName())
 	owner := metav1.GetControllerOfNoCopy(secret)
@@ -63,8 +60,8 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	return all
 }
 
-// ofCategory enqueues the channels in a group whose category has changed on Discord, after a rest: who may view
-// them and not the group may be others now.
+// ofCategory enqueues the channels of a changed category, after categoryChangeDelay, because the
+// users who can view them but not the category may be others.
 func (r *Reconciler) ofCategory() handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(
 		ctx context.Context, e event.TypedGenericEvent[guildcache.Event],
@@ -72,18 +69,17 @@ func (r *Reconciler) ofCategory() handler.TypedEventHandler[guildcache.Event, re
 	) {
 		if id := e.Object.ChannelID; id != "" {
 			for _, request := range r.ofGroups(ctx, "", index.GroupByID, id) {
-				q.AddAfter(request, categoryRest)
+				q.AddAfter(request, categoryChangeDelay)
 			}
 		}
 	}
 	return handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: put}
 }
 
-// categoryRest is how long a change of a category may wait until the channels in it are reconciled.
-const categoryRest = time.Second
+const categoryChangeDelay = time.Second
 
-// groupChanged lets through a group that came or went, whose category is another one or has another spec now, or
-// that allows other namespaces.
+// groupChanged selects groups that came or went, or whose category, reconciled spec or allowed
+// namespaces changed.
 var groupChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordGroup), e.ObjectNew.(*v1alpha1.DiscordGroup)
 	return before.Status.GroupID != after.Status.GroupID ||

@@ -16,12 +16,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxCategories is how many categories Discord allows in a server, as its users report.
+// maxCategories is Discord's limit of categories in a server, according to its users.
 const maxCategories = 50
 
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
-// NewPlan plans the category of a group. It does no I/O.
+// NewPlan plans the category of a group.
 func NewPlan(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	p := planCategory(g, s)
 	p.Report(s.Selector)
@@ -64,7 +64,7 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	return p
 }
 
-// create describes the category, and how that differs from nothing.
+// create returns the create of the category, and its changes.
 func create(
 	g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite,
 ) (*resource.ChannelCreate, []resource.Change) {
@@ -76,7 +76,7 @@ func create(
 	return in, changes
 }
 
-// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
+// refusedCreate says why Discord would refuse a create; nil if it would not.
 func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	if full := s.Guild.Full(); full != nil {
 		return full
@@ -90,29 +90,28 @@ func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	return s.Guild.LacksToOverwrite(nil, want)
 }
 
-// PlanDeletion plans what becomes of the category of a deleted object.
+// PlanDeletion plans the deletion of the category.
 func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) lifecycle.Plan {
 	return Kind.PlanDeletion(retained(g), s.Binding, known).
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desired has the values that the fields are read from.
+// desired has the sources of the desired fields.
 type desired struct {
 	name       string
 	overwrites []discordclient.Overwrite // nil for unmanaged
 	live       *discordclient.Channel
 }
 
-// fields of a category.
 var fields = resource.Table[desired, discordclient.Channel, discordclient.ChannelEdit]{
-	resource.NewField[desired, discordclient.Channel, discordclient.ChannelEdit]("name", "", desired.named).Limited(),
+	resource.NewField[desired, discordclient.Channel, discordclient.ChannelEdit]("name", "", desired.changedName).Limited(),
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) {
 		return d.overwrites, d.live
 	}),
 }
 
-// named is nil where Discord stores the desired name as the live one.
-func (d desired) named() *string {
+// changedName is nil if Discord stores the desired name as the live one.
+func (d desired) changedName() *string {
 	if discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, d.name, d.live.Name, "") {
 		return nil
 	}

@@ -40,7 +40,6 @@ var Kind = lifecycle.Kind{
 // Reconciler reconciles DiscordGroups.
 type Reconciler struct {
 	controller.Controller
-	// RoleNames say which roles overwrites name.
 	RoleNames *lifecycle.RoleNames
 }
 
@@ -50,8 +49,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers;discordroles,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the controller and its watches. At most workers groups are reconciled
-// at once.
+// SetupWithManager registers the controller and its watches.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
 	return r.Build(mgr, &v1alpha1.DiscordGroup{}, r.ofServer, r.ofNamespace, workers).
@@ -60,7 +58,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
 }
 
-// Reconcile observes, plans, applies and updates the status, in that order.
+// Reconcile observes, plans, applies and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
 	ctx, current := r.Begin(ctx, g)
 	if !current {
@@ -84,7 +82,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (r
 	return r.updateStatus(ctx, g, state, results)
 }
 
-// reconcileDelete is Reconcile for a deleted group.
 func (r *Reconciler) reconcileDelete(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
 	if !status.Finalized(g) {
 		return reconcile.Result{}, nil

@@ -20,23 +20,16 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// State of a group, as observed.
+// State is the observed state of a group.
 type State struct {
-	// Guild is nil where the group could not be observed.
-	Guild *bot.Guild
-	// Binding is where it stands with its category.
-	Binding lifecycle.Binding
-	// Position is its desired place; nil where the spec has none.
-	Position *lifecycle.Position
-	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
-	Roles map[string]string
-	// Names decide which roles its overwrites name by their names.
-	Names overwrites.Names
-	// Selector is why the selector of its allowedNamespaces is of no use; nil for nothing.
-	Selector *conditions.Issue
+	Guild    *bot.Guild // nil if the group could not be observed
+	Binding  lifecycle.Binding
+	Position *lifecycle.Position // nil if the spec has none
+	Roles    map[string]string   // ids by the DiscordRole names of its overwrites
+	Names    overwrites.Names
+	Selector *conditions.Issue // why its allowedNamespaces cannot be used
 }
 
-// live is the category as it is now; nil for none.
 func (s *State) live() *discordclient.Channel { return resource.Channel(s.Binding.Live) }
 
 func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
@@ -60,12 +53,12 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 	if s.Binding, err = r.Resources.Bind(ctx, guild.Bot.Client, Lookup(g, guild)); err != nil {
 		return s, err
 	}
-	guild.Refresh() // Bind may have read it
+	guild.Refresh() // Bind may have read the guild again
 	s.Names, err = r.RoleNames.Observe(ctx, g, g.Spec.PermissionOverwrites, name, guild.Snapshot)
 	return s, err
 }
 
-// Lookup is where what a group has on Discord is to be found or created.
+// Lookup says where a group's resource is found or created.
 func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
@@ -74,8 +67,8 @@ func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 	}
 }
 
-// observeDeletion observes what a deleted group has on Discord, once nothing depends on it. What it
-// has is deleted also where it may not use the server any more.
+// observeDeletion observes the category of a deleted group after its channels have gone, also if
+// the group may no longer use the server.
 func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
 	name := g.Spec.ServerRef.In(g.Namespace)
 	noRetention, err := r.NoRetention(ctx, g, name)
@@ -94,8 +87,8 @@ func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGro
 
 func retained(g *v1alpha1.DiscordGroup) bool { return Kind.Identity(g).Retained() }
 
-// dependents returns, as an issue, the channels that still refer to the group. Those that may not, and
-// have nothing in it, do not count.
+// dependents returns the issue of channels that still refer to the group. Channels that may not use
+// it, and are not in its category, do not count.
 func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) error {
 	var channels v1alpha1.DiscordChannelList
 	err := index.List(ctx, r.Client, &channels, "", index.ChannelByGroup, client.ObjectKeyFromObject(g).String())
@@ -119,7 +112,7 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 	return WaitingFor(names)
 }
 
-// WaitingFor is the issue that a deleted group waits for the channels that refer to it.
+// WaitingFor is the issue of a deleted group whose channels still refer to it.
 func WaitingFor(names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted on "+

@@ -27,24 +27,23 @@ func statusOf(
 	if s.Names.Observed {
 		now.Roles, _ = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot)
 	}
-	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The category does not exist on Discord.")
+	available := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The category does not exist on Discord.")
 	switch {
 	case s.Binding.HiddenID != "":
 		now.GroupID, now.ServerID = s.Binding.HiddenID, s.Guild.ID
-		can = conditions.Unusable(v1alpha1.ReasonNotManageable, "The category is hidden from the bot.")
+		available = conditions.Unusable(v1alpha1.ReasonNotManageable, "The category is hidden from the bot.")
 	case results.Live != nil:
 		now.GroupID, now.ServerID = results.Live.GetID(), s.Guild.ID
 		now.Matched = s.Binding.Guessed && !results.Created
 		now.Adopted = s.Binding.IsAdopted(results)
-		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")
+		available = conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")
 	case s.Guild == nil:
-		can = status.Available(g.Status.Conditions, can)
+		available = status.Available(g.Status.Conditions, available)
 	}
-	conditions.Set(&now.Conditions, g.Generation, can, worst)
+	conditions.Set(&now.Conditions, g.Generation, available, worst)
 	return now
 }
 
-// updateStatus writes the status and says when to reconcile again.
 func (r *Reconciler) updateStatus(
 	ctx context.Context, g *v1alpha1.DiscordGroup, s State, results lifecycle.Results,
 ) (reconcile.Result, error) {

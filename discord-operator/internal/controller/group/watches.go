@@ -19,8 +19,8 @@ func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []recon
 	return index.Requests(ctx, r.Client, groups, "", index.GroupByServer, name)
 }
 
-// ofNamespace returns the groups of a namespace, which may be allowed something else now, and those that
-// allow namespaces by their labels: a deleted one waits for channels that it allows.
+// ofNamespace returns the groups of a namespace, whose rights may have changed, and the groups that
+// allow namespaces by labels: a deleted one waits for channels that it allows.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	requests := func(namespace, by, value string) []reconcile.Request {
 		return index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, namespace, by, value)
@@ -37,7 +37,7 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: ref.In(o.GetNamespace())}}
 }
 
-// leavesGroup lets through a channel that leaves its group: a deleted group waits for that.
+// leavesGroup selects channels that leave their group: a deleted group waits for them.
 var leavesGroup = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

@@ -15,26 +15,27 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-var _ lifecycle.Bounds = &Low{}
+var _ lifecycle.Bounds = &LowPlaces{}
 
-// Low are the lowest places of a server, where the roles of other namespaces than its own stay: below
-// all roles of the server's namespace, and below all that no object manages.
-type Low struct {
-	// Own are the roles of one such namespace, by their ids, which it keeps there itself. Others are
-	// those of further ones: between them there is no order, so that two never move each other's.
+// LowPlaces are the lowest places of a server. Roles of other namespaces stay there: below all
+// roles of the server's namespace, and below all unmanaged roles.
+type LowPlaces struct {
+	// Own has the ids of the roles of one such namespace, which it keeps there itself. Others has
+	// those of further namespaces: they have no order among each other, so that no two move each
+	// other's roles.
 	Own, Others map[string]bool
 }
 
-// LowAmong returns the low places of a role in a server of the namespace owner, among all roles there; nil for a role
-// of that namespace. held returns the id of the role that this process knows an object to have; empty for none. An
-// adopted role does not count as the object's own.
-func LowAmong(
-	o client.Object, owner string, all []status.Object, held func(client.Object) string,
-) *Low {
+// LowPlacesOf returns the low places of a role among all roles of a server in the namespace owner;
+// nil for a role of that namespace. bound returns the id that this process has bound to an object;
+// empty for none. An adopted role is not the object's own.
+func LowPlacesOf(
+	o client.Object, owner string, all []status.Object, bound func(client.Object) string,
+) *LowPlaces {
 	if o.GetNamespace() == owner {
 		return nil
 	}
-	low := &Low{Own: map[string]bool{}, Others: map[string]bool{}}
+	low := &LowPlaces{Own: map[string]bool{}, Others: map[string]bool{}}
 	for _, other := range all {
 		of, identity := low.Others, Kind.Identity(other)
 		switch {
@@ -43,7 +44,7 @@ func LowAmong(
 		case other.GetNamespace() == o.GetNamespace():
 			of = low.Own
 		}
-		for _, id := range []string{identity.StatusID, held(other)} {
+		for _, id := range []string{identity.StatusID, bound(other)} {
 			if id != "" {
 				of[id] = true
 			}
@@ -52,26 +53,26 @@ func LowAmong(
 	return low
 }
 
-// low is LowAmong for the roles of a server.
-func (r *Reconciler) low(ctx context.Context, o client.Object, owner, server string) (*Low, error) {
+func (r *Reconciler) lowPlaces(ctx context.Context, o client.Object, owner, server string) (*LowPlaces, error) {
 	if o.GetNamespace() == owner {
 		return nil, nil
 	}
 	all, err := r.Resources.Listed(ctx, "", index.RoleByServer, server)
-	held := func(o client.Object) string { return r.Resources.Records.Of(o.GetUID()).ID }
-	return LowAmong(o, owner, all, held), err
+	bound := func(o client.Object) string { return r.Resources.Records.Of(o.GetUID()).ID }
+	return LowPlacesOf(o, owner, all, bound), err
 }
 
 // Place implements lifecycle.Bounds.
-func (*Low) Place() string { return "below the roles of the server" }
+func (*LowPlaces) Place() string { return "below the roles of the server" }
 
 // Holds reports whether a role and those of its namespace are in their low places.
-func (l *Low) Holds(snap *guildcache.Snapshot, id string) bool {
+func (l *LowPlaces) Holds(snap *guildcache.Snapshot, id string) bool {
 	return order.InOrder(resource.Roles.Siblings(snap, nil), l.Ranks(snap, id))
 }
 
-// Ranks implements lifecycle.Bounds: of the roles that the bot may move, but for other namespaces' ones.
-func (l *Low) Ranks(snap *guildcache.Snapshot, id string) order.Ranks {
+// Ranks implements lifecycle.Bounds. It leaves out roles that the bot may not move, and roles of
+// other namespaces.
+func (l *LowPlaces) Ranks(snap *guildcache.Snapshot, id string) order.Ranks {
 	ranks := order.Ranks{}
 	for _, role := range snap.Guild.Roles {
 		switch {

@@ -36,11 +36,11 @@ func TestLowAmong(t *testing.T) {
 		}
 		return ""
 	}
-	if low := LowAmong(role("platform", "1"), "platform", all, held); low != nil {
+	if low := LowPlacesOf(role("platform", "1"), "platform", all, held); low != nil {
 		t.Errorf("the server's own namespace: %v", low)
 	}
-	want := &Low{Own: map[string]bool{"2": true}, Others: map[string]bool{"3": true, "4": true}}
-	if diff := cmp.Diff(want, LowAmong(role("team-a", ""), "platform", all, held)); diff != "" {
+	want := &LowPlaces{Own: map[string]bool{"2": true}, Others: map[string]bool{"3": true, "4": true}}
+	if diff := cmp.Diff(want, LowPlacesOf(role("team-a", ""), "platform", all, held)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -71,7 +71,7 @@ func TestLowPlacesAreStable(t *testing.T) {
 				func(r *discordtest.Role) { r.Position = 50 })
 			snap := g.Snapshot(t)
 			for _, tenant := range []byte("ab") {
-				snap = lowered(snap, &Low{Own: ids[tenant], Others: ids['a'+'b'-tenant]})
+				snap = lowered(snap, &LowPlaces{Own: ids[tenant], Others: ids['a'+'b'-tenant]})
 			}
 			var got []string
 			for _, s := range resource.Roles.Siblings(snap, nil) {
@@ -84,7 +84,7 @@ func TestLowPlacesAreStable(t *testing.T) {
 				t.Errorf("%v: %s", got, diff)
 			}
 			for _, tenant := range []byte("ab") {
-				if low := (&Low{Own: ids[tenant], Others: ids['a'+'b'-tenant]}); !low.Holds(snap, "") {
+				if low := (&LowPlaces{Own: ids[tenant], Others: ids['a'+'b'-tenant]}); !low.Holds(snap, "") {
 					t.Errorf("%c would move its roles again", tenant)
 				}
 			}
@@ -104,7 +104,7 @@ func kinds(names []string) (all []string) {
 }
 
 // lowered is a guild after one tenant has moved its roles.
-func lowered(snap *guildcache.Snapshot, low *Low) *guildcache.Snapshot {
+func lowered(snap *guildcache.Snapshot, low *LowPlaces) *guildcache.Snapshot {
 	var moved []discordclient.Role
 	for _, move := range order.Moves(resource.Roles.Siblings(snap, nil), low.Ranks(snap, "")) {
 		role, _ := snap.Role(move.ID)

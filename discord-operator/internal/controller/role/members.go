@@ -19,11 +19,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// absentRetry is when a user who is not in the server is looked for again.
+// absentRetry delays the next look for a user who is not in the server.
 const absentRetry = 10 * time.Minute
 
-// MemberChanges are the users to whom a role is to be given, and those from whom it is to be taken. read
-// returns which roles a user has, and whether the user is not in the server.
+// MemberChanges returns who gets a role and who loses it. read returns the roles of a user, and
+// whether the user is not in the server.
 func MemberChanges(
 	role *v1alpha1.DiscordRole, live *discordclient.Role,
 	read func(v1alpha1.UserID) (member discordclient.Member, absent bool, err error),
@@ -61,13 +61,13 @@ func (r *Reconciler) memberChanges(
 	})
 }
 
-// applyMembers takes the role from users who were removed from the spec, and gives it to those who lack
-// it. Both are for users only whom the status has, where new ones are noted before the first call.
+// applyMembers takes the role from users outside the spec, and gives it to users who lack it. The
+// status records users before the first call, because the role is taken only from recorded users.
 func (r *Reconciler) applyMembers(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results,
 ) error {
 	guild := s.Guild
-	if !guild.Snapshot.BelowBot(results.Live.GetID()) { // which is reported
+	if !guild.Snapshot.BelowBot(results.Live.GetID()) { // the plan reports it
 		return nil
 	}
 	if len(role.Spec.Members)+len(role.Status.Members) > 0 {
@@ -78,12 +78,12 @@ func (r *Reconciler) applyMembers(
 	if err := r.takeBack(ctx, role, guild, results.Live.GetID()); err != nil {
 		return err
 	}
-	if live, ok := guild.Snapshot.Role(results.Live.GetID()); !ok || !mayGive(role, s, &live) { // which is reported
+	if live, ok := guild.Snapshot.Role(results.Live.GetID()); !ok || !mayGive(role, s, &live) { // the plan reports it
 		return nil
 	}
 	var lacking []v1alpha1.UserID
 	var absent []string
-	noted := role.DeepCopy()
+	recorded := role.DeepCopy()
 	for _, user := range role.Spec.Members {
 		switch member, gone, err := r.member(ctx, guild, user); {
 		case err != nil:
@@ -92,25 +92,26 @@ func (r *Reconciler) applyMembers(
 			absent = append(absent, string(user))
 		case !slices.Contains(member.Roles, results.Live.GetID()):
 			lacking = append(lacking, user)
-			if !slices.Contains(noted.Status.Members, user) {
-				noted.Status.Members = append(noted.Status.Members, user)
+			if !slices.Contains(recorded.Status.Members, user) {
+				recorded.Status.Members = append(recorded.Status.Members, user)
 			}
 		}
 	}
-	if err := r.give(ctx, role, noted, guild, results, lacking); err != nil || len(absent) == 0 {
+	if err := r.give(ctx, role, recorded, guild, results, lacking); err != nil || len(absent) == 0 {
 		return err
 	}
 	return conditions.Degraded(v1alpha1.ReasonMemberNotFound, "Users of spec.members are not in the server: %s. "+
 		"Take them off the list, or have them join.", strings.Join(absent, ", ")).After(absentRetry)
 }
 
-// member reads which roles a user has, once in a while.
+// member reads the roles of a user, once per Resync. A user outside the server is looked for more
+// often.
 func (r *Reconciler) member(
 	ctx context.Context, guild *bot.Guild, user v1alpha1.UserID,
 ) (member discordclient.Member, absent bool, err error) {
 	now := r.Resources.Status.Clock.Now()
-	for _, life := range []time.Duration{r.Resync, min(r.Resync, absentRetry)} {
-		member, err = guild.Bot.MemberSince(ctx, guild.By, guild.ID, string(user), now.Add(-life))
+	for _, maxAge := range []time.Duration{r.Resync, min(r.Resync, absentRetry)} {
+		member, err = guild.Bot.MemberSince(ctx, guild.By, guild.ID, string(user), now.Add(-maxAge))
 		if absent = discordclient.ClassOf(err) == discordclient.ClassGone; !absent {
 			return member, false, err
 		}
@@ -118,16 +119,16 @@ func (r *Reconciler) member(
 	return member, absent, nil
 }
 
-// give notes in the status who is to be given the role, and then gives it.
+// give records users in the status, and then gives them the role.
 func (r *Reconciler) give(
-	ctx context.Context, role, noted *v1alpha1.DiscordRole, guild *bot.Guild, results *lifecycle.Results,
+	ctx context.Context, role, recorded *v1alpha1.DiscordRole, guild *bot.Guild, results *lifecycle.Results,
 	users []v1alpha1.UserID,
 ) error {
-	drifted := len(noted.Status.Members) == len(role.Status.Members) && len(users) > 0 && status.Reconciled(role)
-	if err := r.Resources.Status.Record(ctx, role, noted); err != nil {
+	drifted := len(recorded.Status.Members) == len(role.Status.Members) && len(users) > 0 && status.Reconciled(role)
+	if err := r.Resources.Status.Record(ctx, role, recorded); err != nil {
 		return err
 	}
-	*role = *noted
+	*role = *recorded
 	for _, user := range users {
 		reason := lifecycle.Reason(Kind.Name, role)
 		if err := guild.Bot.AddMemberRole(ctx, guild.ID, string(user), results.Live.GetID(), reason); err != nil {
@@ -141,39 +142,39 @@ func (r *Reconciler) give(
 	return nil
 }
 
-// takeBack takes the role from the users of the status who are not in the spec any more. The status
-// keeps the rest when a call fails: a rate limit lets through only some of many users at a time.
+// takeBack takes the role from recorded users outside the spec. The status keeps the others if a
+// call fails, because a rate limit admits only some of many.
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {
-	reason, left := lifecycle.Reason(Kind.Name, role), role.DeepCopy()
+	reason, remaining := lifecycle.Reason(Kind.Name, role), role.DeepCopy()
 	var failed error
-	left.Status.Members, failed = takeEach(role.Status.Members, role.Spec.Members, func(user v1alpha1.UserID) error {
+	remaining.Status.Members, failed = takeEach(role.Status.Members, role.Spec.Members, func(user v1alpha1.UserID) error {
 		return guild.Bot.RemoveMemberRole(ctx, guild.ID, string(user), roleID, reason)
 	})
-	err := r.Resources.Status.Record(ctx, role, left)
+	err := r.Resources.Status.Record(ctx, role, remaining)
 	if err == nil {
-		*role = *left
+		*role = *remaining
 	}
 	return errors.Join(failed, err)
 }
 
-// takeEach takes the role from each recorded user who is not wanted, until a call fails. left are the
-// recorded users who are wanted or may still have the role.
+// takeEach takes the role from recorded users outside wanted until a call fails. remaining are the
+// users who may still have the role.
 func takeEach(
 	recorded, wanted []v1alpha1.UserID, take func(v1alpha1.UserID) error,
-) (left []v1alpha1.UserID, err error) {
+) (remaining []v1alpha1.UserID, err error) {
 	for _, user := range recorded {
 		if err != nil || slices.Contains(wanted, user) {
-			left = append(left, user)
+			remaining = append(remaining, user)
 			continue
 		}
 		if err = take(user); discordclient.ClassOf(err) == discordclient.ClassGone {
 			err = nil // the user has left the server
 		}
 		if err != nil {
-			left = append(left, user)
+			remaining = append(remaining, user)
 		}
 	}
-	return left, err
+	return remaining, err
 }

@@ -17,12 +17,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxRoles is how many roles Discord allows in a server: code 30005.
+// maxRoles is Discord's limit of roles in a server: code 30005.
 const maxRoles = 250
 
 const forWhat = "which this role requires"
 
-// NewPlan plans the role, without its members. It does no I/O.
+// NewPlan plans the role without its members.
 func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 	p, ceiling := lifecycle.Plan{}, s.ceiling(role)
 	exceeded := p.Report(ceiling.Exceeded(role.Spec.Permissions))
@@ -36,41 +36,40 @@ func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 		return p
 	}
 	if exceeded {
-		return planEdit(p, asItIs(s.live()), ceiling, s)
+		return planEdit(p, unchanged(s.live()), ceiling, s)
 	}
 	p.Position = s.Position
 	return planEdit(p, role.Spec, ceiling, s)
 }
 
-// PlanBounds plans only what a role of another namespace must not be, whatever its object says: no
-// permission above the ceiling, and no place above the roles of the server. It plans nothing for others.
+// PlanBounds keeps a role of another namespace within its bounds: no permission above the ceiling,
+// and no place above the server's roles. For other roles it plans nothing.
 func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	ceiling := s.ceiling(role)
 	if !ceiling.Bounded() || s.Binding.Live == nil {
 		return p
 	}
-	return planEdit(p, asItIs(s.live()), ceiling, s)
+	return planEdit(p, unchanged(s.live()), ceiling, s)
 }
 
-// asItIs is a spec that changes nothing of a role, but for what the ceiling requires.
-func asItIs(live *discordclient.Role) v1alpha1.DiscordRoleSpec {
+// unchanged returns a spec that changes a role only as the ceiling requires.
+func unchanged(live *discordclient.Role) v1alpha1.DiscordRoleSpec {
 	return v1alpha1.DiscordRoleSpec{Name: live.Name}
 }
 
-// mayGive reports whether users may be given the role. While a role of another namespace is not
-// within its bounds, nobody gets what it has too much.
+// mayGive reports whether users may get the role. Nobody gets a role of another namespace that
+// exceeds its bounds.
 func mayGive(role *v1alpha1.DiscordRole, s State, live *discordclient.Role) bool {
 	ceiling := s.ceiling(role)
 	return ceiling.Exceeded(role.Spec.Permissions) == nil && ceiling.Within(live.Permissions) == live.Permissions &&
-		(s.Low == nil || s.Low.Holds(s.Guild.Snapshot, live.ID))
+		(s.LowPlaces == nil || s.LowPlaces.Holds(s.Guild.Snapshot, live.ID))
 }
 
-// ceiling is what permissions the role may have.
 func (s *State) ceiling(role *v1alpha1.DiscordRole) grant.Ceiling {
 	return grant.CeilingOf(s.Guild.Server, role.Namespace)
 }
 
-// planEdit plans a role that exists.
+// planEdit plans an existing role.
 func planEdit(p lifecycle.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, s State) lifecycle.Plan {
 	edit, d := fields.Differ(desired{spec, ceiling, *s.live()}, s.live(), s.Binding.Stored)
 	p.Changes, p.Bounds = d.Changes, s.bounds()
@@ -80,7 +79,7 @@ func planEdit(p lifecycle.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Cei
 	}
 	p.Report(d.Issue())
 	if s.Guild.Lacks(permissions.ManageRoles, forWhat) != nil {
-		p.Position = nil // Discord would refuse the move; the server reports what the bot lacks
+		p.Position = nil // Discord would refuse the move; the server reports the missing permission
 	}
 	granted, _ := edit.Permissions.Get()
 	granted &^= s.live().Permissions
@@ -90,7 +89,7 @@ func planEdit(p lifecycle.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Cei
 	return p
 }
 
-// PlanDeletion plans what becomes of the role of a deleted object.
+// PlanDeletion plans the deletion of the role.
 func PlanDeletion(role *v1alpha1.DiscordRole, s State, known []conditions.Issue) lifecycle.Plan {
 	if s.Binding.Live != nil && len(known) == 0 {
 		if high := tooHigh(s.Guild, s.live()); high != nil {
@@ -100,7 +99,7 @@ func PlanDeletion(role *v1alpha1.DiscordRole, s State, known []conditions.Issue)
 	return Kind.PlanDeletion(Kind.Identity(role).Retained(), s.Binding, known)
 }
 
-// tooHigh is the issue that the bot cannot write a role because of its place; nil where it can.
+// tooHigh is the issue that a role is not below the bot's highest one; nil if it is.
 func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 	if guild.Snapshot.BelowBot(live.ID) {
 		return nil
@@ -111,7 +110,7 @@ func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 		live.Name, highest.Name)
 }
 
-// create describes the role with all that it is to have, and how that differs from nothing.
+// create returns the create of the role, and its changes.
 func create(
 	role *v1alpha1.DiscordRole, ceiling grant.Ceiling,
 ) (*resource.RoleCreate, resource.Differences) {
@@ -122,13 +121,13 @@ func create(
 	if colors, ok := edit.Colors.Get(); ok {
 		in.Colors = &colors
 	}
-	if role.Spec.Permissions != nil || ceiling.Bounded() { // nil are those of @everyone
+	if role.Spec.Permissions != nil || ceiling.Bounded() { // Discord gives a role without permissions those of @everyone
 		in.Permissions = new(overwrites.Bits(role.Spec.Permissions))
 	}
 	return in, d
 }
 
-// refusedCreate returns the issue for which Discord would refuse a create; nil for none.
+// refusedCreate says why Discord would refuse a create; nil if it would not.
 func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
 	if len(s.Guild.Snapshot.Guild.Roles) >= maxRoles {
 		return issues.Full("The server has %d roles, the most that Discord allows. Delete some.", maxRoles)
@@ -136,7 +135,7 @@ func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
 	return s.Guild.Lacks(permissions.ManageRoles|ptr.Deref(in.Permissions, 0), forWhat)
 }
 
-// desired has the values that the fields are read from.
+// desired has the sources of the desired fields.
 type desired struct {
 	spec    v1alpha1.DiscordRoleSpec
 	ceiling grant.Ceiling
@@ -149,7 +148,6 @@ func row[T any](
 	return resource.NewField[desired, discordclient.Role, discordclient.RoleEdit](name, wire, want)
 }
 
-// fields of a role.
 var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]{
 	row("name", "", func(d desired) *string { return &d.spec.Name }),
 	row("color", "colors", desired.colors),
@@ -158,7 +156,7 @@ var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]
 	row("permissions", "", desired.permissions),
 }
 
-// permissions without a documented name stay as they are, unless there is a ceiling.
+// permissions without a documented name stay, unless there is a ceiling.
 func (d desired) permissions() *permissions.Bits {
 	want := d.ceiling.Within(d.live.Permissions)
 	if d.spec.Permissions != nil {
@@ -167,7 +165,7 @@ func (d desired) permissions() *permissions.Bits {
 	return &want
 }
 
-// colors are those that the spec asks for, with what it leaves out as it is; nil for none.
+// colors keeps live colors that the spec leaves out. It is nil if the spec has none.
 func (d desired) colors() *discordclient.RoleColors {
 	spec, live := d.spec, d.live.Colors
 	if spec.Color == nil && spec.SecondaryColor == nil && spec.TertiaryColor == nil {

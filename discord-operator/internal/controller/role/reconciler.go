@@ -42,8 +42,7 @@ var Kind = lifecycle.Kind{
 // Reconciler reconciles DiscordRoles.
 type Reconciler struct {
 	controller.Controller
-	// Resync is how long it is before a member is read again.
-	Resync time.Duration
+	Resync time.Duration // until a member is read again
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordroles,verbs=list;watch;patch
@@ -51,8 +50,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the controller and its watches. At most workers roles are reconciled at
-// once.
+// SetupWithManager registers the controller and its watches.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return r.Build(mgr, &v1alpha1.DiscordRole{}, r.ofServer, r.ofNamespace, workers).
 		Watches(&v1alpha1.DiscordRole{}, handler.EnqueueRequestsFromMapFunc(r.ofSibling),
@@ -60,7 +58,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
 }
 
-// Reconcile observes, plans, applies and updates the status, in that order.
+// Reconcile observes, plans, applies and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) (reconcile.Result, error) {
 	ctx, current := r.Begin(ctx, role)
 	if !current {
@@ -97,8 +95,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 	return r.updateStatus(ctx, role, state, results)
 }
 
-// enforce keeps a role of another namespace within its bounds although its object is paused or only
-// observes: these are the server's, and no tenant suspends them.
+// enforce keeps a role of another namespace within its bounds even if its object is paused or only
+// observes: no tenant may suspend the server's bounds.
 func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	plan := PlanBounds(role, s)
 	if plan.Bounds == nil || len(plan.Fields) == 0 && plan.Bounds.Holds(s.Guild.Snapshot, s.Binding.Live.GetID()) {
@@ -109,7 +107,6 @@ func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s 
 	results.Stale = results.Stale || done.Stale
 }
 
-// reconcileDelete is Reconcile for a deleted role.
 func (r *Reconciler) reconcileDelete(ctx context.Context, role *v1alpha1.DiscordRole) (reconcile.Result, error) {
 	if !status.Finalized(role) {
 		return reconcile.Result{}, nil

@@ -17,27 +17,21 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// State of a role, as observed.
+// State is the observed state of a role.
 type State struct {
-	// Guild is nil where the role could not be observed.
-	Guild *bot.Guild
-	// Binding is where the object stands with its role on Discord.
-	Binding lifecycle.Binding
-	// Position is its desired place; nil where the spec has none.
-	Position *lifecycle.Position
-	// Low are the places in which a role of another namespace stays; nil for the server's own.
-	Low *Low
+	Guild     *bot.Guild // nil if the role could not be observed
+	Binding   lifecycle.Binding
+	Position  *lifecycle.Position // nil if the spec has none
+	LowPlaces *LowPlaces          // nil for a role of the server's namespace
 }
 
-// bounds are the low places; nil for none.
 func (s *State) bounds() lifecycle.Bounds {
-	if s.Low == nil {
+	if s.LowPlaces == nil {
 		return nil
 	}
-	return s.Low
+	return s.LowPlaces
 }
 
-// live is the role as it is now; nil for none.
 func (s *State) live() *discordclient.Role { return resource.Role(s.Binding.Live) }
 
 func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
@@ -53,7 +47,7 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 	if err != nil {
 		return s, err
 	}
-	if s.Low, err = r.low(ctx, role, server.Namespace, name.String()); err != nil {
+	if s.LowPlaces, err = r.lowPlaces(ctx, role, server.Namespace, name.String()); err != nil {
 		return s, err
 	}
 	if s.Position, err = r.Resources.Position(ctx, role, index.RoleByServer, name.String()); err != nil {
@@ -61,12 +55,12 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 	}
 	s.Guild = guild
 	s.Binding, err = r.Resources.Bind(ctx, guild.Bot.Client, Lookup(role, guild))
-	guild.Refresh() // Bind may have read it
+	guild.Refresh() // Bind may have read the guild again
 	return s, err
 }
 
-// AdoptionRefused is why a role may not adopt what it names; nil where it may, or names nothing. It also
-// holds for what it adopted before it was refused.
+// AdoptionRefused says why a role may not adopt another; nil if it may, or adopts none. An adoption
+// before the refusal is refused too.
 func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer) *conditions.Issue {
 	if role.Spec.Adopt == nil {
 		return nil
@@ -74,7 +68,7 @@ func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer)
 	return grant.RoleAdoptionRefused(client.ObjectKeyFromObject(server), role.Namespace)
 }
 
-// Lookup is where what a role has on Discord is to be found or created.
+// Lookup says where a role's resource is found or created.
 func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: role, GuildID: guild.ID,
@@ -83,8 +77,8 @@ func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
 	}
 }
 
-// observeDeletion observes what a deleted object has on Discord. What it has is deleted also where it
-// may not use the server any more.
+// observeDeletion observes the role of a deleted object, also if the object may no longer use the
+// server.
 func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
 	name := role.Spec.ServerRef.In(role.Namespace)
 	noRetention, err := r.NoRetention(ctx, role, name)
@@ -95,7 +89,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.Discord
 	if r.Retained(role) && noRetention == nil {
 		return s, nil
 	}
-	if role.Status.Adopted && name.Namespace != role.Namespace { // before that was refused
+	if role.Status.Adopted && name.Namespace != role.Namespace { // adopted before it was refused
 		s.Binding.Mismatch = grant.RoleAdoptionRefused(name, role.Namespace)
 		return s, nil
 	}
@@ -105,6 +99,6 @@ func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.Discord
 	if err != nil || s.Guild == nil {
 		return s, err
 	}
-	s.Low, err = r.low(ctx, role, name.Namespace, name.String())
+	s.LowPlaces, err = r.lowPlaces(ctx, role, name.Namespace, name.String())
 	return s, err
 }

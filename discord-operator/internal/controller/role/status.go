@@ -27,22 +27,22 @@ func statusOf(
 	if s.Guild != nil || !status.Observed(role) {
 		now.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
-	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The role does not exist on Discord.")
+	available := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The role does not exist on Discord.")
 	switch {
 	case results.Live != nil:
 		now.RoleID, now.ServerID = results.Live.GetID(), s.Guild.ID
 		now.Matched = s.Binding.Guessed && !results.Created
 		now.Adopted = s.Binding.IsAdopted(results)
 		now.Permissions = permissionsOf(resource.Role(results.Live))
-		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The role exists on Discord.")
+		available = conditions.Usable(v1alpha1.ReasonOnDiscord, "The role exists on Discord.")
 	case s.Guild == nil:
-		can = status.Available(role.Status.Conditions, can)
+		available = status.Available(role.Status.Conditions, available)
 	}
-	conditions.Set(&now.Conditions, role.Generation, can, worst)
+	conditions.Set(&now.Conditions, role.Generation, available, worst)
 	return now
 }
 
-// permissionsOf are the permissions of a role that have a name.
+// permissionsOf leaves out permissions without a name.
 func permissionsOf(role *discordclient.Role) (names []v1alpha1.Permission) {
 	for _, name := range (role.Permissions & permissions.All).Names() {
 		names = append(names, v1alpha1.Permission(name))
@@ -50,7 +50,6 @@ func permissionsOf(role *discordclient.Role) (names []v1alpha1.Permission) {
 	return names
 }
 
-// updateStatus writes the status and says when to reconcile again.
 func (r *Reconciler) updateStatus(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State, results lifecycle.Results,
 ) (reconcile.Result, error) {

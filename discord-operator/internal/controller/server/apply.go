@@ -16,21 +16,16 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// communityRetry is when to set what Discord takes only of a guild that is a community server already.
+// communityRetry delays the settings that Discord accepts in a community server only.
 const communityRetry = time.Second
 
-// Results report the effects of a plan.
 type Results struct {
 	lifecycle.Results
-	// GuildID is the guild's, empty while there is none that the server manages.
-	GuildID string
-	// Guild is as it is now; nil where it cannot be managed.
-	Guild *discordclient.Guild
-	// Icon is the one that was set just now; nil for none.
-	Icon *v1alpha1.ServerIconStatus
+	GuildID string                     // empty until the server manages a guild
+	Guild   *discordclient.Guild       // nil if it cannot be managed
+	Icon    *v1alpha1.ServerIconStatus // set in this reconcile; nil for none
 }
 
-// apply carries out the plan.
 func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan) (results Results) {
 	results.Issues = slices.Clone(p.Issues)
 	if !p.Manageable {
@@ -46,8 +41,8 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 	return results
 }
 
-// observed is what comes of the plan of a server that is only observed. It has the finalizer all the same,
-// so that it outlives the groups, channels and roles that refer to it.
+// observed returns the results of a server that is only observed. It gets the finalizer, so that it
+// outlives the groups, channels and roles that refer to it.
 func (r *Reconciler) observed(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan,
 ) (results Results) {
@@ -60,7 +55,7 @@ func (r *Reconciler) observed(
 	return results
 }
 
-// edit records a guild that the server has not had before, and changes all fields but the icon by one call.
+// edit records an adopted guild, and changes all fields but the icon by one call.
 func (r *Reconciler) edit(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {
@@ -80,7 +75,7 @@ func (r *Reconciler) edit(
 	}
 	results.Guild, results.Changed = &guild, true
 	before := &s.Snapshot.Guild
-	changed, ignored := r.Records.Answered(server, fields.Rows(), edited, asked(p.Edit), shown(before), shown(&guild))
+	changed, ignored := r.Records.Answered(server, fields.Rows(), edited, editWithCommunity(p.Edit), guildWithCommunity(before), guildWithCommunity(&guild))
 	if len(changed) > 0 && status.Reconciled(server) {
 		r.Status.DriftCorrected(server, changed...)
 	}
@@ -92,10 +87,9 @@ func (r *Reconciler) edit(
 	return resource.NotApplied(ignored)
 }
 
-// deleter deletes guilds. Discord takes no reason for it.
+// deleter ignores the reason: Discord takes none for this call.
 type deleter struct{}
 
-// Delete implements resource.Deleter.
 func (deleter) Delete(ctx context.Context, api *guildcache.Client, _, id, _ string) error {
 	return api.DeleteGuild(ctx, id)
 }

@@ -17,55 +17,55 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// weight says how good a server's claim on its guild is.
+// weight orders the claims of servers on a guild; the lowest manages it.
 type weight int
 
 const (
-	holds   weight = iota // it manages the guild
-	held                  // it did until a moment ago
-	wants                 // it was not reconciled yet, or another server manages the guild
-	watches               // it only observes the guild, so it must not block others
-	cannot                // its bot cannot manage the guild, so it must not block others
+	manages         weight = iota // it manages the guild
+	managedRecently               // it did less than lossGrace ago
+	wants                         // it was not reconciled yet, or another server manages the guild
+	observes                      // it only observes the guild, so it must not block others
+	unable                        // its bot cannot manage the guild, so it must not block others
 )
 
-// lossGrace is how long a server keeps its guild after its bot has become unable to manage it: another
-// one that takes it keeps it, while the Secret with the token may be away for a moment.
+// lossGrace is how long a server keeps its guild after its bot became unable to manage it. The
+// Secret with the token may be replaced, and another server that takes the guild keeps it.
 const lossGrace = 10 * time.Minute
 
-func claim(server *v1alpha1.DiscordServer, now time.Time) weight {
+func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {
 	ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady)
 	available := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeAvailable)
 	switch {
 	case status.Observed(server):
-		return watches
+		return observes
 	case bot.Available(server):
-		return holds
+		return manages
 	case server.Status.ServerID != "" && available != nil && now.Sub(available.LastTransitionTime.Time) < lossGrace &&
 		server.DeletionTimestamp.IsZero():
-		return held
+		return managedRecently
 	case ready == nil || ready.Reason == v1alpha1.ReasonConflict ||
 		!meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeDegraded):
 		return wants
 	}
-	return cannot
+	return unable
 }
 
-// claimants returns the servers whose spec or status names a guild.
+// claimants returns the servers with a guild in their spec or status.
 func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.DiscordServer, error) {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(ctx, r.Client, &servers, "", index.ServerByGuild, guildID)
 	return servers.Items, err
 }
 
-// manager returns which of several servers with the same guild manages it: the one that does
-// already, otherwise the oldest whose bot can; nil for none.
+// manager returns the server that manages their guild: the one that does already, otherwise the
+// oldest whose bot can; nil for none.
 func manager(servers []v1alpha1.DiscordServer, now time.Time) *v1alpha1.DiscordServer {
 	if len(servers) == 0 {
 		return nil
 	}
 	first := slices.MinFunc(servers, func(a, b v1alpha1.DiscordServer) int {
 		age := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
-		return cmp.Or(cmp.Compare(claim(&a, now), claim(&b, now)), age, cmp.Compare(a.UID, b.UID))
+		return cmp.Or(cmp.Compare(weightOf(&a, now), weightOf(&b, now)), age, cmp.Compare(a.UID, b.UID))
 	})
 	return &first
 }

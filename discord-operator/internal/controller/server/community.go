@@ -13,10 +13,10 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// communityField is the setting that Discord has among the features of a guild.
+// communityField is a field of its own. Discord has it among the features of a guild.
 const communityField = "community"
 
-// communityOf returns spec.community of a guild as it is.
+// communityOf returns the value of spec.community that describes a guild.
 func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	if g.IsCommunity() {
 		return v1alpha1.CommunityEnabled
@@ -24,8 +24,8 @@ func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	return ""
 }
 
-// keepCommunity has an edit of a channel of a community server say that it stays one, with both channels:
-// Discord has been seen to ignore the channels otherwise, without an error.
+// keepCommunity adds the feature and both channels to an edit of a community server's channels.
+// Otherwise Discord sometimes ignores them without an error.
 func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	if !live.IsCommunity() || edit.RulesChannelID.IsZero() && edit.PublicUpdatesChannelID.IsZero() {
 		return
@@ -39,7 +39,8 @@ func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	}
 }
 
-// withoutAdministrator takes out of a plan what only an administrator may do, and returns what the bot lacks.
+// withoutAdministrator removes edits for administrators only, and returns the issue of the missing
+// permission.
 func (p *Plan) withoutAdministrator(
 	server *v1alpha1.DiscordServer, have permissions.Bits, exact bool,
 ) *conditions.Issue {
@@ -55,9 +56,9 @@ func (p *Plan) withoutAdministrator(
 	return lacking
 }
 
-// asked and shown are an edit and a guild in which Community is a field of its own, since the other features
-// are not the operator's.
-func asked(edit discordclient.GuildEdit) any {
+// editWithCommunity and guildWithCommunity make Community a field of its own, because the other
+// features are not the operator's.
+func editWithCommunity(edit discordclient.GuildEdit) any {
 	var community v1alpha1.Community
 	if !edit.Features.IsZero() {
 		community = v1alpha1.CommunityEnabled
@@ -68,7 +69,7 @@ func asked(edit discordclient.GuildEdit) any {
 	}{edit, community}
 }
 
-func shown(g *discordclient.Guild) any {
+func guildWithCommunity(g *discordclient.Guild) any {
 	return struct {
 		discordclient.Guild
 		Community v1alpha1.Community `json:"community"`

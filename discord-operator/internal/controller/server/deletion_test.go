@@ -17,7 +17,7 @@ import (
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	retained := &lifecycle.Deletion{How: lifecycle.Retained}
-	waits := []conditions.Issue{*conditions.Progressing("W", "w")}
+	waiting := []conditions.Issue{*conditions.Progressing("W", "w")}
 	cases := map[string]struct {
 		policy  v1alpha1.DeletionPolicy
 		guild   string
@@ -33,7 +33,7 @@ func TestPlanDeletion(t *testing.T) {
 		"Delete, of another object's":          {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "other", want: retained},
 		"Delete, and another one waits for it": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", claimed: true, want: retained},
 		"Delete, without a guild":              {policy: v1alpha1.DeletionPolicyDelete, want: retained},
-		"something keeps it":                   {policy: v1alpha1.DeletionPolicyDelete, guild: "7", known: waits},
+		"something keeps it":                   {policy: v1alpha1.DeletionPolicyDelete, guild: "7", known: waiting},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

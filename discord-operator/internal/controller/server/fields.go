@@ -9,24 +9,22 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// desired has the values that the fields are read from.
+// desired has the sources of the desired fields.
 type desired struct {
 	v1alpha1.DiscordServerSpec
-	live *discordclient.Guild
-	// icon is the hash of the image; nil for none that can be set.
-	icon *string
-	// channels are the ids of the channels that fields refer to and that exist, by the fields.
-	channels map[string]string
+	live     *discordclient.Guild
+	icon     *string           // the hash of the image; nil if it cannot be set
+	channels map[string]string // existing channels: ids by the fields that refer to them
 }
 
-// guild is a guild with the hash of the image that its icon is known to show.
+// guild adds the hash of the image that its icon shows.
 type guild struct {
 	discordclient.Guild
 	icon string
 }
 
-// edit is an edit of a guild with fields that Discord has elsewhere: the icon has an edit of its own, and Community
-// is one of the features.
+// edit adds fields that Discord has elsewhere: the icon gets an edit of its own, and Community is a
+// feature.
 type edit struct {
 	discordclient.GuildEdit
 	icon      discordclient.Change[string]
@@ -37,7 +35,6 @@ func row[T any](name, wire string, want func(desired) *T) resource.Field[desired
 	return resource.NewField[desired, guild, edit](name, wire, want)
 }
 
-// fields of a server.
 var fields = resource.Table[desired, guild, edit]{
 	row("name", "", func(d desired) *string { return notEmpty(d.Name) }),
 	row("description", "", func(d desired) *string { return d.Description }),
@@ -66,7 +63,7 @@ var fields = resource.Table[desired, guild, edit]{
 		Format(resource.Plain[string]),
 }
 
-// channel returns the row of a field that refers to a channel.
+// channel returns a field that refers to a channel.
 func channel(name, wire string) resource.Field[desired, guild, edit] {
 	return row(name, wire, func(d desired) *string {
 		if id, exists := d.channels[name]; exists {
@@ -76,7 +73,7 @@ func channel(name, wire string) resource.Field[desired, guild, edit] {
 	}).Format(resource.ChannelName)
 }
 
-// level is the one that the spec asks for, or that a community server has at least.
+// level is at least the one that a community server needs.
 func (d desired) level() *int {
 	level := resource.VerificationLevels.Number(d.VerificationLevel)
 	low := resource.VerificationLevels.Number(v1alpha1.VerificationLevelLow)
@@ -86,7 +83,7 @@ func (d desired) level() *int {
 	return level
 }
 
-// filter is the one that the spec asks for, or that of a community server.
+// filter is the one of a community server if the spec has none.
 func (d desired) filter() *int {
 	if d.ExplicitContentFilter == "" && d.Community != "" {
 		return resource.ExplicitContentFilters.Number(v1alpha1.ExplicitContentFilterAllMembers)
@@ -101,7 +98,7 @@ func (d desired) systemFlags() *int {
 	return new(resource.SystemChannelFlags.Bits(d.SystemChannelFlags, d.live.SystemChannelFlags))
 }
 
-// community is enabled once both of its channels exist.
+// community is nil until both of its channels exist.
 func (d desired) community() *v1alpha1.Community {
 	_, rules := d.channels["rulesChannelRef"]
 	_, updates := d.channels["publicUpdatesChannelRef"]
@@ -111,17 +108,17 @@ func (d desired) community() *v1alpha1.Community {
 	return &d.Community
 }
 
-// differences returns the edit that makes the settings match the spec, how the two differ, and what
-// a setting waits for.
+// differences returns the edit that makes the settings match the spec, the differences, and the
+// issue of a missing channel.
 func differences(
 	server *v1alpha1.DiscordServer, s State, icon *string,
-) (e edit, d resource.Differences, waits *conditions.Issue) {
+) (e edit, d resource.Differences, waiting *conditions.Issue) {
 	live := guild{s.Snapshot.Guild, imageOf(server.Status.Icon, s.Snapshot.Guild.Icon)}
 	want := desired{server.Spec, &live.Guild, icon, map[string]string{}}
 	for _, ref := range references(&server.Spec) {
 		id, missing := s.referenced(ref)
 		if missing != nil {
-			waits = missing
+			waiting = missing
 			continue
 		}
 		want.channels[ref.field] = id
@@ -133,5 +130,5 @@ func differences(
 		e.PublicUpdatesChannelID = discordclient.Set(want.channels["publicUpdatesChannelRef"])
 	}
 	keepCommunity(&live.Guild, &e.GuildEdit)
-	return e, d, waits
+	return e, d, waiting
 }

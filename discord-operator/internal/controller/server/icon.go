@@ -25,27 +25,22 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// iconField is the setting that has an edit of its own: an icon that Discord refuses must not hold up the
-// others.
+// iconField has an edit of its own: a refused icon must not block the other fields.
 const iconField = "icon"
 
 // animatedIcons is the feature of a guild that may have an animated icon.
 const animatedIcons = "ANIMATED_ICON"
 
-// Icon is the image that the spec of a server names.
 type Icon struct {
-	// Hash is that of the image, empty for none that can be used.
-	Hash string
-	// Animated says that it has several frames.
-	Animated bool
-	// Issue is why it cannot be used; nil for nothing.
-	Issue *conditions.Issue
+	Hash     string            // of the image; empty if it cannot be used
+	Animated bool              // it has several frames
+	Issue    *conditions.Issue // why it cannot be used; nil if it can
 
-	version string // of the ConfigMap, and the key
-	dataURI string // empty where only the Hash is remembered
+	version string // of the ConfigMap, with the key
+	dataURI string // empty if only the Hash is cached
 }
 
-// icons are what this process knows of the images, by server, so that each is read once.
+// icons caches the hashes of images by server, so that each image is read once.
 type icons struct {
 	mu    sync.Mutex
 	known map[types.NamespacedName]Icon
@@ -57,7 +52,7 @@ func (i *icons) get(server types.NamespacedName) Icon {
 	return i.known[server]
 }
 
-// keep remembers all of an image but its bytes; of none it forgets the one before.
+// keep caches an icon without its image. An empty icon removes the server.
 func (i *icons) keep(server types.NamespacedName, icon Icon) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -71,7 +66,7 @@ func (i *icons) keep(server types.NamespacedName, icon Icon) {
 	i.known[server] = icon
 }
 
-// observeIcon returns the image of a server. The ConfigMap is read when its metadata shows another version.
+// observeIcon reads the ConfigMap if its metadata has another version than the cached icon.
 func (r *Reconciler) observeIcon(ctx context.Context, server *v1alpha1.DiscordServer) (Icon, error) {
 	key := client.ObjectKeyFromObject(server)
 	if server.Spec.Icon == nil {
@@ -79,13 +74,13 @@ func (r *Reconciler) observeIcon(ctx context.Context, server *v1alpha1.DiscordSe
 		return Icon{}, nil
 	}
 	ref := server.Spec.Icon.ConfigMapKeyRef
-	name, shown := types.NamespacedName{Namespace: server.Namespace, Name: ref.Name}, apply.Metadata("v1", "ConfigMap")
-	if err := r.Client.Get(ctx, name, shown); apierrors.IsNotFound(err) {
+	name, metadata := types.NamespacedName{Namespace: server.Namespace, Name: ref.Name}, apply.Metadata("v1", "ConfigMap")
+	if err := r.Client.Get(ctx, name, metadata); apierrors.IsNotFound(err) {
 		return Icon{Issue: iconNotFound(server, "does not exist")}, nil
 	} else if err != nil {
 		return Icon{}, fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}
-	if known := r.icons.get(key); known.version == iconVersion(shown, ref.Key) {
+	if known := r.icons.get(key); known.version == iconVersion(metadata, ref.Key) {
 		return known, nil
 	}
 	return r.readIcon(ctx, server)
@@ -103,7 +98,7 @@ func iconVersion(o metav1.Object, key string) string {
 	return fmt.Sprintf("%s/%s/%s", o.GetUID(), o.GetResourceVersion(), key)
 }
 
-// ReadIcon reads the image of a server that names one.
+// ReadIcon reads the image that a server's spec names.
 func ReadIcon(ctx context.Context, objects client.Reader, server *v1alpha1.DiscordServer) (Icon, error) {
 	ref := server.Spec.Icon.ConfigMapKeyRef
 	var cm corev1.ConfigMap
@@ -145,7 +140,8 @@ func iconUnusable(server *v1alpha1.DiscordServer, why string) *conditions.Issue 
 		ref.Key, ref.Name, why)
 }
 
-// desiredIcon is the hash of the image that the icon is to show, nil for none that can be set, and why it cannot be.
+// desiredIcon returns the hash of the desired image, or the issue that prevents it; both nil for
+// none.
 func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.Issue) {
 	guild := &s.Snapshot.Guild
 	switch {
@@ -161,8 +157,8 @@ func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.
 	return &s.Icon.Hash, nil
 }
 
-// imageOf is the hash of the image that Discord shows as an icon: the one that was set last, as long as
-// Discord's hash is the same, otherwise Discord's hash.
+// imageOf returns the hash of the image that an icon shows, if the operator has set it; otherwise
+// Discord's hash.
 func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	if set != nil && discordHash != "" && set.DiscordHash == truncated(discordHash) {
 		return set.SourceHash
@@ -170,7 +166,7 @@ func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	return discordHash
 }
 
-// editIcon sets the icon. Cut off before the status has Discord's hash, it is set once more.
+// editIcon sets the icon. After a crash before the status update it is set once more.
 func (r *Reconciler) editIcon(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {
@@ -182,7 +178,7 @@ func (r *Reconciler) editIcon(
 	if icon.dataURI == "" {
 		var err error
 		if icon, err = r.readIcon(ctx, server); err != nil || icon.Hash != hash {
-			return err // where it is another one by now, an event says so
+			return err // the event of a changed ConfigMap comes later
 		}
 	}
 	edit := discordclient.GuildEdit{Icon: discordclient.Set(icon.dataURI)}
@@ -192,14 +188,14 @@ func (r *Reconciler) editIcon(
 	}
 	set := server.Status.Icon
 	drift := set != nil && set.SourceHash == hash && status.Reconciled(server)
-	live, shows := imageOf(set, s.Snapshot.Guild.Icon), imageOf(set, guild.Icon)
-	if shows == guild.Icon && shows != "" {
-		shows = hash
+	before, after := imageOf(set, s.Snapshot.Guild.Icon), imageOf(set, guild.Icon)
+	if after == guild.Icon && after != "" {
+		after = hash
 	}
 	results.Guild, results.Changed = &guild, true
 	as := func(hash string) map[string]string { return map[string]string{iconField: hash} }
-	_, ignored := r.Records.Answered(server, fields.Rows(), []string{iconField}, as(hash), as(live), as(shows))
-	if shows == hash {
+	_, ignored := r.Records.Answered(server, fields.Rows(), []string{iconField}, as(hash), as(before), as(after))
+	if after == hash {
 		results.Icon = &v1alpha1.ServerIconStatus{SourceHash: hash, DiscordHash: truncated(guild.Icon)}
 		if drift {
 			r.Status.DriftCorrected(server, iconField)

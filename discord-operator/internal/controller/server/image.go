@@ -7,23 +7,23 @@ import (
 	"fmt"
 	"image"
 	"image/gif"
-	_ "image/jpeg" // besides GIF, what Discord takes
+	_ "image/jpeg" // with GIF, the formats that Discord accepts
 	_ "image/png"
 	"io"
 )
 
-// maxSide is the width and height in pixels for which Discord documents icons. Source:
+// maxSide is the documented width and height of icons in pixels. Source:
 // https://docs.discord.com/developers/resources/guild#modify-guild.
 const maxSide = 1024
 
-// inspect returns the format of an image, as Discord names it, and whether it has several frames, or why
-// Discord would refuse it.
+// inspect returns the format of an image in Discord's terms and whether it has several frames, or
+// why Discord would refuse it.
 func inspect(data []byte) (format string, animated bool, why string) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return "", false, "is no PNG, JPEG or GIF. Put an image there"
 	}
-	if max(config.Width, config.Height) > maxSide { // also before so much memory is taken
+	if max(config.Width, config.Height) > maxSide { // before Decode allocates the memory
 		return "", false, fmt.Sprintf("is an image of %d by %d pixels. Scale it down to %d by %[3]d",
 			config.Width, config.Height, maxSide)
 	}
@@ -33,11 +33,11 @@ func inspect(data []byte) (format string, animated bool, why string) {
 	return format, format == "gif" && severalFrames(data), ""
 }
 
-// severalFrames reports whether a GIF has more than one. They are not decoded: a small file may have
-// thousands.
+// severalFrames reports whether a GIF is animated. It does not decode the frames: a small file may
+// have thousands.
 func severalFrames(data []byte) bool {
 	r := bytes.NewReader(data)
-	if _, err := gif.Decode(r); err != nil { // reads up to the end of the first
+	if _, err := gif.Decode(r); err != nil { // reads up to the end of the first frame
 		return false
 	}
 	for {

@@ -16,37 +16,32 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Plan lists the changes of a server; a zero field is no change.
+// Plan lists the changes of a server. A zero field changes nothing.
 type Plan struct {
-	// Edit changes the Fields of the guild.
-	Edit   discordclient.GuildEdit
-	Fields []string
-	// Icon is the hash of the image that the icon becomes.
-	Icon discordclient.Change[string]
-	// Changes are what the edit is to change, also where it cannot be sent.
-	Changes []resource.Change
-	// Manageable says that groups and channels can be managed.
-	Manageable bool
-	// Issues keep the server from matching its spec.
-	Issues []conditions.Issue
+	Edit       discordclient.GuildEdit // changes Fields
+	Fields     []string
+	Icon       discordclient.Change[string] // the hash of the new image
+	Changes    []resource.Change            // those of Edit, also if it cannot be sent
+	Manageable bool                         // groups and channels can be managed
+	Issues     []conditions.Issue
 }
 
-// NewPlan plans the guild of a server. It does no I/O.
+// NewPlan plans the guild of a server.
 func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	if issue := unmanageable(server, s); issue != nil {
 		return Plan{Issues: []conditions.Issue{*issue}}
 	}
 	p.Manageable = true
 	icon, unusable := desiredIcon(server, s)
-	edit, d, waits := differences(server, s, icon)
+	edit, d, waiting := differences(server, s, icon)
 	p.Edit, p.Fields, p.Changes, p.Icon = edit.GuildEdit, d.Fields, d.Changes, edit.icon
 	have, exact := s.Snapshot.BotPermissions()
-	powerless := p.withoutAdministrator(server, have, exact)
+	notAdministrator := p.withoutAdministrator(server, have, exact)
 	needed := required(server, s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
 	lacking := issues.Lacking(have, exact, needed, forWhat, s.InviteURL)
 	for _, issue := range []*conditions.Issue{
-		powerless, lacking, waits, unusable, d.Issue(), s.Selector, tooManyServers(s),
+		notAdministrator, lacking, waiting, unusable, d.Issue(), s.Selector, tooManyServers(s),
 	} {
 		if issue != nil {
 			p.Issues = append(p.Issues, *issue)
@@ -58,7 +53,7 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	return p
 }
 
-// unmanageable is why groups and channels have to wait.
+// unmanageable says why groups and channels must wait; nil if they need not.
 func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	switch {
 	case s.Snapshot.Presence == guildcache.PresenceAbsent:
@@ -66,7 +61,7 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 			"The bot %q is not a member of server %s, or the server does not exist. "+
 				"A user who may manage the server can add it: %s",
 			s.Application.Name, s.GuildID, s.InviteURL)
-	case foreign(server, s):
+	case managedByAnother(server, s):
 		return conditions.Degraded(v1alpha1.ReasonConflict,
 			"Server %s is already managed by DiscordServer %s. Delete this object, which deletes nothing on Discord.",
 			s.GuildID, client.ObjectKeyFromObject(s.Manager))
@@ -78,7 +73,7 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	return issues.Lacking(have, exact, essential, "without which it cannot manage the server", s.InviteURL)
 }
 
-// tooManyServers is why changes on Discord are found late. Source of the limit:
+// tooManyServers is the issue of late changes. Source of the limit:
 // https://discord.com/developers/docs/events/gateway#sharding
 func tooManyServers(s State) *conditions.Issue {
 	if !s.TooManyGuilds {
@@ -90,18 +85,16 @@ func tooManyServers(s State) *conditions.Issue {
 		s.Application.Name)
 }
 
-// foreign reports whether another server manages the guild.
-func foreign(server *v1alpha1.DiscordServer, s State) bool {
+func managedByAnother(server *v1alpha1.DiscordServer, s State) bool {
 	return s.Manager != nil && s.Manager.UID != server.UID
 }
 
-// PlanDeletion plans what becomes of the guild of a deleted server, unless something is known that
-// keeps it from being deleted.
+// PlanDeletion plans the deletion of the guild. known issues block it.
 func PlanDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Issue) lifecycle.Plan {
 	switch {
 	case len(known) > 0:
 		return lifecycle.Plan{Issues: known}
-	case retained(server), foreign(server, s), s.Claimed:
+	case retained(server), managedByAnother(server, s), s.Claimed:
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{How: lifecycle.Retained}}
 	}
 	return lifecycle.Plan{Delete: &lifecycle.Deletion{By: deleter{}, ID: server.Status.ServerID}}
@@ -113,11 +106,11 @@ func retained(server *v1alpha1.DiscordServer) bool {
 		status.Observed(server)
 }
 
-// essential is what the bot cannot do without.
+// essential permissions are needed for any change.
 const essential = permissions.ViewChannel | permissions.ManageChannels
 
-// required is what the bot needs for what the server, its groups and its channels ask for. The
-// audit log is what lost creates are found by. To observe a server needs nothing.
+// required returns the permissions that the bot needs for the server, its groups and its channels.
+// The audit log identifies lost creates. Observing needs none.
 func required(server *v1alpha1.DiscordServer, s State, settings bool) permissions.Bits {
 	if status.Observed(server) {
 		return 0
@@ -136,7 +129,7 @@ func required(server *v1alpha1.DiscordServer, s State, settings bool) permission
 	return needed
 }
 
-// managed reports whether the spec names any setting.
+// managed reports whether the spec has any setting.
 func managed(server *v1alpha1.DiscordServer) bool {
 	spec := server.Spec
 	return spec.Name != "" || spec.Description != nil || spec.VerificationLevel != "" ||

@@ -28,26 +28,19 @@ import (
 	"jutsu.com/operators/libs/manager/fence"
 )
 
-// Kind is the name of the kind.
 const Kind = "DiscordServer"
 
 // Reconciler reconciles DiscordServers.
 type Reconciler struct {
-	// Client reads from the cache.
-	Client client.Client
-	// Live reads the images of icons.
-	Live client.Reader
-	// Grants say who may use what.
-	Grants *grant.Reader
-	// Bots are the connections to Discord.
-	Bots *bot.Bots
-	// Records remember the responses to edits.
-	Records *lifecycle.Records
-	// Status records what becomes of a server.
-	Status *status.Recorder
+	Client  client.Client // reads from the cache
+	Live    client.Reader // reads the images of icons
+	Grants  *grant.Reader
+	Bots    *bot.Bots          // connections to Discord
+	Records *lifecycle.Records // of the responses to edits
+	Status  *status.Recorder
 
 	icons icons
-	line  lifecycle.CallQueue
+	calls lifecycle.CallQueue
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch;patch
@@ -57,8 +50,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the controller and its watches. At most workers servers are reconciled
-// at once.
+// SetupWithManager registers the controller and its watches.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
 	onEvent := handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: r.onEvent}
@@ -66,13 +58,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Named("discordserver").
 		For(&v1alpha1.DiscordServer{}, when(r.Status.Relevant())).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.rivals), when(claimChanged)).
-		Watches(&v1alpha1.DiscordGroup{}, later(r.ofGroup), when(childChanged)).
-		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), when(childChanged)).
-		Watches(&v1alpha1.DiscordRole{}, later(r.ofRole), when(childChanged)).
+		Watches(&v1alpha1.DiscordGroup{}, enqueueLater(r.ofGroup), when(childChanged)).
+		Watches(&v1alpha1.DiscordChannel{}, enqueueLater(r.ofChannel), when(childChanged)).
+		Watches(&v1alpha1.DiscordRole{}, enqueueLater(r.ofRole), when(childChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
 		WatchesMetadata(&corev1.ConfigMap{}, requests(r.ofConfigMap)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), onEvent)).
-		WatchesRawSource(&r.line).
+		WatchesRawSource(&r.calls).
 		WithOptions(lifecycle.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
@@ -80,7 +72,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return b.Complete(fence.Quiet(reconcile.Func(r.reconcile)))
 }
 
-// reconcile gets the object of a request. One that is gone needs no bot any more.
+// reconcile releases the bot and the icon of a deleted object.
 func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var s v1alpha1.DiscordServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &s); apierrors.IsNotFound(err) {
@@ -93,9 +85,9 @@ func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 	return r.Reconcile(ctx, &s)
 }
 
-// Reconcile observes, plans, applies and updates the status, in that order.
+// Reconcile observes, plans, applies and updates the status.
 func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServer) (reconcile.Result, error) {
-	ctx = r.line.Caller(r.Bots.Caused(ctx, server), server, 1)
+	ctx = r.calls.Caller(r.Bots.Caused(ctx, server), server, 1)
 	if !r.Status.Satisfied(server) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -122,7 +114,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServ
 	return r.updateStatus(ctx, server, state, results)
 }
 
-// reconcileDelete is Reconcile for a deleted server.
 func (r *Reconciler) reconcileDelete(ctx context.Context, server *v1alpha1.DiscordServer) (reconcile.Result, error) {
 	if !status.Finalized(server) {
 		return reconcile.Result{}, nil

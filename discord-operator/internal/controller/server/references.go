@@ -13,10 +13,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// reference is a setting of a server whose value is a channel.
+// reference is a field of a server that refers to a channel.
 type reference struct{ field, channel string }
 
-// references lists the fields of a spec that refer to a channel.
 func references(spec *v1alpha1.DiscordServerSpec) (all []reference) {
 	add := func(field string, ref *v1alpha1.ChannelReference) {
 		if ref != nil {
@@ -30,7 +29,7 @@ func references(spec *v1alpha1.DiscordServerSpec) (all []reference) {
 	return all
 }
 
-// Referenced reads the channels that the settings of a server refer to, as far as they exist, by their names.
+// Referenced returns the existing channels that a server's fields refer to, by name.
 func Referenced(
 	ctx context.Context, objects client.Reader, server *v1alpha1.DiscordServer,
 ) (map[string]*v1alpha1.DiscordChannel, error) {
@@ -48,9 +47,9 @@ func Referenced(
 	return all, nil
 }
 
-// referenced returns the id of the channel that a setting refers to. One that is being deleted does not count:
-// Discord keeps the channels that a community server needs until a user chooses others or disables Community, which
-// must not be undone.
+// referenced returns the id of the channel that a field refers to. A deleted channel does not
+// count: Discord keeps a community server's channels until a user chooses others or disables
+// Community, and the operator must not undo that.
 func (s *State) referenced(ref reference) (string, *conditions.Issue) {
 	c := s.Referenced[ref.channel]
 	if c != nil && !c.DeletionTimestamp.IsZero() {

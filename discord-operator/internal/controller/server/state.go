@@ -23,39 +23,26 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// State of a server, as observed.
+// State is the observed state of a server.
 type State struct {
-	// Bot and its Application are nil where the server could not be observed.
-	Bot         *bot.Bot
-	Application *discordclient.Application
-	// InviteURL asks for everything that the operator may ever need, and for what the overwrites
-	// mention.
-	InviteURL string
-	// GuildID is the guild's.
-	GuildID  string
-	Snapshot *guildcache.Snapshot
-	// TooManyGuilds says that the bot is in more guilds than a session of the Gateway may have.
-	TooManyGuilds bool
-	// Stored has the values that Discord stores otherwise than it was asked for.
-	Stored resource.StoredForms
-	// Manager is whose guild it is, of all servers that claim it; nil for none.
-	Manager *v1alpha1.DiscordServer
-	// Claimed says that another server that is not deleted claims the guild.
-	Claimed bool
-	// Groups and Channels are those of its own namespace that refer to the server: what others ask
-	// for must not make the bot of this one ask for permissions.
-	Groups   []v1alpha1.DiscordGroup
-	Channels []v1alpha1.DiscordChannel
-	// Roles says that there are any of its own namespace.
-	Roles bool
-	// Namespaces is how many have groups, channels or roles in the server.
-	Namespaces int
-	// Selector is why a selector of the namespaces that it allows is of no use; nil for nothing.
-	Selector *conditions.Issue
-	// Referenced are the channels that the spec refers to, by their names.
-	Referenced map[string]*v1alpha1.DiscordChannel
-	// Icon is the image that the spec names.
-	Icon Icon
+	Bot           *bot.Bot // nil if the server could not be observed
+	Application   *discordclient.Application
+	InviteURL     string // asks for all permissions that the operator or the overwrites may need
+	GuildID       string
+	Snapshot      *guildcache.Snapshot
+	TooManyGuilds bool                    // more than one Gateway session may have
+	Stored        resource.StoredForms    // the values that Discord stores in another form
+	Manager       *v1alpha1.DiscordServer // the server that manages the guild; nil for none
+	Claimed       bool                    // another server that is not deleted claims the guild
+	// Groups and Channels of the server's own namespace. Other namespaces must not make the bot ask
+	// for permissions.
+	Groups     []v1alpha1.DiscordGroup
+	Channels   []v1alpha1.DiscordChannel
+	Roles      bool                                // its own namespace has DiscordRoles
+	Namespaces int                                 // the number that uses the server
+	Selector   *conditions.Issue                   // why a selector of allowed namespaces cannot be used
+	Referenced map[string]*v1alpha1.DiscordChannel // the channels that fields refer to, by name
+	Icon       Icon
 }
 
 func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
@@ -79,7 +66,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 		return s, err
 	}
 	if _, exact := s.Snapshot.BotPermissions(); !exact && s.Snapshot.Presence == guildcache.PresencePresent {
-		// Without the Gateway, this is how permissions are known.
+		// Without the Gateway, only this call shows the bot's permissions.
 		if _, err := s.Bot.GetMember(ctx, s.GuildID, s.Snapshot.SelfID()); err != nil {
 			return s, err
 		}
@@ -94,7 +81,6 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 	return s, err
 }
 
-// observeClaims observes which servers claim a guild.
 func (r *Reconciler) observeClaims(
 	ctx context.Context, server *v1alpha1.DiscordServer, guildID string, s *State,
 ) error {
@@ -106,8 +92,7 @@ func (r *Reconciler) observeClaims(
 	return err
 }
 
-// tokenRefused returns the issue of a refused token, which is the server's own, and any other error
-// as it is.
+// tokenRefused replaces the error of a refused token by the server's own issue.
 func (r *Reconciler) tokenRefused(server *v1alpha1.DiscordServer, err error) error {
 	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
 		return r.Bots.Refused(server)
@@ -115,7 +100,7 @@ func (r *Reconciler) tokenRefused(server *v1alpha1.DiscordServer, err error) err
 	return err
 }
 
-// observeChildren reads the groups and channels of the server, which decide what it needs.
+// observeChildren reads the objects of the server, which decide the needed permissions.
 func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.DiscordServer, s *State) (err error) {
 	groups, channels, err := r.children(ctx, server)
 	if err != nil {
@@ -146,21 +131,21 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 	return err
 }
 
-// children returns the groups and channels of all namespaces that use the server: those that refer to
-// it and may, and those that no longer may and still have something in the guild.
+// children returns the groups and channels of all namespaces that use the server: those that may,
+// and those that still have a resource in the guild.
 func (r *Reconciler) children(
 	ctx context.Context, server *v1alpha1.DiscordServer,
 ) (groups []v1alpha1.DiscordGroup, channels []v1alpha1.DiscordChannel, err error) {
 	name := client.ObjectKeyFromObject(server).String()
-	var named v1alpha1.DiscordGroupList
-	if err := index.List(ctx, r.Client, &named, "", index.GroupByServer, name); err != nil {
+	var referring v1alpha1.DiscordGroupList
+	if err := index.List(ctx, r.Client, &referring, "", index.GroupByServer, name); err != nil {
 		return nil, nil, err
 	}
 	if channels, err = r.channels(ctx, server, nil, index.ChannelByServer, name); err != nil {
 		return nil, nil, err
 	}
-	for i := range named.Items {
-		group := &named.Items[i]
+	for i := range referring.Items {
+		group := &referring.Items[i]
 		uses, err := r.Grants.Uses(ctx, server, nil, group.Namespace)
 		if err != nil {
 			return nil, nil, err
@@ -178,16 +163,16 @@ func (r *Reconciler) children(
 	return groups, channels, nil
 }
 
-// channels returns the channels that use the server, of those that an index names.
+// channels returns those that use the server, among the channels that an index names.
 func (r *Reconciler) channels(
 	ctx context.Context, server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, by, value string,
 ) (using []v1alpha1.DiscordChannel, err error) {
-	var named v1alpha1.DiscordChannelList
-	if err := index.List(ctx, r.Client, &named, "", by, value); err != nil {
+	var referring v1alpha1.DiscordChannelList
+	if err := index.List(ctx, r.Client, &referring, "", by, value); err != nil {
 		return nil, err
 	}
-	for i := range named.Items {
-		c := &named.Items[i]
+	for i := range referring.Items {
+		c := &referring.Items[i]
 		uses, err := r.Grants.Uses(ctx, server, group, c.Namespace)
 		if err != nil {
 			return nil, err
@@ -199,24 +184,24 @@ func (r *Reconciler) channels(
 	return using, nil
 }
 
-// roles returns the roles that use the server, as children does groups and channels.
+// roles returns the roles of all namespaces that use the server.
 func (r *Reconciler) roles(
 	ctx context.Context, server *v1alpha1.DiscordServer,
 ) (using []v1alpha1.DiscordRole, err error) {
-	var named v1alpha1.DiscordRoleList
-	err = index.List(ctx, r.Client, &named, "", index.RoleByServer, client.ObjectKeyFromObject(server).String())
-	for i := range named.Items {
-		uses, unclear := r.Grants.UsesRoles(ctx, server, named.Items[i].Namespace)
-		of := named.Items[i].Status
+	var referring v1alpha1.DiscordRoleList
+	err = index.List(ctx, r.Client, &referring, "", index.RoleByServer, client.ObjectKeyFromObject(server).String())
+	for i := range referring.Items {
+		uses, unclear := r.Grants.UsesRoles(ctx, server, referring.Items[i].Namespace)
+		of := referring.Items[i].Status
 		if err = errors.Join(err, unclear); uses || of.RoleID != "" && of.ServerID == server.Status.ServerID {
-			using = append(using, named.Items[i])
+			using = append(using, referring.Items[i])
 		}
 	}
 	return using, err
 }
 
-// mentioned are the permissions in the overwrites of its groups and channels, and whether there are
-// overwrites and webhooks at all.
+// mentioned returns the permissions in overwrites, and whether there are overwrites and webhooks at
+// all.
 func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) {
 	add := func(spec []v1alpha1.PermissionOverwrite) {
 		bits |= overwrites.Mentioned(spec)
@@ -232,19 +217,19 @@ func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) 
 	return bits, overwritten, webhooks
 }
 
-// observeDeletion observes what a deleted server has on Discord, once nothing depends on it.
+// observeDeletion observes the guild of a deleted server after its dependents have gone.
 func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
 	if err := r.dependents(ctx, server); err != nil || retained(server) {
 		return s, err
 	}
-	if err := r.observeClaims(ctx, server, server.Status.ServerID, &s); err != nil || foreign(server, s) || s.Claimed {
+	if err := r.observeClaims(ctx, server, server.Status.ServerID, &s); err != nil || managedByAnother(server, s) || s.Claimed {
 		return s, err
 	}
 	s.Bot, err = r.Bots.ToDelete(ctx, server)
 	return s, err
 }
 
-// dependents returns, as an issue, the groups, channels and roles that still refer to the server.
+// dependents returns the issue of groups, channels and roles that still refer to the server.
 func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordServer) error {
 	groups, channels, err := r.children(ctx, server)
 	if err != nil {
@@ -267,8 +252,8 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	return waitingFor(names)
 }
 
-// waitingFor is the issue that a deleted server waits for the objects that refer to it. Who has deleted the server
-// by mistake must not be led to delete the rest.
+// waitingFor is the issue of a deleted server with dependents. Its message must not lead users to
+// delete them, too.
 func waitingFor(names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The server is being deleted and waits for the objects that refer to it: %s. Nothing is deleted on Discord yet, and "+

@@ -49,9 +49,9 @@ func statusOf(
 	return now
 }
 
-// maxName is the length in characters up to which the status has the name of a server, and Discord's hash of
-// its icon. Discord allows 100, and servers that are compatible with it may allow more; the API server would refuse
-// the whole status.
+// maxName is the limit of the schema, in characters, for the name of a server and the hash of its
+// icon. Discord allows 100. A compatible server may allow more, and the API server would refuse the
+// whole status.
 const maxName = 256
 
 func truncated(name string) string {
@@ -61,21 +61,20 @@ func truncated(name string) string {
 	return name
 }
 
-// availability says whether groups and channels can be managed now. What resolves by itself does
-// not change it.
+// availability says whether groups and channels can be managed. An issue that resolves by itself
+// does not change it.
 func availability(server *v1alpha1.DiscordServer, results Results, worst *conditions.Issue) conditions.Availability {
 	was := server.Status.Conditions
-	switch can := conditions.Unusable(v1alpha1.ReasonNotManageable, "The bot cannot manage the server."); {
+	switch available := conditions.Unusable(v1alpha1.ReasonNotManageable, "The bot cannot manage the server."); {
 	case results.Guild != nil:
 		return conditions.Usable(v1alpha1.ReasonOnDiscord, "The bot can manage the server.")
 	case !worst.IsDegraded() && meta.IsStatusConditionTrue(was, conditions.TypeAvailable):
-		return status.Available(was, can)
+		return status.Available(was, available)
 	default:
-		return can
+		return available
 	}
 }
 
-// updateStatus writes the status and says when to reconcile again.
 func (r *Reconciler) updateStatus(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, results Results,
 ) (reconcile.Result, error) {

@@ -21,23 +21,23 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// rest is how long a change of a group or a channel may wait until its server is reconciled:
-// hundreds of them come at once, and the server's status would be written for each.
-const rest = 2 * time.Second
+// childChangeDelay collects changes of groups, channels and roles, since hundreds may come at once
+// and each would cost a status update.
+const childChangeDelay = 2 * time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// later enqueues the server of a child after a rest, so that many changes cost one reconcile.
-func later(of func(context.Context, client.Object) types.NamespacedName) handler.EventHandler {
+// enqueueLater enqueues the server of a child after childChangeDelay.
+func enqueueLater(of func(context.Context, client.Object) types.NamespacedName) handler.EventHandler {
 	put := func(ctx context.Context, o client.Object, q queue) {
 		if name := of(ctx, o); name.Name != "" {
-			q.AddAfter(reconcile.Request{NamespacedName: name}, rest)
+			q.AddAfter(reconcile.Request{NamespacedName: name}, childChangeDelay)
 		}
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { put(ctx, e.Object, q) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			put(ctx, e.ObjectOld, q) // it may have moved away
+			put(ctx, e.ObjectOld, q) // it may have left that server
 			put(ctx, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { put(ctx, e.Object, q) },
@@ -67,14 +67,13 @@ func (r *Reconciler) ofChannel(ctx context.Context, o client.Object) (server typ
 	return group.Spec.ServerRef.In(group.Namespace)
 }
 
-// ofNamespace returns the servers that allow namespaces by their labels.
+// ofNamespace returns the servers that allow namespaces by labels.
 func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.requests(ctx, "", index.BySelector, string(v1alpha1.FromSelector))
 }
 
-// childChanged lets through a group, channel or role that came or went, on Discord or here, or whose spec
-// changed: the server counts them, needs permissions for them, and may wait for one to exist or to
-// be gone.
+// childChanged selects groups, channels and roles that came or went, on Discord or in the cluster,
+// or have a new spec. The server counts them, needs permissions for them, and may wait for them.
 var childChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || idOf(e.ObjectOld) != idOf(e.ObjectNew)
 }}
@@ -91,7 +90,6 @@ func idOf(o client.Object) string {
 	return ""
 }
 
-// requests returns the servers that an index names.
 func (r *Reconciler) requests(ctx context.Context, namespace, by, value string) []reconcile.Request {
 	return index.Requests(ctx, r.Client, &v1alpha1.DiscordServerList{}, namespace, by, value)
 }
@@ -104,8 +102,8 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, cm client.Object) []reconc
 	return r.requests(ctx, cm.GetNamespace(), index.ServerByIcon, cm.GetName())
 }
 
-// onEvent enqueues the servers that a change on Discord is about. One of a single channel only
-// changes their number, and one of a single role perhaps the bot's permissions, which may wait.
+// onEvent enqueues the servers of a changed guild. Events of channels and roles are delayed: they
+// change counts, and perhaps the bot's permissions.
 func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 	var requests []reconcile.Request
 	after := time.Duration(0)
@@ -113,8 +111,8 @@ func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 	case guildcache.EventGuild:
 		requests = r.requests(ctx, "", index.ServerByGuild, e.Object.GuildID)
 	case guildcache.EventChannel, guildcache.EventRole:
-		requests, after = r.requests(ctx, "", index.ServerByGuild, e.Object.GuildID), rest
-	case bot.EventTokenRefused: // of whose bot, it does not say
+		requests, after = r.requests(ctx, "", index.ServerByGuild, e.Object.GuildID), childChangeDelay
+	case bot.EventTokenRefused: // the event does not name the bot
 		requests = slices.DeleteFunc(index.Requests(ctx, r.Client, &v1alpha1.DiscordServerList{}, "", "", ""),
 			func(server reconcile.Request) bool { return !r.Bots.HasRefused(server.NamespacedName) })
 	default:
@@ -124,7 +122,7 @@ func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 	}
 }
 
-// rivals returns the other servers that claim the same guild.
+// rivals returns the servers that claim the same guild.
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) (all []reconcile.Request) {
 	server := o.(*v1alpha1.DiscordServer)
 	for _, id := range []string{server.Spec.ServerID, server.Status.ServerID} {
@@ -135,12 +133,12 @@ func (r *Reconciler) rivals(ctx context.Context, o client.Object) (all []reconci
 	return all
 }
 
-// claimChanged lets through a server whose claim on a guild came, went or changed its weight.
+// claimChanged selects servers whose claim on a guild came, went or changed its weight.
 var claimChanged = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 		now, deleted := time.Now(), before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
-		return deleted || claim(before, now) != claim(after, now)
+		return deleted || weightOf(before, now) != weightOf(after, now)
 	},
 }

@@ -16,20 +16,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// lostRetry is when the result of a lost create is looked for.
 const lostRetry = time.Second
 
-// Results report the effects of a plan.
 type Results struct {
-	// Hook is the webhook as it is now; nil where that is not known.
-	Hook *discordclient.Webhook
-	// Secret is the name of the Secret with its URL, empty while there is none.
-	Secret string
-	// Changed says that something was changed that the status reports in any case.
+	Hook    *discordclient.Webhook // nil if unknown
+	Secret  string                 // the one with the URL; empty for none
 	Changed bool
 }
 
-// Apply carries out the plan of a channel that exists: the webhook first, then its Secret.
+// Apply carries out the plan for an existing channel: the webhook first, then its Secret.
 func (w *Webhooks) Apply(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, channelID string, p Plan,
 ) (results Results, err error) {
@@ -55,7 +50,7 @@ func (w *Webhooks) Apply(
 	return results, w.write(ctx, c, obsolete)
 }
 
-// provide makes the webhook and its Secret what the spec asks for.
+// provide creates or renames the webhook, and writes its Secret.
 func (w *Webhooks) provide(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, channelID string, p Plan, results *Results,
 ) (err error) {
@@ -88,7 +83,8 @@ func (w *Webhooks) provide(
 	return w.deleteDuplicates(ctx, c, api, p, results)
 }
 
-// deleteDuplicates deletes other webhooks of the object, once its Secret has the URL of the one that stays.
+// deleteDuplicates deletes other webhooks of the object. The Secret must have the URL of the
+// remaining one.
 func (w *Webhooks) deleteDuplicates(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, p Plan, results *Results,
 ) error {
@@ -125,7 +121,6 @@ func (w *Webhooks) create(
 	return &made, nil
 }
 
-// write carries out a plan about Secrets.
 func (w *Webhooks) write(ctx context.Context, c *v1alpha1.DiscordChannel, plan apply.Plan) error {
 	results := w.Applier.Run(ctx, c, plan)
 	if results.Stale {
@@ -141,8 +136,8 @@ func (w *Webhooks) reason(c *v1alpha1.DiscordChannel) string {
 	return lifecycle.Reason(w.Status.Kind, c)
 }
 
-// Status is how the webhook is, nil for none. What could not be observed or done stands as it was
-// last known.
+// Status returns the status of the webhook; nil for none. Without an observation it keeps the last
+// one.
 func Status(c *v1alpha1.DiscordChannel, results Results, worst *conditions.Issue) *v1alpha1.WebhookStatus {
 	switch {
 	case results.Hook != nil && results.Secret != "":
@@ -156,7 +151,7 @@ func Status(c *v1alpha1.DiscordChannel, results Results, worst *conditions.Issue
 	return c.Status.Webhook
 }
 
-// Deleter deletes webhooks.
+// Deleter implements resource.Deleter for webhooks.
 type Deleter struct{}
 
 // Delete implements resource.Deleter.

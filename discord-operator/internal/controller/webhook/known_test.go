@@ -35,15 +35,15 @@ func TestAKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 	}
 	soon, confirmed := time.Second, 5*time.Second
 	for name, c := range map[string]struct {
-		deleted, elsewhere, claimed bool
-		looks                       []look
+		deleted, elsewhere, fromSecret bool
+		looks                          []look
 	}{
 		"one 404":              {looks: []look{{0, &notFound, false, true, 1}, {confirmed, nil, false, true, 1}, {confirmed, nil, true, false, 1}}},
 		"two, too soon":        {looks: []look{{0, &notFound, false, true, 1}, {soon, &notFound, false, true, 0}}},
 		"two, five seconds":    {deleted: true, looks: []look{{0, nil, false, true, 1}, {confirmed, nil, false, false, 1}}},
 		"there, in no list":    {looks: []look{{0, nil, false, true, 1}, {soon, nil, false, true, 0}, {confirmed, nil, true, false, 1}}},
 		"in another channel":   {elsewhere: true, looks: []look{{0, nil, false, false, 1}}},
-		"claimed, not ours":    {claimed: true, looks: []look{{0, &refused, false, true, 1}, {confirmed, &refused, false, false, 1}}},
+		"claimed, not ours":    {fromSecret: true, looks: []look{{0, &refused, false, true, 1}, {confirmed, &refused, false, false, 1}}},
 		"refused for a moment": {looks: []look{{0, &refused, false, false, 1}, {soon, nil, false, true, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 					g.Discord.Faults().Add(discordtest.Fault{Route: getWebhook, Times: 1, Action: *l.answer})
 				}
 				before := g.Discord.RequestCounts()[getWebhook]
-				there, err := w.find(t.Context(), s, source{id: hook.ID, claimed: c.claimed})
+				there, err := w.find(t.Context(), s, candidate{id: hook.ID, fromSecret: c.fromSecret})
 				calls := g.Discord.RequestCounts()[getWebhook] - before
 				if there != l.there || (reasonOf(err) != "") != l.brief || calls != l.calls {
 					t.Errorf("look %d: there %t, %v, %d calls; want %+v", i, there, err, calls, l)
@@ -83,12 +83,12 @@ func TestKnownSources(t *testing.T) {
 		status, secret string
 		record         lifecycle.Record
 		channel        string
-		want           []source
+		want           []candidate
 	}{
 		"nothing":                     {},
-		"all":                         {status: "7", secret: "8", channel: "1", want: []source{{id: "7"}, {id: "8", claimed: true}}},
-		"the status has it too":       {status: "7", secret: "7", channel: "1", want: []source{{id: "7"}}},
-		"this process knows":          {status: "7", secret: "8", record: lifecycle.Record{Known: true, ID: "9"}, channel: "1", want: []source{{id: "9"}, {id: "7"}}},
+		"all":                         {status: "7", secret: "8", channel: "1", want: []candidate{{id: "7"}, {id: "8", fromSecret: true}}},
+		"the status has it too":       {status: "7", secret: "7", channel: "1", want: []candidate{{id: "7"}}},
+		"this process knows":          {status: "7", secret: "8", record: lifecycle.Record{Known: true, ID: "9"}, channel: "1", want: []candidate{{id: "9"}, {id: "7"}}},
 		"of a channel before":         {status: "7", secret: "8", channel: "10"},
 		"the Secret has no id at all": {secret: "../7", channel: "1"},
 	} {
@@ -101,7 +101,7 @@ func TestKnownSources(t *testing.T) {
 			s.Secret = secretMeta("alerts-webhook", c.secret)
 		}
 		if got := s.known(o); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %s", name, gocmp.Diff(c.want, got, gocmp.AllowUnexported(source{})))
+			t.Errorf("%s: %s", name, gocmp.Diff(c.want, got, gocmp.AllowUnexported(candidate{})))
 		}
 	}
 }

@@ -219,7 +219,7 @@ func (h *history) expectReconciled(t *rapid.T) {
 	asked, want := h.channel.Spec.Webhook, []string{}
 	if asked != nil {
 		want = []string{h.channel.WebhookSecretName()}
-		if secret := h.secrets[want[0]]; secret == nil || !holds(secret, statusID(h.channel)) {
+		if secret := h.secrets[want[0]]; secret == nil || !secretInSync(secret, statusID(h.channel)) {
 			t.Fatalf("the Secret is not that of %s", statusID(h.channel))
 		}
 	}

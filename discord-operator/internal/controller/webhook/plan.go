@@ -24,44 +24,38 @@ import (
 // FieldOwner is the field manager of the Secrets.
 const FieldOwner = "discord-operator"
 
-// webhookAnnotation on a Secret names the webhook whose URL it holds, so that metadata alone shows
-// whether it is the right one.
+// webhookAnnotation names the webhook of a Secret's URL, so that metadata show whether it is right.
 const webhookAnnotation = "discord.jutsu.com/webhook-id"
 
-// maxWebhooks is how many Discord allows in a channel: code 30007.
+// maxWebhooks is Discord's limit of webhooks in a channel: code 30007.
 const maxWebhooks = 15
 
-// secretLabels are on every Secret that the operator makes.
+// secretLabels identify the operator's Secrets.
 var secretLabels = map[string]string{
 	"app.kubernetes.io/managed-by": "discord-operator", "app.kubernetes.io/component": "webhook",
 }
 
-// Plan is what has to be done about the webhook of a channel; a zero field is nothing to do.
+// Plan lists the changes of a channel's webhook. A zero field changes nothing.
 type Plan struct {
 	Create, Rename bool
-	// Use is the webhook that exists.
-	Use *discordclient.Webhook
-	// Write says that the Secret is to be written, over the Live one; nil where there is none.
-	Write bool
-	Live  *metav1.PartialObjectMetadata
-	// Remove is the id of a webhook that the spec no longer has, Duplicates are those of others that
-	// were created for the object too.
-	Remove     string
-	Duplicates []string
-	// Obsolete are Secrets that are to go. The garbage collector deletes them, so that the operator
-	// needs no permission to.
+	Use            *discordclient.Webhook // the existing webhook
+	// Write the Secret over Live, which may be nil.
+	Write      bool
+	Live       *metav1.PartialObjectMetadata
+	Remove     string   // a webhook that the spec no longer has
+	Duplicates []string // other webhooks of the object
+	// Obsolete Secrets are left to the garbage collector, so that the operator needs no permission
+	// to delete Secrets.
 	Obsolete []metav1.PartialObjectMetadata
-	// Err is the issue that keeps the webhook from matching the spec, or why it could not be
-	// observed.
-	Err error
+	Err      error // why the webhook does not match the spec, or could not be observed
 }
 
-// Pending reports whether something is to be changed.
+// Pending reports whether the plan changes anything.
 func (p *Plan) Pending() bool {
 	return p.Create || p.Rename || p.Write || p.Remove != "" || len(p.Obsolete)+len(p.Duplicates) > 0
 }
 
-// Differences are what carrying out the plan would change on Discord.
+// Differences returns the changes of the plan for users.
 func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []resource.Difference) {
 	switch {
 	case p.Remove != "":
@@ -80,7 +74,7 @@ func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []resource.Differenc
 	return all
 }
 
-// NewPlan plans the webhook of a channel and its Secret. It does no I/O.
+// NewPlan plans the webhook of a channel and its Secret.
 func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	if s.Err != nil {
 		return Plan{Err: s.Err}
@@ -115,19 +109,18 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	} else {
 		p.Rename, p.Duplicates = p.Use.Name != c.Spec.Webhook.Name, duplicates(s, p.Use)
 	}
-	p.Write = p.Create || !holds(p.Live, p.Use.ID)
+	p.Write = p.Create || !secretInSync(p.Live, p.Use.ID)
 	desired := func(m metav1.PartialObjectMetadata) bool { return m.Name == name }
 	p.Obsolete = slices.DeleteFunc(slices.Clone(s.Secrets), desired)
 	return p
 }
 
-// Created reports whether the operator has created the webhook in the status for this object. One that
-// is older was adopted with the channel: users may have its URL, and it stays.
+// Created reports whether the operator has created the webhook in the status for this object. An
+// older webhook was adopted with the channel. It stays, because users may have its URL.
 func Created(c *v1alpha1.DiscordChannel) bool {
 	return statusID(c) != "" && younger(c, statusID(c))
 }
 
-// statusID is the id of the webhook in the status, empty for none.
 func statusID(c *v1alpha1.DiscordChannel) string {
 	if c.Status.Webhook == nil {
 		return ""
@@ -135,30 +128,29 @@ func statusID(c *v1alpha1.DiscordChannel) string {
 	return c.Status.Webhook.ID
 }
 
-// refusedCreate is why one more webhook cannot be created now.
+// refusedCreate says why no webhook can be created now; nil if one can.
 func refusedCreate(s State) *conditions.Issue {
 	const forWhat = "which a webhook requires"
 	switch {
-	case s.Channel == nil: // it is created in this reconcile, and so has none
+	case s.Channel == nil: // this reconcile creates it, so it has none
 		return s.Guild.Lacks(permissions.ManageWebhooks, forWhat)
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"An earlier create of the webhook may have succeeded. The operator looks for it before it creates another one.",
-		).After(min(cmp.Or(s.Again, issues.MaxTransient), issues.MaxTransient))
+		).After(min(cmp.Or(s.RetryAfter, issues.MaxTransient), issues.MaxTransient))
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)
 	}
 	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.InviteURL)
 }
 
-// holds reports, from metadata alone, whether a Secret is unaltered and for this webhook: a client
-// that changes a value takes its ownership.
-func holds(secret *metav1.PartialObjectMetadata, webhookID string) bool {
+// secretInSync reports from metadata whether a Secret has the URL of this webhook. A client that
+// changes a value takes its ownership.
+func secretInSync(secret *metav1.PartialObjectMetadata, webhookID string) bool {
 	return secret != nil && webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
 		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})
 }
 
-// secretFor holds the URL of a webhook.
 func secretFor(c *v1alpha1.DiscordChannel, hook *discordclient.Webhook) *corev1ac.SecretApplyConfiguration {
 	return corev1ac.Secret(c.WebhookSecretName(), c.Namespace).
 		WithLabels(secretLabels).

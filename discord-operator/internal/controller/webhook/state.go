@@ -21,54 +21,42 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Webhooks are the webhooks of all channels.
+// Webhooks manages the webhooks of all channels.
 type Webhooks struct {
-	// Client reads from the cache.
-	Client client.Client
-	// Applier writes the Secrets.
-	Applier *apply.Applier
-	// Records are what this process knows of its creates.
-	Records *lifecycle.Records
-	// Status records what becomes of a channel.
-	Status *status.Recorder
+	Client  client.Client      // reads from the cache
+	Applier *apply.Applier     // writes the Secrets
+	Records *lifecycle.Records // of the creates of this process
+	Status  *status.Recorder
 
-	// missing are when Discord first did not know webhooks, doubts when it first showed one by its id
-	// that the list of its channel lacked.
-	missing, doubts lifecycle.Missing
+	// missing has webhooks that Discord reported as unknown. inconsistent has those that Discord
+	// returned by id while the list of their channel lacked them.
+	missing, inconsistent lifecycle.Missing
 }
 
-// State is what was observed of the webhook of a channel.
+// State is the observed state of a channel's webhook.
 type State struct {
-	Guild *bot.Guild
-	// Channel is the one on Discord; nil while it is to be created.
-	Channel *discordclient.Channel
-	// Secrets are those that the channel owns, Secret is the one that has the desired name, no
-	// matter who owns it.
-	Secrets []metav1.PartialObjectMetadata
-	Secret  *metav1.PartialObjectMetadata
-	// Application is the bot's own, Hooks are all webhooks of the channel.
-	Application string
-	Hooks       []discordclient.Webhook
-	// Record is what this process knows, Complete that what was created before would be listed, and
-	// that the audit log would show it.
-	Record   lifecycle.Record
-	Complete bool
-	// Ours are the webhooks that the audit log proves to have been created for the object, Others those
-	// that this bot has created for something else.
+	Guild   *bot.Guild
+	Channel *discordclient.Channel // nil until it is created
+	// Secrets are owned by the channel. Secret has the desired name, whoever owns it.
+	Secrets     []metav1.PartialObjectMetadata
+	Secret      *metav1.PartialObjectMetadata
+	Application string                  // the bot's
+	Hooks       []discordclient.Webhook // all webhooks of the channel
+	Record      lifecycle.Record
+	Complete    bool // the list and the audit log show all earlier creates
+	// Ours were created for the object according to the audit log, Others by this bot for other
+	// objects.
 	Ours, Others map[string]bool
-	// Again is when to read the audit log again, 0 for never: it may not show yet who has created one
-	// of the Hooks.
-	Again time.Duration
-	// Err is why Discord could not be read. It keeps nothing else from being reconciled.
-	Err error
+	RetryAfter   time.Duration // until the audit log may attribute another of the Hooks; 0 for never
+	Err          error         // of reading Discord; it blocks nothing else
 }
 
-// Observe observes the webhook of a channel and its Secret, where one is desired or exists.
+// Observe observes the webhook of a channel and its Secret if one is desired or exists.
 func (w *Webhooks) Observe(
 	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
 ) (s State, err error) {
-	// The records begin with the first channel that is reconciled, with or without a webhook:
-	// nothing that is asked for later can be the result of another process's create.
+	// Records start with the first reconciled channel, with or without a webhook. A later request
+	// for a webhook cannot be another process's create.
 	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
 	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return s, nil
@@ -92,7 +80,6 @@ func (w *Webhooks) Observe(
 	return s, nil
 }
 
-// ownSecrets returns the metadata of the Secrets that the channel owns.
 func (w *Webhooks) ownSecrets(ctx context.Context, c *v1alpha1.DiscordChannel) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
 	owned := client.MatchingFields{index.SecretByOwner: string(c.UID)}
