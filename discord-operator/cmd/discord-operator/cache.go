@@ -12,9 +12,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// cacheOptions restricts the cache to our kinds and the metadata of Secrets and ConfigMaps, stripped where
-// the operator has not written them, so that memory hardly grows with those of a cluster. Of Namespaces it
-// has the labels, where they are read at all.
+// cacheOptions strips objects to the used fields, so that memory hardly grows with a cluster.
 func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -34,7 +32,7 @@ func cacheOptions(namespaces []string) cache.Options {
 	return o
 }
 
-// watched are the kinds whose cache has to sync before the first reconcile.
+// watched returns the kinds whose cache must sync before the first reconcile.
 func watched(o *options) []client.Object {
 	kinds := []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{},
 		&v1alpha1.DiscordRole{}, apply.Metadata("v1", "Secret"), apply.Metadata("v1", "ConfigMap")}
@@ -44,7 +42,6 @@ func watched(o *options) []client.Object {
 	return kinds
 }
 
-// versionOnly reduces a ConfigMap to its name and version.
 func versionOnly(in any) (any, error) {
 	if cm, ok := in.(*metav1.PartialObjectMetadata); ok { // else a tombstone
 		cm.ObjectMeta = metav1.ObjectMeta{
@@ -54,7 +51,6 @@ func versionOnly(in any) (any, error) {
 	return in, nil
 }
 
-// labelsOnly reduces a Namespace to its name, version and labels.
 func labelsOnly(in any) (any, error) {
 	if namespace, ok := in.(*metav1.PartialObjectMetadata); ok { // else a tombstone
 		namespace.ObjectMeta = metav1.ObjectMeta{
@@ -64,8 +60,7 @@ func labelsOnly(in any) (any, error) {
 	return in, nil
 }
 
-// bare leaves of the metadata of our kinds what is read: nothing writes the rest back, since finalizers
-// and status are patched.
+// bare strips metadata. Nothing writes it back, since finalizers and status are patched.
 func bare(in any) (any, error) {
 	o, ok := in.(client.Object)
 	if !ok {
@@ -87,7 +82,6 @@ func bare(in any) (any, error) {
 	return o, nil
 }
 
-// strip reduces a Secret that the operator has not written to its name, version, state and controller.
 func strip(in any) (any, error) {
 	secret, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {

@@ -28,7 +28,6 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// addControllers registers the four controllers, what they share, and the metrics.
 func addControllers(ctx context.Context, mgr *manager.Manager, o *options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err

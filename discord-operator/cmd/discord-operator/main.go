@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command discord-operator reconciles DiscordServer, DiscordGroup and DiscordChannel objects with
-// Discord.
+// Command discord-operator reconciles objects of discord.jutsu.com with Discord.
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 	"fmt"
 	"os"
 
-	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities: the image contains only this program
+	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities for an image with this program only
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -23,9 +22,8 @@ import (
 // version is stamped by the build with -ldflags "-X main.version=...".
 var version = "dev"
 
-// What the process needs independent of the namespaces that it watches: leader election needs the
-// Lease and records an event, the metrics endpoint authenticates and authorizes its clients. What
-// the operator needs in the watched namespaces has its markers in internal/.
+// Permissions outside the watched namespaces: the Lease and its events for leader election, reviews
+// for the clients of the metrics endpoint. Markers in internal/ have the others.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,resourceNames=discord-operator.discord.jutsu.com,verbs=get;update

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// options are the values of the command line.
 type options struct {
 	manager      manager.Flags
 	apiURL       string
@@ -26,7 +25,6 @@ type options struct {
 	selectors    bool
 }
 
-// parse reads the command line; --help is printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("discord-operator", flag.ContinueOnError)

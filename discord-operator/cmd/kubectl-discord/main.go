@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-discord plans changes of Discord servers and prints servers as manifests. kubectl
-// runs it as `kubectl discord`.
+// Command kubectl-discord is the kubectl plugin `kubectl discord`.
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 	"io"
 	"os"
 
-	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities, for images without any
+	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities for images without any
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"jutsu.com/operators/discord-operator/internal/cli/export"
@@ -37,7 +36,6 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// exitCode returns 0 for success, 2 where a plan has changes, and 1 for every other error.
 func exitCode(err error) int {
 	switch {
 	case err == nil:

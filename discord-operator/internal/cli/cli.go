@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli has the flags that the commands export and plan share, which name a Discord server and how to reach
-// it, and what their errors say.
+// Package cli has the flags and errors that the commands export and plan share.
 package cli
 
 import (
@@ -16,11 +15,10 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// TokenVariable is the environment variable with the token. A flag for it would be visible to other
-// users of the machine.
+// TokenVariable has the token. Other users of the machine could read a flag.
 const TokenVariable = "DISCORD_TOKEN"
 
-// Connection says which server is meant, and how it is reached.
+// Connection names a server and how to reach it.
 type Connection struct {
 	ServerID  string
 	TokenFile string
@@ -37,10 +35,9 @@ func (c *Connection) Bind(flags *flag.FlagSet) {
 		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
 }
 
-// discordID is the form of ids that the schemas accept.
 var discordID = regexp.MustCompile(`^[1-9][0-9]{5,19}$`)
 
-// IsID reports whether the schemas accept a text as an id on Discord.
+// IsID reports whether the schemas accept an id.
 func IsID(text string) bool { return discordID.MatchString(text) }
 
 // Validate checks the flags.
@@ -54,7 +51,7 @@ func (c *Connection) Validate() error {
 	return nil
 }
 
-// Options are those of a client. No error contains the token.
+// Options returns the options of a client. No error contains the token.
 func (c *Connection) Options() (discordclient.Options, error) {
 	text, from := os.Getenv(TokenVariable), "the environment variable "+TokenVariable
 	if c.TokenFile != "" {
@@ -71,14 +68,14 @@ func (c *Connection) Options() (discordclient.Options, error) {
 	return discordclient.Options{Token: discordclient.NewSecret(text), APIURL: c.APIURL}, nil
 }
 
-// NotMember is the error that a bot is not in a server.
+// NotMember is the error of a bot outside a server.
 func NotMember(bot, serverID, webURL, applicationID string) error {
 	return fmt.Errorf("the bot %q is not a member of server %s, or the server does not exist; "+
 		"a user who may manage the server can add it: %s",
 		bot, serverID, discordclient.InviteURL(webURL, applicationID, discordclient.PermissionsOverwrites, serverID))
 }
 
-// Explained adds to an error what to do about it.
+// Explained adds a remedy to an error.
 func Explained(err error) error {
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
 		return fmt.Errorf("%w; run this again in %s", err, limited.After.Round(time.Second)+time.Second)

@@ -35,8 +35,7 @@ type Controller struct {
 	Resources *lifecycle.Resources
 }
 
-// Build begins the controller of a kind with the watches of all kinds. It reconciles at most
-// workers objects at once.
+// Build begins the controller of a kind with the watches of all kinds.
 func (c *Controller) Build(
 	mgr ctrl.Manager, o client.Object, ofServer, ofNamespace handler.MapFunc, workers int,
 ) *builder.Builder {
@@ -68,8 +67,7 @@ func (c *Controller) Issues(err error) []conditions.Issue {
 	return issues.Of(err, c.Resources.Status.Clock.Now())
 }
 
-// Deletable observes the resource of a deleted object, also if the object may no longer use the
-// server; refused says why.
+// Deletable observes the resource of a deleted object, even if the server is now refused to it.
 func (c *Controller) Deletable(
 	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
 	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,

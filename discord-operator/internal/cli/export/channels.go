@@ -19,16 +19,15 @@ import (
 )
 
 const (
-	// maxTopic, that of forum and media channels, and maxSlowmode (in seconds) are Discord's own limits.
+	// Limits of Discord. maxGuidelines is the topic of a forum, maxSlowmode is in seconds.
 	maxTopic      = 1024
 	maxGuidelines = 4096
 	maxSlowmode   = 6 * 60 * 60
 	maxWebhook    = 80
-	// manage is what the operator needs in every channel and category.
+	// manage is needed in every channel and category.
 	manage = permissions.ViewChannel | permissions.ManageChannels
 )
 
-// groupEntry is the object of a category.
 func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
 	var notes notes
 	result := entry{kind: kindGroup, name: e.groups[c.ID], about: fmt.Sprintf("Category %q", c.Name)}
@@ -48,7 +47,6 @@ func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
 	return result
 }
 
-// channelEntry is the object of a channel, in a category or (nil) outside of any.
 func (e *exporter) channelEntry(c, category *discordclient.Channel, position int) entry {
 	var notes notes
 	result := entry{kind: kindChannel, name: e.names[c.ID], about: fmt.Sprintf("Channel %q", c.Name)}
@@ -92,37 +90,34 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	return result
 }
 
-// describe sets the fields that the schema restricts.
 func describe(notes *notes, spec *v1alpha1.DiscordChannelSpec, c *discordclient.Channel) {
 	longest := maxTopic
 	if discordclient.IsForumLike(c.Type) {
 		longest = maxGuidelines
 	}
 	if !discordclient.IsVoiceLike(c.Type) {
-		keep(notes, "topic", &spec.Topic, &c.Topic, plain(c.Topic, 0, longest),
+		setOrOmit(notes, "topic", &spec.Topic, &c.Topic, fits(c.Topic, 0, longest),
 			fmt.Sprintf("the schema allows at most %d characters without white space around them", longest))
 	}
-	keep(notes, "slowmode", &spec.Slowmode, &metav1.Duration{Duration: time.Duration(c.Slowmode) * time.Second},
+	setOrOmit(notes, "slowmode", &spec.Slowmode, &metav1.Duration{Duration: time.Duration(c.Slowmode) * time.Second},
 		c.Slowmode >= 0 && c.Slowmode <= maxSlowmode,
 		fmt.Sprintf("%d seconds are more than the 6 hours that the schema allows", c.Slowmode))
 }
 
-// autoArchive is empty where Discord has none, which means Discord's default.
 func (e *exporter) autoArchive(notes *notes, c *discordclient.Channel) v1alpha1.AutoArchive {
 	if c.DefaultAutoArchive == 0 || discordclient.IsVoiceLike(c.Type) {
 		return ""
 	}
-	return named(notes, "defaultAutoArchive", resource.AutoArchives, c.DefaultAutoArchive)
+	return wordFor(notes, "defaultAutoArchive", resource.AutoArchives, c.DefaultAutoArchive)
 }
 
-// webhook is the bot's own webhook in a channel; of several the oldest, as the operator chooses it.
-// Those of other applications and of users are not exported.
+// webhook returns the bot's oldest webhook in a channel, which the operator uses too.
 func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelWebhook {
 	var oldest *discordclient.Webhook
 	count := 0
 	for i, w := range e.webhooks {
 		if discordclient.IsForumLike(c.Type) {
-			break // the schema has none there
+			break // the schema allows none
 		}
 		own := w.Type == discordgo.WebhookTypeIncoming && w.ApplicationID == e.bot.applicationID && !w.Token.IsZero()
 		if !own || w.ChannelID != c.ID {
@@ -137,8 +132,8 @@ func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.Cha
 		return nil
 	}
 	lower := strings.ToLower(oldest.Name)
-	if !plain(oldest.Name, 1, maxWebhook) || strings.Contains(lower, "discord") || strings.Contains(lower, "clyde") {
-		notes.leave("webhook", fmt.Sprintf("the schema does not allow the name %q", oldest.Name))
+	if !fits(oldest.Name, 1, maxWebhook) || strings.Contains(lower, "discord") || strings.Contains(lower, "clyde") {
+		notes.omit("webhook", fmt.Sprintf("the schema does not allow the name %q", oldest.Name))
 		return nil
 	}
 	if count > 1 {
@@ -148,8 +143,7 @@ func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.Cha
 	return &v1alpha1.ChannelWebhook{Name: oldest.Name, SecretName: e.names[c.ID] + "-webhook"}
 }
 
-// refusal explains why the schema refuses the name of a channel or category, and what to do. It is
-// empty for a valid name.
+// refusal says why the schema refuses a name; empty if it does not.
 func refusal(c *discordclient.Channel) string {
 	if storable(c.Type, c.Name) {
 		return ""
@@ -158,17 +152,14 @@ func refusal(c *discordclient.Channel) string {
 		"or remove the comment signs, and the operator renames it.", c.Name, proposed(c))
 }
 
-// storable reports whether the schema of its kind accepts the name of a channel or category.
 func storable(t discordgo.ChannelType, name string) bool {
 	if t == discordgo.ChannelTypeGuildCategory || discordclient.IsVoiceLike(t) {
-		return plain(name, 1, discordclient.MaxNameLength)
+		return fits(name, 1, discordclient.MaxNameLength)
 	}
-	return plain(name, 1, discordclient.MaxNameLength) && !strings.ContainsFunc(name, unicode.IsControl) &&
+	return fits(name, 1, discordclient.MaxNameLength) && !strings.ContainsFunc(name, unicode.IsControl) &&
 		discordclient.NormaliseChannelName(t, name) == name
 }
 
-// proposed is a valid name instead of one that is refused: as Discord would rewrite it, or in
-// ASCII.
 func proposed(c *discordclient.Channel) string {
 	for _, name := range []string{c.Name, stem(c.Name)} {
 		if name = discordclient.NormaliseChannelName(c.Type, name); storable(c.Type, name) {
@@ -178,9 +169,8 @@ func proposed(c *discordclient.Channel) string {
 	return "channel-" + c.ID
 }
 
-// plain reports whether a text has a length within limits, in characters, and no white space around
-// it.
-func plain(text string, least, most int) bool {
+// fits reports whether a text is trimmed and has a length within limits, in characters.
+func fits(text string, least, most int) bool {
 	return strings.TrimSpace(text) == text && length(text) >= least && length(text) <= most
 }
 

@@ -2,14 +2,11 @@
 
 // Package export prints a live Discord server as manifests: `kubectl discord export`.
 //
-// Applied unchanged they change nothing on Discord: every object adopts what exists and has each
-// setting as it is. An edit of the file then changes Discord.
+// Applied unchanged they change nothing on Discord: every object adopts an existing resource with
+// its settings. Settings that the schemas refuse (a channel name from before Discord required lower
+// case), or that the operator would change (overwrites without access for the bot), are left out or
+// commented out. A comment and standard error have the reason and the remedy.
 //
-// What our schemas refuse (a channel name from before Discord required lower case), or what would
-// make the operator change something (overwrites without access for the bot), is left out or
-// commented out, with the reason and what to do about it beside it and on standard error.
-//
-// export.go is the command; read.go calls Discord; manifests.go plans the document, with server.go,
-// roles.go, channels.go, overwrites.go and names.go for its parts; document.go writes it as YAML. Only the
-// first two do I/O.
+// Only export.go (the command) and read.go (Discord) do I/O. manifests.go builds the document from
+// the parts in server.go, roles.go, channels.go, overwrites.go and names.go; document.go writes it.
 package export

@@ -14,37 +14,27 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// document is the printed file.
 type document struct {
 	head      []string
 	namespace string
 	entries   []entry
-	// copied says that the objects create what they have.
-	copied bool
-	// leftOut are the channels and roles on Discord that no kind represents, or that the bot may not view
-	// or manage.
-	leftOut []string
+	copied    bool     // the objects create copies
+	leftOut   []string // channels and roles without an object
 }
 
-// entry is one object.
 type entry struct {
 	kind, name string
 	spec       any
-	// about describes it as it is on Discord.
-	about string
-	notes notes
-	// disabled objects are printed as a comment; a note has the reason.
-	disabled bool
+	about      string // describes the resource on Discord
+	notes      notes
+	disabled   bool // printed as a comment; a note has the reason
 }
 
-// note is what a user should know about an object.
 type note struct {
-	text string
-	// fragment is YAML that belongs to the text.
-	fragment string
+	text     string
+	fragment string // YAML that belongs to the text
 }
 
-// notes are those of one object, in the order of its fields.
 type notes []note
 
 func (n *notes) add(format string, args ...any) {
@@ -53,32 +43,27 @@ func (n *notes) add(format string, args ...any) {
 
 func (n *notes) fragment(text, fragment string) { *n = append(*n, note{text, fragment}) }
 
-// leave notes why a field is left out, so that it stays unmanaged.
-func (n *notes) leave(field, why string) {
+func (n *notes) omit(field, why string) {
 	n.add("%s is left out, so that it stays as it is: %s.", field, why)
 }
 
-// keep sets a field of the spec to the value on Discord, or notes why it is left out.
-func keep[T any](n *notes, field string, to *T, value T, valid bool, why string) {
+func setOrOmit[T any](n *notes, field string, to *T, value T, valid bool, why string) {
 	if valid {
 		*to = value
 	} else {
-		n.leave(field, why)
+		n.omit(field, why)
 	}
 }
 
-// disable notes, before all other notes, why the object is commented out.
 func (n *notes) disable(why string) { *n = append(notes{{text: "Commented out: " + why}}, *n...) }
 
-// manifest is an object without a status.
 type manifest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              any `json:"spec"`
 }
 
-// yaml is the document as a file for kubectl. Text from Discord is quoted in comments, so that it
-// cannot end one.
+// yaml returns the document. Comments quote texts from Discord, which could end a comment.
 func (d *document) yaml() ([]byte, error) {
 	var out bytes.Buffer
 	comment(&out, strings.Join(d.head, "\n"))
@@ -111,9 +96,7 @@ func (d *document) yaml() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// toYAML writes a value. YAML, unlike JSON, requires some characters to be escaped, and its
-// versions disagree on which others are line breaks: a value with one of the latter is written as
-// JSON, which is YAML too.
+// toYAML writes a value as JSON if it has line breaks on which YAML's versions disagree.
 func toYAML(value any) ([]byte, error) {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -122,7 +105,7 @@ func toYAML(value any) ([]byte, error) {
 	var escaped bytes.Buffer
 	for _, r := range string(text) {
 		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
-			_, _ = fmt.Fprintf(&escaped, `\u%04x`, r) // they stand in strings only
+			_, _ = fmt.Fprintf(&escaped, `\u%04x`, r) // only strings contain them
 			continue
 		}
 		escaped.WriteRune(r)
@@ -134,10 +117,8 @@ func toYAML(value any) ([]byte, error) {
 	return append(escaped.Bytes(), '\n'), nil
 }
 
-// width is that of the comments in the file.
-const width = 120
+const width = 120 // of comments in the file
 
-// wrapped breaks a text into lines between words.
 func wrapped(text string) string {
 	var lines []string
 	for word := range strings.FieldsSeq(text) {
@@ -151,7 +132,6 @@ func wrapped(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// comment writes lines as comments.
 func comment(out *bytes.Buffer, text string) {
 	if text == "" {
 		return
@@ -168,7 +148,6 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
 }
 
-// summary reports what was printed, and the notes.
 func (d *document) summary() string {
 	var out strings.Builder
 	counts, disabled := map[string]int{}, 0
@@ -179,12 +158,12 @@ func (d *document) summary() string {
 		}
 		counts[e.kind]++
 	}
-	does := "adopt what exists"
+	effect := "adopt what exists"
 	if d.copied {
-		does = "create what they have"
+		effect = "create what they have"
 	}
 	fmt.Fprintf(&out, "Objects that %s: %s %d, %s %d, %s %d, %s %d; commented out: %d; left out: %d.\n",
-		does, kindServer, counts[kindServer], kindRole, counts[kindRole], kindGroup, counts[kindGroup], kindChannel,
+		effect, kindServer, counts[kindServer], kindRole, counts[kindRole], kindGroup, counts[kindGroup], kindChannel,
 		counts[kindChannel], disabled, len(d.leftOut))
 	for _, e := range d.entries {
 		for _, n := range e.notes {

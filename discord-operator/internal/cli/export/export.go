@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// options are the values of the command line.
 type options struct {
 	cli.Connection
 
@@ -26,8 +25,7 @@ type options struct {
 	copyTo      string // id of another server that is to become like this one; empty for none
 }
 
-// Run is the command `kubectl discord export`: it reads a server and prints its manifests on
-// stdout and a summary on stderr. It changes nothing on Discord.
+// Run is `kubectl discord export`. It prints manifests on stdout, and a summary on stderr.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := run(ctx, args, stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		return fmt.Errorf("export: %w", err)
@@ -64,7 +62,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return err
 }
 
-// parse reads the command line; --help is printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("kubectl discord export", flag.ContinueOnError)

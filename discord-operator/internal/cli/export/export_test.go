@@ -206,7 +206,7 @@ func TestLostPermissions(t *testing.T) {
 			s := school()
 			s.bot.permissions = test.granted
 			e := &exporter{server: s}
-			if got := e.lost(&discordclient.Channel{Overwrites: test.overwrites}, test.needed); got != test.want {
+			if got := e.denied(&discordclient.Channel{Overwrites: test.overwrites}, test.needed); got != test.want {
 				t.Errorf("the bot lacks %q, want %q", got, test.want)
 			}
 		})

@@ -20,27 +20,23 @@ const (
 	kindRole    = "DiscordRole"
 )
 
-// exporter is what all entries of a document need.
 type exporter struct {
 	*server
-	o *options
-	// groups, names and roles are the names of the objects, by the id of their category, channel or role.
-	groups, names, roles map[string]string
-	// disabled are the categories and channels whose objects are commented out, by their ids.
-	disabled map[string]bool
+	o                    *options
+	groups, names, roles map[string]string // of objects, by the ids of their resources
+	disabled             map[string]bool   // ids of resources whose objects are commented out
 }
 
-// manifests plans the document of a server. It is pure, and the same server gives the same
-// document: roles from top to bottom, channels in Discord's order, where channels outside of any category come first.
+// manifests returns the document of a server, in Discord's order.
 func manifests(s *server, o *options) *document {
 	l := sorted(s.channels)
 	e := &exporter{server: s, o: o, disabled: map[string]bool{}}
 	e.groups, e.names = objectNames(o.name, l)
-	roles, unmanaged := s.listed()
+	roles, unmanaged := s.splitRoles()
 	e.roles = roleNames(roles)
 	d := &document{head: e.head(), namespace: o.namespace, leftOut: append(l.leftOut, unmanaged...)}
 	d.copied = o.copyTo != ""
-	var channels []entry // before the server, which refers to those of them that are not commented out
+	var channels []entry // before the server, which refers to them unless they are commented out
 	for i, c := range l.channels[""] {
 		channels = append(channels, e.channelEntry(c, nil, i))
 	}
@@ -58,17 +54,12 @@ func manifests(s *server, o *options) *document {
 	return d
 }
 
-// layout is the channels of a server by what they become.
 type layout struct {
 	categories []*discordclient.Channel
-	// channels are those by the id of their category, "" for those outside of any.
-	channels map[string][]*discordclient.Channel
-	// leftOut describes all other channels.
-	leftOut []string
+	channels   map[string][]*discordclient.Channel // by the id of their category; "" outside of any
+	leftOut    []string                            // descriptions of all other channels
 }
 
-// sorted returns the categories and the channels by the id of their category, both in Discord's order,
-// and describes the channels of types that no kind represents.
 func sorted(all []*discordclient.Channel) layout {
 	var l layout
 	parents := map[string]*discordclient.Channel{"": nil}
@@ -111,7 +102,6 @@ func sorted(all []*discordclient.Channel) layout {
 	return l
 }
 
-// adopt has an object adopt what exists, unless it is to create the same in another server.
 func (e *exporter) adopt(id string) *v1alpha1.Adoption {
 	if e.o.copyTo != "" {
 		return nil
@@ -119,7 +109,6 @@ func (e *exporter) adopt(id string) *v1alpha1.Adoption {
 	return &v1alpha1.Adoption{ID: id}
 }
 
-// deletionPolicy leaves what exists when its object is deleted. What an object creates has the default.
 func (e *exporter) deletionPolicy() v1alpha1.DeletionPolicy {
 	if e.o.copyTo != "" {
 		return ""
@@ -127,12 +116,11 @@ func (e *exporter) deletionPolicy() v1alpha1.DeletionPolicy {
 	return v1alpha1.DeletionPolicyRetain
 }
 
-// described is a channel's type, name and id. The name is quoted, since it may contain anything.
+// described quotes a channel's name, which may contain anything.
 func described(c *discordclient.Channel) string {
 	return fmt.Sprintf("%s channel %q (%s)", strings.ToLower(c.TypeName()), c.Name, c.ID)
 }
 
-// head explains the file and how to apply it.
 func (e *exporter) head() []string {
 	in := ""
 	if e.o.namespace != "" {

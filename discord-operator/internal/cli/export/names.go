@@ -15,10 +15,8 @@ import (
 // maxStem leaves room for "-" and an id of 20 digits in the 63 characters of a DNS label.
 const maxStem = 42
 
-// objectNames chooses the names of all groups and channels, by their ids on Discord: the name on
-// Discord, as far as Kubernetes allows. Channels that would share a name get their group's or the
-// server's as a prefix; those that still share one get their id as a suffix. So a name depends only
-// on equal names.
+// objectNames returns object names by id. Equal names get a prefix (the group or server), then a
+// suffix (the id), so a name depends only on equal names.
 func objectNames(server string, l layout) (groups, channels map[string]string) {
 	var ofGroups, ofChannels []candidates
 	prefixes := map[string]string{"": stem(server)}
@@ -34,7 +32,6 @@ func objectNames(server string, l layout) (groups, channels map[string]string) {
 	return distinct(ofGroups), distinct(ofChannels)
 }
 
-// roleNames chooses the names of all roles, by their ids on Discord, in the same way.
 func roleNames(roles []discordclient.Role) map[string]string {
 	var all []candidates
 	for _, r := range roles {
@@ -43,13 +40,12 @@ func roleNames(roles []discordclient.Role) map[string]string {
 	return distinct(all)
 }
 
-// candidates are names for an object, best first; the last has its id and is unique.
+// candidates are ordered. The last one has the id and is unique.
 type candidates struct {
 	id    string
 	names []string
 }
 
-// choices are the names for an object with this stem; nameless is for an empty stem.
 func choices(prefix, stem, nameless, id string) []string {
 	switch {
 	case stem == "":
@@ -60,8 +56,7 @@ func choices(prefix, stem, nameless, id string) []string {
 	return []string{stem, truncated(prefix + "-" + stem), stem + "-" + id}
 }
 
-// distinct takes the best candidate of each object, and the next one of all that share theirs,
-// until no name is shared.
+// distinct takes the next candidate of all objects that share theirs.
 func distinct(all []candidates) map[string]string {
 	level := map[string]int{}
 	for {
@@ -84,15 +79,14 @@ func distinct(all []candidates) map[string]string {
 	}
 }
 
-// stem is a name in the letters of a DNS label: letters lose styles and accents, everything else
-// becomes "-". It is empty for most other alphabets.
+// stem returns a name in the characters of a DNS label; empty for most other alphabets.
 func stem(name string) string {
 	var b strings.Builder
 	for _, r := range cases.Fold().String(norm.NFKD.String(name)) {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
 			b.WriteRune(r)
-		case unicode.Is(unicode.Mn, r): // the accent of the letter before it
+		case unicode.Is(unicode.Mn, r): // an accent of the preceding letter
 		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
 			b.WriteByte('-')
 		}

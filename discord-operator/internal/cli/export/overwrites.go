@@ -14,42 +14,39 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxOverwrites is the limit of the schema.
-const maxOverwrites = 100
+const maxOverwrites = 100 // of the schema
 
-// overwrites are those of a channel or category, none as an empty list. If the schema cannot express
-// them, or the operator would change them, they are left out with a note. An object that is to create a
-// copy would then be open: it is to be commented out, and denies everyone for those who remove the signs.
+// overwrites omits overwrites that the schema cannot express, or that the operator would change. A
+// copy without them would be open, so it is commented out and denies everyone.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {
-	list, why := e.expressed(notes, c)
-	switch lost := e.lost(c, needed); {
+	list, why := e.inSpec(notes, c)
+	switch denied := e.denied(c, needed); {
 	case why != "" && e.o.copyTo != "":
 		notes.disable(fmt.Sprintf("its permissionOverwrites cannot be copied: %s. Without them it would be open to more "+
 			"users than the original. Fix that on Discord and run this again; or write the overwrites here, which now deny "+
 			"everyone, and remove the comment signs.", why))
 		return []v1alpha1.PermissionOverwrite{{Role: everyone, Deny: names(permissions.ViewChannel)}}, true
 	case why != "":
-		notes.leave("permissionOverwrites", why)
+		notes.omit("permissionOverwrites", why)
 		return nil, false
-	case lost != 0 && e.o.copyTo != "":
+	case denied != 0 && e.o.copyTo != "":
 		notes.disable(fmt.Sprintf("the bot lacks %s here, and in a copy the operator would grant it to the bot. If you "+
-			"want that, remove the comment signs.", lost))
+			"want that, remove the comment signs.", denied))
 		return list, true
-	case lost != 0:
+	case denied != 0:
 		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data
 		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: "+
 			"the bot has no access "+
-			"(it lacks %s here), and the operator would grant it. If you want that, add this to the spec:", lost),
+			"(it lacks %s here), and the operator would grant it. If you want that, add this to the spec:", denied),
 			string(fragment))
 		return nil, false
 	}
 	return list, false
 }
 
-// expressed are the overwrites in the terms of the schema, or why it cannot express them.
-func (e *exporter) expressed(notes *notes, c *discordclient.Channel) (list []v1alpha1.PermissionOverwrite, why string) {
+func (e *exporter) inSpec(notes *notes, c *discordclient.Channel) (list []v1alpha1.PermissionOverwrite, why string) {
 	list = make([]v1alpha1.PermissionOverwrite, 0, len(c.Overwrites))
 	for _, o := range c.Overwrites {
 		if why := e.unwritable(o); why != "" {
@@ -75,7 +72,6 @@ func (e *exporter) expressed(notes *notes, c *discordclient.Channel) (list []v1a
 	return list, ""
 }
 
-// overwrite is one of them: roles by their objects, those without by name where the name is unique.
 func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverwrite {
 	result := v1alpha1.PermissionOverwrite{Allow: names(o.Allow), Deny: names(o.Deny)}
 	switch object, ok := e.roles[o.ID]; {
@@ -89,13 +85,13 @@ func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverw
 	return result
 }
 
-// role returns the name of a role when it means this role and no other, its id otherwise.
+// role returns the name of a role if it is unique, otherwise its id.
 func (e *exporter) role(id string) string {
 	if id == e.guild.ID {
 		return everyone
 	}
 	of := slices.IndexFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == id })
-	name := e.guild.Roles[of].Name // unwritable has seen that there is one
+	name := e.guild.Roles[of].Name // unwritable has checked that the role exists
 	other := func(r discordclient.Role) bool { return r.ID != id && r.Name == name || r.ID == name }
 	if name == everyone || name == "" || length(name) > discordclient.MaxNameLength ||
 		slices.ContainsFunc(e.guild.Roles, other) {
@@ -106,7 +102,6 @@ func (e *exporter) role(id string) string {
 
 const everyone = "@everyone"
 
-// unwritable explains why the schema cannot express an overwrite; empty if it can.
 func (e *exporter) unwritable(o discordclient.Overwrite) string {
 	switch {
 	case o.Type != discordgo.PermissionOverwriteTypeRole && o.Type != discordgo.PermissionOverwriteTypeMember:
@@ -131,13 +126,12 @@ func kindOf(o discordclient.Overwrite) string {
 	return "role"
 }
 
-// lost is what the bot needs, has in the server, and is denied in a channel.
-func (e *exporter) lost(c *discordclient.Channel, needed permissions.Bits) permissions.Bits {
+// denied returns needed permissions that the bot has in the server but not in a channel.
+func (e *exporter) denied(c *discordclient.Channel, needed permissions.Bits) permissions.Bits {
 	here := permissions.In(e.bot.permissions, e.guild.ID, e.bot.userID, e.bot.roles, c.Overwrites)
 	return here.Missing(needed) & e.bot.permissions
 }
 
-// names are those of the documented bits.
 func names(bits permissions.Bits) []v1alpha1.Permission {
 	var all []v1alpha1.Permission
 	for _, name := range (bits & permissions.All).Names() {

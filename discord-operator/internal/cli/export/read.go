@@ -12,31 +12,25 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// server is a Discord server as it was read.
 type server struct {
-	guild    discordclient.Guild
-	channels []*discordclient.Channel
-	webhooks []discordclient.Webhook
-	// webhooksUnread is true if the bot may not list webhooks, hiddenUnread if it is not known which
-	// channels Discord hides from it.
-	webhooksUnread, hiddenUnread bool
+	guild                        discordclient.Guild
+	channels                     []*discordclient.Channel
+	webhooks                     []discordclient.Webhook
+	webhooksUnread, hiddenUnread bool // the bot may not list webhooks; hidden channels are unknown
 	bot                          bot
 }
 
-// bot is the bot whose token was used.
 type bot struct {
 	userID, applicationID, webURL string
-	// roles are those that it has.
-	roles []string
-	// permissions are what it may do in the whole server.
-	permissions permissions.Bits
+	roles                         []string
+	permissions                   permissions.Bits // in the whole server
 }
 
-// read reads a server by six calls, and one for the roles of a server that sends none with itself. A bot
-// that may not view everything connects to the Gateway besides, since lists leave out what is hidden.
+// read lists a server. Lists omit hidden channels, so a bot without Administrator needs the
+// Gateway.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
-	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server
+	user, err := api.CurrentUser(ctx) // first, to tell a wrong token from a wrong server
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +44,7 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	} else if err != nil {
 		return nil, err
 	}
-	if s.guild.Roles == nil { // not sent with the guild; every guild has some
+	if s.guild.Roles == nil { // not sent with the guild; every guild has one at least
 		if s.guild.Roles, err = api.ListRoles(ctx, serverID); err != nil {
 			return nil, err
 		}
@@ -75,19 +69,18 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	return &s, err
 }
 
-// patience is how long the Gateway may take to send a server: it usually does within a second.
-const patience = 10 * time.Second
+// gatewayTimeout bounds the wait for the Gateway to send a server, which usually takes a second.
+const gatewayTimeout = 10 * time.Second
 
-// hiddenChannels returns the channels and categories that the bot may not view: the Gateway alone
-// names them. They are not known if it cannot be reached.
+// hiddenChannels asks the Gateway, which alone names them.
 func hiddenChannels(
 	ctx context.Context, o discordclient.Options, serverID string,
 ) (hidden []*discordclient.Channel, known bool) {
-	cache, err := guildcache.New(guildcache.Options{Options: o, Grace: 2 * patience})
+	cache, err := guildcache.New(guildcache.Options{Options: o, Grace: 2 * gatewayTimeout})
 	if err != nil {
 		return nil, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
 	ended := make(chan struct{})
 	defer func() { cancel(); <-ended }()
 	view, events := cache.Guild(serverID), cache.Subscribe(ctx)

@@ -10,9 +10,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// listed are the roles of a server by what they become: those that the bot can manage, the highest first,
-// and a description of all others.
-func (s *server) listed() (own []discordclient.Role, leftOut []string) {
+// splitRoles returns the manageable roles, the highest first, and a description of all others.
+func (s *server) splitRoles() (own []discordclient.Role, leftOut []string) {
 	ranked := slices.Clone(s.guild.Roles)
 	discordclient.SortRoles(ranked)
 	slices.Reverse(ranked)
@@ -28,7 +27,6 @@ func (s *server) listed() (own []discordclient.Role, leftOut []string) {
 	return own, leftOut
 }
 
-// unmanageable is why a role cannot have an object; empty where it can.
 func (s *server) unmanageable(r discordclient.Role) string {
 	highest := s.highest()
 	switch {
@@ -37,13 +35,12 @@ func (s *server) unmanageable(r discordclient.Role) string {
 	case s.bot.userID != s.guild.OwnerID && discordclient.CompareRoles(r, highest) >= 0:
 		return fmt.Sprintf("it is not below %q, the highest role of the bot; drag that above it on Discord, "+
 			"and run this again", highest.Name)
-	case !plain(r.Name, 1, discordclient.MaxNameLength) || r.Name == everyone || r.Name == "@here":
+	case !fits(r.Name, 1, discordclient.MaxNameLength) || r.Name == everyone || r.Name == "@here":
 		return "the schema does not allow its name; rename it on Discord, and run this again"
 	}
 	return ""
 }
 
-// highest is the highest role of the bot.
 func (s *server) highest() (highest discordclient.Role) {
 	for _, r := range s.guild.Roles {
 		mine := r.ID == s.guild.ID || slices.Contains(s.bot.roles, r.ID)
@@ -54,7 +51,6 @@ func (s *server) highest() (highest discordclient.Role) {
 	return highest
 }
 
-// roleEntry is the object of a role.
 func (e *exporter) roleEntry(r discordclient.Role, position int) entry {
 	spec := v1alpha1.DiscordRoleSpec{
 		ServerRef:      v1alpha1.ServerReference{Name: e.o.name},

@@ -13,34 +13,33 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// locales are those of the schema.
 var locales = strings.Fields("ar bg cs da de el en-GB en-US es-419 es-ES fi fr he hi hr hu id it ja ko " +
 	"lt nl no pl pt-BR ro ru sv-SE th tr uk vi zh-CN zh-TW")
 
-// maxDescription is the limit of a server's description, in characters.
+// maxDescription is the schema's limit in characters.
 const maxDescription = 300
 
-// serverEntry is the object of the server itself.
 func (e *exporter) serverEntry() entry {
 	g, notes := e.guild, notes{}
 	spec := v1alpha1.DiscordServerSpec{
 		TokenSecretRef:       v1alpha1.TokenSecretReference{Name: e.o.tokenSecret},
 		ServerID:             cmp.Or(e.o.copyTo, g.ID),
-		VerificationLevel:    named(&notes, "verificationLevel", resource.VerificationLevels, g.VerificationLevel),
-		DefaultNotifications: named(&notes, "defaultNotifications", resource.DefaultNotifications, g.DefaultNotifications),
-		ExplicitContentFilter: named(&notes, "explicitContentFilter", resource.ExplicitContentFilters,
+		VerificationLevel:    wordFor(&notes, "verificationLevel", resource.VerificationLevels, g.VerificationLevel),
+		DefaultNotifications: wordFor(&notes, "defaultNotifications", resource.DefaultNotifications, g.DefaultNotifications),
+		ExplicitContentFilter: wordFor(&notes, "explicitContentFilter", resource.ExplicitContentFilters,
 			g.ExplicitContentFilter),
-		AFKTimeout:     named(&notes, "afkTimeout", resource.AFKTimeouts, g.AFKTimeout),
+		AFKTimeout:     wordFor(&notes, "afkTimeout", resource.AFKTimeouts, g.AFKTimeout),
 		DeletionPolicy: v1alpha1.DeletionPolicyRetain,
 	}
-	keep(&notes, "name", &spec.Name, g.Name, plain(g.Name, 2, discordclient.MaxNameLength),
+	setOrOmit(&notes, "name", &spec.Name, g.Name, fits(g.Name, 2, discordclient.MaxNameLength),
 		fmt.Sprintf("%q is not what the schema allows: 2 to 100 characters without white space around them", g.Name))
-	keep(&notes, "description", &spec.Description, &g.Description, length(g.Description) <= maxDescription,
+	setOrOmit(&notes, "description", &spec.Description, &g.Description, length(g.Description) <= maxDescription,
 		"it is longer than 300 characters")
-	keep(&notes, "preferredLocale", &spec.PreferredLocale, g.PreferredLocale, slices.Contains(locales, g.PreferredLocale),
+	setOrOmit(&notes, "preferredLocale", &spec.PreferredLocale, g.PreferredLocale,
+		slices.Contains(locales, g.PreferredLocale),
 		fmt.Sprintf("%q is not a language that the schema lists", g.PreferredLocale))
 	if g.Icon != "" {
-		notes.leave("icon", "Discord has a hash of it alone, "+g.Icon+"; the picture is at "+
+		notes.omit("icon", "Discord has a hash of it alone, "+g.Icon+"; the picture is at "+
 			iconURL(e.bot.webURL, g.ID, g.Icon))
 	}
 	if g.AFKChannelID == "" {
@@ -69,8 +68,7 @@ func (e *exporter) serverEntry() entry {
 	return entry{kind: kindServer, name: e.o.name, about: fmt.Sprintf("Server %q", g.Name), spec: spec, notes: notes}
 }
 
-// iconURL is where a server's icon is: on Discord's own host for pictures, or on the host of an API that is
-// not Discord's. Source: https://discord.com/developers/docs/reference#image-formatting.
+// Source: https://discord.com/developers/docs/reference#image-formatting.
 func iconURL(webURL, guildID, hash string) string {
 	base := webURL
 	if base == discordURL {
@@ -79,22 +77,19 @@ func iconURL(webURL, guildID, hash string) string {
 	return base + "/icons/" + guildID + "/" + hash + ".png"
 }
 
-// discordURL is where users see Discord itself.
 const discordURL = "https://discord.com"
 
-// keepCommunity sets what the schema allows for a community server with its channels alone.
 func keepCommunity(notes *notes, spec *v1alpha1.DiscordServerSpec, g *discordclient.Guild) {
 	if !g.IsCommunity() {
 		return
 	}
 	filter := cmp.Or(spec.ExplicitContentFilter, v1alpha1.ExplicitContentFilterAllMembers)
-	keep(notes, "community", &spec.Community, v1alpha1.CommunityEnabled,
+	setOrOmit(notes, "community", &spec.Community, v1alpha1.CommunityEnabled,
 		spec.RulesChannelRef != nil && spec.PublicUpdatesChannelRef != nil &&
 			spec.VerificationLevel != v1alpha1.VerificationLevelNone && filter == v1alpha1.ExplicitContentFilterAllMembers,
 		"it requires rulesChannelRef, publicUpdatesChannelRef, a verificationLevel and the explicitContentFilter AllMembers")
 }
 
-// reference refers to the object of a channel that a setting of the server names by its id.
 func (e *exporter) reference(notes *notes, field, id string) *v1alpha1.ChannelReference {
 	if id == "" {
 		return nil
@@ -107,15 +102,14 @@ func (e *exporter) reference(notes *notes, field, id string) *v1alpha1.ChannelRe
 			return &v1alpha1.ChannelReference{Name: name}
 		}
 	}
-	notes.leave(field, fmt.Sprintf("the channel %s has no object here", id))
+	notes.omit(field, fmt.Sprintf("the channel %s has no object here", id))
 	return nil
 }
 
-// named translates a number of Discord's, and leaves out unknown ones.
-func named[T ~string](notes *notes, field string, names resource.Enum[T], number int) T {
+func wordFor[T ~string](notes *notes, field string, names resource.Enum[T], number int) T {
 	name, ok := names[number]
 	if !ok {
-		notes.leave(field, fmt.Sprintf("Discord says %d, which this version of discord-operator does not know", number))
+		notes.omit(field, fmt.Sprintf("Discord says %d, which this version of discord-operator does not know", number))
 	}
 	return name
 }

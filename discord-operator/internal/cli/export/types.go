@@ -16,14 +16,13 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// What the schema allows in a voice, stage, forum or media channel.
+// Limits of the schema for voice, stage, forum and media channels.
 const (
 	minBitrate, maxBitrate, maxStageBitrate = 8000, 384000, 64000
 	maxUsers, maxStageUsers                 = 99, 10000
 	maxTags, maxTagName                     = 20, 20
 )
 
-// typeName is the type of a channel in a spec; empty for one that no kind represents.
 func typeName(t discordgo.ChannelType) v1alpha1.ChannelType {
 	switch t {
 	case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildVoice,
@@ -34,17 +33,16 @@ func typeName(t discordgo.ChannelType) v1alpha1.ChannelType {
 	}
 }
 
-// voice are the settings of a voice or stage channel.
 func voice(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelVoice {
 	spec := &v1alpha1.ChannelVoice{
-		Region: &c.Region, VideoQuality: named(notes, "voice.videoQuality", resource.VideoQualities, c.VideoQuality),
+		Region: &c.Region, VideoQuality: wordFor(notes, "voice.videoQuality", resource.VideoQualities, c.VideoQuality),
 	}
 	bitrate, users := maxBitrate, maxUsers
 	if c.Type == discordgo.ChannelTypeGuildStageVoice {
 		bitrate, users = maxStageBitrate, maxStageUsers
 	}
 	number := func(field string, to **int32, value, least, most int) {
-		keep(notes, field, to, new(int32(value)), value >= least && value <= most, //nolint:gosec // G115: within bounds
+		setOrOmit(notes, field, to, new(int32(value)), value >= least && value <= most, //nolint:gosec // G115: within bounds
 			fmt.Sprintf("%d is not between %d and %d, which the schema allows", value, least, most))
 	}
 	number("voice.bitrate", &spec.Bitrate, c.Bitrate, minBitrate, bitrate)
@@ -52,7 +50,6 @@ func voice(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelVoice {
 	return spec
 }
 
-// forum are the settings of a forum or media channel.
 func forum(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelForum {
 	has := func(flag int) *bool { return new(c.Flags&flag != 0) }
 	order := resource.NoSortOrder
@@ -65,32 +62,31 @@ func forum(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelForum {
 	}
 	spec := &v1alpha1.ChannelForum{
 		RequireTag: has(discordclient.FlagRequireTag), DefaultReaction: &reaction,
-		SortOrder: named(notes, "forum.sortOrder", resource.SortOrders, order),
+		SortOrder: wordFor(notes, "forum.sortOrder", resource.SortOrders, order),
 	}
 	if c.Type == discordgo.ChannelTypeGuildForum {
-		spec.Layout = named(notes, "forum.layout", resource.ForumLayouts, c.Layout)
+		spec.Layout = wordFor(notes, "forum.layout", resource.ForumLayouts, c.Layout)
 	} else {
 		spec.HideMediaDownload = has(discordclient.FlagHideMediaDownload)
 	}
-	keep(notes, "forum.threadSlowmode", &spec.ThreadSlowmode,
+	setOrOmit(notes, "forum.threadSlowmode", &spec.ThreadSlowmode,
 		&metav1.Duration{Duration: time.Duration(c.ThreadSlowmode) * time.Second},
 		c.ThreadSlowmode >= 0 && c.ThreadSlowmode <= maxSlowmode,
 		fmt.Sprintf("%d seconds are more than the 6 hours that the schema allows", c.ThreadSlowmode))
 	list, why := tags(c.Tags)
-	keep(notes, "forum.tags", &spec.Tags, list, why == "", why)
+	setOrOmit(notes, "forum.tags", &spec.Tags, list, why == "", why)
 	open := func(t v1alpha1.ForumTag) bool { return !t.Moderated }
 	if *spec.RequireTag && spec.Tags != nil && !slices.ContainsFunc(spec.Tags, open) {
 		spec.RequireTag = nil
-		notes.leave("forum.requireTag", "the schema allows it with a tag that is not moderated only")
+		notes.omit("forum.requireTag", "the schema allows it with a tag that is not moderated only")
 	}
 	return spec
 }
 
-// tags are those of a forum, or why the schema refuses them.
 func tags(live []discordclient.Tag) (list []v1alpha1.ForumTag, why string) {
 	list = []v1alpha1.ForumTag{}
 	for _, t := range live {
-		if !plain(t.Name, 1, maxTagName) {
+		if !fits(t.Name, 1, maxTagName) {
 			return nil, fmt.Sprintf("the schema does not allow the name %q", t.Name)
 		}
 		same := func(other v1alpha1.ForumTag) bool { return strings.EqualFold(other.Name, t.Name) }

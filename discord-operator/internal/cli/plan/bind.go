@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Objects find their resources on Discord in this order: an object cannot adopt the resource of another one, nor find
-// it by its name.
+// Order of bindings: an object cannot adopt or find by name the resource of another one.
 const (
 	byStatus = iota
 	byAdoption
@@ -23,7 +22,6 @@ const (
 	orders
 )
 
-// order returns when an object finds its resource.
 func (s *step) order() int {
 	switch {
 	case *idOf(s.object) != "":
@@ -34,7 +32,6 @@ func (s *step) order() int {
 	return byName
 }
 
-// bindAll finds what objects of a kind have on Discord. A resource is one object's alone.
 func (w *world) bindAll(steps []*step) {
 	of := make([][]*step, orders)
 	for _, s := range steps {
@@ -47,8 +44,8 @@ func (w *world) bindAll(steps []*step) {
 	}
 }
 
-// bind finds what an object has on Discord: what its status or its spec names, or else what has its name. Where it
-// is known what was applied before, a name says nothing of a new object.
+// bind binds an object by status or spec, otherwise by name. If the former manifests are known, a
+// name says nothing about a new object.
 func (w *world) bind(s *step) {
 	known := *idOf(s.object)
 	if s.order() == byName && (w.before == nil || s.from == w.before) {
@@ -74,8 +71,7 @@ func (w *world) bind(s *step) {
 	s.binding.Identity = s.kind.Identity(s.object)
 }
 
-// conflict is the issue that another object has what an object names. None is to be deleted for it: what has the
-// resource could go with it.
+// conflict proposes no deletion of an object, because the resource could go with it.
 func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 	what, noun := "id in its status", s.kind.Noun
 	remedy := "Remove the status from its manifest"
@@ -92,7 +88,7 @@ func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 		noun, id, what, title(holder), remedy, observe)
 }
 
-// assign records what an object has on Discord, in its status too, where others look for it.
+// assign records the id in the status, where other objects look for it.
 func (w *world) assign(s *step, id string) {
 	*idOf(s.object) = id
 	switch o := s.object.(type) {
@@ -108,8 +104,7 @@ func (w *world) assign(s *step, id string) {
 	}
 }
 
-// simulate adds to the state what a plan would create, so that what refers to it can be planned. It has an id
-// that is newer than all of Discord's.
+// simulate adds planned creates to the snapshot, with ids newer than all of Discord's.
 func (w *world) simulate(s *step) {
 	w.made++
 	id := strconv.FormatUint(math.MaxUint64-1_000_000+w.made, 10)
@@ -138,12 +133,10 @@ func (w *world) simulate(s *step) {
 	w.assign(s, id)
 }
 
-// add adds to the state, or replaces in it.
 func (w *world) add(channels []*discordclient.Channel, roles []discordclient.Role) {
-	w.snap, w.shown = w.snap.With(channels, roles), w.shown.With(channels, roles)
+	w.snap, w.withDeleted = w.snap.With(channels, roles), w.withDeleted.With(channels, roles)
 }
 
-// lastPlace is where Discord puts a channel that asks for no place.
 func (w *world) lastPlace() (last int) {
 	for _, c := range w.snap.All() {
 		last = max(last, c.Position+1)
@@ -151,7 +144,6 @@ func (w *world) lastPlace() (last int) {
 	return last
 }
 
-// title names an object for users.
 func title(o status.Object) string {
 	if o.GetNamespace() == "" {
 		return kindOf(o) + " " + o.GetName()
@@ -159,13 +151,12 @@ func title(o status.Object) string {
 	return kindOf(o) + " " + o.GetNamespace() + "/" + o.GetName()
 }
 
-// differences are what a step would change on Discord, with all others done.
 func (w *world) differences(s *step) []resource.Difference {
 	switch {
 	case s.removed:
 		return deletion(s.plan.Delete)
 	case s.kind == nil:
-		return resource.Changes(s.plan.Changes, w.shown)
+		return resource.Changes(s.plan.Changes, w.withDeleted)
 	case s.guild == nil || s.binding.Live == nil && !s.binding.Absent,
 		status.Paused(s.object):
 		return nil
@@ -176,5 +167,5 @@ func (w *world) differences(s *step) []resource.Difference {
 	if s.plan.Bounds != nil {
 		s.plan.Bounds = w.lowPlaces(s)
 	}
-	return append(s.plan.Differences(*s.kind, s.binding, w.snap, w.shown), s.further...)
+	return append(s.plan.Differences(*s.kind, s.binding, w.snap, w.withDeleted), s.further...)
 }

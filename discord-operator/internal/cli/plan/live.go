@@ -13,31 +13,28 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// live is a Discord server as it was read.
 type live struct {
-	application discordclient.Application
-	webURL      string
-	snapshot    *guildcache.Snapshot
-	// hooks are its webhooks, read where a manifest has one; hooksErr is why they could not be read.
-	hooks    []discordclient.Webhook
-	hooksErr error
-	// hiddenUnread says that it is not known which channels Discord hides from the bot.
-	hiddenUnread bool
-	// member reads which roles a user has, and whether the user is not in the server.
+	application  discordclient.Application
+	webURL       string
+	snapshot     *guildcache.Snapshot
+	hooks        []discordclient.Webhook // read if a manifest has one
+	hooksErr     error
+	hiddenUnread bool // hidden channels are unknown
+	// member returns the roles of a user, or absent from the server.
 	member func(user v1alpha1.UserID) (member discordclient.Member, absent bool, err error)
 }
 
-// patience is how long the Gateway may take to send a server: it usually does within a second.
-const patience = 10 * time.Second
+// gatewayTimeout bounds the wait for the Gateway to send a server, which usually takes a second.
+const gatewayTimeout = 10 * time.Second
 
-// read reads a server by five calls, one more for webhooks. A bot that may not view everything connects to the
-// Gateway besides, since lists leave out what is hidden from it.
+// read lists a server. Lists omit hidden channels, so a bot without Administrator needs the
+// Gateway.
 func read(ctx context.Context, options discordclient.Options, serverID string, webhooks bool) (*live, error) {
-	api, err := guildcache.New(guildcache.Options{Options: options, Grace: 2 * patience})
+	api, err := guildcache.New(guildcache.Options{Options: options, Grace: 2 * gatewayTimeout})
 	if err != nil {
 		return nil, err
 	}
-	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server
+	user, err := api.CurrentUser(ctx) // first, to tell a wrong token from a wrong server
 	if err != nil {
 		return nil, err
 	}
@@ -71,17 +68,16 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 	return l, nil
 }
 
-// connect has the Gateway send the server, and reports where that has failed.
 func connect(
 	ctx context.Context, api *guildcache.Client, view *guildcache.View,
 ) (snap *guildcache.Snapshot, failed bool) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
 	ended := make(chan struct{})
 	defer func() { cancel(); <-ended }()
 	events := api.Subscribe(ctx)
 	go func() {
 		defer close(ended)
-		_ = api.Run(ctx) // a token that is refused only now shows as a Gateway that was not reached
+		_ = api.Run(ctx) // a token that is refused only now shows as an unreachable Gateway
 	}()
 	for snap = view.Snapshot(); snap.Mode != guildcache.ModeLive; snap = view.Snapshot() {
 		if _, ok := <-events; !ok {

@@ -26,13 +26,12 @@ import (
 	"jutsu.com/operators/discord-operator/internal/cli/schema"
 )
 
-// manifest is one object of a file.
 type manifest struct {
 	file   string
 	object *unstructured.Unstructured
 }
 
-// readAll reads the manifests of a file, of all YAML and JSON files below a folder, or of standard input for "-".
+// readAll reads a file, all YAML and JSON files below a folder, or standard input for "-".
 func readAll(path string, stdin io.Reader, namespace string) (all []manifest, err error) {
 	if path == "-" {
 		text, err := io.ReadAll(stdin)
@@ -59,7 +58,6 @@ func readAll(path string, stdin io.Reader, namespace string) (all []manifest, er
 	return all, err
 }
 
-// parse reads the objects of a text.
 func parse(file string, text []byte, namespace string) (all []manifest, err error) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	for {
@@ -83,14 +81,13 @@ func parse(file string, text []byte, namespace string) (all []manifest, err erro
 	}
 }
 
-// itemsOf are the objects of one document: those of a List one by one, and none of an empty one.
 func itemsOf(document []byte) ([]unstructured.Unstructured, error) {
 	text, err := yaml.YAMLToJSON(document)
 	if err != nil {
 		return nil, err
 	}
 	var o unstructured.Unstructured
-	// By the decoder of the API server, which leaves whole numbers whole: rules in CEL refuse others.
+	// The API server's decoder keeps integers. Rules in CEL refuse other numbers.
 	if err := json.Unmarshal(text, &o.Object); err != nil || len(o.Object) == 0 {
 		return nil, err
 	}
@@ -104,7 +101,6 @@ func itemsOf(document []byte) ([]unstructured.Unstructured, error) {
 	return list.Items, nil
 }
 
-// ours reports whether an object is of one of our kinds.
 func (m manifest) ours() bool {
 	return m.object.GroupVersionKind().Group == v1alpha1.GroupVersion.Group
 }
@@ -113,8 +109,7 @@ func (m manifest) key() key {
 	return key{m.object.GetKind(), types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}}
 }
 
-// admit makes typed objects of manifests, with the defaults of their schemas. The error names all that the API
-// server would refuse. before are those that they replace.
+// admit returns typed objects with defaults. The error lists all refusals of the API server.
 func admit(ctx context.Context, kinds schema.Kinds, all, before []manifest) (*objects, error) {
 	replaced := map[key]*unstructured.Unstructured{}
 	for _, m := range before {

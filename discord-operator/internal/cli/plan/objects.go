@@ -24,17 +24,15 @@ import (
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 )
 
-// key names an object.
 type key struct {
 	kind string
 	types.NamespacedName
 }
 
-// objects are those of manifests, as a cache would have them.
+// objects is a cache of manifests.
 type objects struct {
-	all map[key]status.Object
-	// namespaces are the labels of those whose manifests are there.
-	namespaces map[string]map[string]string
+	all        map[key]status.Object
+	namespaces map[string]map[string]string // labels
 	configMaps map[types.NamespacedName]*corev1.ConfigMap
 }
 
@@ -45,7 +43,6 @@ func newObjects() *objects {
 	}
 }
 
-// empty returns an empty object of a kind of ours; nil for any other.
 func empty(kind string) status.Object {
 	switch kind {
 	case "DiscordServer":
@@ -64,7 +61,6 @@ func kindOf(o any) string { return reflect.TypeOf(o).Elem().Name() }
 
 func keyOf(o client.Object) key { return key{kindOf(o), client.ObjectKeyFromObject(o)} }
 
-// of returns the objects of a type, in the order of their names.
 func of[T status.Object](o *objects) (some []T) {
 	byName := func(a, b key) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
@@ -104,7 +100,7 @@ func (o *objects) Get(_ context.Context, name client.ObjectKey, into client.Obje
 	return nil
 }
 
-// List implements client.Reader, for all objects of a kind or those of one namespace.
+// List implements client.Reader without field and label selectors.
 func (o *objects) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var asked client.ListOptions
 	asked.ApplyOptions(options)

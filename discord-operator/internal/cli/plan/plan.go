@@ -18,10 +18,9 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// ErrDiffers says that an apply would change something. It is no failure, and the process ends with status 2.
+// ErrDiffers says that an apply would change something. It is no failure: the exit status is 2.
 var ErrDiffers = errors.New("an apply would change something on Discord")
 
-// options are the values of the command line.
 type options struct {
 	cli.Connection
 
@@ -30,8 +29,7 @@ type options struct {
 	output       string
 }
 
-// Run is the command `kubectl discord plan`: it reads manifests and a server, and prints on stdout what an
-// apply would do there. Notes are on stderr. It changes nothing, neither on Discord nor in a cluster.
+// Run is `kubectl discord plan`. It prints the changes of an apply on stdout, and notes on stderr.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	err := run(ctx, args, stdout, stderr)
 	if err == nil || errors.Is(err, flag.ErrHelp) {
@@ -75,7 +73,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return report.err()
 }
 
-// webhooks reports whether a manifest has a webhook.
 func webhooks(o *objects) bool {
 	for _, c := range of[*v1alpha1.DiscordChannel](o) {
 		if c.Spec.Webhook != nil {
@@ -85,26 +82,25 @@ func webhooks(o *objects) bool {
 	return false
 }
 
-// load reads the manifests; before is nil without --before.
 func (o *options) load(ctx context.Context) (after, before *objects, err error) {
 	kinds, err := schema.Load()
 	if err != nil {
 		return nil, nil, err
 	}
-	is, err := readAll(o.path, os.Stdin, o.namespace)
+	manifests, err := readAll(o.path, os.Stdin, o.namespace)
 	if err != nil {
 		return nil, nil, err
 	}
-	var was []manifest
+	var former []manifest
 	if o.before != "" {
-		if was, err = readAll(o.before, os.Stdin, o.namespace); err != nil {
+		if former, err = readAll(o.before, os.Stdin, o.namespace); err != nil {
 			return nil, nil, err
 		}
-		if before, err = admit(ctx, kinds, was, nil); err != nil {
+		if before, err = admit(ctx, kinds, former, nil); err != nil {
 			return nil, nil, fmt.Errorf("the manifests of --before: %w", err)
 		}
 	}
-	if after, err = admit(ctx, kinds, is, was); err != nil {
+	if after, err = admit(ctx, kinds, manifests, former); err != nil {
 		return nil, nil, fmt.Errorf("the API server would refuse: %w", err)
 	}
 	if len(after.all) == 0 && before == nil {
@@ -113,7 +109,6 @@ func (o *options) load(ctx context.Context) (after, before *objects, err error) 
 	return after, before, nil
 }
 
-// parseFlags reads the command line; --help is printed on out.
 func parseFlags(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("kubectl discord plan", flag.ContinueOnError)

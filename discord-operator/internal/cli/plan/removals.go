@@ -21,9 +21,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// planRemovals plans what becomes of what objects have that have a manifest no longer, and takes out of the world
-// what is deleted: the others are planned as they come to be once it is gone. What was applied before is bound as it
-// was then, so that each object has its own, whatever it is called now.
+// planRemovals plans deletions first, and removes their resources from the snapshot. It binds
+// objects as they were before the change, so that each has its own resource.
 func (w *world) planRemovals(ctx context.Context) {
 	w.removals = map[*lifecycle.Kind][]*step{}
 	for _, kind := range kinds {
@@ -55,12 +54,11 @@ func (w *world) planRemovals(ctx context.Context) {
 	w.snap, w.taken = w.snap.Without(gone...), map[string]status.Object{}
 }
 
-// planRemoved plans what becomes of what a removed object has.
 func (w *world) planRemoved(s *step) lifecycle.Plan {
 	if i := s.kind.Identity(s.object); i.Adopt == nil && !i.Adopted && !i.Matched {
 		s.binding.NoRetention = grant.RetentionRefused(s.guild.Server, s.object.GetNamespace(), s.kind.Noun)
 	}
-	w.claimed(s)
+	w.recordClaim(s)
 	s.guild.Snapshot = w.freed()
 	if w.after.all[keyOf(s.guild.Server)] == nil {
 		s.guild.Server = s.guild.Server.DeepCopy()
@@ -84,9 +82,8 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 	return lifecycle.Plan{}
 }
 
-// claimed notes which object with a manifest claims what a removed one has. Of other namespaces only those do that
-// have it already.
-func (w *world) claimed(s *step) {
+// recordClaim ignores objects of other namespaces without the resource in their status.
+func (w *world) recordClaim(s *step) {
 	id := *idOf(s.object)
 	for _, o := range w.after.ofKind(s.kind) {
 		i, here := s.kind.Identity(o), o.GetNamespace() == s.object.GetNamespace()
@@ -97,11 +94,11 @@ func (w *world) claimed(s *step) {
 	}
 }
 
-// freed is the server as it is once its settings name the channels of their manifests: a community server needs
-// the others no longer.
+// freed is the snapshot without the former channels of a community server, which can then be
+// deleted.
 func (w *world) freed() *guildcache.Snapshot {
 	freed := *w.snap
-	named := func(ref *v1alpha1.ChannelReference, in string) bool {
+	hasManifest := func(ref *v1alpha1.ChannelReference, in string) bool {
 		c := &v1alpha1.DiscordChannel{}
 		if ref == nil {
 			return false
@@ -113,17 +110,16 @@ func (w *world) freed() *guildcache.Snapshot {
 		if s.Status.ServerID != w.serverID || status.Paused(s) || status.Observed(s) {
 			continue
 		}
-		if named(s.Spec.RulesChannelRef, s.Namespace) {
+		if hasManifest(s.Spec.RulesChannelRef, s.Namespace) {
 			freed.Guild.RulesChannelID = ""
 		}
-		if named(s.Spec.PublicUpdatesChannelRef, s.Namespace) {
+		if hasManifest(s.Spec.PublicUpdatesChannelRef, s.Namespace) {
 			freed.Guild.PublicUpdatesChannelID = ""
 		}
 	}
 	return &freed
 }
 
-// dependents are the channels with a manifest that refer to a group.
 func (w *world) dependents(g *v1alpha1.DiscordGroup) (names []string) {
 	for _, c := range of[*v1alpha1.DiscordChannel](w.after) {
 		if ref := c.Spec.GroupRef; ref != nil && ref.In(c.Namespace).String() == keyOf(g).String() {
@@ -133,7 +129,6 @@ func (w *world) dependents(g *v1alpha1.DiscordGroup) (names []string) {
 	return names
 }
 
-// deletion is what a deletion deletes on Discord, if anything.
 func deletion(d *lifecycle.Deletion) []resource.Difference {
 	switch {
 	case d == nil || d.By == nil:

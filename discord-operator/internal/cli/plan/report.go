@@ -13,49 +13,40 @@ import (
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 )
 
-// Report is what an apply would do on a server.
 type Report struct {
-	// ServerID is that of the server on Discord.
-	ServerID string `json:"serverId"`
-	// Objects are those for which something would be done, or that something keeps from matching their spec.
-	Objects []Object `json:"objects"`
-	// Summary counts the objects.
-	Summary Summary `json:"summary"`
+	ServerID string   `json:"serverId"`
+	Objects  []Object `json:"objects"` // with changes or problems
+	Summary  Summary  `json:"summary"`
 
 	notes []string
 }
 
-// Object is what an apply would do for one object.
+// Object has the changes of one object.
 type Object struct {
 	Kind        string                `json:"kind"`
 	Namespace   string                `json:"namespace,omitempty"`
 	Name        string                `json:"name"`
 	Differences []resource.Difference `json:"differences,omitempty"`
-	// Observed are the status.differences that the object would have: nothing is done about them.
-	Observed []string `json:"observed,omitempty"`
-	// Problems keep the object from matching its spec.
-	Problems []Problem `json:"problems,omitempty"`
+	Observed    []string              `json:"observed,omitempty"` // its status.differences if it is only observed
+	Problems    []Problem             `json:"problems,omitempty"` // keep it from matching its spec
 }
 
-// Problem is why an object would not match its spec.
+// Problem keeps an object from matching its spec.
 type Problem struct {
-	// Reason is that of the condition that the object would have.
-	Reason  string `json:"reason"`
+	Reason  string `json:"reason"` // of the condition
 	Message string `json:"message"`
 }
 
-// Summary counts objects by what would be done for them. One may be changed and moved.
+// Summary counts objects. A changed and moved object counts twice.
 type Summary struct {
 	Create   int `json:"create"`
 	Change   int `json:"change"`
 	Move     int `json:"move"`
 	Delete   int `json:"delete"`
 	Problems int `json:"problems"`
-	// Observed counts the objects that are only observed and differ.
-	Observed int `json:"observed"`
+	Observed int `json:"observed"` // only observed, with differences
 }
 
-// report is made of all steps.
 func (w *world) report() *Report {
 	r := &Report{ServerID: w.serverID, Objects: []Object{}, notes: w.notes()}
 	for _, s := range w.steps {
@@ -105,7 +96,6 @@ func (s *Summary) add(o Object) {
 	}
 }
 
-// whole is whether an action is of the resource, and not of its webhook.
 func (o *Object) whole(action resource.Action) bool {
 	return slices.Contains(o.Differences, resource.Difference{Action: action})
 }
@@ -113,7 +103,6 @@ func (o *Object) whole(action resource.Action) bool {
 func (o *Object) created() bool { return o.whole(resource.ActionCreate) }
 func (o *Object) deleted() bool { return o.whole(resource.ActionDelete) }
 
-// notes are what a user should know about how the plan was made.
 func (w *world) notes() (all []string) {
 	if len(w.presumed) > 0 {
 		all = append(all, fmt.Sprintf("DiscordServer %s has no manifest here; it is taken for server %s.",
@@ -136,7 +125,6 @@ func (w *world) notes() (all []string) {
 	return all
 }
 
-// text is the report for users to read.
 func (r *Report) text() string {
 	var out strings.Builder
 	for i := range r.Objects {
@@ -185,13 +173,11 @@ func (r *Report) text() string {
 	return out.String()
 }
 
-// json is the report for programs.
 func (r *Report) json() (string, error) {
 	text, err := json.MarshalIndent(r, "", "  ")
 	return string(text) + "\n", err
 }
 
-// err is how the command ends.
 func (r *Report) err() error {
 	switch s := r.Summary; {
 	case s.Problems > 0:

@@ -30,52 +30,40 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// world is a server on Discord and the objects that are to be applied to it.
+// world is a server on Discord and the objects to apply to it.
 type world struct {
 	*live
-	serverID string
-	// after are the objects of the manifests; before, nil for unknown, are those that were applied last.
-	after, before *objects
-	// snap is the server as it would be with what was planned so far; shown has what is to be deleted besides,
-	// which users know by its name.
-	snap, shown *guildcache.Snapshot
-	// taken are the objects that have what is on Discord, by its id.
-	taken map[string]status.Object
-	// removals are the objects that have a manifest no longer.
-	removals map[*lifecycle.Kind][]*step
-	// presumed are the DiscordServers that have no manifest, and skipped how many objects are of other servers.
-	presumed []string
-	skipped  int
-	// byName are the objects that were found on Discord by their names alone.
-	byName []string
-	// iconless are the servers whose icon has no ConfigMap here.
-	iconless []string
-	made     uint64
-	steps    []*step
+	serverID      string
+	after, before *objects // before is nil if unknown
+	// snap includes the plans so far. withDeleted has the names of deleted resources, too.
+	snap, withDeleted *guildcache.Snapshot
+	taken             map[string]status.Object    // the owners of resources, by id
+	removals          map[*lifecycle.Kind][]*step // objects without a manifest
+	presumed          []string                    // DiscordServers without a manifest
+	skipped           int                         // number of objects of other servers
+	byName            []string                    // objects that were found by name only
+	iconless          []string                    // servers without the ConfigMap of their icon
+	made              uint64
+	steps             []*step
 }
 
-// step is what is planned for one object.
 type step struct {
-	object status.Object
-	kind   *lifecycle.Kind
-	// from are the objects among which it is; removed says that it has a manifest no longer.
-	from    *objects
-	removed bool
+	object  status.Object
+	kind    *lifecycle.Kind
+	from    *objects // the set of the object
+	removed bool     // it has no manifest
 	guild   *bot.Guild
 	binding lifecycle.Binding
 	plan    lifecycle.Plan
-	// further are differences that the plan of the resource does not have.
-	further []resource.Difference
+	further []resource.Difference // differences outside the plan
 	issues  []conditions.Issue
 }
 
-// kinds are those below a server, in the order in which they can refer to each other.
 var kinds = []*lifecycle.Kind{&role.Kind, &group.Kind, &channel.Kind}
 
-// compute plans all objects, and returns what would come of it.
 func compute(ctx context.Context, l *live, serverID string, after, before *objects) *Report {
 	w := &world{
-		live: l, serverID: serverID, after: after, before: before, snap: l.snapshot, shown: l.snapshot,
+		live: l, serverID: serverID, after: after, before: before, snap: l.snapshot, withDeleted: l.snapshot,
 		taken: map[string]status.Object{},
 	}
 	w.takeOverStatus()
@@ -95,7 +83,6 @@ func compute(ctx context.Context, l *live, serverID string, after, before *objec
 	return w.report()
 }
 
-// takeOverStatus gives the objects the status that those before them had: ids, above all.
 func (w *world) takeOverStatus() {
 	if w.before == nil {
 		return
@@ -118,7 +105,6 @@ func (w *world) takeOverStatus() {
 	}
 }
 
-// idOf is the id in the status of an object.
 func idOf(o status.Object) *string {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordServer:
@@ -133,8 +119,7 @@ func idOf(o status.Object) *string {
 	panic(fmt.Sprintf("%T is none of our kinds", o))
 }
 
-// presume adds the servers that objects refer to and that have no manifest: a folder of one team's objects
-// alone is of the server that the command line names.
+// presume adds missing servers: a folder may have the objects of one team only.
 func (w *world) presume(o *objects) {
 	var names []types.NamespacedName
 	add := func(ref *v1alpha1.ServerReference, namespace string) {
@@ -162,7 +147,6 @@ func (w *world) presume(o *objects) {
 	}
 }
 
-// allowEverything grants all that a server can: what it really grants, its manifest would say.
 func allowEverything(s *v1alpha1.DiscordServerSpec) {
 	all := v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
 	s.AllowedNamespaces, s.AllowedRoles, s.AllowAdoption, s.AllowRetention = &all,
@@ -172,14 +156,13 @@ func allowEverything(s *v1alpha1.DiscordServerSpec) {
 	}
 }
 
-// assignServers gives the servers their ids on Discord.
 func (w *world) assignServers(o *objects) {
 	for _, s := range of[*v1alpha1.DiscordServer](o) {
 		s.Status.ServerID = s.Spec.ServerID
 	}
 }
 
-// planKind binds and then plans all objects of a kind: siblings are ordered by their ids.
+// planKind binds all objects before it plans one: siblings are ordered by ids.
 func (w *world) planKind(ctx context.Context, kind *lifecycle.Kind) {
 	steps := w.begin(ctx, kind, w.after)
 	w.bindAll(steps)
@@ -193,7 +176,6 @@ func (w *world) planKind(ctx context.Context, kind *lifecycle.Kind) {
 	w.steps = slices.Concat(w.steps, steps, w.removals[kind])
 }
 
-// ofKind are the objects of a kind, in the order of their names.
 func (o *objects) ofKind(kind *lifecycle.Kind) []status.Object {
 	switch kind {
 	case &role.Kind:
@@ -212,7 +194,6 @@ func generic[T status.Object](typed []T) (all []status.Object) {
 	return all
 }
 
-// begin finds the servers of objects, and where they are or would be there. Those of other servers are left out.
 func (w *world) begin(ctx context.Context, kind *lifecycle.Kind, set *objects) (steps []*step) {
 	for _, o := range set.ofKind(kind) {
 		s := &step{object: o, kind: kind, from: set, removed: w.after.all[keyOf(o)] == nil}
@@ -233,7 +214,6 @@ func (w *world) begin(ctx context.Context, kind *lifecycle.Kind, set *objects) (
 	return steps
 }
 
-// locate returns the guild of an object, and where what it has there is to be found.
 func (w *world) locate(
 	ctx context.Context, set *objects, o status.Object,
 ) (guild *bot.Guild, lookup lifecycle.Lookup, err error) {
@@ -265,7 +245,7 @@ func (w *world) locate(
 			break
 		}
 		if guild = of(server); guild.ID != w.serverID {
-			break // its group has no place here
+			break // of another server, so its group has no category here
 		}
 		var categoryID string
 		categoryID, err = channel.Category(guild, parent, o.Namespace)
@@ -278,7 +258,6 @@ func (w *world) inviteURL() string {
 	return discordclient.InviteURL(w.webURL, w.application.ID, discordclient.PermissionsOverwrites, w.serverID)
 }
 
-// plan plans an object by the function of its kind, and adds to the state what it would create.
 func (w *world) plan(ctx context.Context, s *step) {
 	s.plan.Position = w.position(s)
 	roles, err := w.roles(ctx, s)
@@ -289,7 +268,9 @@ func (w *world) plan(ctx context.Context, s *step) {
 	names := w.names(s.guild.Server, s.object)
 	switch o := s.object.(type) {
 	case *v1alpha1.DiscordRole:
-		s.plan = role.NewPlan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position, LowPlaces: w.lowPlaces(s)})
+		s.plan = role.NewPlan(o, role.State{
+			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, LowPlaces: w.lowPlaces(s),
+		})
 		s.further, err = role.MemberChanges(o, resource.Role(s.binding.Live), w.member)
 	case *v1alpha1.DiscordGroup:
 		s.plan = group.NewPlan(o, group.State{
@@ -310,7 +291,6 @@ func (w *world) plan(ctx context.Context, s *step) {
 	w.simulate(s)
 }
 
-// roles are those that the overwrites of an object name by roleRef.
 func (w *world) roles(ctx context.Context, s *step) (map[string]string, error) {
 	grants, namespace := &grant.Reader{Objects: w.after}, s.object.GetNamespace()
 	switch o := s.object.(type) {
@@ -322,8 +302,6 @@ func (w *world) roles(ctx context.Context, s *step) (map[string]string, error) {
 	return nil, nil
 }
 
-// names decide which roles the overwrites of an object name by their names: as its status has them, and
-// beside those that DiscordRoles of other namespaces have or will have.
 func (w *world) names(server *v1alpha1.DiscordServer, o status.Object) overwrites.Names {
 	names := overwrites.Names{Observed: true}
 	switch o := o.(type) {
@@ -336,12 +314,12 @@ func (w *world) names(server *v1alpha1.DiscordServer, o status.Object) overwrite
 	for _, role := range of[*v1alpha1.DiscordRole](w.after) {
 		roles = append(roles, *role)
 	}
-	none := func(types.UID) string { return "" }
-	names.Others = overwrites.OthersOf(roles, client.ObjectKeyFromObject(server), o.GetNamespace(), none, time.Now())
+	unbound := func(types.UID) string { return "" }
+	names.Others = overwrites.OthersOf(roles, client.ObjectKeyFromObject(server), o.GetNamespace(), unbound, time.Now())
 	return names
 }
 
-// webhook is the state of the webhooks of a channel. Its Secret is in the cluster, so it is of no concern.
+// webhook ignores the Secret, which is in the cluster.
 func (w *world) webhook(s *step) webhook.State {
 	state := webhook.State{
 		Guild: s.guild, Channel: resource.Channel(s.binding.Live), Application: w.application.ID, Complete: true,
@@ -355,7 +333,6 @@ func (w *world) webhook(s *step) webhook.State {
 	return state
 }
 
-// position is the desired place of an object among its siblings; nil for none.
 func (w *world) position(s *step) *lifecycle.Position {
 	var siblings []status.Object
 	for _, o := range w.after.ofKind(s.kind) {
@@ -366,7 +343,6 @@ func (w *world) position(s *step) *lifecycle.Position {
 	return s.kind.PositionAmong(s.object, siblings)
 }
 
-// low are the places in which a role of another namespace stays; nil for others.
 func (w *world) lowPlaces(s *step) *role.LowPlaces {
 	var all []status.Object
 	for _, o := range w.after.ofKind(s.kind) {
@@ -377,7 +353,6 @@ func (w *world) lowPlaces(s *step) *role.LowPlaces {
 	return role.LowPlacesOf(s.object, s.guild.Server.Namespace, all, func(client.Object) string { return "" })
 }
 
-// beside reports whether two objects of a kind name the same parent.
 func beside(a, b client.Object) bool {
 	switch a := a.(type) {
 	case *v1alpha1.DiscordRole:
@@ -392,7 +367,7 @@ func beside(a, b client.Object) bool {
 	return false
 }
 
-// planServers plans the objects of the server itself, which may refer to its channels.
+// planServers plans the servers last, because they may refer to their channels.
 func (w *world) planServers(ctx context.Context) {
 	servers := of[*v1alpha1.DiscordServer](w.after)
 	if w.before != nil {
@@ -405,7 +380,7 @@ func (w *world) planServers(ctx context.Context) {
 	var steps []*step
 	for _, s := range servers {
 		switch {
-		case s.UID == "": // it is presumed
+		case s.UID == "": // presumed
 		case s.Status.ServerID != w.serverID:
 			w.skipped++
 		case w.after.all[keyOf(s)] == nil:
@@ -446,8 +421,7 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	return result
 }
 
-// icon returns the image of a server, and the server with what its icon on Discord is known to be: Discord has
-// a hash of its own alone. Without the ConfigMap it has none.
+// icon also returns the server with the hash that its icon is known to show.
 func (w *world) icon(ctx context.Context, s *v1alpha1.DiscordServer) (*v1alpha1.DiscordServer, server.Icon) {
 	if s.Spec.Icon == nil {
 		return s, server.Icon{}

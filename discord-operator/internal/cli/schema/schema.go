@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema is what the API server does with a manifest of one of our kinds before it stores the
-// object: it fills in defaults and refuses what the schema does not allow. It is done here with the API
-// server's own code, and the CustomResourceDefinitions that `make generate` copies to crds/, for commands
-// that have no API server.
+// Package schema admits manifests with the API server's own code. `make generate` copies the
+// CustomResourceDefinitions to crds/.
 package schema
 
 import (
@@ -33,7 +31,7 @@ import (
 //go:embed crds/*.yaml
 var definitions embed.FS
 
-// Kinds are those whose objects can be admitted.
+// Kinds validates objects by kind.
 type Kinds map[kubeschema.GroupVersionKind]*kind
 
 type kind struct {
@@ -42,8 +40,7 @@ type kind struct {
 	rules      *cel.Validator
 }
 
-// Load reads and compiles the definitions, once in a process, which takes a while. Like the API server's, the
-// kinds may be used by several goroutines at a time.
+// Load compiles the definitions once per process. The result may be used concurrently.
 var Load = sync.OnceValues(load)
 
 func load() (Kinds, error) {
@@ -89,8 +86,7 @@ func compile(props *apiextensionsv1.JSONSchemaProps) (*kind, error) {
 	return &kind{structural, values, cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
 }
 
-// Admit fills in the defaults of an object, and returns why the API server would refuse it. before is the
-// object that it replaces; nil for none.
+// Admit sets defaults, and returns why the API server would refuse an object. before may be nil.
 func (k Kinds) Admit(ctx context.Context, o, before *unstructured.Unstructured) error {
 	of := k[o.GroupVersionKind()]
 	if of == nil {
@@ -115,7 +111,7 @@ func (k *kind) validate(ctx context.Context, o, before *unstructured.Unstructure
 	list := validation.ValidateCustomResource(nil, o.UnstructuredContent(), k.values)
 	list = append(list, listtype.ValidateListSetsAndMaps(nil, k.structural, o.Object)...)
 	if len(list) > 0 {
-		return list // rules are for what has the right form, as in the API server
+		return list // rules require valid values, as in the API server
 	}
 	var old any
 	if before != nil {

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// desired has the sources of the desired fields.
 type desired struct {
 	v1alpha1.DiscordChannelSpec
 	voice      v1alpha1.ChannelVoice
@@ -126,7 +125,7 @@ func (d desired) sortOrder() **int {
 	return &number
 }
 
-// flag returns one of the flags, which an edit sets together. A create takes none.
+// flag returns a flag. An edit sets all flags together, and a create none.
 func flag(name string, bit int, want func(desired) *bool) resource.Field[desired, channel, edit] {
 	return resource.NewPartialField[desired, channel, edit](name, "flags",
 		func(d desired) *int {

@@ -79,8 +79,7 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desiredOverwrites returns nil for unmanaged overwrites. A new channel without overwrites in its
-// spec gets those of its category.
+// desiredOverwrites is nil if unmanaged. A new channel may inherit those of its category.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {
@@ -98,7 +97,6 @@ func desiredOverwrites(
 		overwrites.WithRoleIDs(c.Spec.PermissionOverwrites, s.Roles, roles), s.live(), s.Guild.Snapshot, needed)
 }
 
-// create returns the create of the channel, and its changes.
 func create(
 	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
 ) (*resource.ChannelCreate, []resource.Change) {
@@ -114,7 +112,6 @@ func create(
 	return in, slices.Insert(changes, 0, resource.Change{Field: "type", To: t})
 }
 
-// refusedCreate says why Discord would refuse a create; nil if it would not.
 func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
 	if full := cmp.Or(s.Guild.Full(), fullCategory(s)); full != nil {
 		return full
@@ -136,8 +133,7 @@ func fullCategory(s State) *conditions.Issue {
 	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
 }
 
-// leaveOutRefused removes fields from an edit that Discord would refuse as a whole, and reports
-// why. The overwrites that close a channel must get through.
+// leaveOutRefused keeps the rest of an edit: overwrites that close a channel must get through.
 func leaveOutRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return

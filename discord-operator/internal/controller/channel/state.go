@@ -29,8 +29,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// groupRetry delays the next look for a missing category. It may come back with the same id, and no
-// event tells the channel.
+// groupRetry is needed because no event reports a category that comes back with the same id.
 const groupRetry = 5 * time.Second
 
 // State is the observed state of a channel.
@@ -79,8 +78,7 @@ func SiblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
 	return index.ChannelByServer, c.Spec.ServerRef.In(c.Namespace).String()
 }
 
-// Parents returns the server and the group (nil for none) of a channel. The error is an issue if
-// the channel may not use them or if they do not exist.
+// Parents returns the server and the group (nil for none) of a channel. The error may be an issue.
 func Parents(
 	ctx context.Context, grants *grant.Reader, c *v1alpha1.DiscordChannel,
 ) (server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, err error) {
@@ -97,7 +95,6 @@ func Parents(
 	return server, group, err
 }
 
-// observeParents returns the guild, and the id of the category; empty for none.
 func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChannel) (*bot.Guild, string, error) {
 	server, group, err := Parents(ctx, r.Grants, c)
 	if err != nil {
@@ -120,8 +117,7 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 	return guild, id, nil
 }
 
-// Category returns the id of a group's category; empty without a group. The error is an issue for
-// users of the namespace by.
+// Category returns the id of a group's category; empty without a group. The error is an issue.
 func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string, error) {
 	if group == nil {
 		return "", nil
@@ -138,8 +134,7 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 	return id, nil
 }
 
-// noCategory is the issue of a group without a category. It quotes the group's Degraded condition
-// only, because the others change by themselves.
+// noCategory quotes the group's Degraded condition only, because the others change by themselves.
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
@@ -162,8 +157,6 @@ func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifec
 	}
 }
 
-// observeDeletion observes the channel of a deleted object, also if the object may no longer use
-// the server.
 func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
 	server, categoryID, unknown := r.parentsOf(ctx, c)
 	if unknown == nil {
@@ -195,13 +188,11 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 
 func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
 
-// ownsWebhook reports whether the webhook of a retained channel is deleted.
 func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && webhook.Created(c)
 }
 
-// parentsOf returns the server of a deleted channel and the category in which it is, or would have
-// been created. Their objects may be gone.
+// parentsOf returns the server and the category of a deleted channel. Their objects may be gone.
 func (r *Reconciler) parentsOf(
 	ctx context.Context, c *v1alpha1.DiscordChannel,
 ) (server types.NamespacedName, categoryID string, err error) {

@@ -23,42 +23,41 @@ import (
 func statusOf(
 	c *v1alpha1.DiscordChannel, s State, results Results, worst *conditions.Issue,
 ) v1alpha1.DiscordChannelStatus {
-	now := *c.Status.DeepCopy()
-	now.ObservedGeneration = c.Generation
+	next := *c.Status.DeepCopy()
+	next.ObservedGeneration = c.Generation
 	if s.Guild != nil || !status.Observed(c) {
-		now.Differences = lifecycle.FormatDifferences(results.Differences)
+		next.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
 	available := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
 	if s.Guild == nil {
-		available = status.Available(now.Conditions, available)
+		available = status.Available(next.Conditions, available)
 	} else {
-		now.ServerRef = referenceTo(s.Guild.Server, c.Namespace)
+		next.ServerRef = referenceTo(s.Guild.Server, c.Namespace)
 	}
 	if s.Names.Observed {
-		now.Roles, _ = s.Names.Resolve(c.Spec.PermissionOverwrites, s.Guild.Snapshot)
+		next.Roles, _ = s.Names.Resolve(c.Spec.PermissionOverwrites, s.Guild.Snapshot)
 	}
 	if id := s.Binding.HiddenID; id != "" {
-		now.ServerID, now.ChannelID = s.Guild.ID, id
-		now.ChannelURL = s.Guild.URL + "/" + id
+		next.ServerID, next.ChannelID = s.Guild.ID, id
+		next.ChannelURL = s.Guild.URL + "/" + id
 		available = conditions.Unusable(v1alpha1.ReasonNotManageable, "The channel is hidden from the bot.")
 	}
 	if live := resource.Channel(results.Live); live != nil {
-		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
-		now.ChannelURL = s.Guild.URL + "/" + live.ID
-		now.Matched = s.Binding.Guessed && !results.Created
-		now.Adopted = s.Binding.IsAdopted(results.Results)
+		next.ServerID, next.GroupID, next.ChannelID = s.Guild.ID, live.ParentID, live.ID
+		next.ChannelURL = s.Guild.URL + "/" + live.ID
+		next.Matched = s.Binding.Guessed && !results.Created
+		next.Adopted = s.Binding.IsAdopted(results.Results)
 		if !status.Observed(c) {
-			now.Webhook = webhook.Status(c, results.Webhook, worst)
+			next.Webhook = webhook.Status(c, results.Webhook, worst)
 		}
-		now.Tags = recordedTags(c, live)
-		now.OpenTo = openTo(c, s, live)
+		next.Tags = recordedTags(c, live)
+		next.OpenTo = openTo(c, s, live)
 		available = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
 	}
-	conditions.Set(&now.Conditions, c.Generation, available, worst)
-	return now
+	conditions.Set(&next.Conditions, c.Generation, available, worst)
+	return next
 }
 
-// recordedTags returns the ids of the forum's tags. They identify renamed tags.
 func recordedTags(c *v1alpha1.DiscordChannel, live *discordclient.Channel) []v1alpha1.ForumTagStatus {
 	if c.Spec.Forum == nil {
 		return nil
@@ -66,7 +65,6 @@ func recordedTags(c *v1alpha1.DiscordChannel, live *discordclient.Channel) []v1a
 	return tags.Record(c.Spec.Forum.Tags, live.Tags, c.Status.Tags)
 }
 
-// openTo returns who may view a channel but not its category, if the spec has no overwrites.
 func openTo(c *v1alpha1.DiscordChannel, s State, live *discordclient.Channel) []string {
 	category, ok := s.Guild.Snapshot.Channel(live.ParentID)
 	if !ok || c.Spec.PermissionOverwrites != nil {

@@ -33,8 +33,8 @@ func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	}
 }
 
-// refusedType says why Discord would refuse a type. Without COMMUNITY it allows text and voice
-// only. Source: https://docs.discord.com/developers/resources/guild#guild-object-guild-features.
+// Without COMMUNITY, Discord allows text and voice only. Source:
+// https://docs.discord.com/developers/resources/guild#guild-object-guild-features.
 func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	has := func(feature string) bool { return slices.Contains(s.Guild.Snapshot.Guild.Features, feature) }
 	switch t {
@@ -54,11 +54,11 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	return nil
 }
 
-// bitrates has the limits of voice channels by the server's boost level. Source:
+// bitrates of voice channels by the server's boost level. Source:
 // https://docs.discord.com/developers/resources/channel#modify-channel.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// refusedBitrate says why Discord would refuse a bitrate. The schema limits that of a stage.
+// refusedBitrate does not limit a stage, because the schema does.
 func refusedBitrate(s State, want int) *conditions.Issue {
 	guild := s.Guild.Snapshot.Guild
 	most := bitrates[min(max(guild.PremiumTier, 0), len(bitrates)-1)]

@@ -29,7 +29,6 @@ func (r *Reconciler) ofGroup(ctx context.Context, group client.Object) []reconci
 	return r.requests(ctx, "", index.ChannelByGroup, client.ObjectKeyFromObject(group).String())
 }
 
-// ofServer returns the channels of a server and of its groups.
 func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []reconcile.Request {
 	name := client.ObjectKeyFromObject(server).String()
 	return append(r.requests(ctx, "", index.ChannelByServer, name), r.ofGroups(ctx, "", index.GroupByServer, name)...)
@@ -42,8 +41,7 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 	return all
 }
 
-// ofNamespace returns the channels of a namespace and of its groups. Its labels may allow them
-// other servers and groups.
+// ofNamespace is for labels that allow other servers and groups.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)
@@ -60,8 +58,7 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	return all
 }
 
-// ofCategory enqueues the channels of a changed category, after categoryChangeDelay, because the
-// users who can view them but not the category may be others.
+// ofCategory enqueues the channels of a changed category, whose status.openTo may differ.
 func (r *Reconciler) ofCategory() handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(
 		ctx context.Context, e event.TypedGenericEvent[guildcache.Event],
@@ -78,8 +75,6 @@ func (r *Reconciler) ofCategory() handler.TypedEventHandler[guildcache.Event, re
 
 const categoryChangeDelay = time.Second
 
-// groupChanged selects groups that came or went, or whose category, reconciled spec or allowed
-// namespaces changed.
 var groupChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordGroup), e.ObjectNew.(*v1alpha1.DiscordGroup)
 	return before.Status.GroupID != after.Status.GroupID ||

@@ -64,7 +64,6 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	return p
 }
 
-// create returns the create of the category, and its changes.
 func create(
 	g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite,
 ) (*resource.ChannelCreate, []resource.Change) {
@@ -76,7 +75,6 @@ func create(
 	return in, changes
 }
 
-// refusedCreate says why Discord would refuse a create; nil if it would not.
 func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	if full := s.Guild.Full(); full != nil {
 		return full
@@ -96,7 +94,6 @@ func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) l
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desired has the sources of the desired fields.
 type desired struct {
 	name       string
 	overwrites []discordclient.Overwrite // nil for unmanaged
@@ -104,7 +101,8 @@ type desired struct {
 }
 
 var fields = resource.Table[desired, discordclient.Channel, discordclient.ChannelEdit]{
-	resource.NewField[desired, discordclient.Channel, discordclient.ChannelEdit]("name", "", desired.changedName).Limited(),
+	resource.NewField[desired, discordclient.Channel, discordclient.ChannelEdit](
+		"name", "", desired.changedName).Limited(),
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) {
 		return d.overwrites, d.live
 	}),

@@ -67,8 +67,7 @@ func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 	}
 }
 
-// observeDeletion observes the category of a deleted group after its channels have gone, also if
-// the group may no longer use the server.
+// observeDeletion waits for the channels of the group.
 func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
 	name := g.Spec.ServerRef.In(g.Namespace)
 	noRetention, err := r.NoRetention(ctx, g, name)
@@ -87,8 +86,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGro
 
 func retained(g *v1alpha1.DiscordGroup) bool { return Kind.Identity(g).Retained() }
 
-// dependents returns the issue of channels that still refer to the group. Channels that may not use
-// it, and are not in its category, do not count.
+// dependents returns the issue of channels that refer to the group and may, or are in its category.
 func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) error {
 	var channels v1alpha1.DiscordChannelList
 	err := index.List(ctx, r.Client, &channels, "", index.ChannelByGroup, client.ObjectKeyFromObject(g).String())

@@ -19,29 +19,29 @@ import (
 func statusOf(
 	g *v1alpha1.DiscordGroup, s State, results lifecycle.Results, worst *conditions.Issue,
 ) v1alpha1.DiscordGroupStatus {
-	now := *g.Status.DeepCopy()
-	now.ObservedGeneration = g.Generation
+	next := *g.Status.DeepCopy()
+	next.ObservedGeneration = g.Generation
 	if s.Guild != nil || !status.Observed(g) {
-		now.Differences = lifecycle.FormatDifferences(results.Differences)
+		next.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
 	if s.Names.Observed {
-		now.Roles, _ = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot)
+		next.Roles, _ = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot)
 	}
 	available := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The category does not exist on Discord.")
 	switch {
 	case s.Binding.HiddenID != "":
-		now.GroupID, now.ServerID = s.Binding.HiddenID, s.Guild.ID
+		next.GroupID, next.ServerID = s.Binding.HiddenID, s.Guild.ID
 		available = conditions.Unusable(v1alpha1.ReasonNotManageable, "The category is hidden from the bot.")
 	case results.Live != nil:
-		now.GroupID, now.ServerID = results.Live.GetID(), s.Guild.ID
-		now.Matched = s.Binding.Guessed && !results.Created
-		now.Adopted = s.Binding.IsAdopted(results)
+		next.GroupID, next.ServerID = results.Live.GetID(), s.Guild.ID
+		next.Matched = s.Binding.Guessed && !results.Created
+		next.Adopted = s.Binding.IsAdopted(results)
 		available = conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")
 	case s.Guild == nil:
 		available = status.Available(g.Status.Conditions, available)
 	}
-	conditions.Set(&now.Conditions, g.Generation, available, worst)
-	return now
+	conditions.Set(&next.Conditions, g.Generation, available, worst)
+	return next
 }
 
 func (r *Reconciler) updateStatus(

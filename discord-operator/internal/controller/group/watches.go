@@ -19,8 +19,8 @@ func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []recon
 	return index.Requests(ctx, r.Client, groups, "", index.GroupByServer, name)
 }
 
-// ofNamespace returns the groups of a namespace, whose rights may have changed, and the groups that
-// allow namespaces by labels: a deleted one waits for channels that it allows.
+// ofNamespace includes groups that allow namespaces by labels: a deleted one waits for its
+// channels.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	requests := func(namespace, by, value string) []reconcile.Request {
 		return index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, namespace, by, value)
@@ -37,7 +37,7 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: ref.In(o.GetNamespace())}}
 }
 
-// leavesGroup selects channels that leave their group: a deleted group waits for them.
+// leavesGroup selects channels for which a deleted group waits no longer.
 var leavesGroup = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

@@ -17,18 +17,15 @@ import (
 
 var _ lifecycle.Bounds = &LowPlaces{}
 
-// LowPlaces are the lowest places of a server. Roles of other namespaces stay there: below all
-// roles of the server's namespace, and below all unmanaged roles.
+// LowPlaces are for roles of other namespaces: below the server's roles, and below unmanaged ones.
 type LowPlaces struct {
-	// Own has the ids of the roles of one such namespace, which it keeps there itself. Others has
-	// those of further namespaces: they have no order among each other, so that no two move each
-	// other's roles.
+	// Own has the roles of one namespace. Others has those of further namespaces, in no order, so
+	// that no two namespaces move each other's roles.
 	Own, Others map[string]bool
 }
 
-// LowPlacesOf returns the low places of a role among all roles of a server in the namespace owner;
-// nil for a role of that namespace. bound returns the id that this process has bound to an object;
-// empty for none. An adopted role is not the object's own.
+// LowPlacesOf returns the low places of a role in a server of the namespace owner; nil for a role
+// of that namespace. bound returns the id that this process has bound to an object.
 func LowPlacesOf(
 	o client.Object, owner string, all []status.Object, bound func(client.Object) string,
 ) *LowPlaces {
@@ -70,8 +67,7 @@ func (l *LowPlaces) Holds(snap *guildcache.Snapshot, id string) bool {
 	return order.InOrder(resource.Roles.Siblings(snap, nil), l.Ranks(snap, id))
 }
 
-// Ranks implements lifecycle.Bounds. It leaves out roles that the bot may not move, and roles of
-// other namespaces.
+// Ranks implements lifecycle.Bounds. It omits roles that the bot, or this namespace, may not move.
 func (l *LowPlaces) Ranks(snap *guildcache.Snapshot, id string) order.Ranks {
 	ranks := order.Ranks{}
 	for _, role := range snap.Guild.Roles {

@@ -19,11 +19,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// absentRetry delays the next look for a user who is not in the server.
 const absentRetry = 10 * time.Minute
 
-// MemberChanges returns who gets a role and who loses it. read returns the roles of a user, and
-// whether the user is not in the server.
+// MemberChanges returns who gets a role and who loses it. absent users are not in the server.
 func MemberChanges(
 	role *v1alpha1.DiscordRole, live *discordclient.Role,
 	read func(v1alpha1.UserID) (member discordclient.Member, absent bool, err error),
@@ -61,8 +59,8 @@ func (r *Reconciler) memberChanges(
 	})
 }
 
-// applyMembers takes the role from users outside the spec, and gives it to users who lack it. The
-// status records users before the first call, because the role is taken only from recorded users.
+// applyMembers gives and takes the role. It is taken only from users in the status, which records
+// each user before the first call.
 func (r *Reconciler) applyMembers(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results,
 ) error {
@@ -104,8 +102,7 @@ func (r *Reconciler) applyMembers(
 		"Take them off the list, or have them join.", strings.Join(absent, ", ")).After(absentRetry)
 }
 
-// member reads the roles of a user, once per Resync. A user outside the server is looked for more
-// often.
+// member reads the roles of a user, once per Resync. Absent users are looked for more often.
 func (r *Reconciler) member(
 	ctx context.Context, guild *bot.Guild, user v1alpha1.UserID,
 ) (member discordclient.Member, absent bool, err error) {
@@ -119,7 +116,6 @@ func (r *Reconciler) member(
 	return member, absent, nil
 }
 
-// give records users in the status, and then gives them the role.
 func (r *Reconciler) give(
 	ctx context.Context, role, recorded *v1alpha1.DiscordRole, guild *bot.Guild, results *lifecycle.Results,
 	users []v1alpha1.UserID,
@@ -142,8 +138,7 @@ func (r *Reconciler) give(
 	return nil
 }
 
-// takeBack takes the role from recorded users outside the spec. The status keeps the others if a
-// call fails, because a rate limit admits only some of many.
+// takeBack keeps users in the status if a call fails: a rate limit admits only some of many.
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {
@@ -159,8 +154,7 @@ func (r *Reconciler) takeBack(
 	return errors.Join(failed, err)
 }
 
-// takeEach takes the role from recorded users outside wanted until a call fails. remaining are the
-// users who may still have the role.
+// takeEach takes the role until a call fails. remaining are the users who may still have it.
 func takeEach(
 	recorded, wanted []v1alpha1.UserID, take func(v1alpha1.UserID) error,
 ) (remaining []v1alpha1.UserID, err error) {

@@ -42,8 +42,7 @@ func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 	return planEdit(p, role.Spec, ceiling, s)
 }
 
-// PlanBounds keeps a role of another namespace within its bounds: no permission above the ceiling,
-// and no place above the server's roles. For other roles it plans nothing.
+// PlanBounds keeps a role of another namespace below the ceiling and the server's roles.
 func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	ceiling := s.ceiling(role)
 	if !ceiling.Bounded() || s.Binding.Live == nil {
@@ -57,8 +56,7 @@ func unchanged(live *discordclient.Role) v1alpha1.DiscordRoleSpec {
 	return v1alpha1.DiscordRoleSpec{Name: live.Name}
 }
 
-// mayGive reports whether users may get the role. Nobody gets a role of another namespace that
-// exceeds its bounds.
+// mayGive reports whether users may get the role, because it keeps its bounds.
 func mayGive(role *v1alpha1.DiscordRole, s State, live *discordclient.Role) bool {
 	ceiling := s.ceiling(role)
 	return ceiling.Exceeded(role.Spec.Permissions) == nil && ceiling.Within(live.Permissions) == live.Permissions &&
@@ -69,7 +67,6 @@ func (s *State) ceiling(role *v1alpha1.DiscordRole) grant.Ceiling {
 	return grant.CeilingOf(s.Guild.Server, role.Namespace)
 }
 
-// planEdit plans an existing role.
 func planEdit(p lifecycle.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, s State) lifecycle.Plan {
 	edit, d := fields.Differ(desired{spec, ceiling, *s.live()}, s.live(), s.Binding.Stored)
 	p.Changes, p.Bounds = d.Changes, s.bounds()
@@ -99,7 +96,6 @@ func PlanDeletion(role *v1alpha1.DiscordRole, s State, known []conditions.Issue)
 	return Kind.PlanDeletion(Kind.Identity(role).Retained(), s.Binding, known)
 }
 
-// tooHigh is the issue that a role is not below the bot's highest one; nil if it is.
 func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 	if guild.Snapshot.BelowBot(live.ID) {
 		return nil
@@ -110,7 +106,6 @@ func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 		live.Name, highest.Name)
 }
 
-// create returns the create of the role, and its changes.
 func create(
 	role *v1alpha1.DiscordRole, ceiling grant.Ceiling,
 ) (*resource.RoleCreate, resource.Differences) {
@@ -127,7 +122,6 @@ func create(
 	return in, d
 }
 
-// refusedCreate says why Discord would refuse a create; nil if it would not.
 func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
 	if len(s.Guild.Snapshot.Guild.Roles) >= maxRoles {
 		return issues.Full("The server has %d roles, the most that Discord allows. Delete some.", maxRoles)
@@ -135,7 +129,6 @@ func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
 	return s.Guild.Lacks(permissions.ManageRoles|ptr.Deref(in.Permissions, 0), forWhat)
 }
 
-// desired has the sources of the desired fields.
 type desired struct {
 	spec    v1alpha1.DiscordRoleSpec
 	ceiling grant.Ceiling

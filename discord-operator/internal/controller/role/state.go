@@ -59,8 +59,7 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 	return s, err
 }
 
-// AdoptionRefused says why a role may not adopt another; nil if it may, or adopts none. An adoption
-// before the refusal is refused too.
+// AdoptionRefused says why a role may not adopt; nil if it may. Earlier adoptions are refused too.
 func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer) *conditions.Issue {
 	if role.Spec.Adopt == nil {
 		return nil
@@ -77,8 +76,6 @@ func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
 	}
 }
 
-// observeDeletion observes the role of a deleted object, also if the object may no longer use the
-// server.
 func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
 	name := role.Spec.ServerRef.In(role.Namespace)
 	noRetention, err := r.NoRetention(ctx, role, name)

@@ -22,27 +22,27 @@ import (
 func statusOf(
 	role *v1alpha1.DiscordRole, s State, results lifecycle.Results, worst *conditions.Issue,
 ) v1alpha1.DiscordRoleStatus {
-	now := *role.Status.DeepCopy()
-	now.ObservedGeneration = role.Generation
+	next := *role.Status.DeepCopy()
+	next.ObservedGeneration = role.Generation
 	if s.Guild != nil || !status.Observed(role) {
-		now.Differences = lifecycle.FormatDifferences(results.Differences)
+		next.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
 	available := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The role does not exist on Discord.")
 	switch {
 	case results.Live != nil:
-		now.RoleID, now.ServerID = results.Live.GetID(), s.Guild.ID
-		now.Matched = s.Binding.Guessed && !results.Created
-		now.Adopted = s.Binding.IsAdopted(results)
-		now.Permissions = permissionsOf(resource.Role(results.Live))
+		next.RoleID, next.ServerID = results.Live.GetID(), s.Guild.ID
+		next.Matched = s.Binding.Guessed && !results.Created
+		next.Adopted = s.Binding.IsAdopted(results)
+		next.Permissions = permissionsOf(resource.Role(results.Live))
 		available = conditions.Usable(v1alpha1.ReasonOnDiscord, "The role exists on Discord.")
 	case s.Guild == nil:
 		available = status.Available(role.Status.Conditions, available)
 	}
-	conditions.Set(&now.Conditions, role.Generation, available, worst)
-	return now
+	conditions.Set(&next.Conditions, role.Generation, available, worst)
+	return next
 }
 
-// permissionsOf leaves out permissions without a name.
+// permissionsOf omits undocumented permissions.
 func permissionsOf(role *discordclient.Role) (names []v1alpha1.Permission) {
 	for _, name := range (role.Permissions & permissions.All).Names() {
 		names = append(names, v1alpha1.Permission(name))

@@ -20,13 +20,11 @@ func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []recon
 	return r.requests(ctx, "", index.RoleByServer, client.ObjectKeyFromObject(server).String())
 }
 
-// ofNamespace returns the roles of a namespace, whose rights may have changed.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return r.requests(ctx, namespace.GetName(), "", "")
 }
 
-// ofSibling returns the siblings of a role. It returns none while the role waits for another one,
-// whose own event comes later.
+// ofSibling returns no siblings while the role waits for another one, whose event comes later.
 func (r *Reconciler) ofSibling(ctx context.Context, o client.Object) []reconcile.Request {
 	role := o.(*v1alpha1.DiscordRole)
 	server := role.Spec.ServerRef.In(role.Namespace).String()

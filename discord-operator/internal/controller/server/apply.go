@@ -41,8 +41,7 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 	return results
 }
 
-// observed returns the results of a server that is only observed. It gets the finalizer, so that it
-// outlives the groups, channels and roles that refer to it.
+// observed stores the finalizer, so that the server outlives the objects that refer to it.
 func (r *Reconciler) observed(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan,
 ) (results Results) {
@@ -55,7 +54,7 @@ func (r *Reconciler) observed(
 	return results
 }
 
-// edit records an adopted guild, and changes all fields but the icon by one call.
+// edit changes all fields but the icon by one call.
 func (r *Reconciler) edit(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {
@@ -75,7 +74,8 @@ func (r *Reconciler) edit(
 	}
 	results.Guild, results.Changed = &guild, true
 	before := &s.Snapshot.Guild
-	changed, ignored := r.Records.Answered(server, fields.Rows(), edited, editWithCommunity(p.Edit), guildWithCommunity(before), guildWithCommunity(&guild))
+	changed, ignored := r.Records.Answered(server, fields.Rows(), edited,
+		editWithCommunity(p.Edit), guildWithCommunity(before), guildWithCommunity(&guild))
 	if len(changed) > 0 && status.Reconciled(server) {
 		r.Status.DriftCorrected(server, changed...)
 	}

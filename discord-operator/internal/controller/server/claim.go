@@ -28,8 +28,8 @@ const (
 	unable                        // its bot cannot manage the guild, so it must not block others
 )
 
-// lossGrace is how long a server keeps its guild after its bot became unable to manage it. The
-// Secret with the token may be replaced, and another server that takes the guild keeps it.
+// lossGrace lets a user replace the token's Secret. Another server that takes the guild would keep
+// it.
 const lossGrace = 10 * time.Minute
 
 func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {
@@ -50,15 +50,13 @@ func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {
 	return unable
 }
 
-// claimants returns the servers with a guild in their spec or status.
 func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.DiscordServer, error) {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(ctx, r.Client, &servers, "", index.ServerByGuild, guildID)
 	return servers.Items, err
 }
 
-// manager returns the server that manages their guild: the one that does already, otherwise the
-// oldest whose bot can; nil for none.
+// manager returns the server that manages their guild; nil for none.
 func manager(servers []v1alpha1.DiscordServer, now time.Time) *v1alpha1.DiscordServer {
 	if len(servers) == 0 {
 		return nil

@@ -16,7 +16,6 @@ import (
 // communityField is a field of its own. Discord has it among the features of a guild.
 const communityField = "community"
 
-// communityOf returns the value of spec.community that describes a guild.
 func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	if g.IsCommunity() {
 		return v1alpha1.CommunityEnabled
@@ -24,8 +23,8 @@ func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	return ""
 }
 
-// keepCommunity adds the feature and both channels to an edit of a community server's channels.
-// Otherwise Discord sometimes ignores them without an error.
+// keepCommunity adds the feature and both channels to an edit of a community server's channels,
+// which Discord may ignore otherwise.
 func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	if !live.IsCommunity() || edit.RulesChannelID.IsZero() && edit.PublicUpdatesChannelID.IsZero() {
 		return
@@ -39,8 +38,7 @@ func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	}
 }
 
-// withoutAdministrator removes edits for administrators only, and returns the issue of the missing
-// permission.
+// withoutAdministrator removes edits for administrators, and returns the missing permission.
 func (p *Plan) withoutAdministrator(
 	server *v1alpha1.DiscordServer, have permissions.Bits, exact bool,
 ) *conditions.Issue {
@@ -56,8 +54,7 @@ func (p *Plan) withoutAdministrator(
 	return lacking
 }
 
-// editWithCommunity and guildWithCommunity make Community a field of its own, because the other
-// features are not the operator's.
+// editWithCommunity and guildWithCommunity separate Community from features of other clients.
 func editWithCommunity(edit discordclient.GuildEdit) any {
 	var community v1alpha1.Community
 	if !edit.Features.IsZero() {

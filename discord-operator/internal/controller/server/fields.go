@@ -9,7 +9,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// desired has the sources of the desired fields.
 type desired struct {
 	v1alpha1.DiscordServerSpec
 	live     *discordclient.Guild
@@ -23,8 +22,7 @@ type guild struct {
 	icon string
 }
 
-// edit adds fields that Discord has elsewhere: the icon gets an edit of its own, and Community is a
-// feature.
+// edit adds fields that Discord has elsewhere.
 type edit struct {
 	discordclient.GuildEdit
 	icon      discordclient.Change[string]
@@ -63,7 +61,6 @@ var fields = resource.Table[desired, guild, edit]{
 		Format(resource.Plain[string]),
 }
 
-// channel returns a field that refers to a channel.
 func channel(name, wire string) resource.Field[desired, guild, edit] {
 	return row(name, wire, func(d desired) *string {
 		if id, exists := d.channels[name]; exists {
@@ -73,7 +70,6 @@ func channel(name, wire string) resource.Field[desired, guild, edit] {
 	}).Format(resource.ChannelName)
 }
 
-// level is at least the one that a community server needs.
 func (d desired) level() *int {
 	level := resource.VerificationLevels.Number(d.VerificationLevel)
 	low := resource.VerificationLevels.Number(v1alpha1.VerificationLevelLow)
@@ -83,7 +79,6 @@ func (d desired) level() *int {
 	return level
 }
 
-// filter is the one of a community server if the spec has none.
 func (d desired) filter() *int {
 	if d.ExplicitContentFilter == "" && d.Community != "" {
 		return resource.ExplicitContentFilters.Number(v1alpha1.ExplicitContentFilterAllMembers)
@@ -108,8 +103,7 @@ func (d desired) community() *v1alpha1.Community {
 	return &d.Community
 }
 
-// differences returns the edit that makes the settings match the spec, the differences, and the
-// issue of a missing channel.
+// differences also returns the issue of a missing channel.
 func differences(
 	server *v1alpha1.DiscordServer, s State, icon *string,
 ) (e edit, d resource.Differences, waiting *conditions.Issue) {

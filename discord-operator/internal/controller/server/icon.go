@@ -28,7 +28,6 @@ import (
 // iconField has an edit of its own: a refused icon must not block the other fields.
 const iconField = "icon"
 
-// animatedIcons is the feature of a guild that may have an animated icon.
 const animatedIcons = "ANIMATED_ICON"
 
 type Icon struct {
@@ -40,7 +39,7 @@ type Icon struct {
 	dataURI string // empty if only the Hash is cached
 }
 
-// icons caches the hashes of images by server, so that each image is read once.
+// icons caches hashes by server, so that each image is read once.
 type icons struct {
 	mu    sync.Mutex
 	known map[types.NamespacedName]Icon
@@ -52,7 +51,7 @@ func (i *icons) get(server types.NamespacedName) Icon {
 	return i.known[server]
 }
 
-// keep caches an icon without its image. An empty icon removes the server.
+// keep caches an icon without its image, or forgets it if empty.
 func (i *icons) keep(server types.NamespacedName, icon Icon) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -66,7 +65,6 @@ func (i *icons) keep(server types.NamespacedName, icon Icon) {
 	i.known[server] = icon
 }
 
-// observeIcon reads the ConfigMap if its metadata has another version than the cached icon.
 func (r *Reconciler) observeIcon(ctx context.Context, server *v1alpha1.DiscordServer) (Icon, error) {
 	key := client.ObjectKeyFromObject(server)
 	if server.Spec.Icon == nil {
@@ -140,8 +138,7 @@ func iconUnusable(server *v1alpha1.DiscordServer, why string) *conditions.Issue 
 		ref.Key, ref.Name, why)
 }
 
-// desiredIcon returns the hash of the desired image, or the issue that prevents it; both nil for
-// none.
+// desiredIcon returns the hash of the desired image, or the issue that prevents it.
 func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.Issue) {
 	guild := &s.Snapshot.Guild
 	switch {
@@ -157,8 +154,7 @@ func desiredIcon(server *v1alpha1.DiscordServer, s State) (*string, *conditions.
 	return &s.Icon.Hash, nil
 }
 
-// imageOf returns the hash of the image that an icon shows, if the operator has set it; otherwise
-// Discord's hash.
+// imageOf returns the hash of the image that the operator has set, otherwise Discord's hash.
 func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	if set != nil && discordHash != "" && set.DiscordHash == truncated(discordHash) {
 		return set.SourceHash
@@ -166,7 +162,7 @@ func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	return discordHash
 }
 
-// editIcon sets the icon. After a crash before the status update it is set once more.
+// editIcon may set the icon twice, after a crash before the status update.
 func (r *Reconciler) editIcon(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {

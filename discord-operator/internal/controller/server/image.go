@@ -12,12 +12,10 @@ import (
 	"io"
 )
 
-// maxSide is the documented width and height of icons in pixels. Source:
-// https://docs.discord.com/developers/resources/guild#modify-guild.
+// maxSide is in pixels. Source: https://docs.discord.com/developers/resources/guild#modify-guild.
 const maxSide = 1024
 
-// inspect returns the format of an image in Discord's terms and whether it has several frames, or
-// why Discord would refuse it.
+// inspect returns Discord's name of an image's format, or why Discord would refuse the image.
 func inspect(data []byte) (format string, animated bool, why string) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
@@ -33,8 +31,7 @@ func inspect(data []byte) (format string, animated bool, why string) {
 	return format, format == "gif" && severalFrames(data), ""
 }
 
-// severalFrames reports whether a GIF is animated. It does not decode the frames: a small file may
-// have thousands.
+// severalFrames does not decode the frames of a GIF: a small file may have thousands.
 func severalFrames(data []byte) bool {
 	r := bytes.NewReader(data)
 	if _, err := gif.Decode(r); err != nil { // reads up to the end of the first frame

@@ -73,8 +73,7 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	return issues.Lacking(have, exact, essential, "without which it cannot manage the server", s.InviteURL)
 }
 
-// tooManyServers is the issue of late changes. Source of the limit:
-// https://discord.com/developers/docs/events/gateway#sharding
+// Source of the limit: https://discord.com/developers/docs/events/gateway#sharding
 func tooManyServers(s State) *conditions.Issue {
 	if !s.TooManyGuilds {
 		return nil
@@ -100,17 +99,14 @@ func PlanDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Is
 	return lifecycle.Plan{Delete: &lifecycle.Deletion{By: deleter{}, ID: server.Status.ServerID}}
 }
 
-// retained reports whether the guild of a deleted server stays.
 func retained(server *v1alpha1.DiscordServer) bool {
 	return server.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete || server.Status.ServerID == "" ||
 		status.Observed(server)
 }
 
-// essential permissions are needed for any change.
 const essential = permissions.ViewChannel | permissions.ManageChannels
 
-// required returns the permissions that the bot needs for the server, its groups and its channels.
-// The audit log identifies lost creates. Observing needs none.
+// required returns the needed permissions. The audit log identifies lost creates.
 func required(server *v1alpha1.DiscordServer, s State, settings bool) permissions.Bits {
 	if status.Observed(server) {
 		return 0
@@ -129,7 +125,6 @@ func required(server *v1alpha1.DiscordServer, s State, settings bool) permission
 	return needed
 }
 
-// managed reports whether the spec has any setting.
 func managed(server *v1alpha1.DiscordServer) bool {
 	spec := server.Spec
 	return spec.Name != "" || spec.Description != nil || spec.VerificationLevel != "" ||

@@ -72,7 +72,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return b.Complete(fence.Quiet(reconcile.Func(r.reconcile)))
 }
 
-// reconcile releases the bot and the icon of a deleted object.
 func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var s v1alpha1.DiscordServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &s); apierrors.IsNotFound(err) {

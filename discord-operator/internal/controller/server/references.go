@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// reference is a field of a server that refers to a channel.
 type reference struct{ field, channel string }
 
 func references(spec *v1alpha1.DiscordServerSpec) (all []reference) {
@@ -47,8 +46,7 @@ func Referenced(
 	return all, nil
 }
 
-// referenced returns the id of the channel that a field refers to. A deleted channel does not
-// count: Discord keeps a community server's channels until a user chooses others or disables
+// referenced ignores deleted channels: Discord keeps them until a user chooses others or disables
 // Community, and the operator must not undo that.
 func (s *State) referenced(ref reference) (string, *conditions.Issue) {
 	c := s.Referenced[ref.channel]

@@ -34,8 +34,7 @@ type State struct {
 	Stored        resource.StoredForms    // the values that Discord stores in another form
 	Manager       *v1alpha1.DiscordServer // the server that manages the guild; nil for none
 	Claimed       bool                    // another server that is not deleted claims the guild
-	// Groups and Channels of the server's own namespace. Other namespaces must not make the bot ask
-	// for permissions.
+	// Objects of other namespaces must not make the bot ask for permissions.
 	Groups     []v1alpha1.DiscordGroup
 	Channels   []v1alpha1.DiscordChannel
 	Roles      bool                                // its own namespace has DiscordRoles
@@ -92,7 +91,6 @@ func (r *Reconciler) observeClaims(
 	return err
 }
 
-// tokenRefused replaces the error of a refused token by the server's own issue.
 func (r *Reconciler) tokenRefused(server *v1alpha1.DiscordServer, err error) error {
 	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
 		return r.Bots.Refused(server)
@@ -100,7 +98,6 @@ func (r *Reconciler) tokenRefused(server *v1alpha1.DiscordServer, err error) err
 	return err
 }
 
-// observeChildren reads the objects of the server, which decide the needed permissions.
 func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.DiscordServer, s *State) (err error) {
 	groups, channels, err := r.children(ctx, server)
 	if err != nil {
@@ -131,8 +128,7 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 	return err
 }
 
-// children returns the groups and channels of all namespaces that use the server: those that may,
-// and those that still have a resource in the guild.
+// children returns the groups and channels that may use the server, or still have a resource in it.
 func (r *Reconciler) children(
 	ctx context.Context, server *v1alpha1.DiscordServer,
 ) (groups []v1alpha1.DiscordGroup, channels []v1alpha1.DiscordChannel, err error) {
@@ -163,7 +159,6 @@ func (r *Reconciler) children(
 	return groups, channels, nil
 }
 
-// channels returns those that use the server, among the channels that an index names.
 func (r *Reconciler) channels(
 	ctx context.Context, server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, by, value string,
 ) (using []v1alpha1.DiscordChannel, err error) {
@@ -184,7 +179,6 @@ func (r *Reconciler) channels(
 	return using, nil
 }
 
-// roles returns the roles of all namespaces that use the server.
 func (r *Reconciler) roles(
 	ctx context.Context, server *v1alpha1.DiscordServer,
 ) (using []v1alpha1.DiscordRole, err error) {
@@ -200,8 +194,6 @@ func (r *Reconciler) roles(
 	return using, err
 }
 
-// mentioned returns the permissions in overwrites, and whether there are overwrites and webhooks at
-// all.
 func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) {
 	add := func(spec []v1alpha1.PermissionOverwrite) {
 		bits |= overwrites.Mentioned(spec)
@@ -217,19 +209,19 @@ func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) 
 	return bits, overwritten, webhooks
 }
 
-// observeDeletion observes the guild of a deleted server after its dependents have gone.
+// observeDeletion waits for the dependents of the server.
 func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
 	if err := r.dependents(ctx, server); err != nil || retained(server) {
 		return s, err
 	}
-	if err := r.observeClaims(ctx, server, server.Status.ServerID, &s); err != nil || managedByAnother(server, s) || s.Claimed {
+	err = r.observeClaims(ctx, server, server.Status.ServerID, &s)
+	if err != nil || managedByAnother(server, s) || s.Claimed {
 		return s, err
 	}
 	s.Bot, err = r.Bots.ToDelete(ctx, server)
 	return s, err
 }
 
-// dependents returns the issue of groups, channels and roles that still refer to the server.
 func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordServer) error {
 	groups, channels, err := r.children(ctx, server)
 	if err != nil {
@@ -252,8 +244,7 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	return waitingFor(names)
 }
 
-// waitingFor is the issue of a deleted server with dependents. Its message must not lead users to
-// delete them, too.
+// waitingFor must not lead users to delete the dependents, too.
 func waitingFor(names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The server is being deleted and waits for the objects that refer to it: %s. Nothing is deleted on Discord yet, and "+

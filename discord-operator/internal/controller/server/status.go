@@ -22,36 +22,35 @@ import (
 func statusOf(
 	server *v1alpha1.DiscordServer, s State, results Results, worst *conditions.Issue,
 ) v1alpha1.DiscordServerStatus {
-	now := *server.Status.DeepCopy()
-	now.ObservedGeneration = server.Generation
+	next := *server.Status.DeepCopy()
+	next.ObservedGeneration = server.Generation
 	if s.Bot != nil || !status.Observed(server) {
-		now.Differences = lifecycle.FormatDifferences(results.Differences)
+		next.Differences = lifecycle.FormatDifferences(results.Differences)
 	}
 	if s.Application != nil {
-		now.ApplicationID, now.InviteURL = s.Application.ID, cmp.Or(s.InviteURL, now.InviteURL)
+		next.ApplicationID, next.InviteURL = s.Application.ID, cmp.Or(s.InviteURL, next.InviteURL)
 	}
 	if results.GuildID != "" {
-		now.ServerID = results.GuildID
+		next.ServerID = results.GuildID
 	}
 	switch {
 	case server.Spec.Icon == nil:
-		now.Icon = nil
+		next.Icon = nil
 	case results.Icon != nil:
-		now.Icon = results.Icon
+		next.Icon = results.Icon
 	}
 	if guild := results.Guild; guild != nil {
-		now.Name, now.OwnerID = truncated(guild.Name), guild.OwnerID
-		now.Namespaces = int32(s.Namespaces)  //nolint:gosec // a cluster has fewer
+		next.Name, next.OwnerID = truncated(guild.Name), guild.OwnerID
+		next.Namespaces = int32(s.Namespaces) //nolint:gosec // a cluster has fewer
 		total := int32(len(s.Snapshot.All())) //nolint:gosec // Discord allows 500
-		now.Channels = &v1alpha1.ChannelCount{Total: total, Limit: bot.MaxChannels}
+		next.Channels = &v1alpha1.ChannelCount{Total: total, Limit: bot.MaxChannels}
 	}
-	conditions.Set(&now.Conditions, server.Generation, availability(server, results, worst), worst)
-	return now
+	conditions.Set(&next.Conditions, server.Generation, availability(server, results, worst), worst)
+	return next
 }
 
-// maxName is the limit of the schema, in characters, for the name of a server and the hash of its
-// icon. Discord allows 100. A compatible server may allow more, and the API server would refuse the
-// whole status.
+// maxName is the schema's limit of names and hashes. A server that is compatible with Discord may
+// exceed it, and the API server would refuse the whole status.
 const maxName = 256
 
 func truncated(name string) string {
@@ -61,8 +60,7 @@ func truncated(name string) string {
 	return name
 }
 
-// availability says whether groups and channels can be managed. An issue that resolves by itself
-// does not change it.
+// availability does not change with issues that resolve by themselves.
 func availability(server *v1alpha1.DiscordServer, results Results, worst *conditions.Issue) conditions.Availability {
 	was := server.Status.Conditions
 	switch available := conditions.Unusable(v1alpha1.ReasonNotManageable, "The bot cannot manage the server."); {

@@ -21,13 +21,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// childChangeDelay collects changes of groups, channels and roles, since hundreds may come at once
-// and each would cost a status update.
+// childChangeDelay collects changes, since hundreds may come at once and each costs a status
+// update.
 const childChangeDelay = 2 * time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// enqueueLater enqueues the server of a child after childChangeDelay.
 func enqueueLater(of func(context.Context, client.Object) types.NamespacedName) handler.EventHandler {
 	put := func(ctx context.Context, o client.Object, q queue) {
 		if name := of(ctx, o); name.Name != "" {
@@ -67,13 +66,11 @@ func (r *Reconciler) ofChannel(ctx context.Context, o client.Object) (server typ
 	return group.Spec.ServerRef.In(group.Namespace)
 }
 
-// ofNamespace returns the servers that allow namespaces by labels.
 func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.requests(ctx, "", index.BySelector, string(v1alpha1.FromSelector))
 }
 
-// childChanged selects groups, channels and roles that came or went, on Discord or in the cluster,
-// or have a new spec. The server counts them, needs permissions for them, and may wait for them.
+// childChanged selects changes that the server counts, needs permissions for, or waits for.
 var childChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || idOf(e.ObjectOld) != idOf(e.ObjectNew)
 }}
@@ -102,8 +99,7 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, cm client.Object) []reconc
 	return r.requests(ctx, cm.GetNamespace(), index.ServerByIcon, cm.GetName())
 }
 
-// onEvent enqueues the servers of a changed guild. Events of channels and roles are delayed: they
-// change counts, and perhaps the bot's permissions.
+// onEvent delays events of channels and roles, which change counts and permissions only.
 func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 	var requests []reconcile.Request
 	after := time.Duration(0)
@@ -122,7 +118,6 @@ func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 	}
 }
 
-// rivals returns the servers that claim the same guild.
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) (all []reconcile.Request) {
 	server := o.(*v1alpha1.DiscordServer)
 	for _, id := range []string{server.Spec.ServerID, server.Status.ServerID} {
@@ -133,7 +128,6 @@ func (r *Reconciler) rivals(ctx context.Context, o client.Object) (all []reconci
 	return all
 }
 
-// claimChanged selects servers whose claim on a guild came, went or changed its weight.
 var claimChanged = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

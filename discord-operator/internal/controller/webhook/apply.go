@@ -50,7 +50,6 @@ func (w *Webhooks) Apply(
 	return results, w.write(ctx, c, obsolete)
 }
 
-// provide creates or renames the webhook, and writes its Secret.
 func (w *Webhooks) provide(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, channelID string, p Plan, results *Results,
 ) (err error) {
@@ -83,8 +82,7 @@ func (w *Webhooks) provide(
 	return w.deleteDuplicates(ctx, c, api, p, results)
 }
 
-// deleteDuplicates deletes other webhooks of the object. The Secret must have the URL of the
-// remaining one.
+// deleteDuplicates runs after the Secret has the URL of the remaining webhook.
 func (w *Webhooks) deleteDuplicates(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, p Plan, results *Results,
 ) error {
@@ -136,8 +134,7 @@ func (w *Webhooks) reason(c *v1alpha1.DiscordChannel) string {
 	return lifecycle.Reason(w.Status.Kind, c)
 }
 
-// Status returns the status of the webhook; nil for none. Without an observation it keeps the last
-// one.
+// Status returns the status of the webhook: the former one without an observation.
 func Status(c *v1alpha1.DiscordChannel, results Results, worst *conditions.Issue) *v1alpha1.WebhookStatus {
 	switch {
 	case results.Hook != nil && results.Secret != "":

@@ -18,22 +18,19 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// The audit log has the object of each created webhook in its reason. An entry is proof. A missing
-// entry proves nothing, because Discord writes entries late or never.
+// An entry of the audit log proves for which object a webhook was created. A missing one proves
+// nothing, because Discord writes entries late or never.
 
 const (
 	// clockSkew bounds the difference between the clocks of Discord and of the API server.
-	clockSkew = time.Minute
-	// readingRetry delays a reading of the audit log that another object has started.
+	clockSkew    = time.Minute
 	readingRetry = time.Second
-	// maxUnlisted bounds the lookups of webhooks that only the audit log has. The newest suffice: a
-	// status or a Secret named the older ones before another was created.
+	// maxUnlisted suffices: a status or a Secret named older webhooks before another was created.
 	maxUnlisted = 3
 )
 
-// observeAudit attributes webhooks that may be the object's to the objects in the audit log.
-// visibleAt is when lists and the log show the results of all earlier creates; zero if there were
-// none. It makes no call if nothing is ambiguous.
+// observeAudit attributes ambiguous webhooks by the audit log. visibleAt is when lists and the log
+// show all earlier creates; zero if there were none.
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
 	now, complete := w.Status.Clock.Now(), visibleAt
 	for _, hook := range s.possiblyOwn(c) {
@@ -63,8 +60,7 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.findKnown(ctx, s, s.unlisted())
 }
 
-// possiblyOwn returns this bot's webhooks that may have been created for the object, besides the
-// known one.
+// possiblyOwn returns this bot's webhooks that may be the object's, besides the known one.
 func (s *State) possiblyOwn(c *v1alpha1.DiscordChannel) (all []discordclient.Webhook) {
 	known := knownWebhook(c, *s)
 	for _, hook := range s.Hooks {
@@ -75,23 +71,20 @@ func (s *State) possiblyOwn(c *v1alpha1.DiscordChannel) (all []discordclient.Web
 	return all
 }
 
-// own reports whether this bot has created a webhook.
 func (s *State) own(hook *discordclient.Webhook) bool {
 	return hook.Type == discordgo.WebhookTypeIncoming && hook.ApplicationID == s.Application
 }
 
-// younger reports whether a webhook is young enough to have been created for the object.
 func younger(c *v1alpha1.DiscordChannel, id string) bool {
 	return discordclient.CreatedAt(id).After(c.CreationTimestamp.Add(-clockSkew))
 }
 
-// auditHidden reports whether the bot certainly lacks the permission for the audit log.
 func (s *State) auditHidden() bool {
 	have, exact := s.Guild.Snapshot.BotPermissions()
 	return exact && have.Missing(permissions.ViewAuditLog) != 0
 }
 
-// auditError returns an error of reading the audit log if the webhook is not known otherwise.
+// auditError ignores errors if the webhook is known otherwise.
 func (s *State) auditError(c *v1alpha1.DiscordChannel, err error) error {
 	s.Complete, s.RetryAfter = false, issues.MaxTransient
 	switch {
@@ -104,7 +97,6 @@ func (s *State) auditError(c *v1alpha1.DiscordChannel, err error) error {
 	return err
 }
 
-// attribute splits the created webhooks into the object's and others', by the reason.
 func (s *State) attribute(entries []discordclient.AuditEntry, reason string) {
 	s.Ours, s.Others = map[string]bool{}, map[string]bool{}
 	for _, e := range entries {
@@ -118,7 +110,7 @@ func (s *State) attribute(entries []discordclient.AuditEntry, reason string) {
 	}
 }
 
-// unlisted returns the newest webhooks of the object that the list lacks. Webhooks older than the
+// unlisted returns the newest webhooks of the object that the list lacks. Those older than the
 // channel were in another channel.
 func (s *State) unlisted() (all []candidate) {
 	for id := range s.Ours {
@@ -131,8 +123,8 @@ func (s *State) unlisted() (all []candidate) {
 	return all[:min(len(all), maxUnlisted)]
 }
 
-// knownWebhook returns the webhook that this process, the status or the Secret names, in this
-// order. A user may have edited the Secret, so its webhook must be this bot's.
+// knownWebhook returns the webhook that this process, the status or the Secret names. A user may
+// have edited the Secret, so its webhook must be this bot's.
 func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	inSync := secretInSync(s.Secret, statusID(c))
 	for _, id := range []string{s.Record.ID, statusID(c), s.secretID(c)} {
@@ -148,9 +140,8 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	return nil
 }
 
-// ownWebhook returns the channel's webhook: the known one, otherwise the oldest that the audit log
-// proves to be its own, otherwise this bot's oldest with the right name. The last came with an
-// adopted channel, or is older than the object, or no log attributes it to another object.
+// ownWebhook returns the known webhook, otherwise the oldest with proof, otherwise this bot's
+// oldest with the right name, unless it may be another object's.
 func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known
@@ -175,12 +166,10 @@ func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	return cmp.Or(ours, byName)
 }
 
-// adopted reports whether the object has the channel that it adopts.
 func adopted(c *v1alpha1.DiscordChannel) bool {
 	return c.Spec.Adopt != nil && (c.Status.ChannelID == "" || c.Status.ChannelID == c.Spec.Adopt.ID)
 }
 
-// duplicates returns the other webhooks that the audit log proves to be the object's.
 func duplicates(s State, use *discordclient.Webhook) (ids []string) {
 	for i := range s.Hooks {
 		if hook := &s.Hooks[i]; s.own(hook) && s.Ours[hook.ID] && hook.ID != use.ID {

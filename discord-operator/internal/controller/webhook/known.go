@@ -20,11 +20,9 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Discord's answers about webhooks may be wrong for moments: a list may lack one that exists or
-// have one that is gone, and a read of one that exists may return 404.
+// Discord's answers about webhooks may be wrong for moments, both in lists and in reads by id.
 
-// observeHooks reads the channel's webhooks. Before a second create it needs a list and an audit
-// log that show the result of the first.
+// observeHooks reads the webhooks. A second create needs a list and a log that show the first.
 func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
 	if s.Complete = true; s.Channel == nil {
 		return nil
@@ -49,14 +47,13 @@ func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.observeAudit(ctx, c, s, visibleAt)
 }
 
-// candidate is a webhook that may be the channel's.
 type candidate struct {
 	id         string
 	fromSecret bool // only the Secret names it, which a user may have edited
 }
 
 // known returns the webhooks that this process, the status and the Secret name, the most certain
-// first. Webhooks older than the channel were in another one.
+// first.
 func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	candidates := []candidate{{id: s.Record.ID}, {id: statusID(c)}, {id: s.secretID(c), fromSecret: true}}
 	for _, n := range candidates {
@@ -68,8 +65,7 @@ func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	return all
 }
 
-// secretID returns the webhook that the channel's own Secret names. It is empty if this process
-// knows all creates.
+// secretID is empty if this process knows all creates.
 func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	if s.Secret == nil || s.Record.Known || !metav1.IsControlledBy(s.Secret, c) || apply.TooLarge(s.Secret) {
 		return ""
@@ -81,8 +77,7 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	return id
 }
 
-// listSince returns the required age of a list. If the last list lacked a webhook that Discord
-// returned by its id, either may have been outdated.
+// listSince returns the required age of a list after contradicting answers.
 func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	for _, k := range known {
 		if at := w.inconsistent.ConfirmAt(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {
@@ -92,7 +87,7 @@ func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	return since
 }
 
-// findKnown asks Discord for known webhooks that the list lacks, up to the first one that exists.
+// findKnown asks for known webhooks that the list lacks, up to the first that exists.
 func (w *Webhooks) findKnown(ctx context.Context, s *State, known []candidate) (undecided error) {
 	for _, k := range known {
 		there, err := w.find(ctx, s, k)
@@ -109,8 +104,7 @@ func (w *Webhooks) findKnown(ctx context.Context, s *State, known []candidate) (
 	return undecided
 }
 
-// find reports whether a webhook is in the channel. It is gone if Discord reports it as unknown
-// twice, five seconds apart.
+// find reports whether a webhook is in the channel. Discord must report it as unknown twice.
 func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool, err error) {
 	if slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == k.id }) {
 		w.missing.End(k.id)
@@ -144,8 +138,8 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	return true, nil
 }
 
-// confirm returns the issue that Discord must repeat an answer about a webhook; nil if it has. The
-// first answer is kept, because the next create may need it.
+// confirm returns the issue that Discord must repeat an answer; nil if it has. The first answer is
+// kept, because the webhook may be asked for again before another create.
 func confirm(answers *lifecycle.Missing, id string, now time.Time) error {
 	answers.Begin(id, now)
 	if wait := answers.ConfirmAt(id).Sub(now); wait > 0 {

@@ -30,7 +30,6 @@ const webhookAnnotation = "discord.jutsu.com/webhook-id"
 // maxWebhooks is Discord's limit of webhooks in a channel: code 30007.
 const maxWebhooks = 15
 
-// secretLabels identify the operator's Secrets.
 var secretLabels = map[string]string{
 	"app.kubernetes.io/managed-by": "discord-operator", "app.kubernetes.io/component": "webhook",
 }
@@ -39,15 +38,12 @@ var secretLabels = map[string]string{
 type Plan struct {
 	Create, Rename bool
 	Use            *discordclient.Webhook // the existing webhook
-	// Write the Secret over Live, which may be nil.
-	Write      bool
-	Live       *metav1.PartialObjectMetadata
-	Remove     string   // a webhook that the spec no longer has
-	Duplicates []string // other webhooks of the object
-	// Obsolete Secrets are left to the garbage collector, so that the operator needs no permission
-	// to delete Secrets.
-	Obsolete []metav1.PartialObjectMetadata
-	Err      error // why the webhook does not match the spec, or could not be observed
+	Write          bool                   // over Live, which may be nil
+	Live           *metav1.PartialObjectMetadata
+	Remove         string                         // a webhook that the spec no longer has
+	Duplicates     []string                       // other webhooks of the object
+	Obsolete       []metav1.PartialObjectMetadata // left to the garbage collector: the operator may not delete Secrets
+	Err            error                          // why the webhook does not match the spec, or could not be observed
 }
 
 // Pending reports whether the plan changes anything.
@@ -115,8 +111,8 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	return p
 }
 
-// Created reports whether the operator has created the webhook in the status for this object. An
-// older webhook was adopted with the channel. It stays, because users may have its URL.
+// Created reports whether the operator has created the webhook for this object. An adopted one
+// stays, because users may have its URL.
 func Created(c *v1alpha1.DiscordChannel) bool {
 	return statusID(c) != "" && younger(c, statusID(c))
 }
@@ -128,7 +124,6 @@ func statusID(c *v1alpha1.DiscordChannel) string {
 	return c.Status.Webhook.ID
 }
 
-// refusedCreate says why no webhook can be created now; nil if one can.
 func refusedCreate(s State) *conditions.Issue {
 	const forWhat = "which a webhook requires"
 	switch {
@@ -144,8 +139,7 @@ func refusedCreate(s State) *conditions.Issue {
 	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.InviteURL)
 }
 
-// secretInSync reports from metadata whether a Secret has the URL of this webhook. A client that
-// changes a value takes its ownership.
+// secretInSync compares metadata: a client that changes the URL takes its ownership.
 func secretInSync(secret *metav1.PartialObjectMetadata, webhookID string) bool {
 	return secret != nil && webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
 		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})

@@ -28,35 +28,30 @@ type Webhooks struct {
 	Records *lifecycle.Records // of the creates of this process
 	Status  *status.Recorder
 
-	// missing has webhooks that Discord reported as unknown. inconsistent has those that Discord
-	// returned by id while the list of their channel lacked them.
+	// missing: reported as unknown. inconsistent: returned by id, while the list lacked it.
 	missing, inconsistent lifecycle.Missing
 }
 
 // State is the observed state of a channel's webhook.
 type State struct {
-	Guild   *bot.Guild
-	Channel *discordclient.Channel // nil until it is created
-	// Secrets are owned by the channel. Secret has the desired name, whoever owns it.
-	Secrets     []metav1.PartialObjectMetadata
-	Secret      *metav1.PartialObjectMetadata
-	Application string                  // the bot's
-	Hooks       []discordclient.Webhook // all webhooks of the channel
-	Record      lifecycle.Record
-	Complete    bool // the list and the audit log show all earlier creates
-	// Ours were created for the object according to the audit log, Others by this bot for other
-	// objects.
-	Ours, Others map[string]bool
-	RetryAfter   time.Duration // until the audit log may attribute another of the Hooks; 0 for never
-	Err          error         // of reading Discord; it blocks nothing else
+	Guild        *bot.Guild
+	Channel      *discordclient.Channel         // nil until it is created
+	Secrets      []metav1.PartialObjectMetadata // owned by the channel
+	Secret       *metav1.PartialObjectMetadata  // of the desired name, whoever owns it
+	Application  string                         // the bot's
+	Hooks        []discordclient.Webhook        // all webhooks of the channel
+	Record       lifecycle.Record
+	Complete     bool            // the list and the audit log show all earlier creates
+	Ours, Others map[string]bool // by the audit log: for this object, and for others
+	RetryAfter   time.Duration   // until the audit log may attribute another of the Hooks; 0 for never
+	Err          error           // of reading Discord; it blocks nothing else
 }
 
 // Observe observes the webhook of a channel and its Secret if one is desired or exists.
 func (w *Webhooks) Observe(
 	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
 ) (s State, err error) {
-	// Records start with the first reconciled channel, with or without a webhook. A later request
-	// for a webhook cannot be another process's create.
+	// Records start here, so that a webhook requested later cannot be another process's create.
 	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
 	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return s, nil

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package guildtest provides a guild of the simulated Discord, read by a real client, for tests of
-// pure functions.
+// Package guildtest provides a simulated guild with a real client, for tests of pure functions.
 package guildtest
 
 import (

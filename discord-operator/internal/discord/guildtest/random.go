@@ -20,10 +20,8 @@ const Needed = discordtest.PermManageChannels | discordtest.PermManageGuild | di
 	discordtest.PermViewChannel | discordtest.PermManageRoles | discordtest.PermManageWebhooks |
 	discordtest.PermConnect | granted
 
-// granted are the permissions that roles and overwrites have.
 const granted = discordtest.PermSendMessages | discordtest.PermManageMessages | discordtest.PermReadMessageHistory
 
-// random is the state of Populate.
 type random struct {
 	*rand.Rand
 	srv   *discordtest.Server
@@ -32,9 +30,9 @@ type random struct {
 	roles []string
 }
 
-// Populate gives a guild something of everything that an object can be, as a user would do it by hand, and the
-// bot's own webhooks: the same for the same seed. What no object can be is not there, such as overwrites that
-// keep the bot out.
+// Populate creates objects of every kind that the operator supports, by hand, and the bot's
+// webhooks. It creates nothing unsupported, such as overwrites that keep the bot out. The same seed
+// has the same result.
 func Populate(ctx context.Context, srv *discordtest.Server, guild string, bot discordtest.Bot, seed uint64) error {
 	r := &random{rand.New(rand.NewPCG(seed, 0)), srv, guild, bot, nil} //nolint:gosec // G404: a test's
 	Community(srv, guild)
@@ -60,7 +58,7 @@ func Populate(ctx context.Context, srv *discordtest.Server, guild string, bot di
 	return r.webhooks(ctx, of[discordtest.TypeText])
 }
 
-// Community gives a guild what Discord asks for before it allows channels of every type and gradients of roles.
+// Community enables the features for all channel types and for gradients of roles.
 func Community(srv *discordtest.Server, guild string) {
 	srv.EditGuildByHand(guild, func(g *discordtest.Guild) {
 		g.Features = []string{"COMMUNITY", "NEWS", "ENHANCED_ROLE_COLORS"}
@@ -70,10 +68,9 @@ func Community(srv *discordtest.Server, guild string) {
 
 func (r *random) coin() bool { return r.IntN(2) == 0 }
 
-// one returns one of some values.
 func one[T any](r *random, of ...T) T { return of[r.IntN(len(of))] }
 
-// name may be that of another one too.
+// name may repeat a former one.
 func (r *random) name() string {
 	return one(r, "Incidents", "On call", "名前", "Ünïcödé & co.", "a: b", "yes", "#1", strings.Repeat("x", 100),
 		fmt.Sprintf("Number %d", r.IntN(5)))
@@ -99,14 +96,14 @@ func (r *random) role() discordtest.Role {
 	return role
 }
 
-// overwrites are nil, for those of the category, at times; some hide a channel from all but the bot.
+// overwrites may be nil, for those of the category. Some hide a channel from all but the bot.
 func (r *random) overwrites() []discordtest.Overwrite {
 	if r.IntN(3) == 0 {
 		return nil
 	}
 	all := []discordtest.Overwrite{}
 	if r.IntN(3) == 0 {
-		// Without ManageRoles, which only an administrator may put in an overwrite.
+		// Only an administrator may put ManageRoles into an overwrite.
 		const access = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermConnect |
 			discordtest.PermManageWebhooks
 		all = append(all, discordtest.Overwrite{ID: r.guild, Deny: discordtest.PermViewChannel},
@@ -160,7 +157,6 @@ func (r *random) forum(c *discordtest.Channel) {
 	}
 }
 
-// settings are those of the guild; some of them are channels, by type.
 func (r *random) settings(g *discordtest.Guild, of map[int][]string) {
 	g.Name, g.Description = one(r, "Jujutsu High", "Kyoto"), one(r, "", "A school")
 	g.VerificationLevel, g.DefaultNotifications = 1+r.IntN(4), r.IntN(2)
@@ -171,7 +167,6 @@ func (r *random) settings(g *discordtest.Guild, of map[int][]string) {
 	g.RulesChannelID, g.PublicUpdatesChannelID = one(r, text...), one(r, text...)
 }
 
-// webhooks creates the bot's own webhooks, in some of the channels.
 func (r *random) webhooks(ctx context.Context, channels []string) error {
 	api, err := discordclient.New(discordclient.Options{
 		Token: discordclient.NewSecret(r.bot.Token), APIURL: r.srv.APIURL(),
@@ -189,8 +184,8 @@ func (r *random) webhooks(ctx context.Context, channels []string) error {
 	return nil
 }
 
-// Portrait describes a guild without ids and members, so that two can be compared. Roles and channels are
-// in Discord's order, and where they refer to each other they do by their places in that.
+// Portrait describes a guild without ids and members, to compare it with another. References are
+// places in Discord's order.
 func Portrait(g discordtest.Guild) (all []string) {
 	names := map[string]string{g.ID: "@everyone"}
 	for _, r := range g.RankedRoles() {
@@ -233,7 +228,6 @@ func channelPortrait(c discordtest.Channel, names map[string]string) string {
 		values(c.SortOrder), c.Layout, c.ThreadSlowmode, strings.Join(parts, ", "))
 }
 
-// values are what pointers point to.
 func values(all ...*int) (texts []string) {
 	for _, v := range all {
 		if v != nil {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package issues turns discordclient's errors into issues: whether an error resolves by itself,
-// whether a user must act, or whether a retry may help.
+// Package issues turns discordclient's errors into issues.
 package issues
 
 import (
@@ -24,13 +23,12 @@ import (
 )
 
 const (
-	// MaxTransient is the longest rate limit that is not reported. The status would be outdated at
-	// once, and under load each object would be written several times.
+	// MaxTransient is the longest unreported rate limit. Its report would be outdated at once.
 	MaxTransient = 5 * time.Second
 	// maxQueued is the same for a wait in the bot's own call queue, whose end is certain.
 	maxQueued = 30 * time.Second
-	// deniedRetry is the longest delay of a denied call if no event reports a new permission. Each
-	// try counts towards Discord's limit of invalid requests.
+	// deniedRetry is the longest delay of a denied call. Each try counts towards Discord's limit of
+	// invalid requests.
 	deniedRetry = 10 * time.Minute
 	// firstDeniedRetry is the shortest. Discord sometimes denies a call that it permits.
 	firstDeniedRetry = time.Minute
@@ -40,8 +38,7 @@ const (
 	fullRetry       = time.Minute
 )
 
-// Transient is the issue of a wait of seconds, which is not reported: for a rate limit, for a call
-// of another reconcile, or for an event of Discord.
+// Transient is the unreported issue of a wait of seconds.
 func Transient(after time.Duration) *conditions.Issue {
 	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
@@ -49,7 +46,7 @@ func Transient(after time.Duration) *conditions.Issue {
 	return issue
 }
 
-// IsTransient reports whether an issue is not reported because it resolves within seconds.
+// IsTransient reports whether an issue resolves within seconds.
 func IsTransient(issue *conditions.Issue) bool {
 	return issue != nil && issue.Brief
 }
@@ -85,7 +82,7 @@ func of(err error, now time.Time) *conditions.Issue {
 	case discordclient.ClassInvalid:
 		return invalid(refused)
 	case discordclient.ClassGone:
-		// The user of an overwrite is not in the server. No event reports a user who joins.
+		// No event reports that the user of an overwrite joins.
 		switch discordclient.CodeOf(err) {
 		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole:
 			return invalid(refused).After(deniedRetry)
@@ -97,7 +94,6 @@ func of(err error, now time.Time) *conditions.Issue {
 	return nil
 }
 
-// failure describes how Discord failed, without the call.
 func failure(e *discordclient.Error) string {
 	if e.Status == 0 {
 		return e.Message
@@ -105,8 +101,7 @@ func failure(e *discordclient.Error) string {
 	return fmt.Sprintf("%s (HTTP %d)", e.Message, e.Status)
 }
 
-// Unverified is the issue that Discord cannot be asked now. The object's own back-off delays the
-// retry.
+// Unverified is the issue that Discord cannot be asked. The object's own back-off delays the retry.
 func Unverified(reason, format string, args ...any) *conditions.Issue {
 	issue := conditions.Progressing(reason, format, args...)
 	issue.Unverified = true
@@ -117,8 +112,7 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error()))
 }
 
-// rateLimited reports the end of a rate limit to the minute. Hundreds of objects may wait for it,
-// and each of them is written once a minute at most.
+// rateLimited reports the end to the minute, so that each of hundreds of objects is written once.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
 	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue enqueues it before; this is a safeguard
@@ -146,8 +140,8 @@ func Unpermitted(message string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
-// Lacking is the issue that the bot lacks permissions; nil if its permissions are not
-// known exactly. inviteURL is empty if another invitation does not help.
+// Lacking is the issue of missing permissions; nil if they are not known exactly, or none is
+// missing. An empty inviteURL says that another invitation does not help.
 func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	names := have.Missing(needed).Names()
 	if !exact || len(names) == 0 {
@@ -164,8 +158,7 @@ func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
-// Hidden is the issue that Discord hides an existing channel or category from the bot. An event
-// reports the end; without one it is checked again later.
+// Hidden is the issue that Discord hides an existing channel or category from the bot.
 func Hidden(noun, id string, after time.Duration) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonHiddenFromBot,
 		"The %s %s exists on Discord, which hides it from the bot. Allow ViewChannel there, by a permission overwrite, "+
@@ -178,8 +171,7 @@ func IsHidden(err error) bool {
 	return ok && issue.Reason == v1alpha1.ReasonHiddenFromBot
 }
 
-// DeletionFailed is the issue of a failed deletion. Its message names the annotation that leaves
-// the resource on Discord.
+// DeletionFailed is the issue of a failed deletion, with the annotation that gives it up.
 func DeletionFailed(why string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonDeletionFailed,
 		"Deletion on Discord failed: %s Fix the cause, or leave it on Discord: kubectl annotate ... %s=true",
@@ -188,8 +180,7 @@ func DeletionFailed(why string) *conditions.Issue {
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
-// Worst returns the issue to report; nil for none. The order is Degraded, an error that is retried,
-// an issue that resolves by itself, a transient issue. Among equals the first one counts.
+// Worst returns the issue to report; nil for none. Transient issues count least.
 func Worst(list []conditions.Issue) *conditions.Issue {
 	brief := func(i conditions.Issue) bool { return IsTransient(&i) }
 	if lasting := slices.DeleteFunc(slices.Clone(list), brief); len(lasting) > 0 {
@@ -198,9 +189,8 @@ func Worst(list []conditions.Issue) *conditions.Issue {
 	return conditions.Worst(list)
 }
 
-// Unreported returns when to reconcile again if the worst issue is not reported, and 0 if it is.
-// Not reported are transient issues, and issues of a new object that resolve while its parents are
-// created: each of those would cost a status update.
+// Unreported returns when to reconcile again if the worst issue is not reported; 0 if it is. A new
+// object that waits for its parents is not reported: that would cost a status update.
 func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.Duration) time.Duration {
 	switch {
 	case IsTransient(worst):
@@ -211,12 +201,11 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 	return 0
 }
 
-// deletionGrace is the time from the first failure until a failing deletion needs a user. A single
-// failure is no reason to leave a resource on Discord.
+// deletionGrace passes between the first failure and DeletionFailed.
 const deletionGrace = 20 * time.Second
 
-// Retry returns when to reconcile again because of an issue; 0 if it does not say. The delays of a
-// denied call double from firstDeniedRetry to deniedRetry.
+// Retry returns when to reconcile again; 0 if the issue does not say. Delays of a denied call
+// double.
 func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) time.Duration {
 	if worst.RequeueAfter != deniedRetry {
 		return worst.RequeueAfter
@@ -228,15 +217,13 @@ func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) 
 	return min(max(now.Sub(was.LastTransitionTime.Time), firstDeniedRetry), deniedRetry)
 }
 
-// Fails reports whether a deletion with this worst issue fails. A wait for dependents or for a rate
-// limit is no failure. Neither is a retention that is not allowed.
+// Fails reports whether a deletion with this worst issue fails. A wait is no failure.
 func Fails(worst *conditions.Issue) bool {
 	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents &&
 		worst.Reason != v1alpha1.ReasonRateLimited && worst.Reason != v1alpha1.ReasonNotAllowed
 }
 
-// OfDeletion replaces the worst issue of a deletion that has failed for deletionGrace by
-// DeletionFailed.
+// OfDeletion turns an issue into DeletionFailed if the deletion has failed for deletionGrace.
 func OfDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issue {
 	if worst.Reason == v1alpha1.ReasonDeletionFailed || !Fails(worst) {
 		return worst
@@ -247,8 +234,7 @@ func OfDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issu
 	return DeletionFailed(sentence(worst.Message)).After(cmp.Or(worst.RequeueAfter, deletionRetry))
 }
 
-// Abandonable reports whether a user may leave the resource of a deletion with this issue on
-// Discord. A rate limit ends by itself.
+// Abandonable reports whether a user may leave the resource on Discord despite this issue.
 func Abandonable(worst *conditions.Issue) bool { return worst.Reason == v1alpha1.ReasonDeletionFailed }
 
 // Name names an object for users of a namespace.

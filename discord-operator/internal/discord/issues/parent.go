@@ -14,10 +14,9 @@ type Parent struct {
 	metav1.Object
 }
 
-// WaitFor returns the issue, with a reason, that an object of a namespace waits for its parent.
-// fact says what the parent lacks, and cause is its condition; nil if unknown. Users of the
-// parent's namespace read the condition's message. Others read its reason, and that they should ask
-// the owner.
+// WaitFor returns the issue that an object waits for its parent. fact says what the parent lacks,
+// and cause (nil if unknown) is its condition. Only users of the parent's namespace read the
+// condition's message.
 func (p Parent) WaitFor(reason, by, fact string, cause *metav1.Condition) *conditions.Issue {
 	name, foreign := Name(p.Object, by), by != p.GetNamespace()
 	switch {

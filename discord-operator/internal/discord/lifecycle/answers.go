@@ -10,9 +10,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 )
 
-// StoredForms returns the values that Discord stores in another form than the object asked for. A
-// value that Discord has ignored is asked for again after resource.NotAppliedRetry, and for a new
-// spec.
+// StoredForms returns the values that Discord stores in another form than requested. An ignored
+// value is requested again after resource.NotAppliedRetry, and for a new spec.
 func (r *Records) StoredForms(o client.Object) resource.StoredForms {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -23,8 +22,7 @@ func (r *Records) StoredForms(o client.Object) resource.StoredForms {
 	return stored
 }
 
-// Answered records how Discord stores the requested fields. It returns the fields that have
-// changed, and the fields that Discord has not applied.
+// Answered records how Discord stores fields. It returns the changed and the ignored ones.
 func (r *Records) Answered(
 	o client.Object, rows resource.Rows, fields []string, asked, before, after any,
 ) (changed, ignored []string) {

@@ -31,9 +31,7 @@ type Results struct {
 	Deleted          bool                  // a deleted object is gone
 	Differences      []resource.Difference // for an observed object
 	Issues           []conditions.Issue    // of the plan and of failed calls
-	// Stale says that the cache lags behind, so the status stays: reconcile again after
-	// apply.StaleRetry.
-	Stale bool
+	Stale            bool                  // the cache lags behind: reconcile again without a status update
 }
 
 // Fail adds the issues of an error and reports whether there was one.
@@ -87,8 +85,8 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	return results
 }
 
-// ensureFinalizer stores the finalizer before anything exists for the object. It does not store it
-// while Discord would refuse a create: after a crash, each finalizer without an id costs a search.
+// ensureFinalizer waits for Discord's limits: after a crash, each finalizer without an id costs a
+// search.
 func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
 	if status.Finalized(b.Object) {
 		return nil
@@ -105,7 +103,7 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	return err
 }
 
-// create sends the create. Bind must have found no resource, and the finalizer must be stored.
+// create requires that Bind found nothing, and that the finalizer is stored.
 func (r *Resources) create(
 	ctx context.Context, api *guildcache.Client, b Binding, create resource.Create, results *Results,
 ) error {
@@ -127,7 +125,6 @@ func (r *Resources) create(
 	return nil
 }
 
-// recordCreate records a create, also one that replaces a resource deleted on Discord.
 func (r *Resources) recordCreate(ctx context.Context, b Binding, live resource.Resource) {
 	if b.StatusID != "" {
 		what := fmt.Sprintf("the %s %q", r.Kind.Noun, live.GetName())
@@ -137,8 +134,7 @@ func (r *Resources) recordCreate(ctx context.Context, b Binding, live resource.R
 	r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.Kind.Title(live.GetName()))
 }
 
-// remaining records the response to a create, and returns an edit of the fields that the create
-// forbidden.
+// remaining records the response to a create, and returns an edit of the missing fields.
 func (r *Resources) remaining(
 	api *guildcache.Client, b Binding, plan Plan, made resource.Resource,
 ) (resource.Edit, []string, error) {
@@ -169,8 +165,7 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 	results.Changed = true
 }
 
-// edit changes all fields by one call. Discord refuses it as a whole. Without the refused fields it
-// is sent again, because the others, above all overwrites, must get through.
+// edit sends all fields in one call, and again without refused ones: overwrites must get through.
 func (r *Resources) edit(
 	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
 ) error {
@@ -203,8 +198,6 @@ func without(list []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(drop, s) })
 }
 
-// order sorts the resource and its siblings. The first reconcile that finds them out of order moves
-// all, by one call.
 func (r *Resources) order(
 	ctx context.Context, api *guildcache.Client, b Binding, position Position, live resource.Resource,
 ) error {

@@ -36,11 +36,10 @@ type Kind struct {
 	NotRecreated string                   // the parts that a recreated resource lacks
 	Fields       resource.Rows
 	Calls        resource.Calls
-	// FromBottom says that siblings are ranked from the bottom. A new resource is the lowest.
-	FromBottom bool
-	List       func() client.ObjectList // returns an empty list
-	ByID       string                   // the index of the objects by the ids that they claim
-	Identity   func(client.Object) Identity
+	FromBottom   bool                     // siblings are ranked from the bottom, where new ones appear
+	List         func() client.ObjectList // returns an empty list
+	ByID         string                   // the index of the objects by the ids that they claim
+	Identity     func(client.Object) Identity
 }
 
 // Identity has the claims of an object on a resource. StatusID is the id in its status.
@@ -49,16 +48,14 @@ type Identity struct {
 	StatusID string
 	Adopt    *v1alpha1.Adoption
 	Position *int32 // the desired position; nil for none
-	// Matched says that StatusID was bound without proof that the object has created it.
-	Matched bool
-	// Adopted says that the resource StatusID existed before the object.
-	Adopted  bool
+	Matched  bool   // StatusID was bound without proof
+	Adopted  bool   // the resource StatusID existed before the object
 	Policy   v1alpha1.DeletionPolicy
 	Observed bool // the resource is not managed, so another object may manage it
 }
 
 // Retained reports whether the resource of a deleted object stays on Discord. By default an adopted
-// resource stays. A resource that was created in its place is deleted.
+// one does, but not its replacement.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -69,13 +66,11 @@ func (i Identity) Retained() bool {
 	return i.Adopt != nil && (i.StatusID == "" || i.StatusID == i.Adopt.ID)
 }
 
-// guessed reports whether a resource was bound without proof, and spec.adopt does not name it
-// since.
+// guessed reports whether id was bound without proof, and not named in spec.adopt since.
 func (i Identity) guessed(id string) bool {
 	return i.Matched && i.StatusID == id && (i.Adopt == nil || i.Adopt.ID != id)
 }
 
-// claims returns the ids that the object claims.
 func (i Identity) claims() []string {
 	ids := []string{i.StatusID}
 	if i.Adopt != nil {
@@ -93,7 +88,7 @@ type Resources struct {
 	Records *Records
 	Queue   CallQueue // a source of the kind's controller
 
-	arranging sync.Map // by the parent: one reconcile at a time sorts its children // by the parent: one reconcile at a time sorts its children
+	arranging sync.Map // by the parent: one reconcile at a time sorts its children
 	missing   missing
 }
 
@@ -102,45 +97,37 @@ type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
 	Types             []discordgo.ChannelType // the allowed types of a channel; the first is created
-	// Foreign says that the object is in another namespace than its server. Then only the audit log
-	// proves that a resource is its own.
-	Foreign bool
-	// NoAdoption says why the object may not adopt an existing resource; nil if it may.
-	NoAdoption *conditions.Issue
-	// NoRetention says why a deleted object may not leave its resource on Discord; nil if it may.
-	NoRetention *conditions.Issue
+	// Foreign objects are in another namespace than their server. Only the audit log proves what
+	// they created.
+	Foreign     bool
+	NoAdoption  *conditions.Issue // why the object may not adopt; nil if it may
+	NoRetention *conditions.Issue // why a deleted object may not leave its resource; nil if it may
 }
 
-// Binding relates an object to its external resource. Without Live and Absent the relation is not
-// known yet.
+// Binding relates an object to its external resource. Without Live and Absent it is not known.
 type Binding struct {
 	Lookup
 	Identity
-	Live   resource.Resource
-	Stored resource.StoredForms // the values that Discord stores in another form
-	// Inherits says that the channel is new and still lacks overwrites of its category.
-	Inherits bool
-	// Adopted says that this reconcile binds an existing resource, Recovered that it binds the
-	// result of an interrupted create.
+	Live     resource.Resource
+	Stored   resource.StoredForms // the values that Discord stores in another form
+	Inherits bool                 // the channel is new and lacks overwrites of its category
+	// Adopted and Recovered: bound in this reconcile, to an existing resource or the result of a
+	// create.
 	Adopted, Recovered bool
-	// Guessed says that the resource was recovered, now or before, without proof in the audit log.
-	Guessed  bool
-	Absent   bool   // certainly none exists, so one may be created
-	HiddenID string // an existing resource that the bot may not view
-	// Mismatch says why the resource that a deleted object names is not its own.
-	Mismatch    *conditions.Issue
-	ClaimedBy   string // another object that claims the resource and is not deleted
-	ClaimedHere bool   // only objects of the same namespace claim it
+	Guessed            bool              // recovered, now or before, without proof in the audit log
+	Absent             bool              // certainly none exists, so one may be created
+	HiddenID           string            // an existing resource that the bot may not view
+	Mismatch           *conditions.Issue // why the resource of a deleted object is not its own
+	ClaimedBy          string            // another object that claims the resource and is not deleted
+	ClaimedHere        bool              // only objects of the same namespace claim it
 }
 
-// Reason returns the audit log reason of all calls for an object. Its UID identifies the result of
-// a lost create.
+// Reason returns the audit log reason of an object's calls. Its UID identifies lost creates.
 func Reason(kind string, o client.Object) string {
 	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
 }
 
-// Bind looks for the external resource of an object, in memory if that suffices. With an error the
-// Binding has no resource.
+// Bind looks for the external resource of an object, in memory if that suffices.
 func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	uid := l.Object.GetUID()
 	if status.Finalized(l.Object) {
@@ -179,8 +166,7 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	return r.recover(ctx, api, b, record)
 }
 
-// BindDeleted is Bind for a deleted object. A resource that is not its own becomes Mismatch. A
-// hidden resource is its own, and cannot be deleted.
+// BindDeleted is Bind for a deleted object. Only a resource of its own, even a hidden one, counts.
 func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	b, err := r.Bind(ctx, api, l)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() && !issues.IsHidden(err) {
@@ -189,14 +175,14 @@ func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l L
 	return b, err
 }
 
-// Owns reports whether the object has, or may have, a resource according to its status and to this
-// process. A user may have written its finalizer and its spec.
+// Owns reports whether the object has, or may have, a resource. A user may have written its
+// finalizer and spec, so they do not count.
 func (r *Resources) Owns(o status.Object) bool {
 	return r.Kind.Identity(o).StatusID != "" || r.Records.Has(o.GetUID())
 }
 
-// Position returns the desired place of an object among the objects of its namespace that an index
-// names; nil for none. Objects of other namespaces count as unmanaged, so that none can move them.
+// Position returns the desired place of an object among its siblings in its namespace; nil for
+// none. Objects of other namespaces count as unmanaged, so that none can move them.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil
@@ -205,7 +191,7 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 	return r.Kind.PositionAmong(o, siblings), err
 }
 
-// Listed returns the objects of the kind that an index names, of one namespace or of all.
+// Listed returns the objects of a namespace, or of all, that an index names.
 func (r *Resources) Listed(ctx context.Context, namespace, by, value string) (all []status.Object, err error) {
 	list := r.Kind.List()
 	if err := index.List(ctx, r.Cache, list, namespace, by, value); err != nil {
@@ -217,7 +203,6 @@ func (r *Resources) Listed(ctx context.Context, namespace, by, value string) (al
 	})
 }
 
-// take binds a resource that has the right type and belongs to no other object.
 func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource) (Binding, error) {
 	unbound := Binding{Lookup: b.Lookup, Identity: b.Identity, Stored: b.Stored, Inherits: b.Inherits}
 	if mismatch := r.Kind.Calls.Mismatch(live, b.GuildID, b.Types); mismatch != nil {
@@ -229,8 +214,7 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 	}
 	uid := b.Object.GetUID()
 	if len(claims) > 0 {
-		// An object may observe a resource that its own namespace manages. It learns nothing of
-		// others.
+		// An object may observe a resource of its own namespace. It learns nothing of others.
 		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
 			return unbound, conditions.Degraded(v1alpha1.ReasonConflict,
@@ -261,8 +245,7 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 	return b, nil
 }
 
-// boundToAnother reports whether this process has bound the adopted resource to another object
-// whose status does not show it yet.
+// boundToAnother reports a binding that no status shows yet.
 func (r *Resources) boundToAnother(ctx context.Context, b Binding, id string) (bound bool, err error) {
 	holder := r.Records.Holder(id)
 	if !b.Adopted || holder == "" || holder == b.Object.GetUID() {
@@ -272,7 +255,6 @@ func (r *Resources) boundToAnother(ctx context.Context, b Binding, id string) (b
 	return slices.ContainsFunc(all, func(o status.Object) bool { return o.GetUID() == holder }), err
 }
 
-// recover looks for the result of a create that may have been carried out.
 func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Binding, record Record) (Binding, error) {
 	uid := b.Object.GetUID()
 	var unclear error

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// CallQueue enqueues an object as soon as Discord's global rate limit admits its calls. It is a
-// source of the kind's controller.
+// CallQueue is a source that enqueues objects when Discord's global rate limit admits their calls.
 type CallQueue struct {
 	queue priorityqueue.PriorityQueue[reconcile.Request]
 }
@@ -29,8 +28,8 @@ func (c *CallQueue) Start(_ context.Context, q queue) error {
 	return nil
 }
 
-// Caller returns the context for a number of calls of an object. An admitted object is reconciled
-// before all others, because its reservation lasts one second.
+// Caller returns the context for an object's calls. An admitted object comes first, because its
+// reservation lasts one second.
 func (c *CallQueue) Caller(ctx context.Context, o client.Object, calls int) context.Context {
 	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 	notifyReady := func() {

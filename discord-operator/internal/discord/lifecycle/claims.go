@@ -23,8 +23,7 @@ type claim struct {
 	deleted  bool
 }
 
-// nameFor returns the object's name for users of a namespace. They learn no names of other
-// namespaces.
+// nameFor hides names of other namespaces.
 func (c claim) nameFor(namespace string) string {
 	if c.name.Namespace != namespace {
 		return "an object of another namespace"
@@ -32,8 +31,7 @@ func (c claim) nameFor(namespace string) string {
 	return c.name.String()
 }
 
-// winner returns the owner of a resource. An object with the resource in its status wins, then a
-// managing object, then the older one.
+// winner prefers the object with the resource in its status, then a managing one, then the older.
 func winner(claims []claim) claim {
 	return slices.MinFunc(claims, func(a, b claim) int {
 		age := a.created.Compare(b.created)
@@ -51,8 +49,8 @@ func trueFirst(a, b bool) int {
 	return 1
 }
 
-// claims returns the objects that claim a resource. From other namespaces only those with the
-// resource in their status count: a tenant must not block others by a spec.
+// claims returns the objects that claim a resource. The spec of another namespace does not count,
+// because a tenant could block others.
 func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, error) {
 	all, err := r.Listed(ctx, "", r.Kind.ByID, id)
 	var claims []claim

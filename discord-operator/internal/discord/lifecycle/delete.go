@@ -17,9 +17,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Delete carries out the plan of a deleted object: first its resource on Discord, then its
-// finalizer. If the resource cannot be deleted, the object stays, unless a user has forced its
-// deletion.
+// Delete deletes the resource of a deleted object, and then removes its finalizer. A failed
+// deletion keeps the object unless a user forces it.
 func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {

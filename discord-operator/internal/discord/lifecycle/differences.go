@@ -11,14 +11,14 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Differences returns the changes that a plan would make in a snapshot. names, which may have more
-// channels and roles, names them.
+// Differences returns the changes that a plan would make in a snapshot. names has the names of
+// resources.
 func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapshot) (all []resource.Difference) {
 	if p.Create != nil || b.Absent {
 		return append([]resource.Difference{{Action: resource.ActionCreate}}, resource.Creates(p.Changes, names)...)
 	}
 	all = resource.Changes(p.Changes, names)
-	moved := func(c resource.Change) bool { return c.Field == "group" } // the resource gets another parent, and its place there
+	moved := func(c resource.Change) bool { return c.Field == "group" } // to another parent
 	live := b.Live
 	if live == nil || slices.ContainsFunc(p.Changes, moved) {
 		return all
@@ -35,7 +35,7 @@ func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapsho
 	return all
 }
 
-// move names the place to which a resource would be moved. It is empty if the resource stays.
+// move returns the place to which a resource would be moved; empty if it stays.
 func (k *Kind) move(snap *guildcache.Snapshot, position Position, live resource.Resource) string {
 	ranks, siblings := k.ranks(snap, position, live), k.Calls.Siblings(snap, live)
 	moved := func(m discordclient.Move) bool { return m.ID == live.GetID() }

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Locate is Bind in one snapshot, for a plan without a cluster. known is the id of the object's
-// resource; empty for none. A resource that the snapshot lacks is absent.
+// Locate is Bind in one snapshot, without a cluster. known is the id of the object's resource;
+// empty for none.
 func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Binding, error) {
 	b := Binding{Lookup: l, Identity: k.Identity(l.Object)}
 	var live resource.Resource
@@ -40,7 +40,6 @@ func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Bindin
 	return b, nil
 }
 
-// adoptee returns the resource that an object adopts. The error is an issue.
 func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource.Resource, error) {
 	if l.NoAdoption != nil {
 		return nil, l.NoAdoption
@@ -55,8 +54,8 @@ func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource
 	return live, nil
 }
 
-// PositionAmong returns the desired place of an object among others of its namespace, itself
-// included or not; nil for none.
+// PositionAmong returns the desired place of an object among siblings, which may include it; nil
+// for none.
 func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Position {
 	rank := k.Identity(o).Position
 	if rank == nil {

@@ -17,23 +17,21 @@ import (
 )
 
 const (
-	// Discord must report a resource as unknown twice, goneDelay apart. It reports existing
-	// channels as unknown for moments (https://github.com/discord/discord-api-docs/issues/8445).
+	// Discord sometimes reports an existing channel as unknown, so it must do so twice
+	// (https://github.com/discord/discord-api-docs/issues/8445).
 	goneDelay = issues.MaxTransient
-	// Recheck intervals of a hidden resource, if no event reports a change: one that the Gateway
-	// reports as hidden, and one that only a refused call does.
+	// Recheck intervals without an event: hidden by the Gateway, and hidden by a refused call.
 	hiddenRetry  = time.Hour
 	refusedRetry = time.Minute
 )
 
-// Missing records when Discord first reported a resource as unknown. The zero value is empty. It is
-// safe for concurrent use.
+// Missing records when Discord first reported resources as unknown. It is safe for concurrent use.
 type Missing struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// Above maxKept missing resources, those without a query for keptFor are dropped.
+// Above maxKept, entries without a query for keptFor are dropped.
 const maxKept, keptFor = 64, time.Hour
 
 // Begin returns the time when Discord first reported a resource as unknown: now for a new one.
@@ -52,8 +50,7 @@ func (m *Missing) Begin(id string, now time.Time) time.Time {
 	return m.since[id]
 }
 
-// ConfirmAt returns when Discord must report a resource as unknown again. It is zero for a known
-// one.
+// ConfirmAt returns when Discord must report a resource as unknown again; zero for a known one.
 func (m *Missing) ConfirmAt(id string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,20 +67,17 @@ func (m *Missing) End(id string) {
 	delete(m.since, id)
 }
 
-// missing also records the refusals to show a resource.
 type missing struct {
 	Missing
 	refused map[string]refusal
 }
 
-// refusal delays the next query for a resource that Discord has refused to show. An event or a list
-// may make a resource visible before.
+// refusal delays the next query for a resource that Discord refused to show.
 type refusal struct {
 	at   time.Time
 	wait time.Duration
 }
 
-// refuse records a refusal. The first one may be transient, so it delays least.
 func (m *missing) refuse(id string, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,10 +98,9 @@ func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 	return last.wait - now.Sub(last.at)
 }
 
-// confirmGone asks Discord about a resource that the guild cache lacks: a hidden or temporarily
-// unknown resource would be created a second time. It is gone if the Gateway has reported its
-// deletion, or if Discord reports it as unknown twice and a list after the first report lacks it
-// too.
+// confirmGone returns nil if a resource is gone: the Gateway has reported its deletion, or Discord
+// reports it as unknown twice and a later list lacks it too. A hidden or temporarily unknown
+// resource must not be created again.
 func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *Binding, id string) error {
 	view, now := api.Guild(b.GuildID), r.Status.Clock.Now()
 	switch snap := view.Snapshot(); {
@@ -137,7 +130,6 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 	}
 }
 
-// confirmUnknown returns nil if a resource that Discord reports as unknown is gone.
 func (r *Resources) confirmUnknown(ctx context.Context, api *guildcache.Client, guildID, id string) error {
 	now := r.Status.Clock.Now()
 	since := r.missing.Begin(id, now)
@@ -157,7 +149,6 @@ func (r *Resources) confirmUnknown(ctx context.Context, api *guildcache.Client, 
 	return nil
 }
 
-// hidden returns the issue of a resource that exists and that the bot may not view.
 func (r *Resources) hidden(b *Binding, snap *guildcache.Snapshot, id string) *conditions.Issue {
 	r.missing.End(id)
 	b.HiddenID = id

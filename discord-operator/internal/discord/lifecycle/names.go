@@ -25,15 +25,15 @@ type RoleNames struct {
 	Clock   clock.PassiveClock
 }
 
-// resolvesRoles is an object whose status records the roles behind the names in its spec.
+// resolvesRoles is implemented by groups and channels.
 type resolvesRoles interface {
 	status.Object
 	GetRoles() []v1alpha1.ResolvedRole
-	SetRoles(now []v1alpha1.ResolvedRole)
+	SetRoles(roles []v1alpha1.ResolvedRole)
 }
 
-// Observe returns the input for resolving the role names of an object's overwrites. The snapshot
-// must be older than the call: then the cache has the DiscordRole of each role in it.
+// Observe returns the input for resolving role names. The snapshot must be older than the call, so
+// that the cache has the DiscordRole of each role in it.
 func (r *RoleNames) Observe(
 	ctx context.Context, o resolvesRoles, spec []v1alpha1.PermissionOverwrite, server types.NamespacedName,
 	snap *guildcache.Snapshot,
@@ -50,8 +50,6 @@ func (r *RoleNames) Observe(
 	return names, nil
 }
 
-// boundRole returns the id of the role that this process has bound to a DiscordRole; empty for
-// none.
 func (r *RoleNames) boundRole(uid types.UID) string {
 	if r.Records == nil {
 		return ""
@@ -59,8 +57,8 @@ func (r *RoleNames) boundRole(uid types.UID) string {
 	return r.Records.Of(uid).ID
 }
 
-// recordRoles stores the resolved role names before their overwrites are written. After a restart
-// the names must not resolve to other roles.
+// recordRoles stores resolved names before overwrites, so that a restart cannot resolve them
+// differently.
 func (r *Resources) recordRoles(ctx context.Context, b Binding, plan Plan) error {
 	o, ok := b.Object.(resolvesRoles)
 	if !ok || equality.Semantic.DeepEqual(o.GetRoles(), plan.Roles) {

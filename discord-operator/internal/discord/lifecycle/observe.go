@@ -17,8 +17,7 @@ import (
 // Limits of status.differences in the CustomResourceDefinition.
 const maxDifferences, maxDifference = 64, 256
 
-// FormatDifferences returns differences for a status. It leaves out the values of a create, which
-// are in the spec.
+// FormatDifferences returns differences for a status, without the values of a create.
 func FormatDifferences(differences []resource.Difference) (lines []string) {
 	for _, d := range differences {
 		if d.Action != resource.ActionSet {
@@ -55,8 +54,7 @@ func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Res
 	}
 }
 
-// ObservedIssues returns the issues of an object that is only observed, without permissions that
-// only a change would need.
+// ObservedIssues omits permissions that only a change would need.
 func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []conditions.Issue) []conditions.Issue {
 	list := slices.DeleteFunc(slices.Clone(planned), requiredToChange)
 	if b.Absent {
@@ -65,9 +63,8 @@ func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []co
 	return list
 }
 
-// Pause returns the results of a paused object. It changes nothing on Discord. If the object
-// certainly has no resource, no create was sent, so its finalizer goes. Otherwise the operator
-// would search after a restart, and could bind a resource that a user has made since.
+// Pause returns the results of a paused object. Without a resource it loses its finalizer: a search
+// after a restart could bind a resource that a user has made since.
 func (r *Resources) Pause(ctx context.Context, b Binding, plan Plan, pending bool) Results {
 	results := Results{Issues: slices.Concat(status.PausedIssue(b.Object, pending), plan.Issues)}
 	if b.Absent && b.StatusID == "" && status.Finalized(b.Object) {
@@ -84,7 +81,6 @@ func requiredToChange(issue conditions.Issue) bool {
 	return false
 }
 
-// nothingToObserve is the issue of an observed object without a resource.
 func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
 	hint := "" // an object that may not adopt it must not learn its id
 	if id := k.FindByName(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
@@ -95,8 +91,8 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 			"in spec.adopt, or set spec.managementPolicy to Manage.", k.Noun, hint)
 }
 
-// FindByName returns the id of the only untaken resource with a name, at the place of an object's
-// resource. It is empty for none, or several.
+// FindByName returns the id of the only untaken resource with a name at the place of an object's;
+// empty for none or several.
 func (k *Kind) FindByName(
 	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
 ) (id string) {

@@ -10,44 +10,38 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Plan lists the calls that make a resource match its object's spec. Pure functions make it, and
-// nothing changes it later.
+// Plan lists the calls that make a resource match its object's spec.
 type Plan struct {
-	Create resource.Create
-	Edit   resource.Edit // changes Fields
-	Fields []string
-	// Changes of the create or the edit. They remain if an issue blocks the call.
-	Changes  []resource.Change
-	Roles    []v1alpha1.ResolvedRole // of the role names in the spec's overwrites, for the status
-	Position *Position               // among the siblings; nil leaves it to users
-	Bounds   Bounds                  // restrict the place, whatever the spec says; may be nil
-	Delete   *Deletion
-	// NoRetention says why even force may not leave the resource on Discord; nil if it may.
-	NoRetention *conditions.Issue
+	Create      resource.Create
+	Edit        resource.Edit // changes Fields
+	Fields      []string
+	Changes     []resource.Change       // of the create or the edit, even if an issue blocks it
+	Roles       []v1alpha1.ResolvedRole // of the role names in the spec's overwrites, for the status
+	Position    *Position               // among the siblings; nil leaves it to users
+	Bounds      Bounds                  // restrict the place, whatever the spec says; may be nil
+	Delete      *Deletion
+	NoRetention *conditions.Issue // why even force may not retain the resource; nil if it may
 	Issues      []conditions.Issue
 }
 
 // Bounds restrict the place of a resource among its siblings.
 type Bounds interface {
-	// Holds reports whether a resource and its siblings are within the bounds.
 	Holds(snap *guildcache.Snapshot, id string) bool
-	// Ranks returns the ranks of siblings that restore the bounds.
-	Ranks(snap *guildcache.Snapshot, id string) order.Ranks
-	// Place describes the bounds for users.
-	Place() string
+	Ranks(snap *guildcache.Snapshot, id string) order.Ranks // that restore the bounds
+	Place() string                                          // for users
 }
 
 // Position is a desired place among siblings.
 type Position struct {
 	Rank  int32
 	Ranks order.Ranks // of the siblings that have one, by id
-	// AwaitsSiblings says that a sibling is about to be created. Discord chooses the position of a new role,
-	// so the last created sibling sorts all.
+	// AwaitsSiblings: a sibling is about to be created. Discord places new roles, so the last sorts
+	// all.
 	AwaitsSiblings bool
 }
 
-// Pending reports whether the plan changes the resource. Its place does not count, because it
-// changes with its siblings' places.
+// Pending reports whether the plan changes the resource. Its place does not count, since it depends
+// on siblings.
 func (p *Plan) Pending() bool { return p.Create != nil || len(p.Fields) > 0 }
 
 // Initial returns the position for creating a sibling, so that it seldom needs a move.
@@ -76,9 +70,8 @@ const (
 type Deletion struct {
 	By          resource.Deleter // deletes ID; nil if nothing is deleted
 	GuildID, ID string
-	// How is Retained or gone; empty if By decides it.
-	How  string
-	Note string // message of an event; empty for none
+	How         string // Retained or gone; empty if By decides it
+	Note        string // message of an event; empty for none
 }
 
 // PlanDeletion plans the deletion of an object's resource. known issues block it.

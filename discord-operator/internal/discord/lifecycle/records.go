@@ -20,8 +20,8 @@ type Records struct {
 	mu      sync.Mutex
 	since   time.Time // first use, after the election: a former leader may have created until then
 	records map[types.UID]Record
-	// foreign has the objects whose finalizer another process has stored, and when this process
-	// noticed it. The other process may have created until then.
+	// foreign: when this process first saw the finalizer of another process, which may have created
+	// until then.
 	foreign           map[types.UID]time.Time
 	holders           map[string]types.UID // by the id of a resource
 	guesses           map[types.UID]string
@@ -32,8 +32,7 @@ type Records struct {
 
 // Record has the creates of one object.
 type Record struct {
-	// Known says that no resource exists for the object but ID and the one in its status.
-	Known       bool
+	Known       bool      // the object has no resource but ID and the one in its status
 	ID          string    // of the bound resource; the cached status may lack it
 	LastAttempt time.Time // the latest time of a possible create, unless Known
 }
@@ -63,9 +62,9 @@ func (r *Records) Of(uid types.UID) Record {
 	return Record{LastAttempt: r.since}
 }
 
-// Finalized records an object's finalizer. If this process has no record of it, another process has
-// stored it and may have sent a create since: the former leader, or one that has not noticed the
-// loss of its Lease. Call it before Of.
+// Finalized records an object's finalizer. Without a record another process has stored it, and may
+// have created since: the former leader, or one that has not noticed the loss of its Lease. Call it
+// before Of.
 func (r *Records) Finalized(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,7 +198,7 @@ func (r *Records) set(uid types.UID, record Record) {
 	}
 }
 
-// release needs the lock. A resource that another object has bound since stays.
+// release must be called with the lock.
 func (r *Records) release(uid types.UID) {
 	if id := r.records[uid].ID; r.holders[id] == uid {
 		delete(r.holders, id)

@@ -14,12 +14,10 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxResends bounds how often an edit is sent again with fewer fields. Discord names all fields
-// that it refuses at once.
+// maxResends suffices, because Discord names all fields that it refuses at once.
 const maxResends = 3
 
-// refusedFields returns the fields to leave out when a failed edit is sent again; none if that does
-// not help.
+// refusedFields returns the fields to omit from a failed edit; none if that does not help.
 func refusedFields(rows resource.Rows, err error, fields []string) []string {
 	if !rows.Guarded() {
 		return nil
@@ -70,8 +68,8 @@ func (k *Kind) LeaveOut(p *Plan, fields ...string) {
 	}
 }
 
-// LeaveOutForbidden removes fields that the bot may not change from the planned edit, and reports
-// why: only the guarding fields if the bot may change the others.
+// LeaveOutForbidden removes fields that the bot may not change: guarding ones only, if that
+// suffices.
 func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditions.Issue) {
 	if !p.Report(forbidden(p.Edit)) {
 		return

@@ -8,8 +8,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// NoRetention returns refused, the reason why the object's namespace may not retain resources. It
-// returns nil for a resource that the operator has not, or perhaps not, created for the object.
+// NoRetention returns refused, unless the operator did not, or perhaps not, create the resource.
 func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *conditions.Issue {
 	if i := r.Kind.Identity(o); i.Adopted || i.guessed(i.StatusID) || !r.Owns(o) {
 		return nil
@@ -23,8 +22,8 @@ func (b *Binding) IsAdopted(results Results) bool {
 	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
-// unretained returns why a deletion waits that would retain a resource without permission; nil if
-// it need not wait. A claim of the same namespace is no way out, because it may be given up later.
+// unretained returns why a deletion waits: it would retain a resource without permission. A claim
+// of the same namespace may be given up later, so it is no way out.
 func unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:

@@ -21,17 +21,15 @@ import (
 	"jutsu.com/operators/libs/manager/fairqueue"
 )
 
-// A failed reconcile is repeated after firstBackoff, doubled each time up to lastBackoff.
 const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 
-// roleChangeDelay collects changes of roles, since hundreds may change at once. Any object of the
-// guild may name a changed role, or stand above it.
+// roleChangeDelay collects changes of roles. Any object of the guild may depend on a role.
 const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// OfEvent enqueues the objects that claim the changed channel or role. A changed role also enqueues
-// all objects of its guild, after roleChangeDelay.
+// OfEvent enqueues the objects that claim a channel or role. A changed role also enqueues its
+// guild.
 func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(ctx context.Context, e event.TypedGenericEvent[guildcache.Event], q queue) {
 		switch e := e.Object; {
@@ -41,8 +39,7 @@ func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[
 			r.enqueueClaims(ctx, e.RoleID, q)
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, roleChangeDelay)
 		default:
-			// A refused token concerns no guild. It reaches the objects through their server's
-			// status.
+			// A refused token has no guild. Objects learn it from their server's status.
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, 0)
 		}
 	}
@@ -86,8 +83,8 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
-// RoleBound selects DiscordRoles that are gone, have another role, or have been reconciled for the
-// first time: their siblings wait for that. A deleted DiscordRole may have retained its role.
+// RoleBound selects DiscordRoles that are gone, have another role, or have their first status, for
+// which siblings wait.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -102,8 +99,7 @@ func (r *Resources) OfRole(ctx context.Context, role client.Object) []reconcile.
 	return index.Requests(ctx, r.Cache, r.Kind.List(), role.GetNamespace(), index.ByRole, role.GetName())
 }
 
-// Options returns the options of a controller with at most workers concurrent reconciles.
-// Namespaces take turns.
+// Options returns the options of all controllers. Namespaces take turns.
 func Options(workers int) controller.Options {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
 	return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: backoff, NewQueue: fairqueue.New}

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package order sorts managed siblings (the channels of a category, the categories or roles of a
-// server) by the positions of their specs, and moves as few other siblings as possible. It is pure.
+// Package order sorts managed siblings by the positions of their specs, and moves few others. It is
+// pure.
 //
-// Discord's positions are neither unique nor without gaps. It shows siblings by position, then by
-// id. A user who drags one channel in the client changes many positions. So only the order of the
-// managed siblings counts, not the numbers.
+// Discord's positions are neither unique nor without gaps. It orders siblings by position, then by
+// id, and a user who drags one changes many. So only the order of the managed siblings counts.
 package order
 
 import (
@@ -25,8 +24,8 @@ type Sibling struct {
 	Unknown  bool // Discord did not report the position
 }
 
-// InOrder reports whether the siblings, given in Discord's order, are in the order of their ranks.
-// An unknown position counts as right.
+// InOrder reports whether siblings in Discord's order are sorted. An unknown position counts as
+// right.
 func InOrder(siblings []Sibling, ranks Ranks) bool {
 	if slices.ContainsFunc(siblings, func(s Sibling) bool { return s.Unknown }) {
 		return true
@@ -47,9 +46,8 @@ func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
 	return sorted
 }
 
-// Moves returns the new positions that sort the siblings, given in Discord's order; nil if they are
-// sorted. Managed siblings exchange their places. Another one gets a new position only if it would
-// lose its place.
+// Moves returns the new positions that sort siblings in Discord's order; nil if they are sorted.
+// Managed siblings exchange their places. Another one is moved only to keep its place.
 func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	if InOrder(siblings, ranks) {
 		return nil
@@ -70,9 +68,8 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	return moves
 }
 
-// Initial returns the position for creating a sibling of a rank, so that it seldom needs a move:
-// its rank if that is the right place, otherwise the position of the sibling above it. A new
-// sibling has the highest id, so it is below all with the same position.
+// Initial returns the position for creating a sibling: its rank if that sorts it, otherwise that of
+// the sibling above. A new sibling has the highest id, so it is below all with its position.
 func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // of the neighbours
 	for _, c := range managed(siblings, ranks) {

@@ -17,8 +17,8 @@ import (
 // MaxOpenTo bounds the result of OpenTo.
 const MaxOpenTo = 32
 
-// OpenTo returns who may view a channel but not its category: @everyone, or else roles, and users
-// with their own overwrite. The bot does not count. The last of too many lines has their number.
+// OpenTo returns who may view a channel but not its category: @everyone, or roles and users. The
+// bot does not count.
 func OpenTo(channel, category *discordclient.Channel, snap *guildcache.Snapshot) (lines []string) {
 	opens := func(memberID string, roles ...string) bool {
 		base := snap.Guild.Permissions("", roles)

@@ -22,12 +22,11 @@ const (
 	recentRetry = 2 * time.Second
 )
 
-// idPattern matches Discord's ids. A role with such a name is never found by its name: it could
-// replace a deleted role that a spec names by its id.
+// idPattern matches Discord's ids. A role with such a name could replace a deleted role that a spec
+// names by id, so it has no name.
 var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
-// Names resolves role names in a spec. The zero value has no recorded roles, and no roles of other
-// namespaces.
+// Names resolves role names in a spec. The zero value has no records.
 type Names struct {
 	Observed bool                    // the other fields are known
 	Recorded []v1alpha1.ResolvedRole // in the object's status
@@ -42,7 +41,7 @@ type Others struct {
 }
 
 // OthersOf returns the roles of DiscordRoles in other namespaces. bound returns the id that this
-// process has bound to an object, before its status has it; empty for none.
+// process has bound to an object.
 func OthersOf(
 	roles []v1alpha1.DiscordRole, server types.NamespacedName, namespace string,
 	bound func(types.UID) string, now time.Time,
@@ -72,8 +71,7 @@ func IsName(o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot) bool {
 	return !exists
 }
 
-// Unrecorded reports whether the status does not resolve all names of a spec, so that Others are
-// needed.
+// Unrecorded reports whether the status lacks names of a spec, so that Others are needed.
 func Unrecorded(
 	spec []v1alpha1.PermissionOverwrite, recorded []v1alpha1.ResolvedRole, snap *guildcache.Snapshot,
 ) bool {
@@ -82,9 +80,8 @@ func Unrecorded(
 	})
 }
 
-// Resolve returns the roles behind the names in a spec, for the status. The error is a
-// *conditions.Issue for the names without a role. A recorded role stays, even if it was renamed or
-// deleted: no other role may take its place.
+// Resolve returns the roles behind the names in a spec. The error is a *conditions.Issue. A
+// recorded role stays, even if it was renamed or deleted: no other role may take its place.
 func (n Names) Resolve(
 	spec []v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
 ) (roles []v1alpha1.ResolvedRole, err error) {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package overwrites converts the permission overwrites of a spec to Discord's, and compares them.
-// It is pure.
+// Package overwrites converts and compares permission overwrites. It is pure.
 //
-// If a spec has overwrites, others on Discord are removed. There are two exceptions: permission
-// bits without a documented name stay, because a spec cannot express them, and the bot gets an
-// overwrite of its own if it would lose access to the channel, because it could never edit it
-// again.
+// Overwrites of a spec replace all others on Discord. But undocumented permission bits stay, and
+// the bot keeps the access that it needs to edit the channel again.
 package overwrites
 
 import (
@@ -25,8 +22,7 @@ import (
 const maxOverwrites = 100
 
 // Resolve returns the overwrites of a spec, sorted by id, for a live channel or category (nil for a
-// new one). WithRoleIDs must have resolved the roles. The error is a *conditions.Issue for missing
-// or repeated roles, and for too many overwrites.
+// new one). WithRoleIDs must have resolved the roles. The error is a *conditions.Issue.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
@@ -79,7 +75,6 @@ func Bits(names []v1alpha1.Permission) permissions.Bits {
 	return all
 }
 
-// keepUndocumented keeps live bits without a name.
 func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channel) []discordclient.Overwrite {
 	if live == nil {
 		return want
@@ -95,8 +90,7 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// allowBot adds the needed permissions that the overwrites deny to the bot. The bot cannot grant
-// itself permissions that it lacks in the guild.
+// allowBot allows what the bot needs, except permissions that it lacks in the guild.
 func allowBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {
@@ -123,9 +117,8 @@ func allowBot(
 	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
-// protectBot is for a polled snapshot, which may have outdated roles of the bot. It keeps the bot's
-// overwrite. If other overwrites change, all permissions that they could deny count as denied. So
-// nothing is written without a change, and no change locks the bot out, whatever its roles.
+// protectBot is for a polled snapshot, which may have outdated roles of the bot. If overwrites
+// change, all that they could deny counts as denied, so that no change locks the bot out.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
 ) (result []discordclient.Overwrite, denied permissions.Bits) {
@@ -142,7 +135,6 @@ func protectBot(
 	return want, deniable(want, self)
 }
 
-// deniable returns the permissions that overwrites may deny to a member with unknown roles.
 func deniable(list []discordclient.Overwrite, self string) permissions.Bits {
 	var roles, own discordclient.Overwrite
 	for _, o := range list {
@@ -183,8 +175,7 @@ func Exposes(list, than []discordclient.Overwrite) bool {
 	return false
 }
 
-// Changed returns the permissions that Discord requires of the bot for a change from one list to
-// another.
+// Changed returns the permissions that Discord requires for a change between two lists.
 func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	before := map[string]discordclient.Overwrite{}
 	for _, o := range from {
@@ -202,9 +193,8 @@ func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	return all
 }
 
-// Inherited returns the category's overwrites for the create of a channel; nil if there are none,
-// or if Discord must copy them. Discord copies any overwrites itself. In a create it takes no more
-// than 100, none for a permission that the bot lacks, and one for ManageRoles only from
+// Inherited returns the category's overwrites for a create; nil if Discord must copy them. A create
+// takes at most 100, none for a permission that the bot lacks, and ManageRoles only from
 // administrators. Source: https://discord.com/developers/docs/resources/guild#create-guild-channel.
 func Inherited(category *discordclient.Channel, snap *guildcache.Snapshot) []discordclient.Overwrite {
 	have, _ := snap.BotPermissions()

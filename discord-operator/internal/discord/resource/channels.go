@@ -60,8 +60,8 @@ func (c channels) Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibli
 	return c.Places(snap, live.ParentID, live.Type)
 }
 
-// Places returns the siblings of a channel or category of a type, in Discord's order. It shows
-// channels in which members talk below all others.
+// Places returns the siblings of a channel or category. Discord shows voice channels below all
+// others.
 func (c channels) Places(
 	snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType,
 ) (all []order.Sibling) {
@@ -148,14 +148,13 @@ func EditOfChannel(e Edit) discordclient.ChannelEdit {
 // ChannelCreate creates a channel or category.
 type ChannelCreate struct {
 	discordclient.ChannelCreate
-	// Edit returns the edit of the fields that the created channel lacks, and their names.
 	Edit func(asked discordclient.ChannelEdit, made *discordclient.Channel, stored StoredForms) (
 		discordclient.ChannelEdit, []string) `json:"-"`
 	Asked discordclient.ChannelEdit `json:"-"` // the create, as an edit
 }
 
-// NewChannelCreate returns the create of a channel with all its fields, so that a private one is
-// never public, and its changes. want has blank as its live channel.
+// NewChannelCreate returns a create with all fields, so that a private channel is never public.
+// want must have blank as its live channel.
 func NewChannelCreate[S any](
 	fields Table[S, discordclient.Channel, discordclient.ChannelEdit], want S, blank *discordclient.Channel,
 	name string, overwrites []discordclient.Overwrite,
@@ -188,8 +187,7 @@ func (*ChannelCreate) Answered(made Resource, _ []string) (fields []string, befo
 	return fields, discordclient.Channel{}
 }
 
-// Remaining implements Create. A create without overwrites gets those of its category. If it lacks
-// some, more users can view the channel than its category, so the edit adds them.
+// Remaining implements Create. It adds overwrites of the category that the new channel lacks.
 func (c *ChannelCreate) Remaining(
 	snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance,
 ) (Edit, []string) {
@@ -207,9 +205,8 @@ func (c *ChannelCreate) Remaining(
 	return ChannelEdit{edit}, fields
 }
 
-// Send implements Create. It sends the overwrites of the category along, since some guilds do not
-// copy them, and the channel would be public until the edit. If Discord refuses them, it copies
-// them itself.
+// Send implements Create. It sends the overwrites of the category, since some guilds do not copy
+// them and the channel would be public at first. If Discord refuses them, it copies them itself.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {
@@ -231,8 +228,7 @@ func (c *ChannelCreate) Send(
 	return OfChannel(made), err
 }
 
-// inherited returns the overwrites of a category for the create of a channel. It reads the category
-// if the guild is polled: the snapshot may be minutes old, and Discord would keep old overwrites.
+// inherited reads the category of a polled guild: Discord would keep outdated overwrites.
 func inherited(
 	ctx context.Context, api *guildcache.Client, guildID, categoryID string,
 ) ([]discordclient.Overwrite, error) {
@@ -250,8 +246,6 @@ func inherited(
 	return overwrites.Inherited(category, snap), nil
 }
 
-// refusesOverwrites reports whether an error concerns the overwrites of a create: a user may have
-// left.
 func refusesOverwrites(err error) bool {
 	refused, ok := errors.AsType[*discordclient.Error](err)
 	if !ok {

@@ -14,27 +14,23 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// NotAppliedRetry delays the repetition of a change that Discord has ignored, unless the spec or
-// the resource changes.
+// NotAppliedRetry delays the repetition of an ignored change.
 const NotAppliedRetry = 10 * time.Minute
 
-// StoredForms has the fields that Discord stores in another form than requested. It normalises
-// texts, and sometimes answers an edit with success without applying it. Requesting either again at
-// once changes nothing.
+// StoredForms has the fields that Discord normalises, or ignores despite a success. To request them
+// again at once changes nothing.
 type StoredForms map[string]StoredForm
 
 // StoredForm has the requested and the stored value, in JSON.
 type StoredForm struct {
 	Asked, Stored string
-	// Ignored says that the change was not applied.
-	Ignored    bool
-	Features   string // of the guild at that time; empty for other resources
-	At         time.Time
-	Generation int64 // of the requesting object
+	Ignored       bool   // the change was not applied
+	Features      string // of the guild at that time; empty for other resources
+	At            time.Time
+	Generation    int64 // of the requesting object
 }
 
-// WithFeatures drops ignored changes that were requested when the guild had other features. Some
-// settings exist in community servers only.
+// WithFeatures drops ignored changes if the guild has other features now, such as COMMUNITY.
 func (s StoredForms) WithFeatures(features []string) StoredForms {
 	maps.DeleteFunc(s, func(_ string, v StoredForm) bool {
 		return v.Ignored && v.Features != "" && v.Features != inJSON(features)
@@ -50,14 +46,12 @@ type Change struct {
 
 // Differences compare a resource with its spec. They ignore fields that the spec leaves out.
 type Differences struct {
-	Stored StoredForms
-	// Fields need an edit. Discord has ignored a change of Ignored.
-	Fields, Ignored []string
+	Stored          StoredForms
+	Fields, Ignored []string // to edit; Discord has ignored a change of Ignored
 	Changes         []Change // of Fields
 }
 
-// differ adds a difference of one field to d and edit, unless Discord is known to store it so. want
-// is nil for an unmanaged field.
+// differ adds the difference of a field, unless Discord is known to store it so.
 func differ[T any](
 	d *Differences, field string, words Text, want *T, live T, edit *discordclient.Change[T],
 ) {
@@ -123,7 +117,6 @@ func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 	return a
 }
 
-// values returns the JSON fields of a request or response.
 func values(v any) map[string]string {
 	var fields map[string]json.RawMessage
 	raw, _ := json.Marshal(v) // of our own types, which can be marshalled
@@ -144,8 +137,7 @@ func inJSON(v any) string {
 	return "null"
 }
 
-// sameLetters reports whether two texts differ only in white space, punctuation and case, as in a
-// normalised name.
+// sameLetters compares texts without white space, punctuation and case, which Discord normalises.
 func sameLetters(a, b string) bool {
 	letters := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

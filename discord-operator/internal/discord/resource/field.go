@@ -17,10 +17,8 @@ import (
 // Row describes a field.
 type Row struct {
 	Name, Wire string // in the spec, and in Discord's API
-	// Guard marks the field that decides who may view the resource. Refused other fields must not
-	// block it.
-	Guard   bool
-	Limited bool // it has a rate limit of its own
+	Guard      bool   // it decides who may view the resource, so no other field may block it
+	Limited    bool   // it has a rate limit of its own
 }
 
 // Rows describes the fields of a kind.
@@ -71,14 +69,13 @@ type Field[S, L, E any] struct {
 // Text formats a value for users. The snapshot has the names of channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
 
-// NewField returns a field. wire is its JSON name in L and E; empty if it equals name. want returns
-// the desired value; nil if unmanaged.
+// NewField returns a field. wire is its JSON name; empty if it equals name. want is nil if
+// unmanaged.
 func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
 	return NewPartialField[S, L, E](name, wire, want, nil)
 }
 
-// NewPartialField returns a field that a create sets in part. remaining returns the value that an
-// edit sets after the create; nil for none.
+// NewPartialField returns a field that a create sets in part. An edit sets the remaining value.
 func NewPartialField[S, L, E, T any](
 	name, wire string, want func(S) *T, remaining func(asked T, made *L) *T,
 ) Field[S, L, E] {
@@ -100,8 +97,7 @@ func NewPartialField[S, L, E, T any](
 	return f
 }
 
-// NewFieldAt returns a field that is never part of a create. at returns its live value and its
-// place in an edit.
+// NewFieldAt returns a field that is never part of a create.
 func NewFieldAt[S, L, E, T any](
 	name string, want func(S) *T, at func(*L, *E) (T, *discordclient.Change[T]),
 ) Field[S, L, E] {
@@ -115,7 +111,6 @@ func NewFieldAt[S, L, E, T any](
 	}
 }
 
-// member returns the accessor of a struct field by JSON name and type.
 func member[S, M any](name string) func(*S) *M {
 	of, kind := reflect.TypeFor[S](), reflect.TypeFor[M]()
 	for _, f := range reflect.VisibleFields(of) {
@@ -173,8 +168,8 @@ func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E,
 	return edit, d.Fields
 }
 
-// Overwrites returns the field of a channel's or category's permission overwrites. want returns the
-// desired ones, nil for unmanaged, and the live channel.
+// Overwrites returns the field of permission overwrites. want returns the desired and the live
+// ones.
 func Overwrites[S any](
 	want func(S) ([]discordclient.Overwrite, *discordclient.Channel),
 ) Field[S, discordclient.Channel, discordclient.ChannelEdit] {
@@ -185,6 +180,6 @@ func Overwrites[S any](
 		}
 		return &want
 	}
-	return NewPartialField[S, discordclient.Channel, discordclient.ChannelEdit]("permissionOverwrites", "permission_overwrites",
-		func(s S) *list { return differing(want(s)) }, differing).Guard()
+	return NewPartialField[S, discordclient.Channel, discordclient.ChannelEdit](
+		"permissionOverwrites", "permission_overwrites", func(s S) *list { return differing(want(s)) }, differing).Guard()
 }

@@ -45,7 +45,7 @@ var VideoQualities = Enum[v1alpha1.VideoQuality]{1: v1alpha1.VideoQualityAuto, 2
 // NoSortOrder stands for Discord's null.
 const NoSortOrder = -1
 
-// SortOrders and ForumLayouts of forum and media channels. Sources:
+// SortOrders and ForumLayouts. Sources:
 // https://docs.discord.com/developers/resources/channel#channel-object-sort-order-types and
 // https://docs.discord.com/developers/resources/channel#channel-object-forum-layout-types.
 var (

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resource describes channels, categories, roles and servers on Discord: their calls, and
-// tables of their fields. One row of a table drives creates, differences, the check of responses
-// and the texts for users.
+// Package resource has the calls and the tables of fields of channels, categories, roles and
+// servers.
 package resource
 
 import (
@@ -28,22 +27,17 @@ type Resource interface {
 // Calls find, read, move and delete the resources of one type.
 type Calls interface {
 	Deleter
-	// Find returns a resource by its id; nil if the snapshot lacks it.
-	Find(snap *guildcache.Snapshot, id string) Resource
-	// Candidates returns the resources with the same parent.
-	Candidates(snap *guildcache.Snapshot, parentID string) []Resource
-	// Siblings returns the resource and its siblings by rising position.
-	Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibling
-	// Ranks returns the ranks of the siblings that the bot may move, in Discord's order.
-	Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks
+	Find(snap *guildcache.Snapshot, id string) Resource               // nil if the snapshot lacks it
+	Candidates(snap *guildcache.Snapshot, parentID string) []Resource // with the same parent
+	Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibling  // with the resource
+	Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks   // of siblings that the bot may move
 	// Mismatch says why an object cannot manage a resource; nil if it can.
 	Mismatch(live Resource, guildID string, types []discordgo.ChannelType) *conditions.Issue
 	NotFound(id string) *conditions.Issue // no resource has the id
 	// Get reads a resource. Hidden reports whether its error says that the bot may not view it.
 	Get(ctx context.Context, api *guildcache.Client, guildID, id string) error
 	Hidden(err error) bool
-	// List reads all resources of a guild into its cache. ListedAt returns a time before the last
-	// List.
+	// List reads all resources into the cache. ListedAt returns a time before the last List.
 	List(ctx context.Context, api *guildcache.Client, guildID string) error
 	ListedAt(snap *guildcache.Snapshot) time.Time
 	Recover(ctx context.Context, api *guildcache.Client, intent recovery.Intent) (recovery.Result, error)
@@ -60,9 +54,9 @@ type Create interface {
 	CheckLimits(ctx context.Context, api *guildcache.Client, guildID string) error
 	// Send creates the resource. Do not repeat it if its error leaves the result unknown.
 	Send(ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance) (Resource, error)
-	// Answered returns the fields to compare with the response, and the state before the create.
+	// Answered returns the fields to compare with the response, and the former state.
 	Answered(made Resource, planned []string) (fields []string, before any)
-	// Remaining returns the edit of the fields that the create lacks, and their names.
+	// Remaining returns the edit of fields that the create lacks, and their names.
 	Remaining(snap *guildcache.Snapshot, made Resource, stored StoredForms, inherits Inheritance) (Edit, []string)
 }
 
@@ -74,8 +68,7 @@ type Edit interface {
 
 // Inheritance records whether a new channel lacks overwrites of its category.
 type Inheritance interface {
-	// Refused reports whether Discord has refused a create with the category's overwrites.
-	Refused() bool
+	Refused() bool // Discord has refused a create with the category's overwrites
 	Refuse()
 	Inherit()
 }

@@ -82,7 +82,6 @@ func Creates(changes []Change, snap *guildcache.Snapshot) []Difference {
 	return all
 }
 
-// overwriteChanges returns a difference per changed role or user.
 func overwriteChanges(field string, from, to []discordclient.Overwrite, snap *guildcache.Snapshot) (all []Difference) {
 	before, after := byID(from), byID(to)
 	both := maps.Clone(before)
@@ -229,8 +228,7 @@ func tagsText(list []discordclient.Tag) string {
 // Quoted shortens and quotes a text.
 func Quoted(s string) string { return strconv.Quote(shorten(s)) }
 
-// maxText is the longest text in characters that users see of a value.
-const maxText = 80
+const maxText = 80 // characters
 
 func shorten(s string) string {
 	if runes := []rune(s); len(runes) > maxText {

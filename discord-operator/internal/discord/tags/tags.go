@@ -2,11 +2,9 @@
 
 // Package tags matches the tags of a forum with those on Discord. It is pure.
 //
-// Posts carry the ids of their tags, and an edit replaces the whole list. A tag that is sent
-// without its id is new, and posts lose the old one. A spec has names only, so a tag gets the id of
-// the tag on Discord with its name. If as many tags of the spec have no match as recorded tags have
-// orphans their names, the tags were renamed, and are matched in their order. Otherwise the tags
-// without a match are new.
+// Posts carry the ids of their tags, and an edit replaces all tags: one without its id is new, and
+// posts lose the old one. A spec has names only. Tags match by name. If as many of the spec have no
+// match as recorded ones have lost their names, they were renamed, and match in their order.
 package tags
 
 import (
@@ -70,8 +68,6 @@ func Identify( //nolint:gocognit // one rule after the other
 	return renamed(list, live, recorded)
 }
 
-// renamed gives the tags without an id the ids of the recorded tags that have lost their names, if
-// their numbers agree.
 func renamed(list, live []discordclient.Tag, recorded []v1alpha1.ForumTagStatus) []discordclient.Tag {
 	var orphans []string
 	for _, r := range recorded {
@@ -95,19 +91,19 @@ func has(list []discordclient.Tag, id string) bool {
 	return slices.ContainsFunc(list, func(t discordclient.Tag) bool { return t.ID == id })
 }
 
-// Record returns the ids of a spec's tags for a status. It returns the former record until Discord
-// has all tags with their names.
+// Record returns the ids of a spec's tags for a status: the former ones until Discord has all
+// names.
 func Record(
 	spec []v1alpha1.ForumTag, live []discordclient.Tag, before []v1alpha1.ForumTagStatus,
-) (now []v1alpha1.ForumTagStatus) {
+) (statuses []v1alpha1.ForumTagStatus) {
 	for _, t := range Identify(Of(spec), live, before) {
 		applied := func(l discordclient.Tag) bool { return l.ID == t.ID && l.Name == t.Name }
 		if !slices.ContainsFunc(live, applied) {
 			return before
 		}
-		now = append(now, v1alpha1.ForumTagStatus{Name: t.Name, ID: t.ID})
+		statuses = append(statuses, v1alpha1.ForumTagStatus{Name: t.Name, ID: t.ID})
 	}
-	return now
+	return statuses
 }
 
 // Same reports whether tags equal those on Discord, whatever their ids.

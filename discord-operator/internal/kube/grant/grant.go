@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grant decides what may be used across namespaces: which namespaces may refer to a server or
-// a group, and which guilds a bot's token may be used for. The decisions are pure; Reader has the I/O.
+// Package grant decides who may use what across namespaces. Only Reader does I/O.
 package grant
 
 import (
@@ -18,15 +17,13 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Namespace is one whose objects refer to others.
+// Namespace is the namespace of a referring object.
 type Namespace struct {
-	Name string
-	// Labels are nil where they are not known. Every namespace has one at least: its name.
-	Labels labels.Set
+	Name   string
+	Labels labels.Set // nil if unknown; every known namespace has one for its name
 }
 
-// Allows reports whether the objects of a namespace may refer to one of the namespace owner, which
-// allows these namespaces.
+// Allows reports whether objects of a namespace may refer to an object of the namespace owner.
 func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) bool {
 	switch {
 	case by.Name == owner:
@@ -38,13 +35,12 @@ func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) boo
 	case allowed.From != v1alpha1.FromSelector || by.Labels == nil:
 		return false
 	}
-	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector) // of nil: none
+	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector) // nil selects none
 	return err == nil && selector.Matches(by.Labels)
 }
 
-// Uses reports whether the objects of a namespace may use a server: directly, where group is nil, or
-// through a group, which is of the namespace via. A group cannot pass on what its namespace was
-// granted: where that is not the server's, the server has to allow both namespaces.
+// Uses reports whether a namespace may use a server: directly (group is nil), or through a group in
+// the namespace via. A group cannot pass on a grant: the server must allow both namespaces.
 func Uses(server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, via, by Namespace) bool {
 	owner, allowed := server.Namespace, server.Spec.AllowedNamespaces
 	if group == nil {
@@ -54,36 +50,35 @@ func Uses(server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, via, by 
 		(via.Name == owner || Allows(owner, allowed, via) && Allows(owner, allowed, by))
 }
 
-// Guilds are those that a token may be used for.
+// Guilds has the guilds that a token may be used for.
 type Guilds struct {
 	ids     []string
 	limited bool
 }
 
-// GuildsOf reads them from the annotations of the token's Secret.
+// GuildsOf reads the annotation of a token's Secret.
 func GuildsOf(annotations map[string]string) Guilds {
 	list, limited := annotations[v1alpha1.AllowedServersAnnotation]
 	ids := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 	return Guilds{ids, limited}
 }
 
-// Allow reports whether the token may be used for a guild; "" is one that is yet to be created.
+// Allow reports whether the token may be used for a guild.
 func (g Guilds) Allow(id string) bool { return !g.limited || slices.Contains(g.ids, id) }
 
-// The fields that grant the use of a server or a group.
+// The granting fields.
 const (
 	fieldNamespaces = "spec.allowedNamespaces"
 	fieldRoles      = "spec.allowedRoles"
 )
 
-// refused is the issue that an object of a namespace may not refer to another object, or that this
-// does not exist: which of the two is not for others to know. The field would grant it.
+// refused must not reveal whether the object exists.
 func refused(kind string, name types.NamespacedName, field, by string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%s %s does not exist, or does not allow the namespace %s in "+
 		"%s. Ask its owner, or change the reference.", kind, name, by, field)
 }
 
-// Refused returns the issue that a reference is not allowed, out of an error; nil for none.
+// Refused returns the issue of a refused reference; nil for any other error.
 func Refused(err error) *conditions.Issue {
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue != nil && issue.Reason == v1alpha1.ReasonNotAllowed {
 		return issue
@@ -91,8 +86,7 @@ func Refused(err error) *conditions.Issue {
 	return nil
 }
 
-// AdoptionRefused is why an object of a namespace may not adopt what exists in a server; nil where it
-// may.
+// AdoptionRefused says why objects of a namespace may not adopt; nil if they may.
 func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issue {
 	if by == server.Namespace || server.Spec.AllowAdoption {
 		return nil
@@ -102,7 +96,7 @@ func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issu
 		server.Namespace, server.Name)
 }
 
-// TokenRefused is why the token of a server may not be used for its guild; nil where it may.
+// TokenRefused says why a server's token may not be used for a guild; nil if it may.
 func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *conditions.Issue {
 	if guilds.Allow(id) {
 		return nil
@@ -112,8 +106,7 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, id)
 }
 
-// selectorUnusable is why the selector of a field selects nothing; nil where it may select something.
-// unread is why the labels of namespaces are not known; empty where they are.
+// selectorUnusable says why a field's selector selects nothing. unread says why labels are unknown.
 func selectorUnusable(field string, allowed *v1alpha1.AllowedNamespaces, unread string) *conditions.Issue {
 	if allowed == nil || allowed.From != v1alpha1.FromSelector {
 		return nil

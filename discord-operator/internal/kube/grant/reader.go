@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Why the labels of namespaces are not known.
+// Reasons for unknown labels of namespaces.
 const (
 	namespaced = "the operator watches single namespaces (--watch-namespaces), where only Same and All work; " +
 		"All means those that it watches."
@@ -26,17 +26,15 @@ const (
 		"or use Same or All."
 )
 
-// Reader reads servers and groups on behalf of the objects of a namespace.
+// Reader reads servers and groups on behalf of a namespace.
 type Reader struct {
-	// Objects are read from the cache.
-	Objects client.Reader
-	// Labels says that the cache has the labels of all Namespaces, and Unread, if not, why.
-	Labels bool
-	Unread string
+	Objects client.Reader // from the cache
+	Labels  bool          // the cache has the labels of all Namespaces
+	Unread  string        // why it has not
 }
 
-// NewReader makes a Reader of a cache that has the objects of these namespaces, none for all, and,
-// where selectors are enabled, the labels of all Namespaces.
+// NewReader returns a Reader of a cache with some namespaces, or all. With selectors the cache must
+// have the labels of all Namespaces.
 func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reader {
 	switch {
 	case len(namespaces) > 0:
@@ -47,14 +45,13 @@ func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reade
 	return &Reader{Objects: cached, Unread: unlabelled}
 }
 
-// watched reads a cache that has the objects of some namespaces. To those of others it answers with an
-// error of its own, which is no different from an object that does not exist.
+// watched hides the error of a cache for other namespaces, which must look like a missing object.
 type watched struct {
 	client.Reader
 	namespaces []string
 }
 
-// Get reads an object.
+// Get implements client.Reader.
 func (w watched) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if !slices.Contains(w.namespaces, key.Namespace) {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.String())
@@ -62,7 +59,6 @@ func (w watched) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	return w.Reader.Get(ctx, key, o, opts...)
 }
 
-// namespace returns a namespace with its labels, as far as they are known.
 func (r *Reader) namespace(ctx context.Context, name string) (Namespace, error) {
 	found := Namespace{Name: name}
 	if !r.Labels {
@@ -77,8 +73,7 @@ func (r *Reader) namespace(ctx context.Context, name string) (Namespace, error) 
 	return found, nil
 }
 
-// Server returns the server that an object of a namespace refers to: directly, where group is nil, or
-// through a group. Where it may not, or there is none, the error is the issue.
+// Server returns a server: directly (group is nil), or through a group. The error may be an issue.
 func (r *Reader) Server(
 	ctx context.Context, name types.NamespacedName, group *v1alpha1.DiscordGroup, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -87,7 +82,7 @@ func (r *Reader) Server(
 	return server, r.get(ctx, reference{"DiscordServer", name, fieldNamespaces}, server, by, allowed, noServer(name))
 }
 
-// ServerOfRoles is Server for the roles of a namespace, which need a grant of their own.
+// ServerOfRoles is Server for roles, which need a grant of their own.
 func (r *Reader) ServerOfRoles(
 	ctx context.Context, name types.NamespacedName, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -101,8 +96,7 @@ func noServer(name types.NamespacedName) *conditions.Issue {
 		v1alpha1.ReasonWaitingForServer, "DiscordServer %s does not exist. Create it.", name.Name)
 }
 
-// Group returns the group that a channel of a namespace refers to. Where it may not, or there is none,
-// the error is the issue.
+// Group returns a group for a channel of the namespace by. The error may be an issue.
 func (r *Reader) Group(ctx context.Context, name types.NamespacedName, by string) (*v1alpha1.DiscordGroup, error) {
 	group := &v1alpha1.DiscordGroup{}
 	allowed := func() (bool, error) { return r.InGroup(ctx, group, by) }
@@ -111,15 +105,13 @@ func (r *Reader) Group(ctx context.Context, name types.NamespacedName, by string
 		name.Name))
 }
 
-// reference names an object, and the field by which it allows others to refer to it.
 type reference struct {
 	kind  string
 	name  types.NamespacedName
 	field string
 }
 
-// get reads an object on behalf of those of a namespace. Where they are of its own namespace, that it
-// is missing is an issue of its own.
+// get tells only users of the object's own namespace that it is missing.
 func (r *Reader) get(
 	ctx context.Context, to reference, o client.Object, by string,
 	allowed func() (bool, error), missing *conditions.Issue,
@@ -139,7 +131,7 @@ func (r *Reader) get(
 	return refused(to.kind, to.name, to.field, by)
 }
 
-// Uses is the function of this name, about namespaces as the cache knows them.
+// Uses is the function Uses with namespaces from the cache.
 func (r *Reader) Uses(
 	ctx context.Context, server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, by string,
 ) (bool, error) {
@@ -151,7 +143,7 @@ func (r *Reader) Uses(
 	return err == nil && Uses(server, group, via, user), err
 }
 
-// UsesRoles is the function of this name, about namespaces as the cache knows them.
+// UsesRoles is the function UsesRoles with namespaces from the cache.
 func (r *Reader) UsesRoles(ctx context.Context, server *v1alpha1.DiscordServer, by string) (bool, error) {
 	user, err := r.namespace(ctx, by)
 	return err == nil && UsesRoles(server, user), err
@@ -163,8 +155,7 @@ func (r *Reader) InGroup(ctx context.Context, group *v1alpha1.DiscordGroup, by s
 	return err == nil && Allows(group.Namespace, group.Spec.AllowedNamespaces, user), err
 }
 
-// Roles returns the roles that the overwrites of an object of a namespace name by roleRef, by the names
-// of the DiscordRoles. Where one is not there yet, the error is the issue.
+// Roles maps the roleRefs in overwrites to ids of roles. The error may be an issue.
 func (r *Reader) Roles(
 	ctx context.Context, namespace string, snap *guildcache.Snapshot, spec []v1alpha1.PermissionOverwrite,
 ) (map[string]string, error) {
@@ -190,7 +181,6 @@ func (r *Reader) Roles(
 	return ids, nil
 }
 
-// waitForRole is the issue that a DiscordRole does not exist, or has no role on Discord yet.
 func waitForRole(name string, exists bool) *conditions.Issue {
 	if exists {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForRole,
@@ -200,13 +190,12 @@ func waitForRole(name string, exists bool) *conditions.Issue {
 		"DiscordRole %s does not exist. Create it, or name another one in roleRef.", name)
 }
 
-// SelectorUnusable is why the selector of allowedNamespaces selects nothing; nil where it may select
-// something, or there is none.
+// SelectorUnusable says why the selector of allowedNamespaces selects nothing; nil if it may.
 func (r *Reader) SelectorUnusable(allowed *v1alpha1.AllowedNamespaces) *conditions.Issue {
 	return selectorUnusable(fieldNamespaces, allowed, r.Unread)
 }
 
-// RoleSelectorUnusable is the same for the selector of a server's allowedRoles.
+// RoleSelectorUnusable is SelectorUnusable for a server's allowedRoles.
 func (r *Reader) RoleSelectorUnusable(server *v1alpha1.DiscordServer) *conditions.Issue {
 	return selectorUnusable(fieldRoles+".namespaces", roleNamespaces(server), r.Unread)
 }

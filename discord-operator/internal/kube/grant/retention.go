@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// RetentionRefused is why a deleted object of a namespace may not leave on Discord what the operator
-// created for it, which has a noun; nil where it may.
+// RetentionRefused says why a deleted object may not leave its resource on Discord; nil if it may.
 func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditions.Issue {
 	if retains(server, by) {
 		return nil
@@ -29,8 +28,7 @@ func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditio
 		server.Namespace, server.Name, noun, deletes)
 }
 
-// RetainRefused is why nothing is created for an object of a namespace that is to stay on Discord; nil
-// where it is.
+// RetainRefused says why the deletion policy prevents a create; nil if it does not.
 func RetainRefused(server *v1alpha1.DiscordServer, by string, policy v1alpha1.DeletionPolicy) *conditions.Issue {
 	if policy != v1alpha1.DeletionPolicyRetain || retains(server, by) {
 		return nil
@@ -45,8 +43,7 @@ func retains(server *v1alpha1.DiscordServer, by string) bool {
 	return by == server.Namespace || server.Spec.AllowRetention
 }
 
-// RetentionRefused is the function of this name, about a server as the cache knows it. One that no longer
-// exists refuses nothing.
+// RetentionRefused is the function with a server from the cache. A deleted one refuses nothing.
 func (r *Reader) RetentionRefused(
 	ctx context.Context, name types.NamespacedName, by, noun string,
 ) (*conditions.Issue, error) {

@@ -13,13 +13,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// UsesRoles reports whether the objects of a namespace may have roles in a server. The grant for
-// groups and channels does not count.
+// UsesRoles reports whether a namespace may have roles in a server. Other grants do not count.
 func UsesRoles(server *v1alpha1.DiscordServer, by Namespace) bool {
 	return Allows(server.Namespace, roleNamespaces(server), by)
 }
 
-// roleNamespaces are those that may have roles in a server, besides its own; nil for none.
 func roleNamespaces(server *v1alpha1.DiscordServer) *v1alpha1.AllowedNamespaces {
 	if server.Spec.AllowedRoles == nil {
 		return nil
@@ -27,22 +25,22 @@ func roleNamespaces(server *v1alpha1.DiscordServer) *v1alpha1.AllowedNamespaces 
 	return &server.Spec.AllowedRoles.Namespaces
 }
 
-// Ceiling is the set of permissions that a role may have.
+// Ceiling bounds the permissions of a role.
 type Ceiling struct {
 	server  *v1alpha1.DiscordServer
 	bounded bool
 }
 
-// CeilingOf returns the ceiling for the roles of a namespace in a server. Its own namespace has none.
+// CeilingOf returns the ceiling for roles of a namespace. The server's own namespace has none.
 func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 	return Ceiling{server, by != server.Namespace}
 }
 
-// Bounded reports whether there is a ceiling at all.
+// Bounded reports whether there is a ceiling.
 func (c Ceiling) Bounded() bool { return c.bounded }
 
-// Within returns those of some permissions that the ceiling allows. Each is allowed by its own name
-// alone: Administrator implies no other, and a bit without a documented name is never allowed.
+// Within returns the allowed permissions. Administrator implies no other, and a bit without a
+// documented name is never allowed.
 func (c Ceiling) Within(bits permissions.Bits) permissions.Bits {
 	if !c.bounded {
 		return bits
@@ -62,7 +60,7 @@ func (c Ceiling) listed() []v1alpha1.Permission {
 	return c.server.Spec.AllowedRoles.Permissions
 }
 
-// Exceeded is the issue that a role asks for permissions above the ceiling; nil where it does not.
+// Exceeded is the issue of permissions above the ceiling; nil for none.
 func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 	var above []string
 	for _, name := range asked {
@@ -78,8 +76,7 @@ func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 		c.server.Namespace, c.server.Name, strings.Join(above, ", "))
 }
 
-// RoleAdoptionRefused is why a role of a namespace may not adopt one that exists in a server; nil where
-// it may.
+// RoleAdoptionRefused says why a role of a namespace may not adopt; nil if it may.
 func RoleAdoptionRefused(server types.NamespacedName, by string) *conditions.Issue {
 	if by == server.Namespace {
 		return nil

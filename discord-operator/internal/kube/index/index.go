@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package index registers the cache's field indexes: objects by what they refer to.
+// Package index registers the cache's field indexes: objects by their references.
 package index
 
 import (
@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The names of the indexes, by kind, and the indexed fields.
+// Index names by kind, and the indexed fields.
 const (
 	ServerByGuild   = "guild"  // spec.serverId and status.serverId
 	ServerBySecret  = "secret" // spec.tokenSecretRef.name
@@ -25,13 +25,13 @@ const (
 	GroupByID       = "id"     // status.groupId and spec.adopt.id
 	ChannelByGroup  = "group"  // namespace and name of the group
 	ChannelByServer = "server" // namespace and name of the server, of those outside of any group
-	ChannelByID     = "id"     // status.channelId and spec.adopt.id
+	ChannelByID     = "id"     // namespace and name of the server, for channels outside of groups
 	ChannelBySecret = "secret" // the name of the webhook's Secret
 	RoleByServer    = "server" // namespace and name of the server
 	RoleByID        = "id"     // status.roleId and spec.adopt.id
 	ByRole          = "role"   // names of the roles in the overwrites of groups and channels
 	SecretByOwner   = "owner"  // UID of the object that controls it
-	BySelector      = "from"   // from of the namespaces that servers and groups allow, where it is Selector
+	BySelector      = "from"   // From of allowed namespaces, if it is Selector
 )
 
 type index struct {
@@ -119,7 +119,7 @@ func selector(allowed *v1alpha1.AllowedNamespaces) []string {
 	return []string{string(allowed.From)}
 }
 
-// by is an index of one kind, without empty values and duplicates.
+// by returns an index without empty values and duplicates.
 func by[T client.Object](kind T, name string, values func(T) []string) index {
 	return index{kind, name, func(o client.Object) []string {
 		return slices.Compact(slices.DeleteFunc(values(o.(T)), func(v string) bool { return v == "" }))

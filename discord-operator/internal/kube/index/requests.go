@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// List reads the objects that an index names, without copying them, of all namespaces or of all
-// objects where none is given.
+// List reads indexed objects without copying them. An empty namespace or index selects all.
 func List(ctx context.Context, c client.Reader, list client.ObjectList, namespace, by, value string) error {
 	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
 	if by != "" {
@@ -26,7 +25,7 @@ func List(ctx context.Context, c client.Reader, list client.ObjectList, namespac
 	return nil
 }
 
-// Requests returns a request for each object that List reads.
+// Requests returns a request for each object of List.
 func Requests(
 	ctx context.Context, c client.Reader, list client.ObjectList, namespace, by, value string,
 ) (all []reconcile.Request) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics is the operator's own metrics, beside those of controller-runtime and
-// discordclient. Gauges are collected from the cache at scrape time, on the leader only, so that no
+// Package metrics has the operator's metrics. Gauges come from the leader's cache, so that no
 // series has two sources. No label has a Discord id.
 package metrics
 
@@ -18,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Metrics counts what the reconcilers do.
+// Metrics counts the results of the reconcilers.
 type Metrics struct {
 	drift       *prometheus.CounterVec
 	creates     *prometheus.CounterVec
@@ -26,7 +25,7 @@ type Metrics struct {
 	timeToReady *prometheus.HistogramVec
 }
 
-// New registers the metrics. Objects are read from the reader once elected is closed.
+// New registers the metrics. They read objects once elected is closed.
 func New(registry prometheus.Registerer, objects client.Reader, elected <-chan struct{}) *Metrics {
 	auto := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -53,7 +52,7 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 	return m
 }
 
-// initialize starts all series at 0, so that the first event of each shows as an increase.
+// initialize starts all series at 0, so that their first event is an increase.
 func (m *Metrics) initialize() {
 	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel", "DiscordRole"} {
 		m.timeToReady.WithLabelValues(kind)
@@ -66,19 +65,18 @@ func (m *Metrics) initialize() {
 	}
 }
 
-// Drift counts a corrected setting.
+// Drift counts a corrected field.
 func (m *Metrics) Drift(kind, namespace, field string) {
 	m.drift.WithLabelValues(kind, namespace, field).Inc()
 }
 
-// Created counts an external resource: created, adopted or recovered.
+// Created counts a bound resource: created, adopted or recovered.
 func (m *Metrics) Created(kind, how string) { m.creates.WithLabelValues(kind, how).Inc() }
 
-// Deleted counts an object whose finalizer was removed, by what happened to its external resource:
-// deleted, retained, gone or abandoned.
+// Deleted counts a deleted object: deleted, retained, gone or abandoned.
 func (m *Metrics) Deleted(kind, how string) { m.deletes.WithLabelValues(kind, how).Inc() }
 
-// Ready observes how long an object took to be Ready for the first time.
+// Ready observes the time until an object was first Ready.
 func (m *Metrics) Ready(kind string, after time.Duration) {
 	m.timeToReady.WithLabelValues(kind).Observe(after.Seconds())
 }
@@ -97,7 +95,6 @@ var (
 		"Unix time at which the condition Ready of an object last changed.", []string{"kind", "namespace", "name"}, nil)
 )
 
-// gauges collects the conditions of all objects.
 type gauges struct {
 	objects client.Reader
 	elected <-chan struct{}
@@ -147,7 +144,6 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// object is one of ours.
 type object interface {
 	client.Object
 	GetConditions() []metav1.Condition

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
 )
 
-// DeletionFailing is for how long each try to delete what an object has on Discord has failed; 0 where the last
-// one did not. The status has since when, so that a restart of the operator does not begin anew.
+// DeletionFailing returns how long all deletions have failed; 0 if the last has not. The status has
+// the start, so that a restart does not reset it.
 func DeletionFailing(o Object, now time.Time) time.Duration {
 	if failing := deletionFailing(o); failing != nil {
 		return now.Sub(failing.LastTransitionTime.Time)
@@ -22,8 +22,7 @@ func DeletionFailing(o Object, now time.Time) time.Duration {
 	return 0
 }
 
-// deletionFailing is the condition of an object whose deletion fails, nil for none. One of an older generation
-// is from before the deletion, which has made a new one.
+// deletionFailing ignores a condition from before the deletion, which has an older generation.
 func deletionFailing(o Object) *metav1.Condition {
 	c := meta.FindStatusCondition(o.GetConditions(), v1alpha1.TypeVerified)
 	if c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != o.GetGeneration() {
@@ -32,7 +31,6 @@ func deletionFailing(o Object) *metav1.Condition {
 	return c
 }
 
-// setDeletionFailing keeps the time of the first failure for as long as nothing but failures follows.
 func setDeletionFailing(report *Report, now time.Time) {
 	conds := slices.Clone(report.After.GetConditions())
 	meta.RemoveStatusCondition(&conds, v1alpha1.TypeVerified)

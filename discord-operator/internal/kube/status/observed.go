@@ -13,22 +13,20 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Observed reports whether nothing is to be changed on Discord for an object.
+// Observed reports whether an object is only observed, so that nothing changes on Discord.
 func Observed(o interface {
 	GetManagementPolicy() v1alpha1.ManagementPolicy
 }) bool {
 	return o.GetManagementPolicy() == v1alpha1.ManagementPolicyObserve
 }
 
-// setObserved says of an observed object whether it matches what is on Discord. It is Ready also where it
-// does not: it was observed, which is what its spec asks for, and who waits for it to be Ready would wait
-// for ever.
+// setObserved keeps Ready despite differences: clients that wait for Ready would wait forever.
 func setObserved(o Object) {
-	now := slices.Clone(o.GetConditions())
-	defer func() { o.SetConditions(now) }()
-	ready := meta.FindStatusCondition(now, conditions.TypeReady)
+	conds := slices.Clone(o.GetConditions())
+	defer func() { o.SetConditions(conds) }()
+	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
 	if !Observed(o) || ready == nil {
-		meta.RemoveStatusCondition(&now, v1alpha1.TypeInSync)
+		meta.RemoveStatusCondition(&conds, v1alpha1.TypeInSync)
 		return
 	}
 	is := metav1.Condition{
@@ -44,8 +42,8 @@ func setObserved(o Object) {
 		is.Status, is.Reason = metav1.ConditionTrue, v1alpha1.ReasonObserved
 		is.Message = "What is on Discord matches the spec. The operator observes it and changes nothing."
 	}
-	meta.SetStatusCondition(&now, is)
-	if ready = meta.FindStatusCondition(now, conditions.TypeReady); ready.Status == metav1.ConditionTrue {
+	meta.SetStatusCondition(&conds, is)
+	if ready = meta.FindStatusCondition(conds, conditions.TypeReady); ready.Status == metav1.ConditionTrue {
 		ready.Reason, ready.Message = is.Reason, is.Message
 	}
 }

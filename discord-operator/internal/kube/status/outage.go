@@ -20,17 +20,14 @@ import (
 )
 
 const (
-	// firstRetry is when an object is retried after Discord could not be asked about it for the first
-	// time; it is twice as long after each further one, up to lastRetry.
-	firstRetry = 500 * time.Millisecond
-	lastRetry  = time.Minute
-	// retryJitter is the part of that by which retries differ, so that objects do not come together.
-	retryJitter = 0.2
+	// Discord is asked again after firstRetry, doubled each time up to lastRetry.
+	firstRetry  = 500 * time.Millisecond
+	lastRetry   = time.Minute
+	retryJitter = 0.2 // the part by which retries differ
 )
 
-// outages are the objects about which Discord cannot be asked. The queue's own back-off would be
-// forgotten with each reconcile that ends without an error, and each error would be logged with its
-// stack. Losing them costs an earlier retry. The zero value has none.
+// outages counts failures. The queue's back-off is reset by a reconcile without an error, and
+// errors are logged with their stack. A lost counter costs an earlier retry.
 type outages struct {
 	mu      sync.Mutex
 	objects map[types.UID]outage
@@ -41,8 +38,7 @@ type outage struct {
 	reported string
 }
 
-// failed counts a failure, and returns when to retry, and whether it is another one than last time.
-func (o *outages) failed(uid types.UID, message string) (retry time.Duration, news bool) {
+func (o *outages) failed(uid types.UID, message string) (retry time.Duration, isNew bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.objects == nil {
@@ -54,17 +50,14 @@ func (o *outages) failed(uid types.UID, message string) (retry time.Duration, ne
 	return wait.Jitter(retry, retryJitter), was.reported != message
 }
 
-// over forgets an object.
-func (o *outages) over(uid types.UID) {
+func (o *outages) reset(uid types.UID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.objects, uid)
 }
 
-// unverified is what an issue comes to that says only that Discord cannot be asked: the object is
-// retried after a while, which is logged where it is news, and one that was Ready stays so for the
-// Recorder's period. Of all other issues, those show that Discord answers which only a user can
-// resolve.
+// unverified keeps a Ready object Ready for UnverifiedPeriod if Discord cannot be asked. A Degraded
+// issue shows that Discord answers.
 func (r *Recorder) unverified(ctx context.Context, report *Report) {
 	worst, uid := report.Worst, report.Before.GetUID()
 	deleted := !report.Before.GetDeletionTimestamp().IsZero()
@@ -72,19 +65,19 @@ func (r *Recorder) unverified(ctx context.Context, report *Report) {
 		setDeletionFailing(report, r.Clock.Now())
 	}
 	if worst == nil || worst.IsDegraded() {
-		r.outages.over(uid)
+		r.outages.reset(uid)
 		if !deleted {
-			now := slices.Clone(report.After.GetConditions())
-			meta.RemoveStatusCondition(&now, v1alpha1.TypeVerified)
-			report.After.SetConditions(now)
+			conds := slices.Clone(report.After.GetConditions())
+			meta.RemoveStatusCondition(&conds, v1alpha1.TypeVerified)
+			report.After.SetConditions(conds)
 		}
 		return
 	}
 	if !worst.Unverified {
 		return
 	}
-	retry, news := r.outages.failed(uid, worst.Message)
-	if news {
+	retry, isNew := r.outages.failed(uid, worst.Message)
+	if isNew {
 		logf.FromContext(ctx).Info("Discord cannot be asked",
 			"error", worst.Message, "retry", retry.Round(time.Second).String())
 	}
@@ -94,24 +87,23 @@ func (r *Recorder) unverified(ctx context.Context, report *Report) {
 	}
 }
 
-// unverifiedConditions are those of an object about which Discord cannot be asked.
 func (r *Recorder) unverifiedConditions(report *Report) []metav1.Condition {
-	was, now, since := report.Before.GetConditions(), slices.Clone(report.After.GetConditions()), r.Clock.Now()
-	verified := meta.FindStatusCondition(was, v1alpha1.TypeVerified)
+	former, conds, since := report.Before.GetConditions(), slices.Clone(report.After.GetConditions()), r.Clock.Now()
+	verified := meta.FindStatusCondition(former, v1alpha1.TypeVerified)
 	if verified != nil {
 		since = verified.LastTransitionTime.Time
 	} else if !Reconciled(report.Before) {
-		return now // it never matched
+		return conds // it was never Ready
 	}
 	if Reconciled(report.Before) && !report.Changed && r.Clock.Since(since) < r.UnverifiedPeriod {
-		now = slices.Clone(was)
+		conds = slices.Clone(former)
 	}
 	if verified == nil {
-		meta.SetStatusCondition(&now, metav1.Condition{
+		meta.SetStatusCondition(&conds, metav1.Condition{
 			Type: v1alpha1.TypeVerified, Status: metav1.ConditionFalse, Reason: conditions.ReasonRetrying,
 			Message: report.Worst.Message, ObservedGeneration: report.Before.GetGeneration(),
 			LastTransitionTime: metav1.NewTime(since),
 		})
 	}
-	return now
+	return conds
 }

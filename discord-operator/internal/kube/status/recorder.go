@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status writes what an operator writes to its own objects: the finalizer, the status, and
-// events. Every write is expected in the cache, so that a reconcile can tell whether it is shown.
+// Package status writes finalizers, statuses and events. The cache is expected to show every write.
 package status
 
 import (
@@ -25,19 +24,16 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// Recorder records what becomes of the objects of one kind: on the objects, in events, in metrics.
+// Recorder writes the results of reconciles of one kind: statuses, events and metrics.
 type Recorder struct {
-	Kind         string
-	Client       client.Client
-	Events       events.EventRecorder
-	Expectations *expectations.Set
-	Metrics      *metrics.Metrics
-	Clock        clock.PassiveClock
-	// Resync is when an object is reconciled again without a change.
-	Resync time.Duration
-	// UnverifiedPeriod is how long an object that was Ready stays Ready while Discord cannot be asked
-	// whether it matches its spec still.
-	UnverifiedPeriod time.Duration
+	Kind             string
+	Client           client.Client
+	Events           events.EventRecorder
+	Expectations     *expectations.Set
+	Metrics          *metrics.Metrics
+	Clock            clock.PassiveClock
+	Resync           time.Duration // until the next reconcile without a change
+	UnverifiedPeriod time.Duration // how long an object stays Ready while Discord cannot be asked
 
 	outages outages
 }
@@ -46,11 +42,10 @@ func (r *Recorder) key(o client.Object) expectations.Key {
 	return expectations.Key{Kind: r.Kind, NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
-// Satisfied reports whether the object is as new as what we wrote to it last.
+// Satisfied reports whether the cache shows our last write to the object.
 func (r *Recorder) Satisfied(o client.Object) bool { return r.Expectations.Satisfied(r.key(o), o) }
 
-// Relevant passes what an object of the kind is reconciled for: a new spec, annotations, and what
-// others have written.
+// Relevant selects new specs, new annotations, and writes of other clients.
 func (r *Recorder) Relevant() predicate.Predicate {
 	return predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Expectations.ByOthers(r.Kind))
@@ -66,13 +61,12 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer takes the finalizer off, so that the object can go. Where that was the last one, the API
-// server answers with the object as it was sent, whose version the cache has already
-// (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers): the object is expected to go instead.
+// RemoveFinalizer expects a deletion after the last finalizer: the API server answers with the
+// version that the cache already has (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
-	r.outages.over(o.GetUID())
+	r.outages.reset(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
-	if errors.Is(err, apply.ErrStale) { // it is off, although another client has written
+	if errors.Is(err, apply.ErrStale) { // removed, although another client has written
 		err = nil
 	}
 	err = client.IgnoreNotFound(err)
@@ -99,7 +93,7 @@ func (r *Recorder) patch(ctx context.Context, o client.Object, change func(clien
 	return nil
 }
 
-// Event records an event about an object.
+// Event records an event.
 func (r *Recorder) Event(o client.Object, kind, reason, message string) {
 	const maxLength = 1024 // what the API server accepts
 	if len(message) > maxLength {
@@ -108,12 +102,12 @@ func (r *Recorder) Event(o client.Object, kind, reason, message string) {
 	r.Events.Eventf(o, nil, kind, reason, "Reconcile", "%s", message)
 }
 
-// Normal records an event about something that went as it should.
+// Normal records an event of type Normal.
 func (r *Recorder) Normal(o client.Object, reason, format string, args ...any) {
 	r.Event(o, corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...))
 }
 
-// DriftCorrected records that what the spec manages was changed on Discord, and was changed back.
+// DriftCorrected records that fields were changed on Discord and changed back.
 func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 	for _, field := range fields {
 		r.Metrics.Drift(r.Kind, o.GetNamespace(), field)
@@ -121,20 +115,18 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 	r.Normal(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
 }
 
-// Recreated records that an external resource was deleted on Discord and that another one was created in its
-// place, which is no repair: what was in it is lost.
-func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, before, now, lost string) {
+// Recreated warns that a resource was deleted on Discord and replaced, because its content is lost.
+func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, newID, lost string) {
 	r.Metrics.Drift(r.Kind, o.GetNamespace(), "existence")
 	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again (%s)."+
-		" Lost are %s.", what, before, now, lost)
+		" Lost are %s.", what, oldID, newID, lost)
 	r.Event(o, corev1.EventTypeWarning, "Recreated", message)
 	logf.FromContext(ctx).Info("created again on Discord what was deleted there",
-		"kind", r.Kind, "was", before, "is", now, "lost", lost)
+		"kind", r.Kind, "was", oldID, "is", newID, "lost", lost)
 }
 
-// Bound counts an external resource that an object has acquired: created, adopted or recovered.
+// Bound counts a bound resource: created, adopted or recovered.
 func (r *Recorder) Bound(how string) { r.Metrics.Created(r.Kind, how) }
 
-// Deleted counts an object that is gone, and what became of its external resource: deleted,
-// retained, gone or abandoned.
+// Deleted counts a deleted object by the end of its resource: deleted, retained, gone or abandoned.
 func (r *Recorder) Deleted(how string) { r.Metrics.Deleted(r.Kind, how) }

@@ -22,32 +22,26 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Object is one of ours.
+// Object is an object of the operator's API.
 type Object interface {
 	client.Object
 	GetConditions() []metav1.Condition
-	SetConditions(now []metav1.Condition)
+	SetConditions(conds []metav1.Condition)
 	GetManagementPolicy() v1alpha1.ManagementPolicy
 	GetDifferences() []string
 }
 
-// Report is how a reconcile ended.
+// Report is the result of a reconcile.
 type Report struct {
-	// Name names the object in an error: `group "alerts"`.
-	Name string
-	// Before is the object as it was read, After has its new status.
-	Before, After Object
-	// Changed is whether something was changed on Discord, which is reported in any case.
-	Changed bool
-	// Worst is the worst issue; nil where there is none.
-	Worst *conditions.Issue
-	// Stale says that the cache lags behind, so that there is nothing to report.
-	Stale bool
+	Name          string            // of the object in an error: `group "alerts"`
+	Before, After Object            // as read, and with its new status
+	Changed       bool              // on Discord
+	Worst         *conditions.Issue // nil for none
+	Stale         bool              // the cache lags behind, so nothing is reported
 }
 
-// Update writes the status where it differs, and says when to reconcile again. What is over in a
-// moment is not reported. Only the worst issue counts: a request that Discord has refused must not
-// be repeated because something lesser is retried.
+// Update writes a changed status, and returns when to reconcile again. Only the worst issue counts:
+// a refused request must not be repeated because of a lesser issue.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
@@ -56,7 +50,7 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	if wait := issues.Unreported(report.Worst, report.Before.GetConditions(), age); wait > 0 && !report.Changed {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	if report.Worst != nil { // of our own: an issue may be shared
+	if report.Worst != nil { // it may be shared
 		worst := *report.Worst
 		report.Worst = &worst
 	}
@@ -83,21 +77,19 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	return result, nil
 }
 
-// Record writes what a status has to say before a call, so that a crash does not lose it.
+// Record writes a status before a call, so that a crash does not lose it.
 func (r *Recorder) Record(ctx context.Context, before, after Object) error {
 	return r.write(ctx, Report{Before: before, After: after})
 }
 
-// write patches the status and makes known what that means. ErrStale says that another client has
-// written at the same time, so that the object is to be read again.
+// write returns ErrStale if another client has written at the same time.
 func (r *Recorder) write(ctx context.Context, report Report) error {
 	if equality.Semantic.DeepEqual(report.Before, report.After) {
 		return nil
 	}
-	after, was, now := report.After, report.Before.GetConditions(), report.After.GetConditions()
+	after, former, conds := report.After, report.Before.GetConditions(), report.After.GetConditions()
 	done := r.Expectations.Writing(r.key(after))
-	// The version keeps it from being written to another object of the same name: of a status the API
-	// server does not compare the UID.
+	// For a status the API server compares the version, but not the UID.
 	patch := client.MergeFromWithOptions(report.Before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Status().Patch(ctx, after, patch); err != nil {
 		done("")
@@ -110,17 +102,17 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 		return fmt.Errorf("patch status: %w", err)
 	}
 	others := done(after.GetResourceVersion())
-	conditions.LogChange(ctx, r.Kind, was, now)
-	if e := conditions.EventFor(was, now); e != nil {
+	conditions.LogChange(ctx, r.Kind, former, conds)
+	if e := conditions.EventFor(former, conds); e != nil {
 		r.Event(after, e.Type, e.Reason, e.Message)
 	}
-	if differ := meta.FindStatusCondition(now, v1alpha1.TypeInSync); differ != nil &&
-		differ.Status == metav1.ConditionFalse && !meta.IsStatusConditionFalse(was, v1alpha1.TypeInSync) {
+	if differ := meta.FindStatusCondition(conds, v1alpha1.TypeInSync); differ != nil &&
+		differ.Status == metav1.ConditionFalse && !meta.IsStatusConditionFalse(former, v1alpha1.TypeInSync) {
 		r.Event(after, corev1.EventTypeNormal, differ.Reason, differ.Message)
 	}
 	// Before an object is Ready for the first time, it has never been Available.
-	if !meta.IsStatusConditionTrue(was, conditions.TypeAvailable) &&
-		meta.IsStatusConditionTrue(now, conditions.TypeReady) {
+	if !meta.IsStatusConditionTrue(former, conditions.TypeAvailable) &&
+		meta.IsStatusConditionTrue(conds, conditions.TypeReady) {
 		r.Metrics.Ready(r.Kind, r.Clock.Since(after.GetCreationTimestamp().Time))
 	}
 	if others {
@@ -129,8 +121,7 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	return nil
 }
 
-// Available is the last known availability, and unusable where there is none: users need neither
-// the bot nor the operator for what exists.
+// Available keeps the last known availability, which does not depend on the bot.
 func Available(was []metav1.Condition, unknown conditions.Availability) conditions.Availability {
 	c := meta.FindStatusCondition(was, conditions.TypeAvailable)
 	switch {
@@ -142,8 +133,7 @@ func Available(was []metav1.Condition, unknown conditions.Availability) conditio
 	return conditions.Unusable(c.Reason, c.Message)
 }
 
-// Reconciled reports whether the object was Ready for this very spec, so that a difference was made
-// on Discord.
+// Reconciled reports whether the object was Ready with this spec, so that a difference is drift.
 func Reconciled(o Object) bool {
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == o.GetGeneration()
