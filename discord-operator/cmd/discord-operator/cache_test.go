@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The cache strips Secrets that the operator has not written, whatever they pretend, and keeps of its own what
-// reveals drift.
+// The cache strips Secrets that the operator has not written, whatever they pretend, and keeps the fields of its own that
+// reveal drift.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	secret := func(manager string, owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
@@ -37,12 +37,12 @@ func TestStrip(t *testing.T) {
 		return s
 	}
 	cases := map[string]struct{ in, want any }{
-		"without an owner":        {secret("kubectl", nil), stripped()},
-		"of another owner":        {secret("kubectl", other), stripped(*other)},
-		"with a forged owner":     {secret("kubectl", channel), stripped(*channel)},
-		"that we have written":    {secret("discord-operator", channel), secret("discord-operator", channel)},
-		"ours, without its owner": {secret("discord-operator", nil), secret("discord-operator", nil)},
-		"a tombstone stays":       {"gone", "gone"},
+		"without an owner":                       {secret("kubectl", nil), stripped()},
+		"of another owner":                       {secret("kubectl", other), stripped(*other)},
+		"with a forged owner":                    {secret("kubectl", channel), stripped(*channel)},
+		"written by the operator":                {secret("discord-operator", channel), secret("discord-operator", channel)},
+		"written by the operator, without owner": {secret("discord-operator", nil), secret("discord-operator", nil)},
+		"keeps a tombstone":                      {"gone", "gone"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// Of our kinds' metadata the cache keeps what is read, so that no user can fill the memory with the rest.
+// The cache drops unused metadata, so that no user can fill the memory with it.
 func TestBare(t *testing.T) {
 	t.Parallel()
 	channel := func(annotations map[string]string) *v1alpha1.DiscordChannel {

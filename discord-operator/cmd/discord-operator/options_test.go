@@ -74,7 +74,7 @@ func TestWrongFlags(t *testing.T) {
 		"no worker":                       {[]string{"--concurrency=0"}, "--concurrency is 0"},
 		"a token as a flag":               {[]string{"--token=secret"}, "flag provided but not defined: -token; see --help"},
 		"a word that is no flag":          {[]string{"import"}, `unexpected argument "import"; see --help`},
-		"what no operator allows":         {[]string{"--lease-duration=10s"}, "must be longer than --lease-renew-deadline"},
+		"a shared flag out of range":      {[]string{"--lease-duration=10s"}, "must be longer than --lease-renew-deadline"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -39,7 +39,7 @@ func vault(list ...discordclient.Overwrite) *server {
 	)
 }
 
-// written returns the objects of a document that are not commented out, and those that are, as if the
+// written returns the enabled objects of a document, and the disabled ones as if the
 // comment signs were removed.
 func written(t *testing.T, text string) (live, disabled map[string][]v1alpha1.PermissionOverwrite) {
 	t.Helper()
@@ -71,8 +71,8 @@ func written(t *testing.T, text string) (live, disabled map[string][]v1alpha1.Pe
 	return live, disabled
 }
 
-// A copy has no object that is created with less protection than the original has.
-func TestACopyOpensNothing(t *testing.T) {
+// No object of a copy is less protected than the original.
+func TestCopyOpensNothing(t *testing.T) {
 	t.Parallel()
 	closed := discordclient.Overwrite{ID: everyoneID, Deny: permissions.ViewChannel}
 	sensei := discordclient.Overwrite{ID: teacherID, Allow: permissions.ViewChannel | permissions.ManageChannels}
@@ -90,14 +90,14 @@ func TestACopyOpensNothing(t *testing.T) {
 		live  []string
 	}{
 		"none":                              {live: all},
-		"known":                             {list: []discordclient.Overwrite{closed, {ID: botRole, Allow: permissions.ViewChannel | permissions.ManageChannels}}, live: all},
+		"access by the bot's role":          {list: []discordclient.Overwrite{closed, {ID: botRole, Allow: permissions.ViewChannel | permissions.ManageChannels}}, live: all},
 		"access by another role of the bot": {list: []discordclient.Overwrite{closed, sensei}, roles: []string{teacherID}, live: all},
 		"no access for the bot":             {list: []discordclient.Overwrite{closed, sensei}, why: "the bot lacks ViewChannel", live: all[:1]},
 		"more than the schema allows":       {list: many, why: "there are 101", live: all[:1]},
-		"a role that is gone":               {list: []discordclient.Overwrite{closed, {ID: "1401681709430341898"}}, why: "does not have", live: all[:1]},
+		"a missing role":                    {list: []discordclient.Overwrite{closed, {ID: "1401681709430341898"}}, why: "does not have", live: all[:1]},
 		"neither a role nor a user":         {list: []discordclient.Overwrite{closed, {ID: teacherID, Type: 7}}, why: "neither a role nor a user", live: all[:1]},
-		"denies what no spec can name":      {list: []discordclient.Overwrite{{ID: teacherID, Deny: 1 << 60}}, why: "no spec can name", live: all[:1]},
-		"allows what no spec can name":      {list: []discordclient.Overwrite{{ID: teacherID, Allow: 1 << 60}}, live: all},
+		"denies an undocumented permission": {list: []discordclient.Overwrite{{ID: teacherID, Deny: 1 << 60}}, why: "no spec can name", live: all[:1]},
+		"allows an undocumented permission": {list: []discordclient.Overwrite{{ID: teacherID, Allow: 1 << 60}}, live: all},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +135,7 @@ func TestACopyOpensNothing(t *testing.T) {
 }
 
 // The server of a copy refers to no channel that is commented out.
-func TestACopyRefersToNoChannelThatIsCommentedOut(t *testing.T) {
+func TestCopyRefersToNoDisabledChannel(t *testing.T) {
 	t.Parallel()
 	s := vault(discordclient.Overwrite{ID: everyoneID, Deny: permissions.ViewChannel})
 	s.guild.SystemChannelID = vaultID

@@ -62,9 +62,9 @@ func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err e
 
 const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// TestRolesThatAreNotSent: a server that sends none with itself has some all the same, and nobody is
+// TestRolesAreListed: a server that sends no roles with itself still has some, and nobody is
 // advised to remove their overwrites, which would open the channel. Its icon is not on Discord's host.
-func TestRolesThatAreNotSent(t *testing.T) {
+func TestRolesAreListed(t *testing.T) {
 	r := newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, discordtest.PermAdministrator)
 	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{
 		{ID: r.guild, Deny: discordtest.PermViewChannel},
@@ -139,7 +139,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestHidden names what Discord hides from the bot, or why that is not known.
+// TestHidden names channels that are hidden from the bot, or why they are unknown.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -195,11 +195,11 @@ func TestLostPermissions(t *testing.T) {
 			[]discordclient.Overwrite{private, {ID: teacherID, Allow: view}}, manage, view},
 		"private, itself has access": {discordclient.PermissionsOverwrites,
 			[]discordclient.Overwrite{private, {ID: botID, Type: 1, Allow: view}}, manage, 0},
-		"private, to an administrator": {permissions.All, []discordclient.Overwrite{private}, manage, 0},
-		"what it never had":            {permissions.ManageChannels, []discordclient.Overwrite{private}, manage, 0},
-		"what is not needed": {discordclient.PermissionsOverwrites,
+		"private, to an administrator":    {permissions.All, []discordclient.Overwrite{private}, manage, 0},
+		"lacks the permission everywhere": {permissions.ManageChannels, []discordclient.Overwrite{private}, manage, 0},
+		"denies an unneeded permission": {discordclient.PermissionsOverwrites,
 			[]discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage, 0},
-		"what a webhook needs": {discordclient.PermissionsOverwrites,
+		"denies a permission for webhooks": {discordclient.PermissionsOverwrites,
 			[]discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage | hooks, hooks},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestLostPermissions(t *testing.T) {
 	}
 }
 
-// TestWithoutWebhooks exports a server of which the bot may not list webhooks.
+// TestWithoutWebhooks exports a server whose webhooks the bot may not list.
 func TestWithoutWebhooks(t *testing.T) {
 	r := newRig(t, all&^discordtest.PermManageWebhooks)
 	stdout, stderr, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
@@ -227,7 +227,7 @@ func TestWithoutWebhooks(t *testing.T) {
 	}
 }
 
-// TestFailures expects errors that explain what is wrong and what to do.
+// TestFailures expects errors with a remedy.
 func TestFailures(t *testing.T) {
 	r := newRig(t, all)
 	wrong, empty := filepath.Join(t.TempDir(), "wrong"), filepath.Join(t.TempDir(), "empty")
@@ -245,7 +245,7 @@ func TestFailures(t *testing.T) {
 		"no server": {[]string{token}, "--server-id is missing"},
 		"a name for a server": {[]string{token, "--server-id=jujutsu"},
 			"must be the id of a Discord server: 6 to 20 digits"},
-		"a server it is not in": {[]string{token, "--server-id=1401681709430341799"},
+		"a server without the bot": {[]string{token, "--server-id=1401681709430341799"},
 			"oauth2/authorize?client_id=" + r.bot.ApplicationID},
 		"no token":            {[]string{id}, "--token-file=FILE"},
 		"an empty file":       {[]string{id, "--token-file=" + empty}, "there is no token in " + empty},
@@ -315,11 +315,11 @@ func TestRoleNames(t *testing.T) {
 		roles []discordclient.Role
 		want  string
 	}{
-		"one of that name":         {[]discordclient.Role{{ID: "7", Name: "Sensei"}}, "Sensei"},
-		"two of that name":         {[]discordclient.Role{{ID: "7", Name: "Sensei"}, {ID: "8", Name: "Sensei"}}, "7"},
-		"called like another's id": {[]discordclient.Role{{ID: "7", Name: "8"}, {ID: "8", Name: "Sensei"}}, "7"},
-		"called like its own id":   {[]discordclient.Role{{ID: "7", Name: "7"}}, "7"},
-		"called like everyone":     {[]discordclient.Role{{ID: "7", Name: "@everyone"}}, "7"},
+		"a unique name":            {[]discordclient.Role{{ID: "7", Name: "Sensei"}}, "Sensei"},
+		"an ambiguous name":        {[]discordclient.Role{{ID: "7", Name: "Sensei"}, {ID: "8", Name: "Sensei"}}, "7"},
+		"the id of another role":   {[]discordclient.Role{{ID: "7", Name: "8"}, {ID: "8", Name: "Sensei"}}, "7"},
+		"its own id":               {[]discordclient.Role{{ID: "7", Name: "7"}}, "7"},
+		"@everyone":                {[]discordclient.Role{{ID: "7", Name: "@everyone"}}, "7"},
 		"too long for the schema":  {[]discordclient.Role{{ID: "7", Name: strings.Repeat("x", 101)}}, "7"},
 		"everyone, under any name": {[]discordclient.Role{{ID: "1", Name: "all"}}, "@everyone"},
 	} {
@@ -341,7 +341,7 @@ func TestUnwritable(t *testing.T) {
 		"nothing allowed or denied": {discordclient.Overwrite{ID: teacherID}, ""},
 		"a user": {discordclient.Overwrite{ID: "1401681709430341850",
 			Type: discordgo.PermissionOverwriteTypeMember}, ""},
-		"a role that is gone": {discordclient.Overwrite{ID: "1401681709430341850"},
+		"a missing role": {discordclient.Overwrite{ID: "1401681709430341850"},
 			"a role that the server does not have"},
 		"a user without an id": {discordclient.Overwrite{ID: "0", Type: discordgo.PermissionOverwriteTypeMember},
 			"a user with the id"},

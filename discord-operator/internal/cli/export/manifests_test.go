@@ -56,7 +56,7 @@ func school(channels ...*discordclient.Channel) *server {
 	}
 }
 
-// campus has something of everything that can be exported.
+// campus has everything that can be exported.
 func campus() *server {
 	s := school(
 		&discordclient.Channel{ID: "1401681709430341810", Type: discordgo.ChannelTypeGuildCategory, Name: "Incidents 🔥",
@@ -106,7 +106,7 @@ func campus() *server {
 	return s
 }
 
-// ruins has what cannot be exported.
+// ruins has everything that cannot be exported.
 func ruins() *server {
 	s := school(
 		&discordclient.Channel{ID: "1401681709430341810", Type: discordgo.ChannelTypeGuildText, Name: "General Chat"},
@@ -182,7 +182,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSameWhateverTheOrder checks that the order in which Discord answers makes no difference.
+// TestSameWhateverTheOrder changes the order of Discord's answers.
 func TestSameWhateverTheOrder(t *testing.T) {
 	want, _ := render(t, campus(), usual)
 	reversed := campus()

@@ -45,29 +45,29 @@ func TestObjectNames(t *testing.T) {
 		channels        []*discordclient.Channel
 		groups, channel map[string]string
 	}{
-		"each as on Discord": {
+		"the names on Discord": {
 			channels: []*discordclient.Channel{category("1", "Incidents"), text("2", "1", "tokyo"), text("3", "", "general")},
 			groups:   map[string]string{"1": "incidents"}, channel: map[string]string{"2": "tokyo", "3": "general"},
 		},
-		"a group and a channel may share one": {
+		"the same name of a group and a channel": {
 			channels: []*discordclient.Channel{category("1", "Incidents"), text("2", "1", "incidents")},
 			groups:   map[string]string{"1": "incidents"}, channel: map[string]string{"2": "incidents"},
 		},
-		"channels of different groups": {
+		"the same name in two groups": {
 			channels: []*discordclient.Channel{category("1", "Tokyo"), category("2", "Kyoto"), text("3", "1", "general"),
 				text("4", "2", "general"), text("5", "", "general")},
 			groups:  map[string]string{"1": "tokyo", "2": "kyoto"},
 			channel: map[string]string{"3": "tokyo-general", "4": "kyoto-general", "5": "school-general"},
 		},
-		"channels of one group": {
+		"the same name twice in a group": {
 			channels: []*discordclient.Channel{category("1", "Tokyo"), text("3", "1", "general"), text("4", "1", "général")},
 			groups:   map[string]string{"1": "tokyo"}, channel: map[string]string{"3": "general-3", "4": "general-4"},
 		},
-		"groups": {
+		"the same name of two groups": {
 			channels: []*discordclient.Channel{category("1", "Tokyo!"), category("2", "tokyo")},
 			groups:   map[string]string{"1": "tokyo-1", "2": "tokyo-2"}, channel: map[string]string{},
 		},
-		"nothing that Kubernetes has letters for": {
+		"names without ASCII letters": {
 			channels: []*discordclient.Channel{category("1", "総合"), text("2", "1", "雑談"), text("3", "1", "雑談")},
 			groups:   map[string]string{"1": "group-1"}, channel: map[string]string{"2": "channel-2", "3": "channel-3"},
 		},

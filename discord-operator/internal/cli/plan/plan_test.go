@@ -155,10 +155,10 @@ func TestPlan(t *testing.T) {
 		is, was string
 		want    []string // the lines but the last
 		problem bool
-		same    bool // nothing would change
+		same    bool // no change
 	}{
-		"as it is": {is: theServer + theGroup + theChannel + theRole},
-		"by name":  {is: theServer + object("DiscordChannel", "chat", inServer+"name: general")},
+		"in sync": {is: theServer + theGroup + theChannel + theRole},
+		"by name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general")},
 		"changes": {is: theServer + theGroup +
 			object("DiscordChannel", "alerts", inServer+`name: alarms, topic: new, slowmode: 30s, adopt: {id: "$ALERTS"}, webhook: {name: ci}`) +
 			object("DiscordRole", "on-call", inServer+`name: On call, color: "#E67E22", members: ["`+yuji+`"], adopt: {id: "$ROLE"}`),
@@ -182,15 +182,15 @@ func TestPlan(t *testing.T) {
 			want: []string{
 				"~ DiscordChannel default/out", `    group: "incidents" -> none`, "+ DiscordChannel default/top", `    name: "top"`,
 			}},
-		"what is gone is deleted, what was adopted stays": {is: theServer + theGroup, was: theServer + theGroup + theChannel +
+		"deletes a removed channel, keeps an adopted one": {is: theServer + theGroup, was: theServer + theGroup + theChannel +
 			object("DiscordChannel", "chat", inServer+"name: general") + object("DiscordRole", "on-call", inServer+"name: On call"),
 			want: []string{"- DiscordRole default/on-call", "- DiscordChannel default/chat"}},
-		"a rename": {is: theServer + object("DiscordChannel", "chat", inServer+"name: talk"),
+		"renames": {is: theServer + object("DiscordChannel", "chat", inServer+"name: talk"),
 			was:  theServer + object("DiscordChannel", "chat", inServer+"name: general"),
 			want: []string{"~ DiscordChannel default/chat", `    name: "general" -> "talk"`}},
-		"what is new is created, whatever its name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general"),
+		"creates a new object, whatever its name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general"),
 			was: theServer, want: []string{"+ DiscordChannel default/chat", `    name: "general"`}},
-		"a status says which": {
+		"binds by the status": {
 			is: theServer + "---\napiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimPrefix(
 				object("DiscordChannel", "chat", inServer+"name: talk")+`status: {channelId: "$CHAT"}`, "---\n"), "\n", "\n  "),
 			want: []string{"~ DiscordChannel default/chat", `    name: "general" -> "talk"`}},
@@ -210,12 +210,12 @@ func TestPlan(t *testing.T) {
 				`    systemChannelRef: none -> "general"`}},
 		"an icon": {is: withIcon + picture(1), want: []string{
 			"~ DiscordServer default/jujutsu", "    icon: 12345 -> " + pictureHash(1)}},
-		"an icon that was applied":      {is: withIcon + picture(1), was: withIcon + picture(1)},
-		"an icon in the cluster":        {is: withIcon},
-		"an icon that a status records": {is: withIcon + `status: {icon: {sourceHash: "` + pictureHash(1) + `", discordHash: "12345"}}` + "\n" + picture(1)},
+		"an applied icon":        {is: withIcon + picture(1), was: withIcon + picture(1)},
+		"an icon in the cluster": {is: withIcon},
+		"an icon in a status":    {is: withIcon + `status: {icon: {sourceHash: "` + pictureHash(1) + `", discordHash: "12345"}}` + "\n" + picture(1)},
 		"another icon": {is: withIcon + picture(2), was: withIcon + picture(1), want: []string{
 			"~ DiscordServer default/jujutsu", "    icon: " + pictureHash(1) + " -> " + pictureHash(2)}},
-		"an icon that is none": {is: withIcon + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: icon}\ndata: {a: text}\n",
+		"an invalid icon": {is: withIcon + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: icon}\ndata: {a: text}\n",
 			problem: true, want: []string{"! DiscordServer default/jujutsu", "  ! IconUnusable: ..."}},
 		"a community": {is: object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, community: Enabled, `+
 			"rulesChannelRef: {name: chat}, publicUpdatesChannelRef: {name: chat}") + object("DiscordChannel", "chat", inServer+"name: general"),
@@ -224,7 +224,7 @@ func TestPlan(t *testing.T) {
 				`    publicUpdatesChannelRef: none -> "general"`, "    community: none -> Enabled", "  ! MissingPermissions: ..."}},
 		"one team's folder": {is: object("DiscordChannel", "chat", inServer+"name: general, topic: x"),
 			want: []string{"~ DiscordChannel default/chat", `    topic: "" -> "x"`}},
-		"another server's": {is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`) +
+		"objects of another server": {is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`) +
 			object("DiscordChannel", "chat", "serverRef: {name: other}, name: general, topic: x")},
 		"problems": {is: theServer + theChannel + object("DiscordChannel", "again", inServer+`name: a, adopt: {id: "$ALERTS"}`) +
 			object("DiscordChannel", "gone", inServer+`name: a, adopt: {id: "1234567"}`), problem: true, want: []string{
@@ -241,14 +241,14 @@ func TestPlan(t *testing.T) {
 		"a role where channels are shared": {is: object("DiscordServer", "jujutsu",
 			`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}`) + guest("a", "name: A"),
 			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
-		"another namespace's role that adopts": {is: sharing("SendMessages") + guest("a", `name: A, adopt: {id: "$ROLE"}`),
+		"another namespace's role adopts": {is: sharing("SendMessages") + guest("a", `name: A, adopt: {id: "$ROLE"}`),
 			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
-		"another namespace's role, too high and with too much": {
+		"another namespace's role exceeds its bounds": {
 			is:   sharing("SendMessages") + guest("a", "name: On call") + object("DiscordRole", "own", inServer+"name: Low"),
 			want: []string{"~ DiscordRole other/a", "    permissions: ViewChannel -> none", "    move below the roles of the server"}},
-		"another namespace's role that is to stay": {is: sharing("SendMessages") + guest("a", "name: A, deletionPolicy: Retain"),
+		"another namespace's role is retained": {is: sharing("SendMessages") + guest("a", "name: A, deletionPolicy: Retain"),
 			problem: true, want: []string{"+ DiscordRole other/a", `    name: "A"`, "  ! NotAllowed: ..."}},
-		"one that is left behind": {is: sharing("ViewChannel"), was: sharing("ViewChannel") + guest("a", "name: On call, deletionPolicy: Retain"),
+		"another namespace's removed role is retained": {is: sharing("ViewChannel"), was: sharing("ViewChannel") + guest("a", "name: On call, deletionPolicy: Retain"),
 			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
 		"one team's roles": {is: guest("a", "name: A, permissions: [BanMembers]"), problem: true,
 			want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: BanMembers", "  ! MissingPermissions: ..."}},
@@ -348,7 +348,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What the bot lacks is a problem where something is to be changed.
+// Missing permissions are problems of changes only.
 func TestPlanWithoutPermissions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.PermViewChannel)
@@ -367,18 +367,18 @@ func TestErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing to read":       {nil, "-f is missing"},
-		"a file that is not":    {[]string{"-f", "/nowhere"}, "/nowhere"},
+		"no file":               {nil, "-f is missing"},
+		"a missing file":        {[]string{"-f", "/nowhere"}, "/nowhere"},
 		"no manifest of ours":   {[]string{"-f", r.file(t, "kind: Secret\napiVersion: v1")}, "has no manifest of discord.jutsu.com"},
 		"not YAML":              {[]string{"-f", r.file(t, "a: [")}, "manifests.yaml"},
-		"what would be refused": {[]string{"-f", r.file(t, object("DiscordGroup", "a", "name: A"))}, "DiscordGroup a: spec.serverRef: Required"},
-		"a twin":                {[]string{"-f", r.file(t, theServer+theServer)}, "another object of this name"},
-		"what cannot be changed": {[]string{"-f", r.file(t, theServer+object("DiscordGroup", "a", inServer+"name: A")), "--before",
+		"an invalid object":     {[]string{"-f", r.file(t, object("DiscordGroup", "a", "name: A"))}, "DiscordGroup a: spec.serverRef: Required"},
+		"the same object twice": {[]string{"-f", r.file(t, theServer+theServer)}, "another object of this name"},
+		"an immutable field": {[]string{"-f", r.file(t, theServer+object("DiscordGroup", "a", inServer+"name: A")), "--before",
 			r.file(t, object("DiscordGroup", "a", "name: A, serverRef: {name: other}"))}, "serverRef cannot be changed"},
-		"another format":   {[]string{"-f", right, "-o", "xml"}, "-o is"},
-		"a wrong server":   {[]string{"-f", right, "--server-id=1234567"}, "is not a member of server 1234567"},
-		"a file of no use": {[]string{"-f", right, "--token-file=/nowhere"}, "read the token"},
-		"a wrong one":      {[]string{"-f", right, "--token-file=" + r.file(t, "not-a-token")}, "developer portal"},
+		"another format":       {[]string{"-f", right, "-o", "xml"}, "-o is"},
+		"a wrong server":       {[]string{"-f", right, "--server-id=1234567"}, "is not a member of server 1234567"},
+		"a missing token file": {[]string{"-f", right, "--token-file=/nowhere"}, "read the token"},
+		"a wrong token":        {[]string{"-f", right, "--token-file=" + r.file(t, "not-a-token")}, "developer portal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := r.plan(t, c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -388,7 +388,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// messages has the objects of a plan with what is wrong with them, and nothing for what is right.
+// messages returns the problems of a plan by object.
 func messages(t *testing.T, stdout string) map[string]string {
 	t.Helper()
 	var report Report
@@ -411,7 +411,7 @@ func messages(t *testing.T, stdout string) map[string]string {
 	return all
 }
 
-// What is removed is gone when the rest is reconciled, where it is deleted, and nobody is led to delete more.
+// Removals come first. No message leads users to delete more.
 func TestPlanOfRemovals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -437,38 +437,38 @@ func TestPlanOfRemovals(t *testing.T) {
 		community bool
 		want      map[string]string // expressions
 	}{
-		"a role that an overwrite names": {was: role + chat, is: chat, want: map[string]string{
+		"a role in an overwrite": {was: role + chat, is: chat, want: map[string]string{
 			"on-call": "^delete; $", "chat": "^RoleNotFound: "}},
-		"a role that another object makes again": {was: role + chat, is: object("DiscordRole", "again", inServer+"name: On call") + chat,
+		"a role that another object recreates": {was: role + chat, is: object("DiscordRole", "again", inServer+"name: On call") + chat,
 			want: map[string]string{"on-call": "^delete; $", "again": "^create; $",
 				"chat": `^permissionOverwrites of role "On call": none -> allow SendMessages, deny none; $`}},
-		"a role that stays": {was: strings.Replace(role, "On call", "On call, deletionPolicy: Retain", 1) + chat, is: chat,
+		"a retained role": {was: strings.Replace(role, "On call", "On call, deletionPolicy: Retain", 1) + chat, is: chat,
 			want: map[string]string{"chat": "^permissionOverwrites of role"}},
-		"a role that is paused": {was: paused(role) + chat, is: chat,
+		"a paused role": {was: paused(role) + chat, is: chat,
 			want: map[string]string{"on-call": "^Paused: ", "chat": "^permissionOverwrites of role"}},
-		"a role that was observed": {was: strings.Replace(role, "On call", "On call, managementPolicy: Observe", 1) + chat, is: chat,
+		"an observed role": {was: strings.Replace(role, "On call", "On call, managementPolicy: Observe", 1) + chat, is: chat,
 			want: map[string]string{"chat": "^permissionOverwrites of role"}},
-		"none, in a full category": {was: fullGroup, is: fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
+		"no removal, in a full category": {was: fullGroup, is: fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
 			want: map[string]string{"new": "^create; LimitReached: "}},
-		"one of a full category": {was: fullGroup + object("DiscordChannel", "old", inFull+"name: x0"),
+		"a channel of a full category": {was: fullGroup + object("DiscordChannel", "old", inFull+"name: x0"),
 			is:   fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
 			want: map[string]string{"old": "^delete; $", "new": "^create; $"}},
-		"a category out of which a channel moves": {
+		"a category that a channel leaves": {
 			was:  object("DiscordGroup", "incidents", inServer+"name: incidents") + object("DiscordChannel", "alerts", inGroup+"name: alerts"),
 			is:   object("DiscordChannel", "alerts", inServer+"name: alerts"),
 			want: map[string]string{"incidents": "^delete; $", "alerts": `^group: "incidents" -> none; $`}},
-		"a category that a channel names still": {
+		"a category with a channel": {
 			was:  object("DiscordGroup", "incidents", inServer+"name: incidents") + object("DiscordChannel", "alerts", inGroup+"name: alerts"),
 			is:   object("DiscordChannel", "alerts", inGroup+"name: alerts"),
 			want: map[string]string{"incidents": "^WaitingForDependents: .*: alerts", "alerts": "^WaitingForGroup: "}},
-		"an object whose channel another one adopts": {was: object("DiscordChannel", "chat", inServer+"name: general"),
+		"a channel that another object adopts": {was: object("DiscordChannel", "chat", inServer+"name: general"),
 			is: object("DiscordChannel", "talk", inServer+`name: general, adopt: {id: "$CHAT"}`), want: map[string]string{}},
 		"the rules channel of a community": {community: true, was: object("DiscordChannel", "rules", inServer+"name: general"), is: theServer,
 			want: map[string]string{"rules": "^DeletionFailed: .*Name another one in spec.rulesChannelRef of DiscordServer jujutsu"}},
 		"the rules channel of a community, and its server": {community: true, was: theServer + object("DiscordChannel", "rules", inServer+"name: general"),
 			is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`), want: map[string]string{
 				"rules": "^DeletionFailed: .*Choose another one, or disable Community"}},
-		"the rules channel, of which there is another one": {community: true,
+		"the rules channel, replaced by another": {community: true,
 			was:  settings("rules") + object("DiscordChannel", "rules", inServer+"name: general"),
 			is:   settings("new") + object("DiscordChannel", "new", inServer+"name: new"),
 			want: map[string]string{"rules": "^delete; $", "new": "^create; $", "jujutsu": `^rulesChannelRef: "general" -> "new"; $`}},
@@ -498,7 +498,7 @@ func TestPlanOfRemovals(t *testing.T) {
 	}
 }
 
-// Of two objects for the same channel, the one that has it keeps it, and the message says what the other one can do.
+// Of two objects for the same channel, the owner keeps it, and the message has a remedy for the other.
 func TestPlanOfAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -509,7 +509,7 @@ func TestPlanOfAConflict(t *testing.T) {
 	shared := object("DiscordServer", "jujutsu",
 		`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}, allowAdoption: true`)
 	for name, c := range map[string]struct{ is, want, not string }{
-		"one that adopts it": {is: theServer + wants + has,
+		"an adopting object": {is: theServer + wants + has,
 			want: "managed by DiscordChannel default/has, which keeps it. Name another channel in spec.adopt, or leave that out.*Observe"},
 		"of another namespace": {is: shared + elsewhere + has, want: "managed by DiscordChannel default/has, which keeps it", not: "Observe"},
 		"a copy of a status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
@@ -526,8 +526,8 @@ func TestPlanOfAConflict(t *testing.T) {
 	}
 }
 
-// What an object would only observe stays as it is for the others.
-func TestPlanOfWhatIsObserved(t *testing.T) {
+// Observing objects change nothing for the others.
+func TestPlanOfObservers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
 	stdout, _, _ := r.plan(t, "-o", "json", "-f", r.file(t, theServer+

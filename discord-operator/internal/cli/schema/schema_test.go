@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestDefinitionsAreThoseThatAreInstalled: `make generate` copies them.
-func TestDefinitionsAreThoseThatAreInstalled(t *testing.T) {
+// `make generate` copies the definitions.
+func TestDefinitionsAreInstalled(t *testing.T) {
 	installed, err := filepath.Glob("../../../../deploy/discord-operator/crds/discord.*.yaml")
 	if err != nil || len(installed) != 4 {
 		t.Fatalf("%d definitions, %v", len(installed), err)
@@ -53,14 +53,14 @@ func TestAdmit(t *testing.T) {
 	}
 	group := head + "DiscordGroup\nmetadata: {name: a}\nspec: {name: A, serverRef: {name: jujutsu}"
 	for name, c := range map[string]struct{ text, before, refused string }{
-		"right":              {text: group + "}"},
-		"a name":             {text: strings.Replace(group, "{name: a}", "{name: A_}", 1) + "}", refused: "metadata.name"},
-		"an unknown one":     {text: group + ", title: x}", refused: "spec.title"},
-		"a missing one":      {text: head + "DiscordGroup\nmetadata: {name: a}\nspec: {name: A}", refused: "spec.serverRef: Required"},
-		"an enum":            {text: group + ", deletionPolicy: Keep}", refused: `"Delete", "Retain"`},
-		"a rule":             {text: group + ", adopt: {id: x}}", refused: "must be a Discord id"},
-		"a rule of a change": {text: group + "}", before: strings.Replace(group, "jujutsu", "other", 1) + "}", refused: "serverRef cannot be changed"},
-		"a list that is a set": {text: head + "DiscordRole\nmetadata: {name: a}\nspec: {name: A, serverRef: {name: j}, permissions: [Speak, Speak]}",
+		"a valid object":          {text: group + "}"},
+		"an invalid name":         {text: strings.Replace(group, "{name: a}", "{name: A_}", 1) + "}", refused: "metadata.name"},
+		"an unknown field":        {text: group + ", title: x}", refused: "spec.title"},
+		"a missing field":         {text: head + "DiscordGroup\nmetadata: {name: a}\nspec: {name: A}", refused: "spec.serverRef: Required"},
+		"a wrong enum value":      {text: group + ", deletionPolicy: Keep}", refused: `"Delete", "Retain"`},
+		"a CEL rule":              {text: group + ", adopt: {id: x}}", refused: "must be a Discord id"},
+		"a CEL rule of an update": {text: group + "}", before: strings.Replace(group, "jujutsu", "other", 1) + "}", refused: "serverRef cannot be changed"},
+		"a repeated element of a set": {text: head + "DiscordRole\nmetadata: {name: a}\nspec: {name: A, serverRef: {name: j}, permissions: [Speak, Speak]}",
 			refused: "Duplicate value"},
 		"another kind": {text: "apiVersion: v1\nkind: Secret\nmetadata: {name: a}", refused: "no kind Secret"},
 	} {

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Differences are in the words of the spec.
+// Differences use the words of the spec.
 func TestWordsOfDifferences(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

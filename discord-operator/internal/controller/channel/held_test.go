@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Discord refuses an edit as a whole. What it would refuse is left out, so that the overwrites that close
+// Discord refuses an edit as a whole. Refused fields are left out, so that the overwrites that close
 // a channel get through.
-func TestARefusedFieldHoldsBackNoOther(t *testing.T) {
+func TestRefusedFieldBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	closed := []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}}
 	boosted := &v1alpha1.ChannelVoice{Bitrate: ptr.To(int32(128000)), UserLimit: ptr.To(int32(5))}
@@ -37,11 +37,11 @@ func TestARefusedFieldHoldsBackNoOther(t *testing.T) {
 			live:    discordclient.Channel{Type: discordgo.ChannelTypeGuildVoice, Name: "a", Bitrate: 64000},
 			reasons: []string{v1alpha1.ReasonBitrateTooHigh}, fields: []string{"userLimit", "permissionOverwrites"},
 		},
-		"a type that the server does not allow": {
+		"a type that needs a community server": {
 			spec: spec{Type: "Announcement", Topic: ptr.To("x"), PermissionOverwrites: closed}, live: text,
 			reasons: []string{v1alpha1.ReasonAnnouncementsNotAllowed}, fields: []string{"topic", "permissionOverwrites"},
 		},
-		"a category that is full": {
+		"a full category": {
 			spec: spec{Topic: ptr.To("x"), PermissionOverwrites: closed}, live: text,
 			guild: func(s *scene) {
 				for range maxChildren {
@@ -51,7 +51,7 @@ func TestARefusedFieldHoldsBackNoOther(t *testing.T) {
 			parent:  func(s *scene) string { return s.a },
 			reasons: []string{v1alpha1.ReasonLimitReached}, fields: []string{"topic", "permissionOverwrites"},
 		},
-		"two of them": {
+		"two refused fields": {
 			spec: spec{Type: "Voice", Voice: boosted, PermissionOverwrites: closed},
 			live: discordclient.Channel{Type: discordgo.ChannelTypeGuildVoice, Name: "a", Bitrate: 64000},
 			guild: func(s *scene) {

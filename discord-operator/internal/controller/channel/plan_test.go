@@ -63,7 +63,7 @@ func object(s spec) *v1alpha1.DiscordChannel {
 	return &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid"}, Spec: s}
 }
 
-// reasonOf is the reason of the worst issue, empty for none.
+// reasonOf returns the reason of the worst issue; empty for none.
 func reasonOf(list []conditions.Issue) string {
 	if worst := conditions.Worst(list); worst != nil {
 		return worst.Reason
@@ -71,7 +71,7 @@ func reasonOf(list []conditions.Issue) string {
 	return ""
 }
 
-// asJSON compares changes by what they send.
+// asJSON compares changes by their JSON.
 var asJSON = cmp.Transformer("JSON", func(e edit) map[string]any {
 	sent := map[string]any{}
 	add := func(key string, value any, given, zero bool) {
@@ -113,17 +113,17 @@ func TestPlanOfAnEdit(t *testing.T) {
 	}{
 		"nothing differs": {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Topic: "x", NSFW: true, Slowmode: 5, DefaultAutoArchive: 60, Overwrites: []discordclient.Overwrite{everyone}}},
 		"another name":    {spec: spec{Name: "b"}, live: discordclient.Channel{Name: "a"}, want: edit{Name: discordclient.Set("b")}, fields: []string{"name"}},
-		"a name with capitals from old days": {
+		"keeps capitals of an old name": {
 			spec: spec{Name: "a"}, live: discordclient.Channel{Name: "A"}, want: edit{Name: discordclient.Set("a")}, fields: []string{"name"},
 		},
-		"the topic is cleared":       {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a", Topic: "x"}, want: edit{Topic: discordclient.Set("")}, fields: []string{"topic"}},
-		"no topic where none is":     {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a"}},
-		"it leaves its category":     {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, want: edit{ParentID: discordclient.Set("")}, fields: []string{"group"}},
-		"it moves":                   {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b, want: edit{ParentID: discordclient.Set(s.b)}, fields: []string{"group"}},
-		"false and 0 are values too": {spec: spec{Name: "a", NSFW: ptr.To(false), Slowmode: &metav1.Duration{}}, live: discordclient.Channel{Name: "a", NSFW: true, Slowmode: 5}, want: edit{NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0)}, fields: []string{"nsfw", "slowmode"}},
-		"text again":                 {spec: spec{Name: "a", Type: v1alpha1.ChannelTypeText}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}, want: edit{Type: discordclient.Set(discordgo.ChannelTypeGuildText)}, fields: []string{"type"}},
-		"the type is left out":       {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}},
-		"no overwrites":              {spec: spec{Name: "a", PermissionOverwrites: []v1alpha1.PermissionOverwrite{}}, live: discordclient.Channel{Name: "a", Overwrites: []discordclient.Overwrite{everyone}}, want: edit{Overwrites: discordclient.Set([]discordclient.Overwrite{})}, fields: []string{"permissionOverwrites"}},
+		"the topic is cleared":                 {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a", Topic: "x"}, want: edit{Topic: discordclient.Set("")}, fields: []string{"topic"}},
+		"keeps an empty topic":                 {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a"}},
+		"leaves its category":                  {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, want: edit{ParentID: discordclient.Set("")}, fields: []string{"group"}},
+		"moves to another category":            {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b, want: edit{ParentID: discordclient.Set(s.b)}, fields: []string{"group"}},
+		"sets false and 0":                     {spec: spec{Name: "a", NSFW: ptr.To(false), Slowmode: &metav1.Duration{}}, live: discordclient.Channel{Name: "a", NSFW: true, Slowmode: 5}, want: edit{NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0)}, fields: []string{"nsfw", "slowmode"}},
+		"an announcement channel becomes text": {spec: spec{Name: "a", Type: v1alpha1.ChannelTypeText}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}, want: edit{Type: discordclient.Set(discordgo.ChannelTypeGuildText)}, fields: []string{"type"}},
+		"the type is left out":                 {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}},
+		"no overwrites":                        {spec: spec{Name: "a", PermissionOverwrites: []v1alpha1.PermissionOverwrite{}}, live: discordclient.Channel{Name: "a", Overwrites: []discordclient.Overwrite{everyone}}, want: edit{Overwrites: discordclient.Set([]discordclient.Overwrite{})}, fields: []string{"permissionOverwrites"}},
 		"all at once": {
 			spec: spec{Name: "b", Topic: ptr.To("x"), NSFW: ptr.To(true), Slowmode: &metav1.Duration{Duration: time.Minute}, DefaultAutoArchive: v1alpha1.AutoArchiveOneDay},
 			live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b,
@@ -165,7 +165,7 @@ func TestPlanOfACreate(t *testing.T) {
 		want   discordclient.ChannelCreate
 	}{
 		"the least": {spec{Name: "alerts"}, "", discordclient.ChannelCreate{Name: "alerts"}},
-		"everything is in the one call": {full, s.a, discordclient.ChannelCreate{
+		"sends all fields in one call": {full, s.a, discordclient.ChannelCreate{
 			Name: "alerts", Topic: "x", ParentID: s.a, Position: ptr.To(4), NSFW: true, Slowmode: 3600, DefaultAutoArchive: 60,
 			Overwrites: []discordclient.Overwrite{{ID: s.ID, Deny: 1 << 11}},
 		}},
@@ -188,7 +188,7 @@ func TestPlanOfACreate(t *testing.T) {
 	}
 }
 
-// What Discord would refuse is not planned.
+// A plan has no call that Discord would refuse.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	many := func(n, kind int, parent func(*scene) string) func(*scene) {
@@ -222,26 +222,26 @@ func TestPlanRefuses(t *testing.T) {
 		parent func(*scene) string
 		reason string
 	}{
-		"499 channels leave room":                  {many(497, discordtest.TypeText, nowhere), spec{}, nil, nowhere, ""},
-		"500 channels":                             {many(498, discordtest.TypeText, nowhere), spec{}, nil, nowhere, v1alpha1.ReasonLimitReached},
-		"49 in the category leave room":            {many(49, discordtest.TypeVoice, inA), spec{}, nil, inA, ""},
-		"50 in the category":                       {many(50, discordtest.TypeVoice, inA), spec{}, nil, inA, v1alpha1.ReasonLimitReached},
-		"50 in the category that it shall move to": {many(50, discordtest.TypeText, inA), spec{}, live, inA, v1alpha1.ReasonLimitReached},
-		"no announcements":                         {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, nil, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
-		"no announcements, for one that exists":    {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, live, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
-		"a role that is not there":                 {nil, spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "missing"}}}, live, nowhere, v1alpha1.ReasonRoleNotFound},
-		"the bot may not make channels":            {without(discordtest.PermManageChannels), spec{}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
-		"the bot may not edit channels":            {without(discordtest.PermManageChannels), spec{NSFW: ptr.To(true)}, live, nowhere, v1alpha1.ReasonMissingPermissions},
-		"and need not, where nothing differs":      {without(discordtest.PermManageChannels), spec{}, live, nowhere, ""},
-		"the bot may not set overwrites":           {without(discordtest.PermManageRoles), spec{PermissionOverwrites: private}, live, nowhere, v1alpha1.ReasonMissingPermissions},
-		"the bot may not deny what it lacks":       {nil, spec{PermissionOverwrites: pins}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, for a new one":               {nil, spec{PermissionOverwrites: managing}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, for one that exists":         {nil, spec{PermissionOverwrites: managing}, live, nowhere, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, as it is already":            {nil, spec{PermissionOverwrites: managing}, managed, nowhere, ""},
-		"ManageRoles, which is to go":              {nil, spec{PermissionOverwrites: managing[:0]}, managed, nowhere, v1alpha1.ReasonMissingPermissions},
-		"ManageRoles, by an administrator":         {administrator, spec{PermissionOverwrites: managing}, nil, nowhere, ""},
-		"the category is closed to a new one":      {closed, spec{}, nil, inA, v1alpha1.ReasonMissingPermissions},
-		"the category is closed to one that moves": {closed, spec{}, live, inA, v1alpha1.ReasonMissingPermissions},
+		"499 channels leave room":                   {many(497, discordtest.TypeText, nowhere), spec{}, nil, nowhere, ""},
+		"500 channels":                              {many(498, discordtest.TypeText, nowhere), spec{}, nil, nowhere, v1alpha1.ReasonLimitReached},
+		"49 in the category leave room":             {many(49, discordtest.TypeVoice, inA), spec{}, nil, inA, ""},
+		"50 in the category":                        {many(50, discordtest.TypeVoice, inA), spec{}, nil, inA, v1alpha1.ReasonLimitReached},
+		"50 in the category of a move":              {many(50, discordtest.TypeText, inA), spec{}, live, inA, v1alpha1.ReasonLimitReached},
+		"no announcements":                          {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, nil, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
+		"no announcements, an existing channel":     {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, live, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
+		"a missing role":                            {nil, spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "missing"}}}, live, nowhere, v1alpha1.ReasonRoleNotFound},
+		"the bot may not make channels":             {without(discordtest.PermManageChannels), spec{}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+		"the bot may not edit channels":             {without(discordtest.PermManageChannels), spec{NSFW: ptr.To(true)}, live, nowhere, v1alpha1.ReasonMissingPermissions},
+		"the bot may not edit channels, in sync":    {without(discordtest.PermManageChannels), spec{}, live, nowhere, ""},
+		"the bot may not set overwrites":            {without(discordtest.PermManageRoles), spec{PermissionOverwrites: private}, live, nowhere, v1alpha1.ReasonMissingPermissions},
+		"the bot denies a permission that it lacks": {nil, spec{PermissionOverwrites: pins}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, a new channel":                {nil, spec{PermissionOverwrites: managing}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, an existing channel":          {nil, spec{PermissionOverwrites: managing}, live, nowhere, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, in sync":                      {nil, spec{PermissionOverwrites: managing}, managed, nowhere, ""},
+		"ManageRoles, removed":                      {nil, spec{PermissionOverwrites: managing[:0]}, managed, nowhere, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, by an administrator":          {administrator, spec{PermissionOverwrites: managing}, nil, nowhere, ""},
+		"the category is closed, a new channel":     {closed, spec{}, nil, inA, v1alpha1.ReasonMissingPermissions},
+		"the category is closed, a moved channel":   {closed, spec{}, live, inA, v1alpha1.ReasonMissingPermissions},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is asked for and whatever is there: after what was planned is carried out, nothing is
+// For any spec and any channel: after a plan was applied, the next plan is empty.
 // left to do.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
@@ -327,7 +327,7 @@ func applied(c *discordclient.Channel, e edit) *discordclient.Channel {
 	set(&after.Slowmode, e.Slowmode)
 	set(&after.DefaultAutoArchive, e.DefaultAutoArchive)
 	set(&after.Overwrites, e.Overwrites)
-	slices.Reverse(after.Overwrites) // their order means nothing
+	slices.Reverse(after.Overwrites) // their order has no meaning
 	return &after
 }
 
@@ -344,7 +344,7 @@ func created(in *discordclient.ChannelCreate) *discordclient.Channel {
 	}
 }
 
-// What the bot cannot delete keeps its object, and no call is made; what stays needs no permission.
+// An undeletable channel keeps its object, without a call. A retained one needs no permission.
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(s *scene) {
@@ -380,14 +380,14 @@ func TestPlanDeletionInACommunity(t *testing.T) {
 		by       string
 		want     string // part of the message; empty for a deletion
 	}{
-		"its rules":                       {channel: "rules", by: "ns", want: "#rules is the rules channel of a community server"},
-		"its rules, and another":          {channel: "rules", by: "ns", want: "Name another one in spec.rulesChannelRef of DiscordServer main,"},
-		"its updates":                     {channel: "updates", by: "ns", want: "spec.publicUpdatesChannelRef of DiscordServer main,"},
-		"of another namespace":            {channel: "rules", by: "team", want: "DiscordServer ns/main,"},
-		"with its server":                 {channel: "rules", by: "ns", going: true, want: "Choose another one, or disable Community in the server's settings"},
-		"another channel":                 {channel: "chat", by: "ns"},
-		"once Community is disabled":      {channel: "rules", by: "ns", disabled: true},
-		"what stays needs nobody's leave": {channel: "rules", by: "ns", policy: v1alpha1.DeletionPolicyRetain},
+		"the rules channel":                         {channel: "rules", by: "ns", want: "#rules is the rules channel of a community server"},
+		"the rules channel, named in the spec":      {channel: "rules", by: "ns", want: "Name another one in spec.rulesChannelRef of DiscordServer main,"},
+		"the updates channel":                       {channel: "updates", by: "ns", want: "spec.publicUpdatesChannelRef of DiscordServer main,"},
+		"the rules channel, from another namespace": {channel: "rules", by: "team", want: "DiscordServer ns/main,"},
+		"the rules channel, with its server":        {channel: "rules", by: "ns", going: true, want: "Choose another one, or disable Community in the server's settings"},
+		"another channel":                           {channel: "chat", by: "ns"},
+		"the rules channel, Community disabled":     {channel: "rules", by: "ns", disabled: true},
+		"the rules channel, retained":               {channel: "rules", by: "ns", policy: v1alpha1.DeletionPolicyRetain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, func(s *scene) {

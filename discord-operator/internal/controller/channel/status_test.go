@@ -48,26 +48,26 @@ func TestStatus(t *testing.T) {
 			asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: live}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}}, want: full,
 			conditions: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"},
 		},
-		"the webhook is there, its Secret is not yet": {
+		"the webhook has no Secret yet": {
 			asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: live}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}}}, end: wrong,
 			want:       changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook.SecretRef = nil }),
 			conditions: map[string]string{"Ready": "False/T", "Available": "True/OnDiscord", "Progressing": "False/T", "Degraded": "True/T"},
 		},
-		"the webhook cannot be read: what was known stands": {
+		"the webhook cannot be read and keeps its status": {
 			was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, end: errors.New("500"), want: full,
 			conditions: map[string]string{"Ready": "False/Retrying", "Available": "True/OnDiscord", "Progressing": "True/Retrying", "Degraded": "False/Retrying"},
 		},
-		"the webhook is to go, and has not gone": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, end: waiting, want: full,
+		"the webhook is not deleted yet": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, end: waiting, want: full,
 			conditions: map[string]string{"Ready": "False/W", "Available": "True/OnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
-		"the webhook has gone": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
+		"the webhook is deleted": {was: full, state: observed, now: Results{Results: lifecycle.Results{Live: live}}, want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
 			conditions: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"}},
-		"it left its group": {was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: &discordclient.Channel{ID: "2"}}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}},
+		"leaves its group": {was: full, asked: hook, state: observed, now: Results{Results: lifecycle.Results{Live: &discordclient.Channel{ID: "2"}}, Webhook: webhook.Results{Hook: &discordclient.Webhook{ID: "7"}, Secret: "s"}},
 			want:       changed(func(s *v1alpha1.DiscordChannelStatus) { s.GroupID = "" }),
 			conditions: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"}},
 		"not created yet": {state: observed, end: waiting, want: v1alpha1.DiscordChannelStatus{ServerRef: full.ServerRef},
 			conditions: map[string]string{"Ready": "False/W", "Available": "False/NotOnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
 		"not observed yet": {end: waiting, conditions: map[string]string{"Ready": "False/W", "Available": "False/NotOnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
-		"deleted on Discord, and not made again yet": {was: full, asked: hook, state: observed, end: wrong, want: full,
+		"deleted on Discord, not recreated yet": {was: full, asked: hook, state: observed, end: wrong, want: full,
 			conditions: map[string]string{"Ready": "False/T", "Available": "False/NotOnDiscord", "Progressing": "False/T", "Degraded": "True/T"}},
 	}
 	for name, c := range cases {
@@ -90,7 +90,7 @@ func TestStatus(t *testing.T) {
 }
 
 // While a channel cannot be observed, it is as usable as it was.
-func TestAvailabilityStandsWhileNothingIsObserved(t *testing.T) {
+func TestAvailabilityStaysWithoutObservation(t *testing.T) {
 	t.Parallel()
 	for _, can := range []conditions.Availability{conditions.Usable("A", "a"), conditions.Unusable("B", "b")} {
 		o := object(spec{Name: "alerts"})
@@ -110,7 +110,7 @@ func brief(list []metav1.Condition) map[string]string {
 	return all
 }
 
-func TestAGroupThatIsBeingDeletedIsNotWaitedForInVain(t *testing.T) {
+func TestDeletedGroupIsReported(t *testing.T) {
 	t.Parallel()
 	gone := metav1.Unix(1, 0)
 	for want, deleted := range map[string]*metav1.Time{
@@ -125,8 +125,8 @@ func TestAGroupThatIsBeingDeletedIsNotWaitedForInVain(t *testing.T) {
 	}
 }
 
-// A channel says why its group is not there: to its own namespace all, to others the reason and whom to ask.
-func TestAGroupThatNeedsAUserIsSaidToDo(t *testing.T) {
+// A channel reports the cause of a missing category to its own namespace, and the reason to others.
+func TestDegradedGroupIsReported(t *testing.T) {
 	t.Parallel()
 	group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "alerts"}}
 	conditions.Set(&group.Status.Conditions, 1, conditions.Unusable("A", "a"),

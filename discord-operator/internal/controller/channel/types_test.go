@@ -24,7 +24,7 @@ func community(s *scene) {
 	s.Discord.EditGuildByHand(s.ID, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
 }
 
-// stored is what Discord makes of what it is sent: what is left out stays.
+// stored merges an edit into a channel as Discord does.
 func stored(t interface{ Fatal(...any) }, live discordclient.Channel, sent any) *discordclient.Channel {
 	fields := map[string]any{}
 	var after discordclient.Channel
@@ -48,7 +48,7 @@ func over(fields map[string]any, v any) error {
 	return errors.Join(err, json.Unmarshal(raw, &fields))
 }
 
-// For each type: after what was planned is carried out, nothing is left to do.
+// For each type: after a plan was applied, the next plan is empty.
 func TestPlanOfEachTypeThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, community)
@@ -122,7 +122,7 @@ func drawLiveForum(t *rapid.T, live *discordclient.Channel) {
 	}
 }
 
-// The flags that the spec leaves out, and those of Discord's own, stay.
+// Flags outside the spec stay.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	const own, tag, hide = 1 << 7, discordclient.FlagRequireTag, discordclient.FlagHideMediaDownload
@@ -132,11 +132,11 @@ func TestFlags(t *testing.T) {
 		live, want int
 		fields     []string
 	}{
-		"left out":    {v1alpha1.ChannelForum{}, own | tag, own | tag, nil},
-		"set":         {v1alpha1.ChannelForum{RequireTag: ptr.To(true)}, own, own | tag, []string{"requireTag"}},
-		"cleared":     {v1alpha1.ChannelForum{HideMediaDownload: ptr.To(false)}, own | tag | hide, own | tag, []string{"hideMediaDownload"}},
-		"one of each": {v1alpha1.ChannelForum{RequireTag: ptr.To(true), HideMediaDownload: ptr.To(false)}, hide, tag, []string{"hideMediaDownload", "requireTag"}},
-		"as they are": {v1alpha1.ChannelForum{RequireTag: ptr.To(true), HideMediaDownload: ptr.To(true)}, own | tag | hide, own | tag | hide, nil},
+		"keeps flags outside the spec": {v1alpha1.ChannelForum{}, own | tag, own | tag, nil},
+		"sets a flag":                  {v1alpha1.ChannelForum{RequireTag: ptr.To(true)}, own, own | tag, []string{"requireTag"}},
+		"clears a flag":                {v1alpha1.ChannelForum{HideMediaDownload: ptr.To(false)}, own | tag | hide, own | tag, []string{"hideMediaDownload"}},
+		"sets and clears":              {v1alpha1.ChannelForum{RequireTag: ptr.To(true), HideMediaDownload: ptr.To(false)}, hide, tag, []string{"hideMediaDownload", "requireTag"}},
+		"in sync":                      {v1alpha1.ChannelForum{RequireTag: ptr.To(true), HideMediaDownload: ptr.To(true)}, own | tag | hide, own | tag | hide, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,20 +167,20 @@ func TestPlanRefusesByType(t *testing.T) {
 		live   *discordclient.Channel
 		reason string
 	}{
-		"a voice channel in any server":  {tier(0), spec{Type: "Voice"}, nil, ""},
-		"a stage in a community server":  {community, spec{Type: "Stage"}, nil, ""},
-		"a forum in any other":           {tier(0, "NEWS"), spec{Type: "Forum"}, nil, v1alpha1.ReasonCommunityRequired},
-		"a media channel in any other":   {tier(0, "NEWS"), spec{Type: "Media"}, nil, v1alpha1.ReasonCommunityRequired},
-		"a stage in any other":           {tier(0, "NEWS"), spec{Type: "Stage"}, nil, v1alpha1.ReasonCommunityRequired},
-		"the highest bitrate":            {tier(0), spec{Type: "Voice", Voice: bitrate(96000)}, nil, ""},
-		"more":                           {tier(0), spec{Type: "Voice", Voice: bitrate(96001)}, nil, v1alpha1.ReasonBitrateTooHigh},
-		"more, of one that exists":       {tier(2), spec{Type: "Voice", Voice: bitrate(256001)}, hall, v1alpha1.ReasonBitrateTooHigh},
-		"more, with boosts":              {tier(3), spec{Type: "Voice", Voice: bitrate(384000)}, hall, ""},
-		"a level that is not documented": {tier(4), spec{Type: "Voice", Voice: bitrate(384000)}, hall, ""},
-		"more, with the feature":         {tier(0, "VIP_REGIONS"), spec{Type: "Voice", Voice: bitrate(384000)}, nil, ""},
+		"a voice channel in any server":                  {tier(0), spec{Type: "Voice"}, nil, ""},
+		"a stage in a community server":                  {community, spec{Type: "Stage"}, nil, ""},
+		"a forum in any other":                           {tier(0, "NEWS"), spec{Type: "Forum"}, nil, v1alpha1.ReasonCommunityRequired},
+		"a media channel in any other":                   {tier(0, "NEWS"), spec{Type: "Media"}, nil, v1alpha1.ReasonCommunityRequired},
+		"a stage in any other":                           {tier(0, "NEWS"), spec{Type: "Stage"}, nil, v1alpha1.ReasonCommunityRequired},
+		"the highest bitrate":                            {tier(0), spec{Type: "Voice", Voice: bitrate(96000)}, nil, ""},
+		"above the highest bitrate":                      {tier(0), spec{Type: "Voice", Voice: bitrate(96001)}, nil, v1alpha1.ReasonBitrateTooHigh},
+		"above the highest bitrate, an existing channel": {tier(2), spec{Type: "Voice", Voice: bitrate(256001)}, hall, v1alpha1.ReasonBitrateTooHigh},
+		"above the highest bitrate, with boosts":         {tier(3), spec{Type: "Voice", Voice: bitrate(384000)}, hall, ""},
+		"an undocumented boost level":                    {tier(4), spec{Type: "Voice", Voice: bitrate(384000)}, hall, ""},
+		"above the highest bitrate, with VIP_REGIONS":    {tier(0, "VIP_REGIONS"), spec{Type: "Voice", Voice: bitrate(384000)}, nil, ""},
 		"no permission to connect": {func(s *scene) { s.Discord.SetPermissions(s.ID, s.ID, 0) }, spec{Type: "Voice"}, nil,
 			v1alpha1.ReasonMissingPermissions},
-		"no permission to connect to one that exists": {func(s *scene) { s.Discord.SetPermissions(s.ID, s.ID, 0) },
+		"no permission to connect, an existing channel": {func(s *scene) { s.Discord.SetPermissions(s.ID, s.ID, 0) },
 			spec{Type: "Voice", Voice: bitrate(8000)}, hall, v1alpha1.ReasonMissingPermissions},
 	} {
 		t.Run(name, func(t *testing.T) {

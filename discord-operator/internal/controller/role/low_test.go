@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-func TestLowAmong(t *testing.T) {
+func TestLowPlacesOf(t *testing.T) {
 	t.Parallel()
 	role := func(namespace, id string) *v1alpha1.DiscordRole {
 		return &v1alpha1.DiscordRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, UID: types.UID(id)},
@@ -45,7 +45,7 @@ func TestLowAmong(t *testing.T) {
 	}
 }
 
-// Each namespace moves its own roles down, and what one has done none undoes: after one call each, none
+// Each namespace moves its own roles down, and undoes no move of another: after one call each, none
 // is left to make.
 func TestLowPlacesAreStable(t *testing.T) {
 	t.Parallel()
@@ -53,10 +53,10 @@ func TestLowPlacesAreStable(t *testing.T) {
 		roles []string // the lowest first: o is the owner's or a person's, a and b are two tenants'
 		want  []string
 	}{
-		"in place":              {[]string{"a", "b", "a", "o", "o"}, []string{"a", "b", "a", "o", "o"}},
-		"one is too high":       {[]string{"b", "o1", "a", "o2"}, []string{"b", "a", "o1", "o2"}},
-		"all are":               {[]string{"o1", "a1", "b", "o2", "a2"}, []string{"a1", "b", "a2", "o1", "o2"}},
-		"a new one of a person": {[]string{"o1", "a", "b", "o2"}, []string{"a", "b", "o1", "o2"}},
+		"in place":               {[]string{"a", "b", "a", "o", "o"}, []string{"a", "b", "a", "o", "o"}},
+		"one role is too high":   {[]string{"b", "o1", "a", "o2"}, []string{"b", "a", "o1", "o2"}},
+		"all roles are too high": {[]string{"o1", "a1", "b", "o2", "a2"}, []string{"a1", "b", "a2", "o1", "o2"}},
+		"a new unmanaged role":   {[]string{"o1", "a", "b", "o2"}, []string{"a", "b", "o1", "o2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -50,20 +50,20 @@ func TestPlan(t *testing.T) {
 		fields []string
 	}{
 		"the least": {spec: spec{}, create: &discordclient.RoleCreate{Name: "On call"}, fields: []string{"name"}},
-		"everything is in the one call": {
+		"sends all fields in one call": {
 			spec:   spec{Color: new("#0000ff"), SecondaryColor: new("#00FF00"), Hoist: new(true), Mentionable: new(true), Permissions: []v1alpha1.Permission{"ViewChannel"}},
 			create: &discordclient.RoleCreate{Name: "On call", Colors: &gradient, Hoist: true, Mentionable: true, Permissions: &bits},
 			fields: []string{"name", "color", "hoist", "mentionable", "permissions"},
 		},
 		"no permissions at all": {spec: spec{Permissions: []v1alpha1.Permission{}}, create: &discordclient.RoleCreate{Name: "On call", Permissions: new(permissions.Bits)}, fields: []string{"name"}},
 		"nothing differs":       {spec: spec{Color: new("#0000FF"), Hoist: new(false)}, live: &discordclient.Role{Colors: discordclient.RoleColors{Primary: blue}}},
-		"what is left out is left alone": {
+		"keeps fields outside the spec": {
 			live: &discordclient.Role{Colors: gradient, Hoist: true, Mentionable: true, Permissions: bits}},
-		"a colour keeps its gradient": {spec: spec{Color: new("#00FF00")}, live: &discordclient.Role{Colors: gradient},
+		"keeps the gradient of a colour": {spec: spec{Color: new("#00FF00")}, live: &discordclient.Role{Colors: gradient},
 			edit: discordclient.RoleEdit{Colors: discordclient.Set(discordclient.RoleColors{Primary: green, Secondary: &green})}, fields: []string{"color"}},
-		"a gradient is removed": {spec: spec{SecondaryColor: new("")}, live: &discordclient.Role{Colors: gradient},
+		"removes a gradient": {spec: spec{SecondaryColor: new("")}, live: &discordclient.Role{Colors: gradient},
 			edit: discordclient.RoleEdit{Colors: discordclient.Set(discordclient.RoleColors{Primary: blue})}, fields: []string{"color"}},
-		"bits without a name stay": {spec: spec{Permissions: []v1alpha1.Permission{"ViewChannel"}}, live: &discordclient.Role{Permissions: 1 << 47},
+		"keeps bits without a name": {spec: spec{Permissions: []v1alpha1.Permission{"ViewChannel"}}, live: &discordclient.Role{Permissions: 1 << 47},
 			edit: discordclient.RoleEdit{Permissions: discordclient.Set(bits | 1<<47)}, fields: []string{"permissions"}},
 		"all differ": {spec: spec{Hoist: new(true), Mentionable: new(true)}, live: &discordclient.Role{Name: "Other"},
 			edit:   discordclient.RoleEdit{Name: discordclient.Set("On call"), Hoist: discordclient.Set(true), Mentionable: discordclient.Set(true)},
@@ -94,7 +94,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// What Discord would refuse is not planned.
+// A plan has no call that Discord would refuse.
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
 	may := func(p discordtest.Permissions) func(*guildtest.Guild) {
@@ -114,17 +114,17 @@ func TestPlanRefuses(t *testing.T) {
 		live   *discordtest.Role
 		reason string
 	}{
-		"247 roles leave room":               {roles(247), spec{}, nil, ""}, // beside @everyone and the bot's own
-		"248 roles":                          {roles(248), spec{}, nil, v1alpha1.ReasonLimitReached},
-		"248 roles, for one that exists":     {roles(247), spec{Hoist: new(true)}, &discordtest.Role{}, ""},
-		"the bot may not make roles":         {may(discordtest.PermViewChannel), spec{}, nil, v1alpha1.ReasonMissingPermissions},
-		"the bot may not edit them":          {may(discordtest.PermViewChannel), spec{Hoist: new(true)}, &discordtest.Role{}, v1alpha1.ReasonMissingPermissions},
-		"and need not where nothing differs": {may(discordtest.PermViewChannel), spec{}, &discordtest.Role{}, ""},
-		"granting what the bot lacks":        {may(all), bans, nil, v1alpha1.ReasonMissingPermissions},
-		"granting more than before":          {may(all), bans, &discordtest.Role{}, v1alpha1.ReasonMissingPermissions},
-		"what the role has already":          {may(all), bans, &discordtest.Role{Permissions: 1 << 2}, ""},
-		"taking what the bot lacks":          {may(all), spec{Permissions: []v1alpha1.Permission{}}, &discordtest.Role{Permissions: 1 << 2}, ""},
-		"above the bot":                      {may(all), spec{}, &discordtest.Role{Position: 50}, v1alpha1.ReasonRoleTooHigh},
+		"247 roles leave room":                         {roles(247), spec{}, nil, ""}, // beside @everyone and the bot's own
+		"248 roles":                                    {roles(248), spec{}, nil, v1alpha1.ReasonLimitReached},
+		"248 roles, an existing role":                  {roles(247), spec{Hoist: new(true)}, &discordtest.Role{}, ""},
+		"the bot may not make roles":                   {may(discordtest.PermViewChannel), spec{}, nil, v1alpha1.ReasonMissingPermissions},
+		"the bot may not edit roles":                   {may(discordtest.PermViewChannel), spec{Hoist: new(true)}, &discordtest.Role{}, v1alpha1.ReasonMissingPermissions},
+		"the bot may not edit roles, in sync":          {may(discordtest.PermViewChannel), spec{}, &discordtest.Role{}, ""},
+		"grants a permission that the bot lacks":       {may(all), bans, nil, v1alpha1.ReasonMissingPermissions},
+		"grants another permission that the bot lacks": {may(all), bans, &discordtest.Role{}, v1alpha1.ReasonMissingPermissions},
+		"keeps a permission that the bot lacks":        {may(all), bans, &discordtest.Role{Permissions: 1 << 2}, ""},
+		"removes a permission that the bot lacks":      {may(all), spec{Permissions: []v1alpha1.Permission{}}, &discordtest.Role{Permissions: 1 << 2}, ""},
+		"above the bot":                                {may(all), spec{}, &discordtest.Role{Position: 50}, v1alpha1.ReasonRoleTooHigh},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is asked for and whatever is there: after what was planned is carried out, nothing is left
+// For any spec and any role: after a plan was applied, the next plan is empty.
 // to do.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
@@ -209,7 +209,7 @@ func set[T any](change discordclient.Change[T], to *T) {
 	}
 }
 
-// A deleted object's role that the bot cannot delete keeps the object, and says what to drag.
+// An undeletable role keeps its deleted object, whose message says how to fix that.
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all)
@@ -246,7 +246,7 @@ func guests(ceiling ...v1alpha1.Permission) *v1alpha1.DiscordServer {
 	}
 }
 
-// A role of another namespace has no permission on Discord that the server does not list, whatever its
+// A role of another namespace has only permissions that the server lists, whatever its
 // spec leaves out and no matter who gave it.
 func TestPlanOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
@@ -262,20 +262,20 @@ func TestPlanOfAnotherNamespace(t *testing.T) {
 		create, edit   *permissions.Bits
 		gives          bool
 	}{
-		"a new one without permissions":      {list("ViewChannel"), nil, nil, false, new(permissions.Bits), nil, false},
-		"a new one, none allowed":            {nil, nil, nil, false, new(permissions.Bits), nil, false},
-		"a new one, within":                  {list("ViewChannel"), list("ViewChannel"), nil, false, new(view), nil, false},
-		"a new one, above":                   {list("ViewChannel"), list("SendMessages"), nil, true, nil, nil, false},
-		"a new one, implied":                 {list("Administrator"), list("BanMembers"), nil, true, nil, nil, false},
-		"a new one, Administrator":           {list("Administrator"), list("Administrator"), nil, false, new(admin), nil, false},
-		"what it has within":                 {list("ViewChannel"), nil, new(view), false, nil, nil, true},
-		"what it has above":                  {list("ViewChannel"), nil, new(view | ban), false, nil, new(view), false},
-		"what has no documented name":        {list("ViewChannel"), nil, new(view | 1<<47), false, nil, new(view), false},
-		"the same where permissions are set": {list("ViewChannel"), list("ViewChannel"), new(view | 1<<47), false, nil, new(view), false},
-		"Administrator by hand":              {list("ViewChannel"), list("ViewChannel"), new(admin), false, nil, new(view), false},
-		"a lowered ceiling":                  {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view | send), true, nil, new(view), false},
-		"a lowered ceiling that is enforced": {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view), true, nil, nil, false},
-		"one that is lowered to nothing":     {nil, list("ViewChannel"), new(view), true, nil, new(permissions.Bits), false},
+		"a new role without permissions":        {list("ViewChannel"), nil, nil, false, new(permissions.Bits), nil, false},
+		"a new role, none allowed":              {nil, nil, nil, false, new(permissions.Bits), nil, false},
+		"a new role, within":                    {list("ViewChannel"), list("ViewChannel"), nil, false, new(view), nil, false},
+		"a new role, above":                     {list("ViewChannel"), list("SendMessages"), nil, true, nil, nil, false},
+		"a new role, implied":                   {list("Administrator"), list("BanMembers"), nil, true, nil, nil, false},
+		"a new role, Administrator":             {list("Administrator"), list("Administrator"), nil, false, new(admin), nil, false},
+		"live permissions within":               {list("ViewChannel"), nil, new(view), false, nil, nil, true},
+		"live permissions above":                {list("ViewChannel"), nil, new(view | ban), false, nil, new(view), false},
+		"live bits without a name":              {list("ViewChannel"), nil, new(view | 1<<47), false, nil, new(view), false},
+		"live bits without a name, with a spec": {list("ViewChannel"), list("ViewChannel"), new(view | 1<<47), false, nil, new(view), false},
+		"Administrator by hand":                 {list("ViewChannel"), list("ViewChannel"), new(admin), false, nil, new(view), false},
+		"a lowered ceiling":                     {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view | send), true, nil, new(view), false},
+		"a lowered ceiling, enforced":           {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view), true, nil, nil, false},
+		"a ceiling without permissions":         {nil, list("ViewChannel"), new(view), true, nil, new(permissions.Bits), false},
 	} {
 		mine := state
 		guild := *state.Guild

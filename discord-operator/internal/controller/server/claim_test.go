@@ -48,18 +48,18 @@ func TestManager(t *testing.T) {
 		servers []v1alpha1.DiscordServer
 		want    types.UID
 	}{
-		"one alone": {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
-		"the older of two that were not reconciled yet":                            {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
-		"of the same age, always the same":                                         {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
-		"the one that manages it already":                                          {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
-		"also while it is not Ready":                                               {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
-		"an older one with a bad token is not waited":                              {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
-		"nor by one that is in conflict":                                           {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
-		"an older one in conflict comes next":                                      {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
-		"the one that managed it a moment ago, as its Secret may be away for that": {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(9, claimant("b", 1, unusable, broken))}, "b"},
-		"not for long": {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(10, claimant("b", 1, unusable, broken))}, "a"},
-		"and the one that manages it comes first": {[]v1alpha1.DiscordServer{claimant("a", 1, usable, nil), since(1, claimant("b", 9, unusable, broken))}, "a"},
-		"one that waits keeps its age":            {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
+		"the only one":                                           {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
+		"the older of two new ones":                              {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
+		"the smaller UID of two of the same age":                 {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
+		"the managing one":                                       {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
+		"the managing one, not Ready":                            {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
+		"not an older one with a bad token":                      {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
+		"not an older one with a bad token, but one in conflict": {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
+		"the older of two in conflict":                           {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
+		"the one that managed it within lossGrace":               {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(9, claimant("b", 1, unusable, broken))}, "b"},
+		"not the one that managed it before lossGrace":           {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(10, claimant("b", 1, unusable, broken))}, "a"},
+		"the managing one, not the one within lossGrace":         {[]v1alpha1.DiscordServer{claimant("a", 1, usable, nil), since(1, claimant("b", 9, unusable, broken))}, "a"},
+		"the older one, waiting":                                 {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -35,20 +35,20 @@ func TestCommunity(t *testing.T) {
 		features []string
 		lowest   int // the verification level of the edit, 0 for none
 	}{
-		"none yet": {channels: both, fields: []string{"verificationLevel", "explicitContentFilter", "rulesChannelRef",
+		"enables Community": {channels: both, fields: []string{"verificationLevel", "explicitContentFilter", "rulesChannelRef",
 			"publicUpdatesChannelRef", "community"}, features: []string{"COMMUNITY"}, lowest: 1},
-		"a level of its own": {channels: both, level: v1alpha1.VerificationLevelHigh, fields: []string{"verificationLevel",
+		"keeps a higher verification level": {channels: both, level: v1alpha1.VerificationLevelHigh, fields: []string{"verificationLevel",
 			"explicitContentFilter", "rulesChannelRef", "publicUpdatesChannelRef", "community"},
 			features: []string{"COMMUNITY"}, lowest: 3},
-		"a user has disabled it": {channels: both, live: discordclient.Guild{VerificationLevel: 4, ExplicitContentFilter: 2,
+		"enables it again": {channels: both, live: discordclient.Guild{VerificationLevel: 4, ExplicitContentFilter: 2,
 			RulesChannelID: "1", PublicUpdatesChannelID: "2", Features: []string{"INVITES_DISABLED", "VERIFIED"}},
 			fields: []string{"community"}, features: []string{"COMMUNITY", "INVITES_DISABLED"}},
-		"without one of its channels": {channels: map[string]*v1alpha1.DiscordChannel{"rules": channel("1")},
+		"waits for a channel": {channels: map[string]*v1alpha1.DiscordChannel{"rules": channel("1")},
 			fields: []string{"verificationLevel", "explicitContentFilter", "rulesChannelRef"}, lowest: 1},
-		"another rules channel": {channels: both, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
+		"changes the rules channel": {channels: both, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
 			RulesChannelID: "3", PublicUpdatesChannelID: "2", Features: []string{"COMMUNITY", "DISCOVERABLE", "NEWS"}},
 			fields: []string{"rulesChannelRef"}, features: []string{"COMMUNITY", "DISCOVERABLE"}},
-		"one of its channels is being deleted": {channels: map[string]*v1alpha1.DiscordChannel{"rules": deleted(channel("1")),
+		"ignores a deleted channel": {channels: map[string]*v1alpha1.DiscordChannel{"rules": deleted(channel("1")),
 			"updates": channel("2")}, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
 			RulesChannelID: "3", PublicUpdatesChannelID: "2"}},
 		"in sync": {channels: both, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
@@ -92,10 +92,10 @@ func TestCommunityNeedsAnAdministrator(t *testing.T) {
 		issue   bool
 		enables bool
 	}{
-		"an administrator":         {have: permissions.Administrator, exact: true, enables: true},
-		"another bot":              {have: permissions.ManageGuild, exact: true, issue: true},
-		"a bot that is not known":  {enables: true},
-		"another, which only sees": {exact: true, policy: v1alpha1.ManagementPolicyObserve, enables: true},
+		"an administrator":               {have: permissions.Administrator, exact: true, enables: true},
+		"a bot without Administrator":    {have: permissions.ManageGuild, exact: true, issue: true},
+		"a bot with unknown permissions": {enables: true},
+		"a bot that only observes":       {exact: true, policy: v1alpha1.ManagementPolicyObserve, enables: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,8 +31,8 @@ func TestPlanIcon(t *testing.T) {
 		reason  string
 	}{
 		"not managed":                       {unnamed: true, live: "one"},
-		"none yet":                          {icon: Icon{Hash: "sha256:1"}, changes: true},
-		"another one, of a user":            {icon: Icon{Hash: "sha256:1"}, live: "two", from: "two", changes: true},
+		"a first icon":                      {icon: Icon{Hash: "sha256:1"}, changes: true},
+		"replaces a user's icon":            {icon: Icon{Hash: "sha256:1"}, live: "two", from: "two", changes: true},
 		"in sync":                           {icon: Icon{Hash: "sha256:1"}, set: set, live: "one"},
 		"another image":                     {icon: Icon{Hash: "sha256:2"}, set: set, live: "one", from: "sha256:1", changes: true},
 		"changed on Discord":                {icon: Icon{Hash: "sha256:1"}, set: set, live: "two", from: "two", changes: true},
@@ -40,7 +40,7 @@ func TestPlanIcon(t *testing.T) {
 		"no image":                          {icon: Icon{Issue: missing}, set: set, live: "one", reason: v1alpha1.ReasonIconNotFound},
 		"animated":                          {icon: Icon{Hash: "sha256:1", Animated: true}, reason: v1alpha1.ReasonIconUnusable},
 		"animated, in a server with boosts": {icon: Icon{Hash: "sha256:1", Animated: true}, boosted: true, changes: true},
-		"animated, and the boosts are gone": {icon: Icon{Hash: "sha256:1", Animated: true}, set: set, live: "one"},
+		"animated, boosts gone":             {icon: Icon{Hash: "sha256:1", Animated: true}, set: set, live: "one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

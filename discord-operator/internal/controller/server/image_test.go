@@ -29,11 +29,11 @@ func TestInspect(t *testing.T) {
 		"JPEG":                    {data: jpg.Bytes(), format: "jpeg"},
 		"GIF of one frame":        {data: discordtest.GIF(1), format: "gif"},
 		"GIF of two frames":       {data: discordtest.GIF(2), format: "gif", animated: true},
-		"GIF that is cut":         {data: discordtest.GIF(2)[:60], why: "is a broken image"},
-		"as large as it may be":   {data: large, format: "png"},
+		"a truncated GIF":         {data: discordtest.GIF(2)[:60], why: "is a broken image"},
+		"the largest PNG":         {data: large, format: "png"},
 		"too wide":                {data: discordtest.PNG(1025, 1, 0), why: "1025 by 1 pixels. Scale it down to 1024 by 1024"},
 		"too high":                {data: discordtest.PNG(1, 1025, 0), why: "1 by 1025 pixels"},
-		"cut off":                 {data: large[:len(large)-40], why: "is a broken image"},
+		"a truncated PNG":         {data: large[:len(large)-40], why: "is a broken image"},
 		"text":                    {data: []byte("<svg/>"), why: "is no PNG, JPEG or GIF"},
 		"nothing":                 {why: "is no PNG, JPEG or GIF"},
 		"only the start of a PNG": {data: large[:8], why: "is no PNG, JPEG or GIF"},
@@ -48,7 +48,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// No file may take the time or the memory of others, and none may break the reading.
+// No file may exhaust time or memory, or panic.
 func FuzzInspect(f *testing.F) {
 	for _, image := range [][]byte{discordtest.PNG(2, 2, 0), discordtest.GIF(1), discordtest.GIF(3)} {
 		f.Add(image)

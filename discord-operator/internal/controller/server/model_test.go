@@ -16,13 +16,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// history is what may happen to the settings of a server, in any order: the spec and users change
+// history changes the settings of a server in any order: the spec and users change
 // them, edits are refused or their answers lost, and another object claims the same server.
 type history struct {
 	server *v1alpha1.DiscordServer
 	rival  *v1alpha1.DiscordServer // older or younger; nil for none
 	guild  discordclient.Guild
-	// byHand are the settings as users have left them, where the spec has never named them.
+	// byHand has the settings of users that the spec has never had.
 	byHand  discordclient.Guild
 	managed map[string]bool // fields that the spec has ever named
 }
@@ -73,8 +73,8 @@ func (h *history) Rival(t *rapid.T) {
 	}}
 }
 
-// Reconcile is one whose edit is carried out, or not; whether it is answered makes no difference to
-// what the next one observes.
+// Reconcile applies its edit, or loses it. A lost answer makes no difference to
+// the next observation.
 func (h *history) Reconcile(t *rapid.T) { h.reconcile(rapid.Bool().Draw(t, "carried out")) }
 
 func (h *history) reconcile(carriedOut bool) Plan {
@@ -113,7 +113,7 @@ func (h *history) observe() State {
 	}
 }
 
-// Check is what holds at every moment: what the spec has never named is as users have left it.
+// Check has the invariant: fields that the spec has never had are as users left them.
 func (h *history) Check(t *rapid.T) {
 	now, was := h.guild, h.byHand
 	for field, values := range map[string][2]any{
@@ -127,7 +127,7 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// Whatever has happened: one reconcile that is carried out is enough, it changes nothing that the
+// After any history: one reconcile is enough, it changes nothing that the
 // spec does not name, and of two objects with one server exactly one manages it, for good.
 func TestAnyHistoryOfAServerEndsWell(t *testing.T) {
 	t.Parallel()

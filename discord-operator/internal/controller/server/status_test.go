@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The API server would refuse a status with a longer name, and with it all that the status says.
-func TestALongNameIsCut(t *testing.T) {
+// The API server would refuse the whole status for a longer name.
+func TestLongNameIsTruncated(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"Jujutsu High":           "Jujutsu High",

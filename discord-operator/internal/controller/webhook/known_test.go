@@ -22,8 +22,8 @@ import (
 
 const getWebhook = "GET /webhooks/{webhook_id}"
 
-// A known webhook that a list lacks is gone when Discord has not known it twice, five seconds apart.
-func TestAKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
+// An unlisted webhook is gone after two 404s, five seconds apart.
+func TestKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 	t.Parallel()
 	notFound := discordtest.Action{Status: 404, Body: `{"code": 10015, "message": "Unknown Webhook"}`}
 	refused := discordtest.Action{Status: 403, Body: `{"code": 50001, "message": "Missing Access"}`}
@@ -38,13 +38,13 @@ func TestAKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 		deleted, elsewhere, fromSecret bool
 		looks                          []look
 	}{
-		"one 404":              {looks: []look{{0, &notFound, false, true, 1}, {confirmed, nil, false, true, 1}, {confirmed, nil, true, false, 1}}},
-		"two, too soon":        {looks: []look{{0, &notFound, false, true, 1}, {soon, &notFound, false, true, 0}}},
-		"two, five seconds":    {deleted: true, looks: []look{{0, nil, false, true, 1}, {confirmed, nil, false, false, 1}}},
-		"there, in no list":    {looks: []look{{0, nil, false, true, 1}, {soon, nil, false, true, 0}, {confirmed, nil, true, false, 1}}},
-		"in another channel":   {elsewhere: true, looks: []look{{0, nil, false, false, 1}}},
-		"claimed, not ours":    {fromSecret: true, looks: []look{{0, &refused, false, true, 1}, {confirmed, &refused, false, false, 1}}},
-		"refused for a moment": {looks: []look{{0, &refused, false, false, 1}, {soon, nil, false, true, 1}}},
+		"one 404":                      {looks: []look{{0, &notFound, false, true, 1}, {confirmed, nil, false, true, 1}, {confirmed, nil, true, false, 1}}},
+		"two 404s, too soon":           {looks: []look{{0, &notFound, false, true, 1}, {soon, &notFound, false, true, 0}}},
+		"two 404s, five seconds apart": {deleted: true, looks: []look{{0, nil, false, true, 1}, {confirmed, nil, false, false, 1}}},
+		"exists, in no list":           {looks: []look{{0, nil, false, true, 1}, {soon, nil, false, true, 0}, {confirmed, nil, true, false, 1}}},
+		"in another channel":           {elsewhere: true, looks: []look{{0, nil, false, false, 1}}},
+		"only in the Secret, not ours": {fromSecret: true, looks: []look{{0, &refused, false, true, 1}, {confirmed, &refused, false, false, 1}}},
+		"refused once":                 {looks: []look{{0, &refused, false, false, 1}, {soon, nil, false, true, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +76,7 @@ func TestAKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 	}
 }
 
-// What names a webhook is believed in the order of who wrote it, and only where it may be in the channel.
+// Candidates are ordered by certainty. Those older than the channel do not count.
 func TestKnownSources(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -85,12 +85,12 @@ func TestKnownSources(t *testing.T) {
 		channel        string
 		want           []candidate
 	}{
-		"nothing":                     {},
-		"all":                         {status: "7", secret: "8", channel: "1", want: []candidate{{id: "7"}, {id: "8", fromSecret: true}}},
-		"the status has it too":       {status: "7", secret: "7", channel: "1", want: []candidate{{id: "7"}}},
-		"this process knows":          {status: "7", secret: "8", record: lifecycle.Record{Known: true, ID: "9"}, channel: "1", want: []candidate{{id: "9"}, {id: "7"}}},
-		"of a channel before":         {status: "7", secret: "8", channel: "10"},
-		"the Secret has no id at all": {secret: "../7", channel: "1"},
+		"nothing":                       {},
+		"all":                           {status: "7", secret: "8", channel: "1", want: []candidate{{id: "7"}, {id: "8", fromSecret: true}}},
+		"the same in status and Secret": {status: "7", secret: "7", channel: "1", want: []candidate{{id: "7"}}},
+		"also in the records":           {status: "7", secret: "8", record: lifecycle.Record{Known: true, ID: "9"}, channel: "1", want: []candidate{{id: "9"}, {id: "7"}}},
+		"older than the channel":        {status: "7", secret: "8", channel: "10"},
+		"no id in the Secret":           {secret: "../7", channel: "1"},
 	} {
 		o := object(spec{})
 		s := State{Record: c.record, Channel: &discordclient.Channel{ID: cmp.Or(c.channel, "1")}}

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// history is what may happen to the webhook of a channel and to its Secret, in any order: the spec
+// history changes the webhook of a channel and its Secret in any order: the spec
 // changes, users delete things on both sides, answers are lost, the operator is killed.
 type history struct {
 	guild   *bot.Guild
@@ -28,14 +28,14 @@ type history struct {
 	secrets map[string]*metav1.PartialObjectMetadata
 	ids     int
 
-	// logged says that the audit log shows what was created; else it never does.
+	// logged says that the audit log shows creates; otherwise it never does.
 	logged bool
 
 	// What the process knows.
 	record   lifecycle.Record
-	complete bool // what a create of unknown outcome could have made would show
+	complete bool // the result of a lost create would show
 
-	// reported are the ids of all webhooks that a status has ever named, forsaken of those that
+	// reported has the ids of all webhooks that a status has ever named, forsaken those that
 	// none had when the spec ceased to ask for their name.
 	reported, forsaken map[string]bool
 	// twice says that a webhook was created beside one of the same name.
@@ -44,7 +44,7 @@ type history struct {
 
 const ownApplication = "app"
 
-// foreign are webhooks that others have made: a person, and another program with the same bot.
+// foreign has webhooks of others: a user, and another program with the same bot.
 func foreign() []discordclient.Webhook {
 	return []discordclient.Webhook{
 		{ID: "1", Type: discordgo.WebhookTypeIncoming, Name: "alerts"},
@@ -162,10 +162,10 @@ func (h *history) Spec(t *rapid.T) {
 	}
 }
 
-// Reconcile is one that comes to its end.
+// Reconcile runs a whole reconcile.
 func (h *history) Reconcile(*rapid.T) { h.reconcile(9, false) }
 
-// Lose is one whose create is not answered.
+// Lose loses the answer to a create.
 func (h *history) Lose(*rapid.T) { h.reconcile(9, true) }
 
 // Kill ends the process in a reconcile, or before it.
@@ -174,7 +174,7 @@ func (h *history) Kill(t *rapid.T) {
 	h.record, h.complete = lifecycle.Record{}, false
 }
 
-// Wait is long enough for everything to show.
+// Wait waits until everything shows.
 func (h *history) Wait(*rapid.T) { h.complete = true }
 
 // HandDelete lets a user delete a webhook of the channel.
@@ -194,7 +194,7 @@ func (h *history) BreakSecret(t *rapid.T) {
 	}
 }
 
-// Check is what holds at every moment.
+// Check has the invariants.
 func (h *history) Check(t *rapid.T) {
 	if h.twice != "" {
 		t.Fatalf("a second webhook %q was created", h.twice)
@@ -239,7 +239,7 @@ func (h *history) expectReconciled(t *rapid.T) {
 	}
 }
 
-// Whatever happens: never two webhooks of a name, no other is touched, and in the end there
+// Whatever happens: never two webhooks of a name, no foreign one changes, and in the end there
 // are the one webhook and the one Secret that the spec asks for.
 func TestAnyHistoryOfAWebhookEndsWell(t *testing.T) {
 	t.Parallel()

@@ -90,61 +90,61 @@ func TestPlan(t *testing.T) {
 		change func(*State)
 		want   step
 	}{
-		"nothing asked, nothing there":   {change: func(s *State) { s.Hooks = mine }},
-		"a new one":                      {asked: asked, want: step{Create: true, Write: true}},
-		"for a channel that is new, too": {asked: asked, change: func(s *State) { s.Channel = nil }, want: step{Create: true, Write: true}},
-		"it stands": {asked: asked, has: has, change: func(s *State) { s.Hooks, s.Secret = mine, secretMeta("alerts-webhook", "7") },
+		"unmanaged":                      {change: func(s *State) { s.Hooks = mine }},
+		"a new webhook":                  {asked: asked, want: step{Create: true, Write: true}},
+		"a new webhook of a new channel": {asked: asked, change: func(s *State) { s.Channel = nil }, want: step{Create: true, Write: true}},
+		"in sync": {asked: asked, has: has, change: func(s *State) { s.Hooks, s.Secret = mine, secretMeta("alerts-webhook", "7") },
 			want: step{Use: "7", Exists: true}},
-		"it stands, and its Secret does not": {asked: asked, has: has, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Write: true}},
-		"its Secret is for another one": {asked: asked, has: has, change: func(s *State) { s.Hooks, s.Secret = mine, secretMeta("alerts-webhook", "6") },
+		"the Secret is missing": {asked: asked, has: has, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Write: true}},
+		"the Secret is for another webhook": {asked: asked, has: has, change: func(s *State) { s.Hooks, s.Secret = mine, secretMeta("alerts-webhook", "6") },
 			want: step{Use: "7", Write: true, Exists: true}},
 		"another client has changed the Secret": {asked: asked, has: has, change: func(s *State) {
 			s.Hooks = mine
 			s.Secret = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.ManagedFields[0].Manager = "kubectl" })
 		}, want: step{Use: "7", Write: true, Exists: true}},
-		"another client has taken the labels off": {asked: asked, has: has, change: func(s *State) {
+		"another client has removed the labels": {asked: asked, has: has, change: func(s *State) {
 			s.Hooks = mine
 			s.Secret = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.Labels = nil })
 		}, want: step{Use: "7", Write: true, Exists: true}},
-		"who owns what cannot be read": {asked: asked, has: has, change: func(s *State) {
+		"managedFields cannot be read": {asked: asked, has: has, change: func(s *State) {
 			s.Hooks = mine
 			s.Secret = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(`?`) })
 		}, want: step{Use: "7", Write: true, Exists: true}},
-		"it has another name":  {asked: &v1alpha1.ChannelWebhook{Name: "new"}, has: has, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Rename: true, Write: true}},
-		"it is gone":           {asked: asked, has: has, change: func(s *State) { s.Hooks = mine[:2] }, want: step{Create: true, Write: true}},
-		"one of a lost create": {asked: asked, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Write: true}},
+		"another name":                {asked: &v1alpha1.ChannelWebhook{Name: "new"}, has: has, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Rename: true, Write: true}},
+		"the webhook is gone":         {asked: asked, has: has, change: func(s *State) { s.Hooks = mine[:2] }, want: step{Create: true, Write: true}},
+		"the result of a lost create": {asked: asked, change: func(s *State) { s.Hooks = mine }, want: step{Use: "7", Write: true}},
 		"the oldest of several": {asked: asked, change: func(s *State) {
 			s.Hooks = []discordclient.Webhook{hook("9", "alerts", "app"), hook("8", "alerts", "app")}
 		}, want: step{Use: "8", Write: true}},
-		"one of a lost create, while the audit log may lack it": {asked: asked, change: func(s *State) { s.Hooks, s.Complete = mine, false },
+		"the result of a lost create, not yet in the audit log": {asked: asked, change: func(s *State) { s.Hooks, s.Complete = mine, false },
 			want: step{Reason: v1alpha1.ReasonCreatePending}},
 		"proven by the audit log, under another name": {asked: asked, change: func(s *State) {
 			s.Hooks, s.Complete, s.Ours = mine, false, map[string]bool{"6": true}
 		}, want: step{Use: "6", Rename: true, Write: true}},
-		"created for something else": {asked: asked, change: func(s *State) { s.Hooks, s.Others = mine, map[string]bool{"7": true} },
+		"created for another object": {asked: asked, change: func(s *State) { s.Hooks, s.Others = mine, map[string]bool{"7": true} },
 			want: step{Create: true, Write: true}},
-		"two that are proven: the recorded one stays": {asked: asked, has: has, change: func(s *State) {
+		"keeps the recorded one of two with proof": {asked: asked, has: has, change: func(s *State) {
 			s.Hooks, s.Secret, s.Ours = mine, secretMeta("alerts-webhook", "7"), map[string]bool{"5": true, "6": true, "7": true}
 		}, want: step{Use: "7", Exists: true, Duplicates: []string{"6"}}},
-		"two that are proven, none recorded: the older one stays": {asked: asked, change: func(s *State) {
+		"keeps the older of two with proof": {asked: asked, change: func(s *State) {
 			s.Hooks, s.Ours = mine, map[string]bool{"6": true, "7": true}
 		}, want: step{Use: "6", Rename: true, Write: true, Duplicates: []string{"7"}}},
-		"known by its Secret alone": {asked: asked, change: func(s *State) { s.Hooks, s.Complete, s.Secret = mine, false, secretMeta("alerts-webhook", "6") },
+		"only in the Secret": {asked: asked, change: func(s *State) { s.Hooks, s.Complete, s.Secret = mine, false, secretMeta("alerts-webhook", "6") },
 			want: step{Use: "6", Rename: true, Exists: true}},
-		"the Secret names one that this bot has not created": {asked: asked, change: func(s *State) {
+		"only in the Secret, of another bot": {asked: asked, change: func(s *State) {
 			s.Hooks, s.Secret = slices.Clone(mine[:1]), secretMeta("alerts-webhook", "5")
 			s.Hooks[0].Token = discordclient.NewSecret("t5")
 		}, want: step{Create: true, Write: true, Exists: true}},
-		"what this process made, before the status shows it": {asked: &v1alpha1.ChannelWebhook{Name: "new"}, change: func(s *State) {
+		"in the records, not yet in the status": {asked: &v1alpha1.ChannelWebhook{Name: "new"}, change: func(s *State) {
 			s.Hooks, s.Record = mine, lifecycle.Record{Known: true, ID: "6"}
 		}, want: step{Use: "6", Rename: true, Write: true}},
-		"that of another bot, while its Secret stands": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) {
+		"of another bot, with its Secret": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) {
 			s.Hooks, s.Secret = mine[:1], secretMeta("alerts-webhook", "5")
 		}, want: step{Use: "5", Exists: true}},
-		"that of another bot, whose Secret is gone": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) { s.Hooks = mine[:1] }, want: step{Create: true, Write: true}},
-		"a create may be under way":                 {asked: asked, change: func(s *State) { s.Complete = false }, want: step{Reason: v1alpha1.ReasonCreatePending}},
-		"there are 15":                              {asked: asked, change: func(s *State) { s.Hooks = many }, want: step{Reason: v1alpha1.ReasonLimitReached}},
-		"there are 15, one of them ours":            {asked: asked, change: func(s *State) { s.Hooks = slices.Concat(many[1:], mine[2:]) }, want: step{Use: "7", Write: true}},
+		"of another bot, without its Secret": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) { s.Hooks = mine[:1] }, want: step{Create: true, Write: true}},
+		"an earlier create may show later":   {asked: asked, change: func(s *State) { s.Complete = false }, want: step{Reason: v1alpha1.ReasonCreatePending}},
+		"15 webhooks":                        {asked: asked, change: func(s *State) { s.Hooks = many }, want: step{Reason: v1alpha1.ReasonLimitReached}},
+		"15 webhooks, one of them ours":      {asked: asked, change: func(s *State) { s.Hooks = slices.Concat(many[1:], mine[2:]) }, want: step{Use: "7", Write: true}},
 		"another object owns the Secret": {asked: asked, change: func(s *State) {
 			s.Secret = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.OwnerReferences[0].UID = "other" })
 		}, want: step{Reason: v1alpha1.ReasonNameConflict, Exists: true}},
@@ -152,11 +152,11 @@ func TestPlan(t *testing.T) {
 		"the Secret has another name": {asked: &v1alpha1.ChannelWebhook{Name: "alerts", SecretName: "new"}, has: has, change: func(s *State) {
 			s.Hooks, s.Secrets = mine, []metav1.PartialObjectMetadata{*secretMeta("alerts-webhook", "7")}
 		}, want: step{Use: "7", Write: true, Obsolete: []string{"alerts-webhook"}}},
-		"no longer asked for": {has: has, change: func(s *State) {
+		"removed from the spec": {has: has, change: func(s *State) {
 			s.Hooks, s.Secrets = mine, []metav1.PartialObjectMetadata{*secretMeta("alerts-webhook", "7")}
 		},
 			want: step{Remove: "7", Obsolete: []string{"alerts-webhook"}}},
-		"no longer asked for, and gone": {has: has, change: func(s *State) { s.Hooks = mine[:2] }},
+		"removed from the spec, and gone": {has: has, change: func(s *State) { s.Hooks = mine[:2] }},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -183,8 +183,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A webhook that was there before its object may be in use by others.
-func TestAnOlderWebhookStays(t *testing.T) {
+// Users may have the URL of a webhook that is older than its object.
+func TestOlderWebhookStays(t *testing.T) {
 	t.Parallel()
 	made := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	o := object(spec{Name: "alerts"})
@@ -195,9 +195,9 @@ func TestAnOlderWebhookStays(t *testing.T) {
 		object time.Time
 		want   string
 	}{
-		"older":                           {made.Add(time.Hour), ""},
-		"newer":                           {made.Add(-time.Hour), o.Status.Webhook.ID},
-		"newer, as clocks of both differ": {made.Add(time.Second), o.Status.Webhook.ID},
+		"older":                        {made.Add(time.Hour), ""},
+		"newer":                        {made.Add(-time.Hour), o.Status.Webhook.ID},
+		"newer, within the clock skew": {made.Add(time.Second), o.Status.Webhook.ID},
 	} {
 		o.CreationTimestamp = metav1.NewTime(c.object)
 		if got := NewPlan(o, state); got.Remove != c.want {
@@ -206,7 +206,7 @@ func TestAnOlderWebhookStays(t *testing.T) {
 	}
 }
 
-func TestAWebhookNeedsItsPermission(t *testing.T) {
+func TestWebhookNeedsPermission(t *testing.T) {
 	t.Parallel()
 	guild := newGuild(t, all&^discordtest.PermManageWebhooks)
 	for name, live := range map[string]*discordclient.Channel{"a new channel": nil, "one that exists": {Name: "alerts"}} {
@@ -217,7 +217,7 @@ func TestAWebhookNeedsItsPermission(t *testing.T) {
 	}
 }
 
-func TestTheSecretHoldsTheURL(t *testing.T) {
+func TestSecretHasTheURL(t *testing.T) {
 	t.Parallel()
 	hook := &discordclient.Webhook{ID: "7", URL: discordclient.NewSecret("https://discord.example/7/t")}
 	got := secretFor(object(spec{Webhook: &v1alpha1.ChannelWebhook{SecretName: "elsewhere"}}), hook)

@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
 )
 
-// A webhook that is added to a channel of long ago need not wait for the result of a create that
+// A webhook that is added to an old channel need not wait for the result of a create that
 // another process may have sent.
 func TestRecordsBeginWithTheFirstChannel(t *testing.T) {
 	t.Parallel()

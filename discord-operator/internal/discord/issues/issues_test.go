@@ -45,24 +45,24 @@ func TestOf(t *testing.T) {
 		err  error
 		want *conditions.Issue
 	}{
-		"nothing":                 {nil, nil},
-		"an issue stays as it is": {waiting, waiting},
-		"a brief one too":         {brief, brief},
-		"an error of others":      {errTransient, &conditions.Issue{Type: "Progressing", Reason: "Retrying", Message: "connection refused", Err: errTransient}},
-		"another process leads":   {fmt.Errorf("patch status: %w", fence.ErrNotLeading), Transient(notLeadingRetry)},
-		"a limit of a moment":     {limited(MaxTransient), Transient(MaxTransient)},
-		"a limit, to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
+		"no error":                            {nil, nil},
+		"keeps an issue":                      {waiting, waiting},
+		"keeps a transient issue":             {brief, brief},
+		"retries a foreign error":             {errTransient, &conditions.Issue{Type: "Progressing", Reason: "Retrying", Message: "connection refused", Err: errTransient}},
+		"retries while another process leads": {fmt.Errorf("patch status: %w", fence.ErrNotLeading), Transient(notLeadingRetry)},
+		"a transient rate limit":              {limited(MaxTransient), Transient(MaxTransient)},
+		"a rate limit, to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},
-		"a limit that ends on a minute": {limited(48*time.Second - 500), conditions.Progressing("RateLimited",
+		"a rate limit that ends on a minute": {limited(48*time.Second - 500), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(48*time.Second - 500)},
-		"next in the line":    {queued(400 * time.Millisecond), Transient(1500 * time.Millisecond)},
-		"a place in the line": {queued(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
-		"a place far back": {queued(maxQueued + time.Second), conditions.Progressing("RateLimited",
+		"next in the call queue":    {queued(400 * time.Millisecond), Transient(1500 * time.Millisecond)},
+		"a place in the call queue": {queued(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
+		"a place far back in the call queue": {queued(maxQueued + time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (global) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
-		"a bad token":                {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. The owner of the DiscordServer must replace it.")},
-		"denied":                     {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(deniedRetry)},
-		"full":                       {refusal(discordclient.ClassLimit), conditions.Degraded("LimitReached", "").After(fullRetry)},
-		"invalid, until the spec is": {refusal(discordclient.ClassInvalid), conditions.Degraded("Refused", "")},
+		"a bad token":                     {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. The owner of the DiscordServer must replace it.")},
+		"denied":                          {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(deniedRetry)},
+		"full":                            {refusal(discordclient.ClassLimit), conditions.Degraded("LimitReached", "").After(fullRetry)},
+		"invalid, until the spec changes": {refusal(discordclient.ClassInvalid), conditions.Degraded("Refused", "")},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Whichever call keeps a deletion from going on, a user learns how to end it.
+// Whichever call blocks a deletion, its message says how to end it.
 func TestOfDeletion(t *testing.T) {
 	t.Parallel()
 	failed := v1alpha1.ReasonDeletionFailed
@@ -104,19 +104,19 @@ func TestOfDeletion(t *testing.T) {
 		reason string
 		after  time.Duration
 	}{
-		"refused by Discord":               {refusal(discordclient.ClassDenied), 0, failed, deniedRetry},
-		"hidden from the bot":              {Hidden("channel", "1", time.Hour), 0, failed, time.Hour},
-		"what is said already":             {DeletionFailed("No."), 0, failed, deletionRetry},
-		"a refused token, at first":        {refusal(discordclient.ClassBadToken), time.Second, v1alpha1.ReasonWaitingForServer, deletionGrace - time.Second},
-		"a refused token":                  {refusal(discordclient.ClassBadToken), deletionGrace, failed, deletionRetry},
-		"a Discord that fails, at first":   {refusal(discordclient.ClassTransient), 0, conditions.ReasonRetrying, deletionGrace},
-		"a Discord that fails":             {refusal(discordclient.ClassTransient), deletionGrace, failed, deletionRetry},
-		"what is in a server that is gone": {refusal(discordclient.ClassGone), deletionGrace, failed, deletionRetry},
-		"a lost create, at first":          {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), 0, v1alpha1.ReasonCreatePending, time.Second},
-		"several that match":               {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), deletionGrace, failed, time.Second},
-		"a moment":                         {Transient(time.Second), deletionGrace, v1alpha1.ReasonRateLimited, time.Second},
-		"a rate limit":                     {limited(time.Hour), deletionGrace, v1alpha1.ReasonRateLimited, time.Hour},
-		"dependents":                       {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), deletionGrace, v1alpha1.ReasonWaitingForDependents, 0},
+		"refused by Discord":                      {refusal(discordclient.ClassDenied), 0, failed, deniedRetry},
+		"hidden from the bot":                     {Hidden("channel", "1", time.Hour), 0, failed, time.Hour},
+		"already DeletionFailed":                  {DeletionFailed("No."), 0, failed, deletionRetry},
+		"a refused token, within deletionGrace":   {refusal(discordclient.ClassBadToken), time.Second, v1alpha1.ReasonWaitingForServer, deletionGrace - time.Second},
+		"a refused token":                         {refusal(discordclient.ClassBadToken), deletionGrace, failed, deletionRetry},
+		"a failing Discord, within deletionGrace": {refusal(discordclient.ClassTransient), 0, conditions.ReasonRetrying, deletionGrace},
+		"a failing Discord":                       {refusal(discordclient.ClassTransient), deletionGrace, failed, deletionRetry},
+		"a guild that is gone":                    {refusal(discordclient.ClassGone), deletionGrace, failed, deletionRetry},
+		"a lost create, within deletionGrace":     {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), 0, v1alpha1.ReasonCreatePending, time.Second},
+		"an unclear create":                       {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), deletionGrace, failed, time.Second},
+		"a transient issue":                       {Transient(time.Second), deletionGrace, v1alpha1.ReasonRateLimited, time.Second},
+		"a rate limit":                            {limited(time.Hour), deletionGrace, v1alpha1.ReasonRateLimited, time.Hour},
+		"dependents":                              {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), deletionGrace, v1alpha1.ReasonWaitingForDependents, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -141,14 +141,14 @@ func TestUnreported(t *testing.T) {
 		age  time.Duration
 		want time.Duration
 	}{
-		"nothing":             {nil, nil, 0, 0},
-		"brief":               {Transient(time.Second), reported, time.Hour, time.Second},
-		"brief, of a new one": {Transient(time.Second), nil, MaxTransient - time.Millisecond, time.Second},
-		"a new object waits":  {conditions.Progressing("", ""), nil, 2 * time.Second, 3 * time.Second},
-		"a new object waits for less than a moment": {conditions.Progressing("", "").After(time.Second), nil, 0, time.Second},
-		"a new object waits for more than a moment": {conditions.Progressing("", "").After(time.Hour), nil, 0, MaxTransient},
+		"none":                       {nil, nil, 0, 0},
+		"transient":                  {Transient(time.Second), reported, time.Hour, time.Second},
+		"transient, of a new object": {Transient(time.Second), nil, MaxTransient - time.Millisecond, time.Second},
+		"a new object waits":         {conditions.Progressing("", ""), nil, 2 * time.Second, 3 * time.Second},
+		"a new object waits less than MaxTransient": {conditions.Progressing("", "").After(time.Second), nil, 0, time.Second},
+		"a new object waits more than MaxTransient": {conditions.Progressing("", "").After(time.Hour), nil, 0, MaxTransient},
 		"a new object has waited":                   {conditions.Progressing("", ""), nil, MaxTransient, 0},
-		"one that was reported waits":               {conditions.Progressing("", ""), reported, 0, 0},
+		"a reported object waits":                   {conditions.Progressing("", ""), reported, 0, 0},
 		"a new object needs a user":                 {conditions.Degraded("", ""), nil, 0, 0},
 		"a new object fails":                        {errTransient, nil, 0, 0},
 	}
@@ -162,7 +162,7 @@ func TestUnreported(t *testing.T) {
 	}
 }
 
-func TestBrief(t *testing.T) {
+func TestIsTransient(t *testing.T) {
 	t.Parallel()
 	if IsTransient(nil) || IsTransient(conditions.Progressing("W", "").After(time.Second)) {
 		t.Error("too much is brief")
@@ -228,7 +228,7 @@ func TestLacking(t *testing.T) {
 	}
 }
 
-func TestSome(t *testing.T) {
+func TestJoinUpToTen(t *testing.T) {
 	t.Parallel()
 	cases := map[string][]string{
 		"":                             nil,

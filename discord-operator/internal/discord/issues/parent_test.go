@@ -17,12 +17,12 @@ func TestWaitFor(t *testing.T) {
 		cause *metav1.Condition
 		want  string
 	}{
-		"its own namespace reads why": {"platform", cause,
+		"its own namespace reads the cause": {"platform", cause,
 			"DiscordServer company is not available: Secret bot does not exist. Create it."},
 		"another reads the reason and whom to ask": {"team-a", cause,
 			"DiscordServer platform/company is not available (TokenNotFound). Ask its owner."},
-		"its own, while nothing is known":   {"platform", nil, "DiscordServer company is not available yet."},
-		"another's, while nothing is known": {"team-a", nil, "DiscordServer platform/company is not available. Ask its owner."},
+		"its own namespace, without a cause": {"platform", nil, "DiscordServer company is not available yet."},
+		"another namespace, without a cause": {"team-a", nil, "DiscordServer platform/company is not available. Ask its owner."},
 	} {
 		if got := parent.WaitFor("WaitingForServer", c.by, "is not available", c.cause); got.Message != c.want || got.IsDegraded() {
 			t.Errorf("%s: %q, want %q", name, got.Message, c.want)

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// edited is what a spec asks for that an edit can change.
+// edited is a spec with the editable fields.
 type edited struct {
 	name, topic string
 	slowmode    int
@@ -31,12 +31,12 @@ var some = resource.Table[edited, discordclient.Channel, discordclient.ChannelEd
 	row("permissionOverwrites", "permission_overwrites", func(e edited) *[]discordclient.Overwrite { return &e.overwrites }),
 }
 
-// differ compares what a spec asks for with a channel.
+// differ compares a spec with a channel.
 func (e edited) differ(live *discordclient.Channel, stored resource.StoredForms) (discordclient.ChannelEdit, resource.Differences) {
 	return some.Differ(e, live, stored)
 }
 
-// TestAnswers: an answer that is not what was asked for is neither repeated nor taken for success.
+// TestAnswers: a different answer is neither requested again nor taken for success.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	private := []discordclient.Overwrite{{ID: "1", Deny: 1024}}
@@ -47,29 +47,29 @@ func TestAnswers(t *testing.T) {
 		changed, ignored []string
 		again            []string // what an edit changes once more
 	}{
-		"applied": {
+		"applies a field": {
 			asked: edited{name: "a", slowmode: 5, overwrites: private}, before: channel{Name: "b"},
 			answer: channel{Name: "a", Slowmode: 5, Overwrites: private}, changed: []string{"name", "slowmode", "permissionOverwrites"},
 		},
-		"a number that is not applied": {
+		"ignores a number": {
 			asked: edited{slowmode: 5}, ignored: []string{"slowmode"},
 		},
-		"a number that is stored otherwise": {
+		"stores another number": {
 			asked: edited{slowmode: 5}, answer: channel{Slowmode: 6}, changed: []string{"slowmode"},
 		},
-		"overwrites that are not applied": {
+		"ignores overwrites": {
 			asked: edited{overwrites: private}, ignored: []string{"permissionOverwrites"},
 		},
-		"a topic that is stored otherwise": {
+		"stores another topic": {
 			asked: edited{topic: "see x"}, answer: channel{Topic: "see ***"}, changed: []string{"topic"},
 		},
-		"a topic that is not applied": {
+		"ignores a topic": {
 			asked: edited{topic: "see x"}, before: channel{Topic: "none"}, answer: channel{Topic: "none"}, ignored: []string{"topic"},
 		},
-		"a name that had the form that Discord gives it": {
+		"normalises a name to the live one": {
 			asked: edited{name: "On Call!"}, before: channel{Name: "on-call"}, answer: channel{Name: "on-call"},
 		},
-		"one of two": {
+		"applies one of two fields": {
 			asked: edited{topic: "x", slowmode: 5}, answer: channel{Topic: "x"}, changed: []string{"topic"}, ignored: []string{"slowmode"},
 		},
 	}
@@ -95,7 +95,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAppliedIsAskedForAgainAfterAChange(t *testing.T) {
+func TestIgnoredChangeIsRepeatedAfterAChange(t *testing.T) {
 	t.Parallel()
 	records := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)
 	o, asked, live := &v1alpha1.DiscordChannel{}, edited{slowmode: 5}, discordclient.Channel{}
@@ -121,7 +121,7 @@ func TestWhatIsNotAppliedIsAskedForAgainAfterAChange(t *testing.T) {
 }
 
 // What a guild ignores, such as a description outside of a community, is asked for again once its features are others.
-func TestWhatAGuildHasNotAppliedIsAskedForAgainWithOtherFeatures(t *testing.T) {
+func TestIgnoredChangeIsRepeatedWithOtherFeatures(t *testing.T) {
 	t.Parallel()
 	records := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)
 	o, live := &v1alpha1.DiscordServer{}, discordclient.Guild{Features: []string{"INVITES_DISABLED"}}

@@ -23,10 +23,10 @@ func TestFail(t *testing.T) {
 		failed, stale bool
 		issues        int
 	}{
-		"nothing":                   {},
-		"a cache that lags":         {err: fmt.Errorf("get: %w", apply.ErrStale), failed: true, stale: true},
-		"another client was faster": {err: conflict, failed: true, stale: true},
-		"any other error":           {err: errors.New("connection refused"), failed: true, issues: 1},
+		"no error":        {},
+		"a stale cache":   {err: fmt.Errorf("get: %w", apply.ErrStale), failed: true, stale: true},
+		"a conflict":      {err: conflict, failed: true, stale: true},
+		"any other error": {err: errors.New("connection refused"), failed: true, issues: 1},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -35,15 +35,14 @@ import (
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
 
-// rig is the channels of objects with a guild to look in, and a client that counts what it is
-// asked.
+// rig has the channels of objects, a guild, and a client that counts its calls.
 type rig struct {
 	*guildtest.Guild
 	client    *guildcache.Client
 	clock     *clocktesting.FakePassiveClock
 	resources *Resources
 	claims    map[string][]claim
-	broken    error // what reading the claims fails with
+	broken    error // of reading the claims
 }
 
 func newRig(t *testing.T) *rig {
@@ -67,7 +66,7 @@ var aChannel = Kind{
 	},
 }
 
-// newResources are channels whose claims a test says.
+// newResources returns channels with faked claims.
 func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
 	return resourcesOf(aChannel, clock, claims)
 }
@@ -119,7 +118,7 @@ func (o objects) List(_ context.Context, list client.ObjectList, options ...clie
 	return err
 }
 
-// later lets time pass.
+// later advances the clock.
 func (r *rig) later(d time.Duration) { r.clock.SetTime(r.clock.Now().Add(d)) }
 
 func (r *rig) lookup(change ...func(*Lookup)) Lookup {
@@ -153,7 +152,7 @@ func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 	return ch
 }
 
-// hide takes the bot's sight of a channel, and waits until its view shows that.
+// hide hides a channel from the bot, and waits for its view.
 func (r *rig) hide(t *testing.T, id string) {
 	t.Helper()
 	events := r.client.Subscribe(t.Context())
@@ -183,7 +182,7 @@ func foreign(l *Lookup) { l.Foreign = true }
 
 func paused(l *Lookup) { l.Object.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"}) }
 
-// forbidLog takes the bot's right to view the audit log, and waits until its view shows that.
+// forbidLog hides the audit log from the bot, and waits for its view.
 func (r *rig) forbidLog(t *testing.T) {
 	t.Helper()
 	events := r.client.Subscribe(t.Context())
@@ -215,42 +214,42 @@ func reasonOf(err error) string {
 func TestBind(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		// scene prepares the guild and returns what is looked for, and the id that is expected.
+		// scene prepares the guild and returns the lookup and the expected id.
 		scene  func(*testing.T, *rig) (Lookup, string)
 		found  Binding // without the channel
 		reason string
 	}{
-		"never finalized": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(), "" }, found: Binding{Absent: true}},
-		"never finalized, and one of that name is there": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"no finalizer": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(), "" }, found: Binding{Absent: true}},
+		"no finalizer, a channel of that name": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "by a user")
 			return r.lookup(), ""
 		}, found: Binding{Absent: true}},
-		"by the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an id in the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "renamed", "").ID
 			return r.lookup(finalized, stored(id)), id
 		}},
-		"by what this process made, before the status shows it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an id in the records, not yet in the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "alerts", "").ID
 			r.resources.Records.Bound("uid", id)
 			return r.lookup(finalized), id
 		}},
-		"adopted": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
-		"adopted, and the status shows it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"spec.adopt, and its id in the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			return r.lookup(finalized, adopts(id), stored(id)), id
 		}},
-		"by the status, which says that it only matches": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an id in the status, matched without proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "alerts", "").ID
 			return r.lookup(finalized, stored(id), matched), id
 		}, found: Binding{Guessed: true}},
-		"it only matches, and a user has named it since": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"matched without proof, in spec.adopt since": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "alerts", "").ID
 			return r.lookup(finalized, stored(id), matched, adopts(id)), id
 		}},
-		"it only matches, which no status shows yet": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"matched without proof, not yet in the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.Discord.Faults().LoseAudit(1)
 			id := r.make(t, "alerts", "").ID
 			r.later(time.Minute)
@@ -259,51 +258,51 @@ func TestBind(t *testing.T) {
 			}
 			return r.lookup(finalized), id
 		}, found: Binding{Guessed: true}},
-		"adopted what is not there": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+		"adopts a missing channel": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(adopts("123456")), ""
 		}, reason: v1alpha1.ReasonAdoptNotFound},
-		"adopted what is of another kind": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adopts a channel of another type": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			return r.lookup(adopts(id), func(l *Lookup) { l.Types = []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory} }), ""
 		}, reason: v1alpha1.ReasonAdoptMismatch},
-		"adopted what another one has": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adopts a channel in another status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", inStatus: true}}
 			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonConflict},
-		"adopted what another one wants, later": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adopts a channel that a younger object adopts": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0)}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true, ClaimedBy: "ns/", ClaimedHere: true}},
-		"adopted what another one wants, which is deleted": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adopts a channel that a deleted object adopts": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0), deleted: true}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
-		"adopted where that is not allowed": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adoption is not allowed": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(adopts(r.make(t, "old", "").ID), noAdoption), ""
 		}, reason: v1alpha1.ReasonNotAllowed},
-		"adopted what is not there, where that is not allowed": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+		"adoption of a missing channel is not allowed": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(adopts("123456"), noAdoption), ""
 		}, reason: v1alpha1.ReasonNotAllowed},
-		"adopted before it was not allowed any more": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adopted before adoption was forbidden": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			return r.lookup(finalized, adopts(id), stored(id), noAdoption), id
 		}},
-		"adopted what this process has just made for another one": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adopts a channel that this process has created for another object": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "new", "").ID
 			r.resources.Records.Bound("other", id)
 			r.claims[id], r.claims[""] = []claim{{uid: "uid"}}, []claim{{uid: "uid"}, {uid: "other"}}
 			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonRateLimited},
-		"adopted what this process has made for one that is gone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adopts a channel that this process has created for a deleted object": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "new", "").ID
 			r.resources.Records.Bound("other", id)
 			r.claims[""] = []claim{{uid: "uid"}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
-		"deleted on Discord, and this process knows that nothing else exists": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+		"deleted on Discord, and the records know no other channel": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			r.resources.Records.Bound("uid", "123456")
 			l := r.lookup(finalized, stored("123456"))
 			if _, err := r.bind(t, l); !isTransient(err) {
@@ -312,7 +311,7 @@ func TestBind(t *testing.T) {
 			r.later(goneDelay)
 			return l, ""
 		}, found: Binding{Absent: true}},
-		"deleted on Discord, and the Gateway has reported it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"deleted on Discord, reported by the Gateway": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "alerts", "").ID
 			r.resources.Records.Bound("uid", id)
 			r.Discord.DeleteChannelByHand(id)
@@ -321,66 +320,66 @@ func TestBind(t *testing.T) {
 			}
 			return r.lookup(finalized, stored(id)), ""
 		}, found: Binding{Absent: true}},
-		"a create may be under way": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(finalized), "" }, reason: v1alpha1.ReasonCreatePending},
-		"a create has left nothing": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+		"another process may still create": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(finalized), "" }, reason: v1alpha1.ReasonCreatePending},
+		"an interrupted create has no result": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			r.later(time.Minute)
 			return r.lookup(finalized), ""
 		}, found: Binding{Absent: true}},
-		"another process has stored the finalizer just now, and may create": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+		"another process has just stored the finalizer": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			r.resources.Records.Forget("uid")
 			r.later(time.Minute)
 			return r.lookup(finalized), ""
 		}, reason: v1alpha1.ReasonCreatePending},
-		"a create has left a channel, says the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an interrupted create has a result in the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(finalized), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
 		}, found: Binding{Recovered: true}},
-		"a create has left a channel that is hidden from the bot": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an interrupted create has a hidden result": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.hide(t, r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
 			r.later(time.Minute)
 			return r.lookup(finalized), ""
 		}, reason: v1alpha1.ReasonHiddenFromBot},
-		"by the status, and hidden from the bot": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"an id in the status, of a hidden channel": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "alerts", "").ID
 			r.hide(t, id)
 			return r.lookup(finalized, stored(id)), ""
 		}, reason: v1alpha1.ReasonHiddenFromBot},
-		"adopted what is hidden from the bot": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"adopts a hidden channel": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.hide(t, id)
 			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonHiddenFromBot},
-		"what others have made under the same name is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"ignores channels of others with the same name": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "by hand")
 			r.later(time.Minute)
 			return r.lookup(finalized), ""
 		}, found: Binding{Absent: true}},
-		"what only matches is not another namespace's": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"another namespace binds no match without proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(time.Minute)
 			return r.lookup(finalized, foreign), ""
 		}, found: Binding{Absent: true}},
-		"what the audit log proves is another namespace's": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"another namespace binds a match with proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(finalized, foreign), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
 		}, found: Binding{Recovered: true}},
-		"what only matches, and no audit log that could prove it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"another namespace finds a match, but no audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 			r.forbidLog(t)
 			r.later(time.Minute)
 			return r.lookup(finalized, foreign), ""
 		}, reason: v1alpha1.ReasonCreateUnproven},
-		"nothing matches, and no audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"another namespace finds no match and no audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.forbidLog(t)
 			r.later(time.Minute)
 			return r.lookup(finalized, foreign), ""
 		}, found: Binding{Absent: true}},
-		"what only matches is not bound while the object is paused": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"a paused object binds no match without proof": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(time.Minute)
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
-		"what was made by hand after every possible attempt is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"ignores a channel from after all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no attempt since
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
@@ -389,7 +388,7 @@ func TestBind(t *testing.T) {
 				l.Object.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-2 * time.Hour)))
 			}), ""
 		}, found: Binding{Absent: true}},
-		"what another object has made is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+		"ignores a channel of another object": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.resources.Records.Bound("other", r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
 			r.later(time.Minute)
 			return r.lookup(finalized), ""
@@ -416,8 +415,8 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// Looking for what is known costs nothing.
-func TestBindMakesNoCallForWhatIsKnown(t *testing.T) {
+// Known channels cost no call.
+func TestBindMakesNoCallForKnownChannels(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.make(t, "alerts", "").ID
@@ -434,7 +433,7 @@ func TestBindMakesNoCallForWhatIsKnown(t *testing.T) {
 
 // What Discord refuses to show is asked for again after a while, and not by every reconcile: each
 // refusal counts.
-func TestWhatIsRefusedIsSeldomAskedFor(t *testing.T) {
+func TestRefusedChannelIsSeldomAskedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const route = "GET /channels/{channel_id}"
@@ -460,9 +459,9 @@ func isTransient(err error) bool {
 	return ok && issues.IsTransient(issue)
 }
 
-// Where the audit log does not show whose a channel is, two objects of the same name may look at
-// the same moment: only one takes it.
-func TestTwoThatLookAtOnceDoNotTakeTheSame(t *testing.T) {
+// Without proof in the audit log, two objects of the same name may find a channel at
+// the same moment: only one binds it.
+func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Discord.Faults().LoseAudit(1)
@@ -481,8 +480,8 @@ func TestTwoThatLookAtOnceDoNotTakeTheSame(t *testing.T) {
 	}
 }
 
-// What Discord does not know once, and once more much later, was there in between.
-func TestALossEndsWithWhatIsThereAgain(t *testing.T) {
+// Two 404s far apart do not confirm a loss.
+func TestFoundChannelEndsALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.make(t, "alerts", "").ID
@@ -496,7 +495,7 @@ func TestALossEndsWithWhatIsThereAgain(t *testing.T) {
 	}
 }
 
-func TestAClaimThatCannotBeReadCreatesNothing(t *testing.T) {
+func TestUnreadableClaimsCreateNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.make(t, "alerts", "DiscordChannel uid ns/alerts")
@@ -553,8 +552,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A log that is shown again is read again.
-func TestALogThatIsShownAgainProves(t *testing.T) {
+// An audit log that becomes readable is read again.
+func TestReadableAuditLogProves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID

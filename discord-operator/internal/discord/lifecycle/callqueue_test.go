@@ -21,9 +21,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// An object that Discord's limit of calls holds back comes back by itself when it may call, before objects that
+// An object that waits for Discord's global rate limit comes back when it may call, before objects that
 // were in the queue already.
-func TestLine(t *testing.T) {
+func TestCallQueue(t *testing.T) {
 	t.Parallel()
 	discord := discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits()})
 	bot := discord.AddBot(discordtest.Bot{})

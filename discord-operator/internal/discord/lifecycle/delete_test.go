@@ -59,7 +59,7 @@ func newForced(t *testing.T) *forced {
 	return f
 }
 
-// restart is what a new process knows: nothing.
+// restart drops the memory of the process.
 func (f *forced) restart() {
 	f.recorder = &status.Recorder{
 		Kind: "DiscordChannel", Client: written{}, Events: silent{}, Expectations: expectations.NewSet(f.clock), Clock: f.clock,
@@ -105,18 +105,18 @@ func TestForceCountsFromTheFirstFailure(t *testing.T) {
 		restart   bool
 	}
 	for name, steps := range map[string][]step{
-		"one failure long after the deletion": {{0, fails, false, false}},
-		"failures for 20 seconds": {{0, fails, false, false}, {10 * time.Second, fails, false, false},
+		"fails once, long after the deletion": {{0, fails, false, false}},
+		"fails for 20 seconds": {{0, fails, false, false}, {10 * time.Second, fails, false, false},
 			{9 * time.Second, fails, false, false}, {time.Second, fails, true, false}},
-		"the same, with a restart": {{0, fails, false, false}, {19 * time.Second, fails, false, true}, {time.Second, fails, true, true}},
-		"a rate limit for hours":   {{0, limited, false, false}, {time.Hour, limited, false, false}, {time.Hour, limited, false, false}},
-		"failures before and after a rate limit": {{0, fails, false, false}, {19 * time.Second, limited, false, false},
+		"fails for 20 seconds, with a restart": {{0, fails, false, false}, {19 * time.Second, fails, false, true}, {time.Second, fails, true, true}},
+		"is rate limited for hours":            {{0, limited, false, false}, {time.Hour, limited, false, false}, {time.Hour, limited, false, false}},
+		"fails before and after a rate limit": {{0, fails, false, false}, {19 * time.Second, limited, false, false},
 			{time.Minute, fails, false, false}, {19 * time.Second, fails, false, false}, {time.Second, fails, true, false}},
-		"failures before and after other objects are waited for": {{0, fails, false, false}, {10 * time.Second, waits, false, false},
+		"fails before and after a wait for dependents": {{0, fails, false, false}, {10 * time.Second, waits, false, false},
 			{time.Hour, fails, false, false}},
-		"what is over in a moment changes nothing": {{0, fails, false, false}, {10 * time.Second, brief, false, false},
+		"a transient issue changes nothing": {{0, fails, false, false}, {10 * time.Second, brief, false, false},
 			{10 * time.Second, brief, false, false}, {0, fails, true, false}},
-		"what is known to fail": {{0, known, true, false}},
+		"fails for good": {{0, known, true, false}},
 	} {
 		f := newForced(t)
 		for i, s := range steps {

@@ -39,7 +39,7 @@ func TestDifferences(t *testing.T) {
 		absent bool
 		want   []string
 	}{
-		"nothing": {},
+		"none": {},
 		"names instead of ids": {plan: Plan{Changes: []resource.Change{change("group", "", b, resource.ChannelName), change("systemChannelRef", a, "1", resource.ChannelName)}},
 			want: []string{`group: none -> "b"`, `systemChannelRef: "a" -> 1`}},
 		"permissions and colours": {plan: Plan{Changes: []resource.Change{
@@ -56,7 +56,7 @@ func TestDifferences(t *testing.T) {
 		"a create that is refused": {absent: true, want: []string{"create"}},
 		"a move":                   {plan: Plan{Position: &Position{Rank: 9, Ranks: order.Ranks{b: 1}}}, want: []string{`move below "b"`}},
 		"a move to the top":        {plan: Plan{Position: &Position{Rank: 0, Ranks: order.Ranks{b: 0}}}},
-		"a move that comes with another group": {plan: Plan{Position: &Position{Rank: 9, Ranks: order.Ranks{b: 1}},
+		"a move to another group": {plan: Plan{Position: &Position{Rank: 9, Ranks: order.Ranks{b: 1}},
 			Changes: []resource.Change{change("group", "", "1", resource.ChannelName)}}, want: []string{"group: none -> 1"}},
 		"a long text": {plan: Plan{Changes: []resource.Change{change("topic", "", strings.Repeat("名", 500), nil)}},
 			want: []string{`topic: "" -> "` + strings.Repeat("名", 80-3) + `..."`}},
@@ -80,7 +80,7 @@ func TestDifferences(t *testing.T) {
 }
 
 // The lines of a status fit its schema, however many differences there are.
-func TestLines(t *testing.T) {
+func TestFormatDifferences(t *testing.T) {
 	t.Parallel()
 	all := []resource.Difference{{Action: resource.ActionCreate}, {Action: resource.ActionSet, Field: "name", To: "a"}}
 	if diff := cmp.Diff([]string{"create"}, FormatDifferences(all)); diff != "" {

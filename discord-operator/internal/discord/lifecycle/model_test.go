@@ -31,7 +31,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The model: a few objects, of which two ask for a channel, or a role, of the same name; a guild in
+// The model: a few objects, two with a channel, or a role, of the same name; a guild in
 // which users make and delete such as well; and an operator that binds and creates them, is killed at any
 // moment, and whose calls fail in any way. All of it is in a bubble of time (testing/synctest), and nothing
 // is random but what rapid draws.
@@ -61,7 +61,7 @@ func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err erro
 	return answer.Result(), nil
 }
 
-// thing is an object as the API server has it.
+// thing is a stored object.
 type thing struct {
 	uid       types.UID
 	created   time.Time
@@ -71,10 +71,10 @@ type thing struct {
 	deleted   bool
 }
 
-// endless is the context of all calls: rapid's own does not belong to the bubble.
+// endless is the context of all calls, because rapid's own context is outside the bubble.
 var endless = context.Background()
 
-// subject is what the objects have on Discord.
+// subject is the kind of resource of the objects.
 type subject struct {
 	kind    Kind
 	types   []discordgo.ChannelType
@@ -82,7 +82,7 @@ type subject struct {
 	routes  []string // that fail, "" for all
 	object  func(meta metav1.ObjectMeta, o *thing) status.Object
 	create  func(name string) resource.Create
-	// live are the ids of all that exist; users make one by the name that objects ask for, and delete
+	// live has the ids of existing resources. Users make one by the name that objects want, and delete
 	// it.
 	live      func(g discordtest.Guild) []string
 	makeOne   func(d *discordtest.Server, guild string) (id string)
@@ -179,7 +179,7 @@ func newMachine(t *rapid.T, of subject) *machine {
 	return m
 }
 
-// restart is what a kill leaves: what was stored, and nothing that was known.
+// restart keeps stored objects, and drops the memory of the process.
 func (m *machine) restart() {
 	m.connect()
 	m.resources = resourcesOf(m.kind, clock.RealClock{}, m.claims)
@@ -271,7 +271,7 @@ func (m *machine) delete(name string) bool {
 	return true
 }
 
-// origins are what exists that the bot has made, by the UID of the object.
+// origins has the bot's resources by the UID of the object.
 func (m *machine) origins() map[types.UID][]string {
 	guild, made := m.discord.Guild(m.guild), map[types.UID][]string{}
 	for _, e := range guild.Audit {
@@ -283,7 +283,7 @@ func (m *machine) origins() map[types.UID][]string {
 	return made
 }
 
-// Check is what holds at every moment.
+// Check has the invariants.
 func (m *machine) Check(t *rapid.T) {
 	for uid, ids := range m.origins() {
 		if len(ids) > 1 {
@@ -414,7 +414,7 @@ func (m *machine) Foreign(t *rapid.T) {
 	m.discord.FillAuditLog(m.guild, rapid.IntRange(1, 150).Draw(t, "creates of another bot"))
 }
 
-// settle lets everything end well, and expects that it does.
+// settle ends all failures, and expects that every object has its resource.
 func (m *machine) settle(t *rapid.T) {
 	m.discord.Faults().Clear()
 	m.discord.Weaken(discordtest.Weakness{})
@@ -451,8 +451,8 @@ func (m *machine) calls() (all int) {
 	return all
 }
 
-// Whatever fails, and whenever the process is killed: nothing exists twice, nothing is left over,
-// no object takes what is another's, and in the end everything is there.
+// Whatever fails, and whenever the process is killed: nothing exists twice, nothing remains,
+// no object takes another's resource, and in the end everything exists.
 func TestEveryObjectHasOneOfItsKind(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]subject{"channel": someChannels, "role": someRoles} {
@@ -470,7 +470,7 @@ func TestEveryObjectHasOneOfItsKind(t *testing.T) {
 	}
 }
 
-// inBubble does something in a bubble of time, in which waiting costs nothing. rapid ends a check
+// inBubble runs do in a bubble of time, in which waiting costs nothing. rapid ends a check
 // by a panic, which has to leave the bubble.
 func inBubble(t *testing.T, do func()) {
 	var ended any
@@ -478,7 +478,7 @@ func inBubble(t *testing.T, do func()) {
 		defer func() { ended = recover() }()
 		do()
 	})
-	// rapid distinguishes failures by where the panic comes from, so what is none needs a place of
+	// rapid distinguishes failures by the place of the panic, so an invalid draw needs a place of
 	// its own.
 	if fmt.Sprintf("%T", ended) == "rapid.invalidData" {
 		panic(ended)

@@ -24,38 +24,38 @@ func TestPlanDeletion(t *testing.T) {
 		want     *Deletion
 		issues   []conditions.Issue
 	}{
-		"bound":                          {binding: Binding{Live: live}, want: &Deletion{By: resource.Channels, ID: "7"}},
-		"recovered, with proof":          {binding: Binding{Live: live, Recovered: true}, want: &Deletion{By: resource.Channels, ID: "7"}},
-		"absent":                         {binding: Binding{Absent: true}, want: &Deletion{How: gone}},
-		"something keeps it":             {binding: Binding{Live: live}, known: waits, issues: waits},
-		"something keeps a retained one": {retained: true, known: waits, issues: waits},
+		"bound":                         {binding: Binding{Live: live}, want: &Deletion{By: resource.Channels, ID: "7"}},
+		"recovered, with proof":         {binding: Binding{Live: live, Recovered: true}, want: &Deletion{By: resource.Channels, ID: "7"}},
+		"absent":                        {binding: Binding{Absent: true}, want: &Deletion{How: gone}},
+		"an issue blocks the deletion":  {binding: Binding{Live: live}, known: waits, issues: waits},
+		"an issue blocks the retention": {retained: true, known: waits, issues: waits},
 		"retained": {retained: true, want: &Deletion{
 			How: Retained, Note: "Retained the channel on Discord.",
 		}},
-		"another object's": {binding: Binding{Mismatch: conditions.Degraded("Conflict", "It is another's.")}, want: &Deletion{
+		"the channel of another object": {binding: Binding{Mismatch: conditions.Degraded("Conflict", "It is another's.")}, want: &Deletion{
 			How: gone, Note: "Nothing is deleted on Discord: It is another's.",
 		}},
-		"another object claims it too": {binding: Binding{Live: live, ClaimedBy: "ns/other"}, want: &Deletion{
+		"also claimed by another object": {binding: Binding{Live: live, ClaimedBy: "ns/other"}, want: &Deletion{
 			How: Retained, Note: "Retained the channel on Discord, which ns/other claims too.",
 		}},
-		"where nothing may be retained": {binding: Binding{Lookup: none, Live: live}, want: &Deletion{By: resource.Channels, ID: "7"}},
-		"retained, where it may not be": {
+		"deleted, retention not allowed": {binding: Binding{Lookup: none, Live: live}, want: &Deletion{By: resource.Channels, ID: "7"}},
+		"retained, retention not allowed": {
 			retained: true, binding: Binding{Lookup: none, Live: live}, issues: []conditions.Issue{*none.NoRetention},
 		},
-		"the same that is gone": {retained: true, binding: Binding{Lookup: none, Absent: true}, want: &Deletion{How: gone}},
-		"the same that is another's": {
+		"gone, retention not allowed": {retained: true, binding: Binding{Lookup: none, Absent: true}, want: &Deletion{How: gone}},
+		"of another object, retention not allowed": {
 			retained: true, binding: Binding{Lookup: none, Mismatch: conditions.Degraded("Conflict", "It is another's.")},
 			want: &Deletion{How: gone, Note: "Nothing is deleted on Discord: It is another's."},
 		},
-		"the same that is a guess": {retained: true, binding: Binding{Lookup: none, Live: live, Guessed: true}, want: &Deletion{
+		"guessed, retention not allowed": {retained: true, binding: Binding{Lookup: none, Live: live, Guessed: true}, want: &Deletion{
 			How: Retained, Note: "Retained the channel on Discord.",
 		}},
-		"a sibling claims it, where nothing may be retained": {
+		"claimed in its namespace, retention not allowed": {
 			binding: Binding{Lookup: none, Live: live, ClaimedBy: "ns/other", ClaimedHere: true},
 			issues: []conditions.Issue{*conditions.Degraded("NotAllowed", "The object is being deleted, and ns/other claims "+
 				"what it has on Discord too. Delete that object first: No.")},
 		},
-		"the owner has it, where nothing may be retained": {
+		"claimed in another namespace, retention not allowed": {
 			binding: Binding{Lookup: none, Live: live, ClaimedBy: "an object of another namespace"}, want: &Deletion{
 				How: Retained, Note: "Retained the channel on Discord, which an object of another namespace claims too.",
 			}},

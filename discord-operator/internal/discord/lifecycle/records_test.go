@@ -23,18 +23,18 @@ func TestRecords(t *testing.T) {
 		want   Record
 		holder types.UID // of the resource "7"
 	}{
-		"nothing is known: another process may have created until now": {do: func(*Records) {}, want: Record{LastAttempt: begin}},
-		"nothing exists":                          {do: func(r *Records) { r.Absent("uid") }, want: Record{Known: true}},
-		"it has a resource":                       {do: func(r *Records) { r.Bound("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
-		"uncertain":                               {do: func(r *Records) { r.Bound("uid", "7"); r.Unknown("uid") }, want: Record{LastAttempt: begin}},
-		"it has another one now":                  {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}},
-		"forgotten":                               {do: func(r *Records) { r.Bound("uid", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}},
-		"what was never known goes":               {do: func(r *Records) { r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
-		"another one has taken it":                {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
-		"another one has it, and the claim fails": {do: func(r *Records) { r.Bound("other", "7"); r.Claim("uid", "7") }, want: Record{LastAttempt: begin}, holder: "other"},
-		"claimed":                                 {do: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
-		"claimed twice":                           {do: func(r *Records) { r.Claim("uid", "7"); r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
-		"another one has it and the first gets a new one": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}, holder: "other"},
+		"no record: another process may have created until now": {do: func(*Records) {}, want: Record{LastAttempt: begin}},
+		"absent":                    {do: func(r *Records) { r.Absent("uid") }, want: Record{Known: true}},
+		"bound":                     {do: func(r *Records) { r.Bound("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"a create without response": {do: func(r *Records) { r.Bound("uid", "7"); r.Unknown("uid") }, want: Record{LastAttempt: begin}},
+		"bound to another resource": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}},
+		"forgotten":                 {do: func(r *Records) { r.Bound("uid", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}},
+		"forgets an unknown object": {do: func(r *Records) { r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"another object has taken it, then forgotten": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"fails to claim another object's resource":    {do: func(r *Records) { r.Bound("other", "7"); r.Claim("uid", "7") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"claimed":       {do: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"claimed twice": {do: func(r *Records) { r.Claim("uid", "7"); r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"another object has taken it, then bound anew": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}, holder: "other"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -60,18 +60,18 @@ func TestRecordsOfAForeignFinalizer(t *testing.T) {
 	begin := time.Unix(100, 0)
 	at := func(after time.Duration) Record { return Record{LastAttempt: begin.Add(after)} }
 	cases := map[string]struct {
-		at15, at30 func(*Records) // what is done 15 and 30 minutes after the first use
+		at15, at30 func(*Records) // calls 15 and 30 minutes after the first use
 		want       Record
 	}{
-		"it is seen":                    {at15: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
-		"it is seen again":              {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
-		"it is seen after the object":   {at15: func(r *Records) { r.Of("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(30 * time.Minute)},
-		"another object's":              {at15: func(r *Records) { r.Finalized("other") }, want: at(0)},
-		"it is this process's own":      {at15: func(r *Records) { r.Absent("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true}},
-		"of an object with a resource":  {at15: func(r *Records) { r.Bound("uid", "7") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true, ID: "7"}},
-		"a create of this one was lost": {at15: func(r *Records) { r.Unknown("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
-		"what was created is found":     {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}},
-		"the object is gone":            {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Forget("uid") }, want: at(0)},
+		"is seen":                            {at15: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"is seen twice":                      {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"is seen after the object":           {at15: func(r *Records) { r.Of("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(30 * time.Minute)},
+		"is another object's":                {at15: func(r *Records) { r.Finalized("other") }, want: at(0)},
+		"is this process's own":              {at15: func(r *Records) { r.Absent("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true}},
+		"belongs to a bound object":          {at15: func(r *Records) { r.Bound("uid", "7") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true, ID: "7"}},
+		"is seen after a lost create":        {at15: func(r *Records) { r.Unknown("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"is seen before the result is found": {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}},
+		"is seen before the object goes":     {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Forget("uid") }, want: at(0)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -104,11 +104,11 @@ func TestWinner(t *testing.T) {
 		claims []claim
 		want   types.UID
 	}{
-		"the only one":                       {[]claim{{uid: "a"}}, "a"},
-		"the older":                          {[]claim{{uid: "a", created: young}, {uid: "b", created: old}}, "b"},
-		"who has it, before the older":       {[]claim{{uid: "a", created: old}, {uid: "b", created: young, inStatus: true}}, "b"},
-		"the older of two that have it":      {[]claim{{uid: "a", created: young, inStatus: true}, {uid: "b", created: old, inStatus: true}}, "b"},
-		"of the same second, the smaller id": {[]claim{{uid: "b", created: old}, {uid: "a", created: old}}, "a"},
+		"the only one": {[]claim{{uid: "a"}}, "a"},
+		"the older":    {[]claim{{uid: "a", created: young}, {uid: "b", created: old}}, "b"},
+		"one with it in its status, before an older one": {[]claim{{uid: "a", created: old}, {uid: "b", created: young, inStatus: true}}, "b"},
+		"the older of two with it in their status":       {[]claim{{uid: "a", created: young, inStatus: true}, {uid: "b", created: old, inStatus: true}}, "b"},
+		"the smaller UID of two of the same age":         {[]claim{{uid: "b", created: old}, {uid: "a", created: old}}, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestWinner(t *testing.T) {
 	}
 }
 
-// Everybody sees the same winner, in whatever order the cache lists the claims.
+// Every object has the same winner, in whatever order the cache lists the claims.
 func TestWinnerDoesNotDependOnTheOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -143,11 +143,11 @@ func TestClaimed(t *testing.T) {
 		adopt  *v1alpha1.Adoption
 		want   []string
 	}{
-		"nothing":                   {want: []string{}},
-		"what it has":               {status: "7", want: []string{"7"}},
-		"what it wants":             {adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8"}},
-		"what it wanted and has":    {status: "7", adopt: &v1alpha1.Adoption{ID: "7"}, want: []string{"7"}},
-		"what it has instead of it": {status: "9", adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8", "9"}},
+		"nothing":             {want: []string{}},
+		"in the status":       {status: "7", want: []string{"7"}},
+		"in spec.adopt":       {adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8"}},
+		"the same in both":    {status: "7", adopt: &v1alpha1.Adoption{ID: "7"}, want: []string{"7"}},
+		"another one in each": {status: "9", adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8", "9"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -169,17 +169,17 @@ func TestRetained(t *testing.T) {
 		matched bool
 		want    bool
 	}{
-		"it only matches":                 {matched: true, status: "7", want: true},
-		"it only matches, Delete":         {policy: v1alpha1.DeletionPolicyDelete, matched: true, status: "7", want: true},
-		"it matches and is named":         {adopt: adopted, matched: true, status: "7", want: true},
-		"it matches and is named, Delete": {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, matched: true, status: "7"},
+		"matched":                         {matched: true, status: "7", want: true},
+		"matched, Delete":                 {policy: v1alpha1.DeletionPolicyDelete, matched: true, status: "7", want: true},
+		"matched, in spec.adopt":          {adopt: adopted, matched: true, status: "7", want: true},
+		"matched, in spec.adopt, Delete":  {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, matched: true, status: "7"},
 		"created":                         {status: "7"},
 		"created, Retain":                 {policy: v1alpha1.DeletionPolicyRetain, status: "7", want: true},
 		"adopted":                         {adopt: adopted, status: "7", want: true},
 		"adopted, Delete":                 {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, status: "7"},
 		"to be adopted":                   {adopt: adopted, want: true},
-		"created in stead of the adopted": {adopt: adopted, status: "8"},
-		"created in its stead, Retain":    {policy: v1alpha1.DeletionPolicyRetain, adopt: adopted, status: "8", want: true},
+		"created in place of the adopted": {adopt: adopted, status: "8"},
+		"created in place of the adopted, Retain": {policy: v1alpha1.DeletionPolicyRetain, adopt: adopted, status: "8", want: true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestRetained(t *testing.T) {
 	}
 }
 
-func TestReasonNamesTheObjectForGood(t *testing.T) {
+func TestReasonHasTheUID(t *testing.T) {
 	t.Parallel()
 	o := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid"}}
 	if got := Reason("DiscordChannel", o); got != "DiscordChannel uid ns/alerts" {

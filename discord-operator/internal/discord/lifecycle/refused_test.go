@@ -21,7 +21,7 @@ var rows = resource.Rows{
 	{Name: "permissionOverwrites", Wire: "permission_overwrites", Guard: true},
 }
 
-func TestLeftOut(t *testing.T) {
+func TestRefusedFields(t *testing.T) {
 	t.Parallel()
 	all := []string{"name", "bitrate", "region", "permissionOverwrites"}
 	refused := func(class discordclient.Class, code int, paths ...string) error {
@@ -36,23 +36,23 @@ func TestLeftOut(t *testing.T) {
 		fields []string
 		want   []string
 	}{
-		"no error":                           {nil, all, nil},
-		"another error":                      {errors.New("x"), all, nil},
-		"a field is named":                   {refused(discordclient.ClassInvalid, 50035, "bitrate"), all, []string{"bitrate"}},
-		"two are named":                      {refused(discordclient.ClassInvalid, 50035, "rtc_region", "bitrate"), all, []string{"bitrate", "region"}},
-		"part of a field is named":           {refused(discordclient.ClassInvalid, 50035, "permission_overwrites[0].allow"), all, all[3:]},
-		"none is named":                      {refused(discordclient.ClassInvalid, 50035), all, all[:3]},
-		"another is named":                   {refused(discordclient.ClassInvalid, 50035, "position"), all, all[:3]},
-		"none is named, and no overwrites":   {refused(discordclient.ClassInvalid, 50035), all[:3], nil},
-		"a flag, which two fields share":     {refused(discordclient.ClassInvalid, 50035, "flags"), []string{"requireTag", "hideMediaDownload", "tags"}, []string{"requireTag", "hideMediaDownload"}},
-		"the category is full":               {refused(discordclient.ClassLimit, 50035, "parent_id"), []string{"group", "nsfw"}, []string{"group"}},
-		"an overwrite for a role that went":  {refused(discordclient.ClassGone, 10011), all, all[3:]},
-		"the channel is gone":                {refused(discordclient.ClassGone, 10003), all, nil},
-		"not allowed":                        {refused(discordclient.ClassDenied, 50013), all, nil},
-		"an unknown outcome":                 {refused(discordclient.ClassUnknown, 0), all, nil},
-		"the hidden limit of names":          {&discordclient.RateLimited{After: time.Minute}, all, []string{"name"}},
-		"a limit that is over in a moment":   {&discordclient.RateLimited{After: issues.MaxTransient}, all, nil},
-		"a limit, and nothing under a limit": {&discordclient.RateLimited{After: time.Minute}, all[1:], nil},
+		"no error":                            {nil, all, nil},
+		"another error":                       {errors.New("x"), all, nil},
+		"names a field":                       {refused(discordclient.ClassInvalid, 50035, "bitrate"), all, []string{"bitrate"}},
+		"names two fields":                    {refused(discordclient.ClassInvalid, 50035, "rtc_region", "bitrate"), all, []string{"bitrate", "region"}},
+		"names part of a field":               {refused(discordclient.ClassInvalid, 50035, "permission_overwrites[0].allow"), all, all[3:]},
+		"names no field":                      {refused(discordclient.ClassInvalid, 50035), all, all[:3]},
+		"names an unsent field":               {refused(discordclient.ClassInvalid, 50035, "position"), all, all[:3]},
+		"names no field, and no overwrites":   {refused(discordclient.ClassInvalid, 50035), all[:3], nil},
+		"names the flags of two fields":       {refused(discordclient.ClassInvalid, 50035, "flags"), []string{"requireTag", "hideMediaDownload", "tags"}, []string{"requireTag", "hideMediaDownload"}},
+		"the category is full":                {refused(discordclient.ClassLimit, 50035, "parent_id"), []string{"group", "nsfw"}, []string{"group"}},
+		"an overwrite for a deleted role":     {refused(discordclient.ClassGone, 10011), all, all[3:]},
+		"the channel is gone":                 {refused(discordclient.ClassGone, 10003), all, nil},
+		"not allowed":                         {refused(discordclient.ClassDenied, 50013), all, nil},
+		"no response":                         {refused(discordclient.ClassUnknown, 0), all, nil},
+		"the rate limit of names":             {&discordclient.RateLimited{After: time.Minute}, all, []string{"name"}},
+		"a transient rate limit":              {&discordclient.RateLimited{After: issues.MaxTransient}, all, nil},
+		"a rate limit without limited fields": {&discordclient.RateLimited{After: time.Minute}, all[1:], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +68,7 @@ func TestLeftOut(t *testing.T) {
 }
 
 // Every field of a spec that an edit changes can be left out by its name.
-func TestLeave(t *testing.T) {
+func TestLeaveOut(t *testing.T) {
 	t.Parallel()
 	edit := discordclient.ChannelEdit{
 		Bitrate: discordclient.Set(1), Overwrites: discordclient.Set([]discordclient.Overwrite{}), ParentID: discordclient.Set("1"),

@@ -21,11 +21,11 @@ func TestRoleBound(t *testing.T) {
 		before, after *v1alpha1.DiscordRole
 		want          bool
 	}{
-		"created on Discord":      {role("", 0), role("1", 4), true},
-		"created again":           {role("1", 4), role("2", 4), true},
-		"not created, and why":    {role("", 0), role("", 4), true},
-		"still not created":       {role("", 4), role("", 4), false},
-		"nothing that others use": {role("1", 4), role("1", 4), false},
+		"created on Discord":                 {role("", 0), role("1", 4), true},
+		"created again":                      {role("1", 4), role("2", 4), true},
+		"not created, with its first status": {role("", 0), role("", 4), true},
+		"still not created":                  {role("", 4), role("", 4), false},
+		"no relevant change":                 {role("1", 4), role("1", 4), false},
 	} {
 		if got := RoleBound.Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
 			t.Errorf("%s: %t", name, got)

@@ -23,7 +23,7 @@ func siblings(positions ...int) []Sibling {
 	return list
 }
 
-// TestUnknownPositions: a server that sends no position of a channel has not moved it.
+// A server that sends no position of a channel has not moved it.
 func TestUnknownPositions(t *testing.T) {
 	t.Parallel()
 	list := []Sibling{{ID: "102", Unknown: true}, {ID: "100", Position: 4}, {ID: "101", Position: 7}}
@@ -32,7 +32,7 @@ func TestUnknownPositions(t *testing.T) {
 		t.Errorf("moves %v for a position that is unknown", Moves(list, ranks))
 	}
 	if got := Initial(list, ranks, 5); *got != 7 {
-		t.Errorf("a new one is created at %d, want 7, below those that are known", *got)
+		t.Errorf("a new one is created at %d, want 7, below the known ones", *got)
 	}
 	list[0] = Sibling{ID: "102"}
 	if InOrder(list, ranks) || Moves(list, ranks) == nil {
@@ -48,18 +48,18 @@ func TestMoves(t *testing.T) {
 		want      map[string]int
 	}{
 		"nothing managed":               {[]int{3, 1, 2}, nil, nil},
-		"right, with gaps":              {[]int{7, 40, 90}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
-		"right, equal positions, by id": {[]int{0, 0, 0}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
+		"sorted, with gaps":             {[]int{7, 40, 90}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
+		"sorted by id, equal positions": {[]int{0, 0, 0}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
 		"equal ranks in any order":      {[]int{2, 1, 0}, Ranks{"100": 5, "101": 5, "102": 5}, nil},
-		"others between do not count":   {[]int{0, 1, 2}, Ranks{"100": 3, "102": 9}, nil},
-		"two change places": {[]int{0, 1, 2}, Ranks{"100": 2, "102": 1},
+		"ignores others in between":     {[]int{0, 1, 2}, Ranks{"100": 3, "102": 9}, nil},
+		"exchanges two": {[]int{0, 1, 2}, Ranks{"100": 2, "102": 1},
 			map[string]int{"100": 2, "102": 0}},
-		"others stay": {[]int{0, 5, 9}, Ranks{"100": 1, "102": 0},
+		"keeps others": {[]int{0, 5, 9}, Ranks{"100": 1, "102": 0},
 			map[string]int{"100": 9, "102": 0}},
-		"equal positions that have to differ": {[]int{0, 0}, Ranks{"100": 1, "101": 0}, map[string]int{"100": 1}},
-		"others move where they have to": {[]int{0, 0, 0}, Ranks{"100": 1, "102": 0},
+		"splits equal positions": {[]int{0, 0}, Ranks{"100": 1, "101": 0}, map[string]int{"100": 1}},
+		"moves others to keep their place": {[]int{0, 0, 0}, Ranks{"100": 1, "102": 0},
 			map[string]int{"101": 1, "100": 2}},
-		"a new one that belongs to the top": {[]int{0, 1, 0}, Ranks{"100": 1, "101": 2, "102": 0},
+		"moves a new one to the top": {[]int{0, 1, 0}, Ranks{"100": 1, "101": 2, "102": 0},
 			map[string]int{"100": 1, "101": 2}},
 	}
 	for name, c := range cases {
@@ -118,7 +118,7 @@ func TestCreatedInAnyOrderNeedsNoMove(t *testing.T) {
 	})
 }
 
-func TestFirstFollowsItsPredecessor(t *testing.T) {
+func TestInitialFollowsThePredecessor(t *testing.T) {
 	t.Parallel()
 	list := siblings(10, 20, 30)
 	for rank, want := range map[int32]int{0: 0, 1: 10, 2: 20, 25: 25, 99: 99} {

@@ -75,24 +75,24 @@ func TestResolve(t *testing.T) {
 			want: []live{role(twins[1], send, 0)}},
 		"one role by name and by id": {spec: []spec{{Role: "Sensei"}, {Role: sensei}},
 			reason: v1alpha1.ReasonAmbiguousRole},
-		"bits without a name stay": {spec: []spec{{Role: "Sensei", Deny: some{"SendMessages"}}},
+		"keeps bits without a name": {spec: []spec{{Role: "Sensei", Deny: some{"SendMessages"}}},
 			live: with(role(sensei, send|secret, view)), want: []live{role(sensei, secret, send)}},
-		"unknown ones are removed": {spec: []spec{{Role: "Sensei"}},
+		"removes overwrites outside the spec": {spec: []spec{{Role: "Sensei"}},
 			live: with(role(twins[0], send, 0), member(bot, view, 0)), want: []live{role(sensei, 0, 0)}},
-		"what denies the bot is completed": {spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}},
+		"allows the bot what another overwrite denies": {spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}},
 			want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
-		"what denies what it needs": {spec: []spec{{Role: "@everyone", Deny: some{"ManageChannels"}}},
+		"allows the bot only what it needs": {spec: []spec{{Role: "@everyone", Deny: some{"ManageChannels"}}},
 			want: []live{role(g.ID, 0, permissions.ManageChannels), member(bot, permissions.ManageChannels, 0)}},
-		"the bot's own is completed": {
+		"completes the bot's overwrite": {
 			spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}},
 				{User: bot, Allow: some{"SendMessages"}, Deny: some{"ViewChannel"}}},
 			want: []live{role(g.ID, 0, view), member(bot, view|send, 0)},
 		},
-		"its own overwrite is enough": {
+		"keeps a sufficient overwrite of the bot": {
 			spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}, {User: bot, Allow: some{"ViewChannel"}}},
 			want: []live{role(g.ID, 0, view), member(bot, view, 0)},
 		},
-		"what it does not need may be denied": {spec: []spec{{User: bot, Deny: some{"SendMessages"}}},
+		"denies the bot what it does not need": {spec: []spec{{User: bot, Deny: some{"SendMessages"}}},
 			want: []live{member(bot, 0, send)}},
 	}
 	most := []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}}
@@ -115,7 +115,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// resolveNamed resolves a spec of which nothing is recorded.
+// resolveNamed resolves a spec without records.
 func resolveNamed(list []spec, on *discordclient.Channel, snap *guildcache.Snapshot) ([]live, error) {
 	roles, err := Names{}.Resolve(list, snap)
 	if err != nil {
@@ -160,17 +160,17 @@ func TestPolled(t *testing.T) {
 			want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
 		"one in sync": {spec: []spec{hidden}, live: with(role(g.ID, 0, view)),
 			want: []live{role(g.ID, 0, view)}},
-		"what the bot has stays": {spec: []spec{}, live: with(member(bot, view, 0)),
+		"keeps the bot's overwrite": {spec: []spec{}, live: with(member(bot, view, 0)),
 			want: []live{member(bot, view, 0)}},
-		"and is completed": {spec: []spec{hidden}, live: with(member(bot, send, 0)),
+		"completes the bot's overwrite": {spec: []spec{hidden}, live: with(member(bot, send, 0)),
 			want: []live{role(g.ID, 0, view), member(bot, view|send, 0)}},
-		"a role that may have allowed it": {spec: []spec{hidden},
+		"does not rely on a role that allows the bot": {spec: []spec{hidden},
 			live: with(role(g.ID, 0, view), role(sensei, view, 0)), want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
-		"what it does not need is not added": {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}},
+		"allows the bot only what it needs": {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}},
 			live: with(), want: []live{role(g.ID, 0, send)}},
-		"what it needs cannot be denied to it": {spec: []spec{{User: bot, Deny: some{"ViewChannel"}}}, live: with(),
+		"does not deny the bot what it needs": {spec: []spec{{User: bot, Deny: some{"ViewChannel"}}}, live: with(),
 			want: []live{member(bot, view, 0)}},
-		"what others are denied does not count": {spec: []spec{{User: "99999999", Deny: some{"ViewChannel"}}}, live: with(),
+		"ignores an overwrite for another user": {spec: []spec{{User: "99999999", Deny: some{"ViewChannel"}}}, live: with(),
 			want: []live{member("99999999", 0, view)}},
 	}
 	for name, c := range cases {
@@ -198,12 +198,12 @@ func TestSame(t *testing.T) {
 		x, y []live
 		want bool
 	}{
-		"nothing and nothing": {nil, []live{}, true},
+		"two empty lists":     {nil, []live{}, true},
 		"in another order":    {[]live{a, b}, []live{b, a}, true},
 		"one more":            {[]live{a, b}, []live{a}, false},
 		"allowed and denied":  {[]live{a}, []live{role("1", 0, send)}, false},
 		"a role and a user":   {[]live{a}, []live{member("1", send, 0)}, false},
-		"an empty one counts": {[]live{a, role("3", 0, 0)}, []live{a}, false},
+		"counts an empty one": {[]live{a, role("3", 0, 0)}, []live{a}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -221,13 +221,13 @@ func TestChanged(t *testing.T) {
 		from, to []live
 		want     permissions.Bits
 	}{
-		"nothing":                               {},
-		"all of new ones":                       {nil, []live{role("1", send, view)}, send | view},
-		"all of those that go":                  {[]live{role("1", send, view)}, nil, send | view},
-		"nothing of what stays":                 {[]live{role("1", send, view)}, []live{role("1", send, view)}, 0},
-		"what is no longer listed":              {[]live{role("1", send|view, 0)}, []live{role("1", view, 0)}, send},
-		"what turns from allowed to denied":     {[]live{role("1", send, 0)}, []live{role("1", 0, send)}, send},
-		"one that goes and another that is new": {[]live{role("1", send, 0)}, []live{role("2", view, 0)}, send | view},
+		"none":                           {},
+		"all bits of new overwrites":     {nil, []live{role("1", send, view)}, send | view},
+		"all bits of removed overwrites": {[]live{role("1", send, view)}, nil, send | view},
+		"no bit of unchanged overwrites": {[]live{role("1", send, view)}, []live{role("1", send, view)}, 0},
+		"removed bits":                   {[]live{role("1", send|view, 0)}, []live{role("1", view, 0)}, send},
+		"bits from allowed to denied":    {[]live{role("1", send, 0)}, []live{role("1", 0, send)}, send},
+		"a removed and a new overwrite":  {[]live{role("1", send, 0)}, []live{role("2", view, 0)}, send | view},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// For all specs and channels: what is resolved once is resolved to the same again, and allows the
+// For all specs and channels: a second resolution returns the same, and allows the
 // bot.
 func TestResolveIsIdempotent(t *testing.T) {
 	t.Parallel()
@@ -264,8 +264,8 @@ func TestResolveIsIdempotent(t *testing.T) {
 	})
 }
 
-// For all channels, specs and roles of the bot: what a polled view resolves denies the bot nothing
-// that it needs, and is resolved to the same again.
+// For all channels, specs and roles of the bot: a polled snapshot denies the bot nothing
+// that it needs, and a second resolution returns the same.
 func TestNoChangeLocksTheBotOut(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)

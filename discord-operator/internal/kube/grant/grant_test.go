@@ -48,21 +48,21 @@ func TestAllows(t *testing.T) {
 		by      Namespace
 		want    bool
 	}{
-		"its own, nothing set":              {nil, platform, true},
-		"its own, though not selected":      {yes, platform, true},
-		"its own, though nothing is":        {nobody, platform, true},
-		"another, nothing set":              {nil, teamA, false},
-		"another, Same":                     {same, teamA, false},
-		"another, All":                      {all, teamA, true},
-		"another, All, labels unread":       {all, unread, true},
-		"another, selected":                 {yes, teamA, true},
-		"another, not selected":             {yes, teamB, false},
-		"another, labels unread":            {yes, unread, false},
-		"another, every label":              {every, teamB, true},
-		"another, every label, unread":      {every, unread, false},
-		"another, no selector":              {nobody, teamA, false},
-		"another, a selector that is wrong": {wrong, teamA, false},
-		"another, no word of ours":          {&v1alpha1.AllowedNamespaces{From: "None"}, teamA, false},
+		"its own, nothing set":         {nil, platform, true},
+		"its own, not selected":        {yes, platform, true},
+		"its own, nothing selected":    {nobody, platform, true},
+		"another, nothing set":         {nil, teamA, false},
+		"another, Same":                {same, teamA, false},
+		"another, All":                 {all, teamA, true},
+		"another, All, labels unread":  {all, unread, true},
+		"another, selected":            {yes, teamA, true},
+		"another, not selected":        {yes, teamB, false},
+		"another, labels unread":       {yes, unread, false},
+		"another, every label":         {every, teamB, true},
+		"another, every label, unread": {every, unread, false},
+		"another, no selector":         {nobody, teamA, false},
+		"another, a wrong selector":    {wrong, teamA, false},
+		"another, an unknown value":    {&v1alpha1.AllowedNamespaces{From: "None"}, teamA, false},
 	} {
 		if got := Allows("platform", c.allowed, c.by); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -82,15 +82,15 @@ func TestUses(t *testing.T) {
 		via, by Namespace
 		want    bool
 	}{
-		"a server that is not shared":               {same, nil, teamA, teamA, false},
-		"a server that is":                          {all, nil, teamA, teamA, true},
+		"an unshared server":                        {same, nil, teamA, teamA, false},
+		"a shared server":                           {all, nil, teamA, teamA, true},
 		"a group beside its server, shared":         {same, in("platform", all), platform, teamA, true},
 		"a group beside its server, not shared":     {all, in("platform", same), platform, teamA, false},
 		"a group of its own":                        {yes, in("team-a", same), teamA, teamA, true},
-		"a group of its own, taken back":            {same, in("team-a", same), teamA, teamA, false},
+		"a group of its own, no longer allowed":     {same, in("team-a", same), teamA, teamA, false},
 		"a group of another tenant, both allowed":   {all, in("team-a", all), teamA, teamB, true},
-		"a group cannot pass on what it may use":    {yes, in("team-a", all), teamA, teamB, false},
-		"a group that may not use it any more":      {same, in("team-a", all), teamA, platform, false},
+		"a group cannot pass on its grant":          {yes, in("team-a", all), teamA, teamB, false},
+		"a group that is no longer allowed":         {same, in("team-a", all), teamA, platform, false},
 		"the server's own namespace, in a tenant's": {yes, in("team-a", all), teamA, platform, true},
 	} {
 		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform"},
@@ -101,7 +101,7 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// The grant for groups and channels is none for roles.
+// The grant for groups and channels does not cover roles.
 func TestUsesRoles(t *testing.T) {
 	t.Parallel()
 	roles := func(of *v1alpha1.AllowedNamespaces) *v1alpha1.AllowedRoles {
@@ -130,7 +130,7 @@ func TestUsesRoles(t *testing.T) {
 	}
 }
 
-// No documented permission allows another one, and what has no name is never allowed.
+// No permission implies another one, and an undocumented one is never allowed.
 func TestCeilingIsAList(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
@@ -185,7 +185,7 @@ func TestGuildsOfAToken(t *testing.T) {
 	}
 }
 
-// objects are a server and a group of each namespace that there is, and its labels.
+// objects has a server and a group in each existing namespace, and its labels.
 type objects struct {
 	client.Reader
 	allowed map[string]*v1alpha1.AllowedNamespaces
@@ -210,7 +210,7 @@ func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object
 	return nil
 }
 
-// What may not be used reads as what does not exist, but in the object's own namespace.
+// To other namespaces, an unshared object looks like a missing one.
 func TestReferencesRevealNothing(t *testing.T) {
 	t.Parallel()
 	read := func(r *Reader, kind, namespace string) error {
@@ -313,9 +313,9 @@ func TestRetention(t *testing.T) {
 	}{
 		"its own":                    {"platform", false, "Retain", true, true},
 		"another":                    {"team-a", false, "Retain", false, false},
-		"another, that deletes":      {"team-a", false, "Delete", true, false},
+		"another, Delete":            {"team-a", false, "Delete", true, false},
 		"another, the default":       {"team-a", false, "", true, false},
-		"another, where it may stay": {"team-a", true, "Retain", true, true},
+		"another, allowed to retain": {"team-a", true, "Retain", true, true},
 	} {
 		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"},
 			Spec: v1alpha1.DiscordServerSpec{AllowRetention: c.allowed}}

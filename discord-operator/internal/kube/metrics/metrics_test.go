@@ -109,7 +109,7 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	}
 }
 
-// A gauge that cannot be read is an error for Prometheus, rather than no objects.
+// An unreadable gauge is an error for Prometheus, not an empty list.
 func TestGaugesReportAFailure(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("connection refused")

@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// removing answers patches as the API server does, which sends an object that has lost its last finalizer
-// back as it got it: with the version that it had before.
+// removing answers patches as the API server does: it sends an object without its last finalizer
+// back with the version that it had before.
 type removing struct {
 	client.Client
 	err error
@@ -38,10 +38,10 @@ func TestRemoveFinalizer(t *testing.T) {
 		err, failed error
 		again       bool // what the cache still has is reconciled
 	}{
-		"the last one":                {},
-		"of an object that is gone":   {err: apierrors.NewNotFound(schema.GroupResource{}, "tokyo")},
-		"another one keeps it":        {finalizers: []string{"example.com/other"}, again: true},
-		"the API server is not there": {err: refused, failed: refused, again: true},
+		"removes the last finalizer": {},
+		"the object is gone":         {err: apierrors.NewNotFound(schema.GroupResource{}, "tokyo")},
+		"another finalizer remains":  {finalizers: []string{"example.com/other"}, again: true},
+		"the API server fails":       {err: refused, failed: refused, again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

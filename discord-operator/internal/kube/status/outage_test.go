@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// outageWorld is a channel that Discord cannot be asked about, from a time on.
+// outageWorld has a channel during an outage of Discord.
 type outageWorld struct {
 	t        *testing.T
 	clock    *clocktesting.FakePassiveClock
@@ -85,7 +85,7 @@ func discordFails(why string) *conditions.Issue {
 	return issues.Unverified(conditions.ReasonRetrying, "%s", why)
 }
 
-func TestWhatWasReadyStaysSoForAWhile(t *testing.T) {
+func TestReadyObjectStaysReadyForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newOutageWorld(t)
 	w.reconcile(nil)
@@ -114,7 +114,7 @@ func TestWhatWasReadyStaysSoForAWhile(t *testing.T) {
 	}
 }
 
-func TestWhatNeverMatchedIsNotReady(t *testing.T) {
+func TestNewObjectIsNotReady(t *testing.T) {
 	t.Parallel()
 	w := newOutageWorld(t)
 	w.reconcile(discordFails("502"))
@@ -126,8 +126,8 @@ func TestWhatNeverMatchedIsNotReady(t *testing.T) {
 	w.want("a new spec", conditions.TypeReady, metav1.ConditionFalse)
 }
 
-// Discord has been seen to refuse what it permits: that is retried soon, and less and less often.
-func TestTheFirstRefusalIsRetriedSoon(t *testing.T) {
+// Discord sometimes denies a call that it permits. The retries begin early and become rarer.
+func TestFirstRefusalIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	refused := &discordclient.Error{Class: discordclient.ClassDenied, Status: 403, Code: 50001, Message: "Missing Access"}
 	denied := func() *conditions.Issue { return &issues.Of(refused, time.Time{})[0] }
@@ -149,8 +149,8 @@ func TestTheFirstRefusalIsRetriedSoon(t *testing.T) {
 	}
 }
 
-// The back-off of an object survives all that does not show that Discord answers.
-func TestBackOffIsTheObjectsOwn(t *testing.T) {
+// Only an answer of Discord resets the back-off of an object.
+func TestBackOffBelongsToTheObject(t *testing.T) {
 	t.Parallel()
 	w := newOutageWorld(t)
 	retries := 0

@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// fakeClient patches a status as a test says.
+// fakeClient fakes the patch of a status.
 type fakeClient struct {
 	client.Client
 	status fakeStatus
@@ -60,24 +60,24 @@ func TestUpdate(t *testing.T) {
 		was    []metav1.Condition
 		age    time.Duration
 		others bool  // another client writes at the same time
-		failed error // what the write fails with
+		failed error // of the write
 		writes bool
 		again  time.Duration
 		err    string
 	}{
-		"reconciled":                         {was: reported, writes: true, again: time.Hour},
-		"reconciled, and not reported":       {was: reported, writes: true, failed: broken, err: "channel #tokyo: patch status: connection refused"},
-		"reported, while another one wrote":  {was: reported, report: Report{Worst: degraded}, writes: true, others: true, again: apply.StaleRetry},
-		"transient, while another one wrote": {was: reported, report: Report{Worst: transient}, writes: true, others: true, err: "channel #tokyo: connection refused"},
-		"of an object that was replaced":     {was: reported, writes: true, failed: conflict, again: apply.StaleRetry},
-		"transient, and was replaced":        {was: reported, report: Report{Worst: transient}, writes: true, failed: conflict, err: "channel #tokyo: connection refused"},
-		"a cache that lags":                  {was: reported, report: Report{Stale: true}, again: apply.StaleRetry},
-		"brief":                              {was: reported, report: Report{Worst: issues.Transient(time.Second)}, again: time.Second},
-		"brief, but something new":           {was: reported, report: Report{Worst: issues.Transient(time.Second), Changed: true}, writes: true, again: time.Second},
-		"waits":                              {was: reported, report: Report{Worst: waiting}, writes: true, again: 3 * time.Second},
-		"waits, but is new":                  {report: Report{Worst: waiting}, age: issues.MaxTransient - time.Second, again: time.Second},
-		"needs a user":                       {was: reported, report: Report{Worst: degraded}, writes: true, again: time.Hour},
-		"transient":                          {was: reported, report: Report{Worst: transient}, writes: true, err: "channel #tokyo: connection refused"},
+		"reconciled":                       {was: reported, writes: true, again: time.Hour},
+		"reconciled, the write fails":      {was: reported, writes: true, failed: broken, err: "channel #tokyo: patch status: connection refused"},
+		"degraded, a concurrent write":     {was: reported, report: Report{Worst: degraded}, writes: true, others: true, again: apply.StaleRetry},
+		"an error, a concurrent write":     {was: reported, report: Report{Worst: transient}, writes: true, others: true, err: "channel #tokyo: connection refused"},
+		"reconciled, a conflict":           {was: reported, writes: true, failed: conflict, again: apply.StaleRetry},
+		"an error, a conflict":             {was: reported, report: Report{Worst: transient}, writes: true, failed: conflict, err: "channel #tokyo: connection refused"},
+		"a stale cache":                    {was: reported, report: Report{Stale: true}, again: apply.StaleRetry},
+		"a transient issue":                {was: reported, report: Report{Worst: issues.Transient(time.Second)}, again: time.Second},
+		"a transient issue after a change": {was: reported, report: Report{Worst: issues.Transient(time.Second), Changed: true}, writes: true, again: time.Second},
+		"waits with a status":              {was: reported, report: Report{Worst: waiting}, writes: true, again: 3 * time.Second},
+		"waits without a status":           {report: Report{Worst: waiting}, age: issues.MaxTransient - time.Second, again: time.Second},
+		"needs a user":                     {was: reported, report: Report{Worst: degraded}, writes: true, again: time.Hour},
+		"an error":                         {was: reported, report: Report{Worst: transient}, writes: true, err: "channel #tokyo: connection refused"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
