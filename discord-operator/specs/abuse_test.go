@@ -25,7 +25,7 @@ import (
 const (
 	refusedServers = 100
 	forgedSecrets  = 40
-	// lives is how many objects the other tenant creates, edits and deletes during each attack.
+	// lives counts the objects that the other tenant creates, edits and deletes during each attack.
 	lives = 3
 )
 
@@ -34,7 +34,7 @@ type resident struct {
 	*world
 	server *v1alpha1.DiscordServer
 	group  *v1alpha1.DiscordGroup
-	// kept is a channel with a webhook, of which nothing may change.
+	// kept is a channel with a webhook. Neither may change.
 	kept  *v1alpha1.DiscordChannel
 	lived int
 }
@@ -47,7 +47,7 @@ func newResident(ctx context.Context) *resident {
 	return r
 }
 
-// belongings are all that the resident has, in Kubernetes and on Discord.
+// belongings are the resident's objects in Kubernetes and on Discord.
 type belongings struct {
 	versions map[string]string // resourceVersions of its channel and Secrets
 	channel  discordtest.Channel
@@ -78,11 +78,11 @@ func (r *resident) lives(ctx context.Context) {
 		eventuallyReady(ctx, c)
 		Expect(on(c).Topic).To(Equal("What is wrong"))
 		deleteAndWait(ctx, c)
-		Expect(r.named(c.Spec.Name)).To(BeEmpty())
+		Expect(r.idsNamed(c.Spec.Name)).To(BeEmpty())
 	}
 }
 
-// undisturbed lives while another tenant attacks, and expects that nothing of what it has changes.
+// undisturbed lives while another tenant attacks, and expects that its belongings do not change.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -92,7 +92,7 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
 }
 
-// everySecond repeats something until end is called; times is how often it was so far.
+// everySecond repeats something until end is called; times counts the repetitions.
 func everySecond(do func()) (times func() int64, end func()) {
 	ending := make(chan struct{})
 	var done atomic.Int64
@@ -115,7 +115,7 @@ func everySecond(do func()) (times func() int64, end func()) {
 	})
 }
 
-// refusals is how many calls Discord has answered with 401 so far.
+// refusals counts the calls that Discord has answered with 401.
 func refusals() (n int) {
 	for _, r := range discord.Requests() {
 		if r.Status == http.StatusUnauthorized {
@@ -215,13 +215,13 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			hook := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: b.kept.WebhookSecretName()}}
 			Expect(refetch(hook)(ctx)).To(holdURLOf(hooks(inGroup)[0]), "the webhook is that of its own channel")
 
-			By("taking them back, and deleting what there was")
+			By("withdrawing them, and deleting the objects")
 			b.undisturbed(ctx, func() {
 				allowAll(v1alpha1.FromSame)
 				eventuallyNotAllowed(ctx, inGroup, adopts, group)
 				deleteAndWait(ctx, inGroup, adopts, group, server)
 			})
-			Expect(b.named("alerts")).To(ConsistOf(b.kept.Status.ChannelID))
+			Expect(b.idsNamed("alerts")).To(ConsistOf(b.kept.Status.ChannelID))
 		})
 	})
 

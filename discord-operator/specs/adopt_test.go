@@ -21,14 +21,14 @@ func groupAdopting(id string) func(*v1alpha1.DiscordGroup) {
 }
 
 var _ = Describe("Adopting", func() {
-	It("a channel and a category that are as the spec says changes nothing", func(ctx context.Context) {
+	It("a channel and a category that match the spec changes nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		group := w.categoryByHand("incidents")
 		id := w.channelByHand(discordtest.Channel{Name: "alerts", ParentID: group, Topic: "What burns", NSFW: true,
 			Position: 7})
 		g, c := w.group("incidents", groupAdopting(group)), w.channel("incidents", "alerts", adopting(id))
 		ready(ctx, w.server())
-		ready(ctx, g) // each before the next: what is waited for longer than a moment is reported, by one more write
+		ready(ctx, g) // each before the next: a longer wait costs one more status update
 		ready(ctx, c)
 		w.expectIdle(ctx)
 		Expect(w.edits()).To(BeEmpty())
@@ -61,7 +61,7 @@ var _ = Describe("Adopting", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("a channel whose name has capitals, as Discord once allowed, renames it once", func(ctx context.Context) {
+	It("a channel with capitals in its name renames it once", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "Alerts"})
 		discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Name = "Alerts" })
@@ -71,7 +71,7 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(Equal([]string{patchChannel}))
 	})
 
-	DescribeTable("what is not in this server is Degraded, and nothing is created",
+	DescribeTable("a channel outside of this server is Degraded and creates nothing",
 		func(ctx context.Context, elsewhere bool) {
 			w := newWorld(ctx)
 			channelID, groupID := "123456789", "123456790"
@@ -91,7 +91,7 @@ var _ = Describe("Adopting", func() {
 		Entry("in a server without the bot", true),
 	)
 
-	It("what is of another kind is Degraded, and stays unchanged", func(ctx context.Context) {
+	It("a channel of another type is Degraded and changes nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		voice := w.channelByHand(discordtest.Channel{Type: discordtest.TypeVoice, Name: "Lounge"})
 		group := w.categoryByHand("incidents")
@@ -105,7 +105,7 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(BeEmpty())
 	})
 
-	It("what another object has is Degraded and names that object, until that is gone", func(ctx context.Context) {
+	It("another object's channel is Degraded and names that object until it is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		group := w.categoryByHand("incidents")
@@ -124,7 +124,7 @@ var _ = Describe("Adopting", func() {
 		Expect(category(lateGroup)).To(And(HaveField("ID", group), HaveField("Name", "mine")))
 	})
 
-	It("what the operator created is a conflict, and deleting the rival deletes nothing", func(ctx context.Context) {
+	It("a channel that the operator created is a conflict, and deleting the rival deletes nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -137,7 +137,7 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel}))
 	})
 
-	It("what the operator created stays, with its history, while a rival claims it", func(ctx context.Context) {
+	It("a channel that the operator created keeps it while a rival claims it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("What Discord answers", func() {
-	It("is Degraded when an edit is accepted and not applied, and not repeated", func(ctx context.Context) {
+var _ = Describe("An object", func() {
+	It("is Degraded when Discord accepts an edit and ignores it, and does not repeat it", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true})
 		w := newWorld(ctx)
 		server, c := w.server(), w.channel("", "tokyo")
@@ -31,7 +31,7 @@ var _ = Describe("What Discord answers", func() {
 		eventuallyReady(ctx, server, c)
 	})
 
-	It("is Degraded where a server ignores what only a community has, until it is one", func(ctx context.Context) {
+	It("is Degraded while a server ignores a setting of communities", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{CommunityChannels: true}})
 		w := newWorld(ctx)
@@ -47,7 +47,7 @@ var _ = Describe("What Discord answers", func() {
 		Expect(discord.Guild(w.guild).RulesChannelID).To(Equal(c.Status.ChannelID))
 	})
 
-	It("is remembered where a topic is stored in another form", func(ctx context.Context) {
+	It("remembers that Discord stores a topic in another form", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Topic: func(string) string { return "rewritten" }}})
 		w := newWorld(ctx)
@@ -61,7 +61,7 @@ var _ = Describe("What Discord answers", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, patchChannel}))
 	})
 
-	It("shows whether a new channel has the overwrites of its group, else they are set at once", func(ctx context.Context) {
+	It("sets the overwrites of its group if a new channel lacks them", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Unsynced: true}})
 		w := newWorld(ctx)

@@ -42,12 +42,12 @@ func object(kind, change string) *unstructured.Unstructured {
 	return o
 }
 
-// submit reports whether the API server would store the object.
+// submit returns the API server's refusal of an object.
 func submit(ctx context.Context, o client.Object) error {
 	return k8s.Create(ctx, o, client.DryRunAll)
 }
 
-// overwrites is a list of n overwrites for different roles, each of which says as much as it can.
+// overwrites is a list of n overwrites for different roles, each as long as possible.
 func overwrites(n int) string {
 	half := len(permissions.Documented()) / 2
 	allow, deny := permissions.Documented()[:half], permissions.Documented()[half:]
@@ -100,7 +100,7 @@ var _ = Describe("The API", func() {
 		Entry("an overwrite that changes nothing", "DiscordGroup", `{permissionOverwrites: [{role: Sensei}]}`),
 		Entry("a role and a user of the same name", "DiscordGroup",
 			`{permissionOverwrites: [{role: "1401681709430341704"}, {user: "1401681709430341704"}]}`),
-		Entry("as many overwrites as there may be, each as long as it may be", "DiscordChannel", overwrites(100)),
+		Entry("the most and longest overwrites", "DiscordChannel", overwrites(100)),
 		Entry("a channel with everything", "DiscordChannel", `{type: Announcement, topic: What is broken,
 			nsfw: false, slowmode: 1h30m, defaultAutoArchive: ThreeDays, position: 2147483647, permissionOverwrites: [],
 			webhook: {name: Alertmanager, secretName: alerts.webhook-1}, adopt: {id: "1401681709430341704"},
@@ -109,7 +109,7 @@ var _ = Describe("The API", func() {
 		Entry("all namespaces", "DiscordServer", `{allowedNamespaces: {from: All}, allowAdoption: true}`),
 		Entry("namespaces with a label", "DiscordGroup",
 			`{allowedNamespaces: {from: Selector, selector: {matchLabels: {discord: "yes"}}}}`),
-		Entry("namespaces with labels of as many values as may be", "DiscordServer", expressions(16, 64)),
+		Entry("namespaces with the most label values", "DiscordServer", expressions(16, 64)),
 		Entry("a channel outside of any group", "DiscordChannel", `{groupRef: null, serverRef: {name: jujutsu}}`),
 		Entry("a cleared topic", "DiscordChannel", `{topic: ""}`),
 		Entry("the longest topic", "DiscordChannel", `{topic: `+strings.Repeat("ü", 1024)+`}`),
@@ -132,7 +132,7 @@ var _ = Describe("The API", func() {
 		Entry("the longest webhook name", "DiscordChannel", `{webhook: {name: `+strings.Repeat("é", 80)+`}}`),
 	)
 
-	DescribeTable("refuses what Discord would refuse or rewrite, and says what is allowed",
+	DescribeTable("refuses values that Discord would refuse or rewrite, with the allowed ones",
 		func(ctx context.Context, kind, change, says string) {
 			Expect(submit(ctx, object(kind, change))).To(MatchError(ContainSubstring(says)))
 		},
@@ -153,10 +153,10 @@ var _ = Describe("The API", func() {
 		Entry("no id", "DiscordServer", `{serverId: null}`, `spec.serverId: Required value`),
 		Entry("an id without quotes", "DiscordServer", `{serverId: 1401681709430341704}`,
 			`spec.serverId in body must be of type string: "integer"`),
-		Entry("an id that is a name", "DiscordServer", `{serverId: jujutsu}`,
+		Entry("a name as an id", "DiscordServer", `{serverId: jujutsu}`,
 			`spec.serverId: Invalid value: "jujutsu": must be the id of a Discord server: 6 to 20 digits, in quotes`),
-		Entry("an id that is too short", "DiscordServer", `{serverId: "12345"}`, `must be the id of a Discord server`),
-		Entry("an id that is too long", "DiscordServer", `{serverId: "184467440737095516150"}`,
+		Entry("too short an id", "DiscordServer", `{serverId: "12345"}`, `must be the id of a Discord server`),
+		Entry("too long an id", "DiscordServer", `{serverId: "184467440737095516150"}`,
 			`spec.serverId: Too long: may not be more than 20 bytes`),
 		Entry("an id with a leading zero", "DiscordServer", `{serverId: "0401681709430341704"}`,
 			`must be the id of a Discord server`),
@@ -178,11 +178,11 @@ var _ = Describe("The API", func() {
 			`supported values: "Disabled", "MembersWithoutRoles", "AllMembers"`),
 		Entry("an unknown locale", "DiscordServer", `{preferredLocale: en}`,
 			`spec.preferredLocale: Unsupported value: "en": supported values: "ar", "bg"`),
-		Entry("an AFK channel that is no id", "DiscordServer", `{afkChannelId: lounge}`,
+		Entry("an AFK channel by name", "DiscordServer", `{afkChannelId: lounge}`,
 			`must be the id of a voice channel: 6 to 20 digits, in quotes, or empty`),
 		Entry("two AFK channels", "DiscordServer", `{afkChannelId: "", afkChannelRef: {name: lounge}}`,
 			`afkChannelId and afkChannelRef cannot both be set`),
-		Entry("an AFK timeout that Discord does not know", "DiscordServer", `{afkTimeout: 10m}`,
+		Entry("an unknown AFK timeout", "DiscordServer", `{afkTimeout: 10m}`,
 			`spec.afkTimeout: Unsupported value: "10m": supported values: "1m", "5m", "15m", "30m", "1h"`),
 		Entry("a system channel without a name", "DiscordServer", `{systemChannelRef: {}}`,
 			`spec.systemChannelRef.name: Required value`),
@@ -197,12 +197,12 @@ var _ = Describe("The API", func() {
 		Entry("a community without a filter", "DiscordServer", `{community: Enabled, rulesChannelRef: {name: a},
 			publicUpdatesChannelRef: {name: a}, explicitContentFilter: Disabled}`,
 			`community requires the explicitContentFilter AllMembers`),
-		Entry("a community that ends", "DiscordServer", `{community: Disabled}`,
+		Entry("an unknown community", "DiscordServer", `{community: Disabled}`,
 			`spec.community: Unsupported value: "Disabled": supported values: "Enabled"`),
 		Entry("an icon from nowhere", "DiscordServer", `{icon: {}}`, `spec.icon.configMapKeyRef: Required value`),
 		Entry("an icon without a key", "DiscordServer", `{icon: {configMapKeyRef: {name: icon}}}`,
 			`spec.icon.configMapKeyRef.key: Required value`),
-		Entry("an icon in no possible ConfigMap", "DiscordServer", `{icon: {configMapKeyRef: {name: Icon, key: a}}}`,
+		Entry("an icon in a ConfigMap with an invalid name", "DiscordServer", `{icon: {configMapKeyRef: {name: Icon, key: a}}}`,
 			`spec.icon.configMapKeyRef.name: Invalid value: "Icon": must be the name of an object`),
 
 		Entry("a group in no server", "DiscordGroup", `{serverRef: null}`, `spec.serverRef: Required value`),
@@ -256,13 +256,13 @@ var _ = Describe("The API", func() {
 			`name either the groupRef or`),
 		Entry("a channel in a nameless group", "DiscordChannel", `{groupRef: {name: ""}}`,
 			`spec.groupRef.name in body should be at least 1 chars long`),
-		Entry("a group in no possible namespace", "DiscordChannel", `{groupRef: {name: a, namespace: "Team A"}}`,
+		Entry("a group in an invalid namespace", "DiscordChannel", `{groupRef: {name: a, namespace: "Team A"}}`,
 			`spec.groupRef.namespace: Invalid value: "Team A": must be the name of a namespace: lower case letters`),
-		Entry("a server in no possible namespace", "DiscordGroup", `{serverRef: {name: a, namespace: "team.a"}}`,
+		Entry("a server in an invalid namespace", "DiscordGroup", `{serverRef: {name: a, namespace: "team.a"}}`,
 			`spec.serverRef.namespace: Invalid value: "team.a": must be the name of a namespace`),
-		Entry("a selector that is missing", "DiscordServer", `{allowedNamespaces: {from: Selector}}`,
+		Entry("a missing selector", "DiscordServer", `{allowedNamespaces: {from: Selector}}`,
 			`selector is required where from is Selector, and not allowed otherwise`),
-		Entry("a selector that does not count", "DiscordGroup", `{allowedNamespaces: {selector: {}}}`,
+		Entry("an unused selector", "DiscordGroup", `{allowedNamespaces: {selector: {}}}`,
 			`spec.allowedNamespaces: Invalid value: selector is required where from is Selector, and not allowed otherwise`),
 		Entry("another word of Gateway API", "DiscordGroup", `{allowedNamespaces: {from: None}}`,
 			`spec.allowedNamespaces.from: Unsupported value: "None": supported values: "Same", "All", "Selector"`),
@@ -271,11 +271,11 @@ var _ = Describe("The API", func() {
 			`spec.name in body should be at least 1 chars long`),
 		Entry("an over-long channel name", "DiscordChannel", `{name: `+longest(101)+`}`,
 			`spec.name: Too long: may not be more than 100 bytes`),
-		Entry("a type that Discord does not have", "DiscordChannel", `{type: Radio}`,
+		Entry("an unknown type", "DiscordChannel", `{type: Radio}`,
 			`spec.type: Unsupported value: "Radio": supported values: "Text", "Announcement", "Voice", "Stage", "Forum", "Media"`),
 		Entry("a topic of a voice channel", "DiscordChannel", `{type: Voice, topic: ""}`,
 			`spec.topic: Invalid value`),
-		Entry("a topic of a stage, and which types have one", "DiscordChannel", `{type: Stage, topic: x}`,
+		Entry("a topic of a stage", "DiscordChannel", `{type: Stage, topic: x}`,
 			`topic is for channels of the type Text, Announcement, Forum or Media: a Voice or Stage channel has none`),
 		Entry("an archive time of a stage", "DiscordChannel", `{type: Stage, defaultAutoArchive: OneDay}`,
 			`defaultAutoArchive is for channels of the type Text, Announcement, Forum or Media: a Voice or Stage channel has no threads`),
@@ -295,9 +295,9 @@ var _ = Describe("The API", func() {
 			`spec.voice.userLimit in body should be less than or equal to 10000`),
 		Entry("a negative user limit", "DiscordChannel", `{type: Voice, voice: {userLimit: -1}}`,
 			`spec.voice.userLimit in body should be greater than or equal to 0`),
-		Entry("a region that cannot be", "DiscordChannel", `{type: Voice, voice: {region: US East}}`,
+		Entry("an invalid region", "DiscordChannel", `{type: Voice, voice: {region: US East}}`,
 			`spec.voice.region: Invalid value: "US East": must be the id of a voice region`),
-		Entry("a video quality that Discord does not know", "DiscordChannel", `{type: Voice, voice: {videoQuality: High}}`,
+		Entry("an unknown video quality", "DiscordChannel", `{type: Voice, voice: {videoQuality: High}}`,
 			`spec.voice.videoQuality: Unsupported value: "High": supported values: "Auto", "Full"`),
 		Entry("a name of a voice channel with space around it", "DiscordChannel", `{type: Voice, name: "Lounge "}`,
 			`must not begin or end with white space, which Discord removes`),
@@ -305,7 +305,7 @@ var _ = Describe("The API", func() {
 			`must not begin or end with white space`),
 		Entry("an over-long topic", "DiscordChannel", `{topic: `+longest(1025)+`}`,
 			`spec.topic: Invalid value: topic has at most 1024 characters; in a channel of the type Forum or Media`),
-		Entry("guidelines that are too long", "DiscordChannel", `{type: Forum, topic: `+longest(4097)+`}`,
+		Entry("over-long guidelines", "DiscordChannel", `{type: Forum, topic: `+longest(4097)+`}`,
 			`spec.topic: Too long: may not be more than 4096 bytes`),
 		Entry("tags of a text channel", "DiscordChannel", `{type: Text, forum: {tags: []}}`,
 			`forum is for channels of the type Forum or Media`),
@@ -338,12 +338,12 @@ var _ = Describe("The API", func() {
 			`spec.forum.defaultReaction: Invalid value: ":fire:": must be a Unicode emoji, or the id of an emoji of the server`),
 		Entry("a tag with two emoji", "DiscordChannel", `{type: Forum, forum: {tags: [{name: a, emoji: "🔥 🔥"}]}}`,
 			`must be a Unicode emoji, or the id of an emoji of the server`),
-		Entry("a tag that is required where all are moderated", "DiscordChannel",
+		Entry("a required tag if all are moderated", "DiscordChannel",
 			`{type: Forum, forum: {requireTag: true, tags: [{name: a, moderated: true}]}}`,
 			`requireTag needs a tag that every member may use: one that is not moderated`),
-		Entry("a sort order that Discord does not know", "DiscordChannel", `{type: Forum, forum: {sortOrder: Name}}`,
+		Entry("an unknown sort order", "DiscordChannel", `{type: Forum, forum: {sortOrder: Name}}`,
 			`spec.forum.sortOrder: Unsupported value: "Name": supported values: "NotSet", "LatestActivity", "CreationDate"`),
-		Entry("a layout that Discord does not know", "DiscordChannel", `{type: Forum, forum: {layout: Grid}}`,
+		Entry("an unknown layout", "DiscordChannel", `{type: Forum, forum: {layout: Grid}}`,
 			`spec.forum.layout: Unsupported value: "Grid": supported values: "NotSet", "List", "Gallery"`),
 		Entry("slowmode of threads of more than six hours", "DiscordChannel", `{type: Forum, forum: {threadSlowmode: 7h}}`,
 			`spec.forum.threadSlowmode: Invalid value: "7h": must be at most 6h`),
@@ -361,7 +361,7 @@ var _ = Describe("The API", func() {
 		Entry("slowmode without a unit", "DiscordChannel", `{slowmode: "30"}`, `must be a duration in whole seconds`),
 		Entry("slowmode as a number", "DiscordChannel", `{slowmode: 30}`,
 			`spec.slowmode in body must be of type string: "integer"`),
-		Entry("an archive time that Discord does not know", "DiscordChannel", `{defaultAutoArchive: TwoDays}`,
+		Entry("an unknown archive time", "DiscordChannel", `{defaultAutoArchive: TwoDays}`,
 			`supported values: "OneHour", "OneDay", "ThreeDays", "OneWeek"`),
 		Entry("a negative position of a channel", "DiscordChannel", `{position: -1}`,
 			`spec.position in body should be greater than or equal to 0`),
@@ -378,7 +378,7 @@ var _ = Describe("The API", func() {
 			`must contain neither "discord" nor "clyde", which Discord refuses`),
 		Entry("a webhook with the name of Discord's bot", "DiscordChannel", `{webhook: {name: clyde}}`,
 			`must contain neither "discord" nor "clyde"`),
-		Entry("a Secret that cannot be", "DiscordChannel", `{webhook: {name: a, secretName: Alerts}}`,
+		Entry("a Secret with an invalid name", "DiscordChannel", `{webhook: {name: a, secretName: Alerts}}`,
 			`spec.webhook.secretName: Invalid value: "Alerts": must be the name of a Secret`),
 		Entry("a Secret with two dots", "DiscordChannel", `{webhook: {name: a, secretName: a..b}}`,
 			`must be the name of a Secret`),
@@ -401,7 +401,7 @@ var _ = Describe("The API", func() {
 			To(MatchError(ContainSubstring(`supported values: "` + strings.Join(permissions.Documented(), `", "`) + `"`)))
 	})
 
-	It("requires the name of the webhook's Secret where the object's own is too long for one", func(ctx context.Context) {
+	It("requires the name of the webhook's Secret if the object's name is too long for a Secret", func(ctx context.Context) {
 		o := object("DiscordChannel", `{webhook: {name: a}}`)
 		o.SetName(longest(245))
 		Expect(submit(ctx, o)).To(Succeed())
@@ -440,13 +440,13 @@ var _ = Describe("The API", func() {
 			`spec.serverRef: Invalid value: serverRef cannot be changed: Discord cannot move a category to another server`),
 		Entry("a group's server of the same name elsewhere", "DiscordGroup", ``, ``,
 			`{serverRef: {name: jujutsu, namespace: kyoto}}`, `serverRef cannot be changed`),
-		Entry("a group that adopts at last", "DiscordGroup", ``, ``, `{adopt: {id: "123456"}}`, ``),
-		Entry("a group that adopts something else", "DiscordGroup", `{adopt: {id: "123456"}}`, ``, `{adopt: {id: "123457"}}`,
+		Entry("a group that adopts later", "DiscordGroup", ``, ``, `{adopt: {id: "123456"}}`, ``),
+		Entry("a group that adopts another category", "DiscordGroup", `{adopt: {id: "123456"}}`, ``, `{adopt: {id: "123457"}}`,
 			`spec: Invalid value: adopt cannot be changed or removed once it is set: create a new object`),
-		Entry("a group that adopts no more", "DiscordGroup", `{adopt: {id: "123456"}}`, ``, `{adopt: null}`,
+		Entry("a group without its adoption", "DiscordGroup", `{adopt: {id: "123456"}}`, ``, `{adopt: null}`,
 			`adopt cannot be changed or removed once it is set`),
-		Entry("a group that adopts what it has", "DiscordGroup", ``, `{groupId: "123456"}`, `{adopt: {id: "123456"}}`, ``),
-		Entry("a group that adopts another than it has", "DiscordGroup", ``, `{groupId: "123456"}`,
+		Entry("a group that adopts its own category", "DiscordGroup", ``, `{groupId: "123456"}`, `{adopt: {id: "123456"}}`, ``),
+		Entry("a group that adopts another category than its own", "DiscordGroup", ``, `{groupId: "123456"}`,
 			`{adopt: {id: "123457"}}`,
 			`spec.adopt cannot be another category than the one that this object has already, see status.groupId`),
 		Entry("a channel's group", "DiscordChannel", ``, ``, `{groupRef: {name: other}}`, ``),
@@ -461,7 +461,7 @@ var _ = Describe("The API", func() {
 			`{name: b, type: Announcement, topic: "", webhook: {name: b, secretName: c}}`, ``),
 		Entry("a voice channel's name and settings", "DiscordChannel", `{type: Voice, name: Hall}`, ``,
 			`{name: Great Hall, voice: {userLimit: 5}, slowmode: 5s}`, ``),
-		Entry("a type at last", "DiscordChannel", ``, ``, `{type: Announcement}`, ``),
+		Entry("a type for a channel without one", "DiscordChannel", ``, ``, `{type: Announcement}`, ``),
 		Entry("no type any more", "DiscordChannel", `{type: Announcement}`, ``, `{type: null}`, ``),
 		Entry("a text channel that becomes a voice channel", "DiscordChannel", `{type: Text}`, ``, `{type: Voice}`,
 			`type cannot be changed, but from Text to Announcement and back, since Discord cannot convert the channel`),
@@ -476,13 +476,13 @@ var _ = Describe("The API", func() {
 		Entry("a voice channel that becomes a text channel", "DiscordChannel", `{type: Voice}`, ``, `{type: null}`,
 			`type cannot be changed`),
 		Entry("no webhook any more", "DiscordChannel", `{webhook: {name: a}}`, ``, `{webhook: null}`, ``),
-		Entry("a channel that adopts something else", "DiscordChannel", `{adopt: {id: "123456"}}`, ``,
+		Entry("a channel that adopts another one", "DiscordChannel", `{adopt: {id: "123456"}}`, ``,
 			`{adopt: {id: "123457"}}`, `adopt cannot be changed or removed once it is set`),
-		Entry("a channel that adopts no more", "DiscordChannel", `{adopt: {id: "123456"}}`, ``, `{adopt: null}`,
+		Entry("a channel without its adoption", "DiscordChannel", `{adopt: {id: "123456"}}`, ``, `{adopt: null}`,
 			`adopt cannot be changed or removed once it is set`),
-		Entry("a channel that adopts what it has", "DiscordChannel", ``, `{channelId: "123456"}`, `{adopt: {id: "123456"}}`,
+		Entry("a channel that adopts its own", "DiscordChannel", ``, `{channelId: "123456"}`, `{adopt: {id: "123456"}}`,
 			``),
-		Entry("a channel that adopts another than it has", "DiscordChannel", ``, `{channelId: "123456"}`,
+		Entry("a channel that adopts another one than its own", "DiscordChannel", ``, `{channelId: "123456"}`,
 			`{adopt: {id: "123457"}}`,
 			`spec.adopt cannot be another channel than the one that this object has already, see status.channelId`),
 	)

@@ -15,13 +15,13 @@ import (
 
 const getChannel = "GET /channels/{channel_id}"
 
-// unknown has calls answered with 404, although the channel exists and stays as it is.
+// unknown answers calls with 404, although the channel exists.
 func (w *world) unknown(route string, times int) {
 	w.fault(discordtest.Fault{Route: route, Times: times,
 		Action: discordtest.Action{Status: 404, Body: `{"code": 10003, "message": "Unknown Channel"}`}})
 }
 
-// Discord has been seen to answer so for a moment.
+// Discord sometimes answers so for a moment.
 var _ = Describe("A channel that Discord does not know for a moment", func() {
 	Describe("while it is read every three seconds", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 		BeforeAll(func(ctx context.Context) {
@@ -48,7 +48,7 @@ var _ = Describe("A channel that Discord does not know for a moment", func() {
 			Entry("without it", false),
 		)
 
-		It("is created again when it was deleted while nothing followed the server", func(ctx context.Context) {
+		It("is created again after a deletion that no event reported", func(ctx context.Context) {
 			discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 			w := newWorld(ctx)
 			c := w.channel("", "alerts")
@@ -86,7 +86,7 @@ var _ = Describe("A channel that Discord does not know for a moment", func() {
 		)
 	})
 
-	It("is deleted with its object all the same", func(ctx context.Context) {
+	It("is deleted with its object", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)

@@ -103,10 +103,10 @@ var _ = Describe("A DiscordChannel", func() {
 		second := w.channel("b", "alerts", func(c *v1alpha1.DiscordChannel) { c.Name = "alerts-of-b" })
 		ready(ctx, first, second)
 		Expect([]string{first.Status.ChannelID, second.Status.ChannelID}).NotTo(ContainElement(BeElementOf(unowned)))
-		Expect(w.named("alerts")).To(ConsistOf(append(unowned, first.Status.ChannelID, second.Status.ChannelID)))
+		Expect(w.idsNamed("alerts")).To(ConsistOf(append(unowned, first.Status.ChannelID, second.Status.ChannelID)))
 	})
 
-	It("is edited by one call for all differences, with the fields that differ and no others", func(ctx context.Context) {
+	It("is edited by one call with all different fields, and no others", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.Topic, s.NSFW = new("What burns"), new(false) }))
 		ready(ctx, w.server(), c)
@@ -123,7 +123,7 @@ var _ = Describe("A DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("loses its topic when the spec has an empty one, and keeps what the spec leaves out", func(ctx context.Context) {
+	It("loses its topic when the spec has an empty one, and keeps fields outside the spec", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.Topic = new("What burns") }))
 		ready(ctx, w.server(), c)
@@ -160,7 +160,7 @@ var _ = Describe("A DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("cannot move to a group of another server, and is Degraded while it asks for one", func(ctx context.Context) {
+	It("cannot move to a group of another server, and is Degraded meanwhile", func(ctx context.Context) {
 		w := newWorld(ctx)
 		other := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
 		discord.AddMember(other, w.bot.UserID, everything)
@@ -178,7 +178,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(w.bodies(patchChannel)).To(BeEmpty())
 	})
 
-	DescribeTable("becomes an announcement channel, and a text channel again, where the server allows it",
+	DescribeTable("becomes an announcement channel, and a text channel again, if the server allows it",
 		func(ctx context.Context, created, wanted v1alpha1.ChannelType, kind float64) {
 			w := newWorld(ctx)
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
@@ -217,10 +217,10 @@ var _ = Describe("A DiscordChannel", func() {
 			Expect(on(c).Type).To(Equal(discordtest.TypeAnnouncement))
 		},
 		Entry("a new channel", false),
-		Entry("a channel that exists", true),
+		Entry("an existing channel", true),
 	)
 
-	It("does not rename forever when Discord stores the name in another way than expected", func(ctx context.Context) {
+	It("does not rename forever when Discord stores the name in another form", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Normalise: func(name string) string {
 			return strings.ReplaceAll(discordtest.NormaliseName(name), "_", "-")
 		}}, "--resync-period=1s")
@@ -249,7 +249,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Eventually(ctx, refetch(c)).Should(HaveCondition(v1alpha1.TypeVerified, "False", "Retrying"))
 		Expect(c).To(And(HaveCondition("Ready", "True", "Reconciled"), HaveCondition("Available", "True", "OnDiscord")))
 		edit(ctx, c, with(func(s *channelSpec) { s.NSFW = new(true) }))
-		eventuallyProgressing(ctx, c, "Retrying") // nobody knows whether this spec is met
+		eventuallyProgressing(ctx, c, "Retrying") // it is unknown whether the channel matches this spec
 		Expect(c).To(HaveCondition("Available", "True", "OnDiscord"))
 		Eventually(func() bool { return on(c).NSFW }).Should(BeTrue(), "the settings are applied all the same")
 		discord.Faults().Clear()

@@ -88,7 +88,7 @@ var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // it takes 
 		stop()
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 		discord.Weaken(discordtest.Weakness{})
-		// What was Ready before the last kill is so still, whatever was done to it until then: the last process may be
+		// An object that was Ready before the last kill still is, whatever happened until then: the last process may be
 		// about to find out.
 		Eventually(ctx, func(g Gomega) {
 			expectExactly(ctx, g, w)
@@ -97,7 +97,7 @@ var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // it takes 
 	})
 })
 
-// disturb does one of the things that users and other bots do meanwhile, and returns what undoes it.
+// disturb acts as a user or another bot, and returns the function that undoes it.
 func (w *world) disturb(ctx context.Context, turn int, random *rand.Rand) (undo func()) {
 	switch turn % 5 {
 	case 0:

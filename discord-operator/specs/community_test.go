@@ -87,7 +87,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(ContainElement("COMMUNITY"))
 	})
 
-	It("gets another rules channel by one edit, for which no administrator is needed", func(ctx context.Context) {
+	It("gets another rules channel by one edit, without an administrator", func(ctx context.Context) {
 		administrator()
 		other := w.channel("", "principles")
 		ready(ctx, s, rules, moderators, other)
@@ -102,7 +102,7 @@ var _ = Describe("Community", func() {
 			HaveField("Features", ConsistOf("COMMUNITY", "NEWS", "INVITES_DISABLED", "VERIFIED"))))
 	})
 
-	It("keeps the channels that Discord needs, says so without a call, and goes once a user has disabled it",
+	It("blocks the deletion of its channels without a call until a user has disabled it",
 		func(ctx context.Context) {
 			administrator()
 			other := w.channel("", "principles")
@@ -143,7 +143,7 @@ var _ = Describe("Community", func() {
 			Expect(refused()).To(BeEmpty())
 		})
 
-	It("stays disabled while a user takes it down, until its channels are there again", func(ctx context.Context) {
+	It("stays disabled after a user has disabled it, until its channels exist again", func(ctx context.Context) {
 		administrator()
 		ready(ctx, s, rules, moderators)
 		deleteObjects(ctx, rules)
@@ -158,7 +158,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(ConsistOf("COMMUNITY", "NEWS"))
 	})
 
-	It("is a difference where it is only observed", func(ctx context.Context) {
+	It("is a difference of an observing server", func(ctx context.Context) {
 		ready(ctx, w.server(), rules, moderators)
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) {
 			asCommunity(s)
@@ -168,7 +168,7 @@ var _ = Describe("Community", func() {
 			`rulesChannelRef: none -> "rules"`, `publicUpdatesChannelRef: none -> "moderators"`, "community: none -> Enabled")
 	})
 
-	It("has settings set that Discord ignores until it is enabled", func(ctx context.Context) {
+	It("has its settings set after Discord ignored them before it was enabled", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Locale: true, Description: true}})
 		prepare(ctx)

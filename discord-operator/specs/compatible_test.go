@@ -44,24 +44,24 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPri
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 	})
 
-	It("a create whose response is lost makes one channel, also after a kill", func(ctx context.Context) {
+	It("a lost create makes one channel, also after a kill", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		w.fault(discordtest.Fault{Route: postChannel, Times: 2, Action: discordtest.DropAfter()})
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		create(ctx, c, g)
-		Eventually(func() []string { return append(w.named("alerts"), w.named("incidents")...) }).Should(HaveLen(2))
+		Eventually(func() []string { return append(w.idsNamed("alerts"), w.idsNamed("incidents")...) }).Should(HaveLen(2))
 		operator.Kill(ctx)
 		operator.Start(ctx)
 		eventuallyReady(ctx, c, g)
-		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
-		Expect(w.named("incidents")).To(ConsistOf(g.Status.GroupID))
+		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
+		Expect(w.idsNamed("incidents")).To(ConsistOf(g.Status.GroupID))
 		Expect(c.Status.Matched).To(BeTrue(), "there is no audit log")
 		deleteAndWait(ctx, c, g)
-		Expect(w.named("alerts")).To(HaveLen(1), "a guess is retained")
+		Expect(w.idsNamed("alerts")).To(HaveLen(1), "a guess is retained")
 	})
 
-	It("the bot keeps its access to what it makes private", func(ctx context.Context) {
+	It("the bot keeps its access to channels that it makes private", func(ctx context.Context) {
 		w := newWorld(ctx)
 		private := denying("@everyone", "ViewChannel")
 		g, c := w.group("private", groupOverwrites(private)), w.channel("private", "created", withOverwrites(private), withWebhook)
@@ -94,7 +94,7 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPri
 		Expect(on(c).Overwrites).To(BeEmpty(), "without overwrites in the spec, they are a user's from then on")
 	})
 
-	It("writes nothing to an object that is gone, when all of a namespace are deleted", func(ctx context.Context) {
+	It("writes nothing to deleted objects when a namespace is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("g")}
 		for i := range 20 {
@@ -112,7 +112,7 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPri
 		})).To(BeEmpty())
 	})
 
-	It("an edit that the server does not permit is reported as such, and made once it does", func(ctx context.Context) {
+	It("a forbidden edit is reported, and made once it is permitted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -128,7 +128,7 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPri
 		Expect(on(c).Topic).To(Equal("What is broken"))
 	})
 
-	It("a position that an answer leaves out causes no move, and one that a user changes is corrected", func(ctx context.Context) {
+	It("a missing position causes no move, and a changed one is corrected", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("g")}
 		var names []string
@@ -138,7 +138,7 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPri
 		}
 		ready(ctx, objects...)
 		w.expectIdle(ctx)
-		Expect(w.shown(w.named("g")[0])).To(Equal(names))
+		Expect(w.namesIn(w.idsNamed("g")[0])).To(Equal(names))
 		discord.Gateway().Drop(0) // so that the next session has their events
 		w.expectIdle(ctx)
 		before := len(w.edits())
@@ -155,7 +155,7 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPri
 		discord.EditChannelByHand(last.Status.ChannelID, func(ch *discordtest.Channel) { ch.Position = 0 })
 		first := objects[2].(*v1alpha1.DiscordChannel)
 		discord.EditChannelByHand(first.Status.ChannelID, func(ch *discordtest.Channel) { ch.Position = 99 })
-		Eventually(func() []string { return w.shown(w.named("g")[0]) }).Should(Equal(names))
+		Eventually(func() []string { return w.namesIn(w.idsNamed("g")[0]) }).Should(Equal(names))
 	})
 })
 

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("kubectl discord export --copy-to", func() {
-	It("opens no channel that is closed in the original", func(ctx context.Context) {
+	It("opens no closed channel of the original", func(ctx context.Context) {
 		const view, manage = discordtest.PermViewChannel, discordtest.PermManageChannels
 		w := newWorldOf(ctx, newBot(), guildtest.Needed)
 		ops := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Ops"})
@@ -50,7 +50,7 @@ var _ = Describe("kubectl discord export --copy-to", func() {
 		}
 		Expect(open).To(BeEmpty(), manifests)
 
-		By("being closed too where a user removes the comment signs")
+		By("being closed too after a user removes the comment signs")
 		var closedOnes []client.Object
 		for document := range strings.SplitSeq(manifests, "\n---\n") {
 			if !strings.Contains(document, "Commented out:") {
@@ -61,7 +61,7 @@ var _ = Describe("kubectl discord export --copy-to", func() {
 		Expect(closedOnes).To(HaveLen(3))
 		eventuallyReady(ctx, closedOnes...)
 		for _, name := range []string{"Vaults", "vault"} {
-			for _, id := range empty.named(name) {
+			for _, id := range empty.idsNamed(name) {
 				c, _ := discord.Channel(id)
 				Expect(c.Overwrites).To(ContainElement(discordtest.Overwrite{ID: empty.guild, Deny: view}), name)
 			}

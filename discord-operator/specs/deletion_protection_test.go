@@ -27,7 +27,7 @@ func protect(o client.Object, protected bool) {
 	}
 }
 
-var _ = Describe("What is protected from deletion", func() {
+var _ = Describe("A protected object", func() {
 	var w *world
 	var protected client.Object
 	begin := func(ctx context.Context, of func(*world) client.Object) {

@@ -47,7 +47,7 @@ var _ = Describe("Deleting", func() {
 		Entry("adopted, Retain: stays", true, v1alpha1.DeletionPolicyRetain, true),
 	)
 
-	It("an object whose adopted channel was deleted and then created again deletes it", func(ctx context.Context) {
+	It("an object deletes the channel that replaced its adopted one", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", adopting(w.channelByHand(discordtest.Channel{Name: "alerts"})))
 		g := w.group("incidents", groupAdopting(w.categoryByHand("incidents")))
@@ -70,7 +70,7 @@ var _ = Describe("Deleting", func() {
 		Expect(w.calls()).To(BeEmpty())
 	})
 
-	It("what a user deletes on Discord at the same moment succeeds", func(ctx context.Context) {
+	It("a channel that a user deletes at the same moment succeeds", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)
@@ -79,7 +79,7 @@ var _ = Describe("Deleting", func() {
 		deleteAndWait(ctx, c, g)
 	})
 
-	It("what was deleted on Discord while no operator ran needs no call", func(ctx context.Context) {
+	It("a channel that was deleted on Discord meanwhile needs no call", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)
@@ -92,17 +92,17 @@ var _ = Describe("Deleting", func() {
 		operator.Start(ctx)
 		eventuallyGone(ctx, c, g)
 		Expect(w.edits()[before:]).To(BeEmpty())
-		Expect(w.named("alerts")).To(ConsistOf(unowned), "what a user has created under the same name stays")
+		Expect(w.idsNamed("alerts")).To(ConsistOf(unowned), "what a user has created under the same name stays")
 	})
 
-	It("what Discord fails to delete is retried, and happens once", func(ctx context.Context) {
+	It("a channel is retried when Discord fails, and happens once", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
 		w.fault(discordtest.Fault{Route: deleteChannel, Times: 1, Action: discordtest.FailBefore(500)})
 		w.fault(discordtest.Fault{Route: deleteChannel, Times: 1, Action: discordtest.DropAfter()})
 		deleteAndWait(ctx, c)
-		Expect(w.named("alerts")).To(BeEmpty())
+		Expect(w.idsNamed("alerts")).To(BeEmpty())
 		Expect(w.audited(channelDeleted)).To(Equal(1))
 	})
 
@@ -120,7 +120,7 @@ var _ = Describe("Deleting", func() {
 		}).Should(ContainSubstring(": b."))
 		edit(ctx, b, with(func(s *channelSpec) { s.GroupRef.Name = "other" }))
 		eventuallyGone(ctx, g)
-		Expect(w.named("incidents")).To(BeEmpty())
+		Expect(w.idsNamed("incidents")).To(BeEmpty())
 		eventuallyReady(ctx, b)
 	})
 
@@ -133,7 +133,7 @@ var _ = Describe("Deleting", func() {
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 	})
 
-	It("everything at once, the token first, as with a namespace, leaves nothing on Discord", func(ctx context.Context) {
+	It("a namespace, the token first, leaves nothing on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "tokyo")
 		ready(ctx, s, g, c)
@@ -144,7 +144,7 @@ var _ = Describe("Deleting", func() {
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 	})
 
-	It("while Discord keeps failing works by force", func(ctx context.Context) {
+	It("a channel works by force while Discord keeps failing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -157,20 +157,20 @@ var _ = Describe("Deleting", func() {
 		eventuallyProgressing(ctx, c, "Retrying")
 		forceDelete(ctx, c)
 		eventuallyGone(ctx, c)
-		Expect(w.named("alerts")).To(HaveLen(1), "it stays on Discord")
+		Expect(w.idsNamed("alerts")).To(HaveLen(1), "it stays on Discord")
 	})
 
-	It("with the annotation, but with a token, deletes on Discord all the same", func(ctx context.Context) {
+	It("a channel by force deletes it on Discord if that works", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", func(c *v1alpha1.DiscordChannel) {
 			c.Annotations = map[string]string{v1alpha1.ForceDeleteAnnotation: "true"}
 		})
 		ready(ctx, w.server(), c)
 		deleteAndWait(ctx, c)
-		Expect(w.named("alerts")).To(BeEmpty())
+		Expect(w.idsNamed("alerts")).To(BeEmpty())
 	})
 
-	It("what Discord refuses to delete is Degraded", func(ctx context.Context) {
+	It("a channel that Discord refuses to delete is Degraded", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "rules")
 		ready(ctx, w.server(), c)

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// What the specs read from Discord and from the operator's requests.
+// Reads from Discord and from the operator's requests.
 
 // The calls that change something, as the simulator names them.
 const (
@@ -34,7 +34,7 @@ const (
 	webhookCreated = 50
 )
 
-// bodies are what the world's bot has sent by a route so far, oldest first.
+// bodies returns the bodies that the world's bot has sent by a route, oldest first.
 func (w *world) bodies(route string) []map[string]any {
 	GinkgoHelper()
 	var all []map[string]any
@@ -66,7 +66,7 @@ func (w *world) categoryByHand(name string) string {
 	return w.channelByHand(discordtest.Channel{Type: discordtest.TypeCategory, Name: name})
 }
 
-// on is the channel of an object as Discord has it.
+// on returns an object's channel on Discord.
 func on(c *v1alpha1.DiscordChannel) discordtest.Channel {
 	GinkgoHelper()
 	ch, ok := discord.Channel(c.Status.ChannelID)
@@ -74,7 +74,7 @@ func on(c *v1alpha1.DiscordChannel) discordtest.Channel {
 	return ch
 }
 
-// category is the category of an object as Discord has it.
+// category returns an object's category on Discord.
 func category(g *v1alpha1.DiscordGroup) discordtest.Channel {
 	GinkgoHelper()
 	ch, ok := discord.Channel(g.Status.GroupID)
@@ -82,8 +82,8 @@ func category(g *v1alpha1.DiscordGroup) discordtest.Channel {
 	return ch
 }
 
-// named are the ids of the channels and categories of the world's guild that have a name.
-func (w *world) named(name string) []string {
+// idsNamed returns the ids of the channels and categories of the world's guild that have a name.
+func (w *world) idsNamed(name string) []string {
 	var ids []string
 	for _, c := range discord.Guild(w.guild).Channels {
 		if c.Name == name {
@@ -93,9 +93,9 @@ func (w *world) named(name string) []string {
 	return ids
 }
 
-// shown are the names of the channels with a parent, or of the categories where it is "categories",
+// namesIn returns the names of the channels with a parent, or of the categories where it is "categories",
 // in Discord's order.
-func (w *world) shown(parent string) []string {
+func (w *world) namesIn(parent string) []string {
 	var names []string
 	for _, c := range discord.Guild(w.guild).Channels {
 		isCategory := c.Type == discordtest.TypeCategory

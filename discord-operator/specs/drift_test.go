@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// managed is a world in which every setting is managed that a user may change by hand.
+// managed is a world that manages every setting which a user may change by hand.
 type managed struct {
 	*world
 	server  *v1alpha1.DiscordServer
@@ -200,7 +200,7 @@ var _ = Describe("Drift on Discord", func() {
 			Eventually(ctx, eventsOf(m.server)).Should(ContainElement("Normal DriftCorrected"))
 		})
 
-		It("stays where the spec leaves the field out", func(ctx context.Context) {
+		It("stays in fields outside the spec", func(ctx context.Context) {
 			m := newManaged(ctx)
 			discord.EditChannelByHand(m.below.Status.ChannelID, func(c *discordtest.Channel) {
 				c.Topic, c.NSFW, c.RateLimitPerUser, c.Overwrites = "mine", true, 10, nil

@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// readyTimeout is how long the objects of a whole server may take to become Ready.
+// readyTimeout bounds the time until the objects of a whole server are Ready.
 const readyTimeout = 2 * time.Minute
 
 var _ = Describe("kubectl discord export", func() {
@@ -40,7 +40,7 @@ var _ = Describe("kubectl discord export", func() {
 		objects := w.expectAdopted(ctx, manifests)
 		Expect(objects).
 			To(HaveLen(1+3+2+9), "a server, three roles, two groups and nine channels; not the hidden and the capitals one")
-		Expect(manifests).To(ContainSubstring("text channel " + w.named("hidden")[0] + ": the bot may not view it"))
+		Expect(manifests).To(ContainSubstring("text channel " + w.idsNamed("hidden")[0] + ": the bot may not view it"))
 
 		By("having the webhook's URL in its Secret")
 		var secret corev1.Secret
@@ -57,7 +57,7 @@ var _ = Describe("kubectl discord export", func() {
 		expectSame(discord.Guild(w.guild), before)
 	})
 
-	It("prints nothing that the API server refuses, whatever the names of channels", func(ctx context.Context) {
+	It("prints only valid objects, whatever the names of channels", func(ctx context.Context) {
 		w := newWorld(ctx)
 		for i, name := range oddNames() {
 			category := ""
@@ -291,7 +291,7 @@ func expectSame(now, before discordtest.Guild) {
 }
 
 var _ = Describe("kubectl discord plan", func() {
-	It("is empty for an export, and says by its exit status whether something would change", func(ctx context.Context) {
+	It("is empty for an export, and has an exit status for changes", func(ctx context.Context) {
 		w := newWorld(ctx)
 		populate(ctx, w)
 		folder := GinkgoT().TempDir()
@@ -305,7 +305,7 @@ var _ = Describe("kubectl discord plan", func() {
 		Expect(code).To(BeZero(), output)
 		Expect(output).To(HavePrefix("No changes"))
 
-		By("showing what an edit would change")
+		By("showing the changes of an edit")
 		write("server.yaml", strings.Replace(manifests, "slowmode: 1h30m0s", "slowmode: 5s", 1))
 		write("more.yaml", "apiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordRole\nmetadata: {name: dev, namespace: "+w.ns+
 			"}\nspec: {name: Dev, serverRef: {name: jujutsu}}\n")
@@ -313,7 +313,7 @@ var _ = Describe("kubectl discord plan", func() {
 		Expect(code).To(Equal(2), output)
 		Expect(output).To(And(ContainSubstring("    slowmode: 1h30m0s -> 5s\n"), ContainSubstring("+ DiscordRole "+w.ns+"/dev\n")))
 
-		By("showing what a removal changes for the others")
+		By("showing the effects of a removal on others")
 		discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		before := GinkgoT().TempDir()
 		Expect(os.Rename(filepath.Join(folder, "more.yaml"), filepath.Join(before, "more.yaml"))).To(Succeed())
@@ -323,7 +323,7 @@ var _ = Describe("kubectl discord plan", func() {
 		Expect(code).To(Equal(1), output)
 		Expect(output).To(And(ContainSubstring("- DiscordRole "+w.ns+"/dev\n"), ContainSubstring("! RoleNotFound: ")))
 
-		By("refusing what the API server would refuse")
+		By("refusing an invalid object")
 		write("more.yaml", "apiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordRole\nmetadata: {name: dev}\nspec: {name: Dev}\n")
 		code, output = w.plan(ctx, folder)
 		Expect(code).To(Equal(1), output)

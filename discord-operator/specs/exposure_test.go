@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("The status says who has access", func() {
+var _ = Describe("The status reports access", func() {
 	It("to a channel that was moved into a private group, until it is closed", func(ctx context.Context) {
 		w := newWorld(ctx)
 		w.user("Yuji")
@@ -35,7 +35,7 @@ var _ = Describe("The status says who has access", func() {
 		edit(ctx, g, groupOverwrites(denying("@everyone", "ViewChannel")))
 		Eventually(ctx, refetch(c)).Should(HaveField("Status.OpenTo", Equal([]string{"@everyone"})))
 
-		By("doing what the documentation says")
+		By("following the documentation")
 		edit(ctx, c, withOverwrites(denying("@everyone", "ViewChannel")))
 		eventuallyReady(ctx, c)
 		Expect(c.Status.OpenTo).To(BeEmpty())

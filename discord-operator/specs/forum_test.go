@@ -54,74 +54,74 @@ var forumSettings = map[string]setting{
 	"the guidelines of a forum": {
 		field: "topic", kind: v1alpha1.ChannelTypeForum, key: "topic",
 		one: strings.Repeat("ü", 4096), another: nil, // cleared; a third change in ten minutes would be delayed
-		first: func(s *channelSpec) { s.Topic = new(strings.Repeat("ü", 4096)) },
-		next:  func(s *channelSpec) { s.Topic = new("") },
-		out:   func(s *channelSpec) { s.Topic = nil },
-		drift: func(c *discordtest.Channel) { c.Topic = "by hand" }, live: func(c discordtest.Channel) any { return c.Topic },
+		initial:   func(s *channelSpec) { s.Topic = new(strings.Repeat("ü", 4096)) },
+		next:      func(s *channelSpec) { s.Topic = new("") },
+		unmanaged: func(s *channelSpec) { s.Topic = nil },
+		drift:     func(c *discordtest.Channel) { c.Topic = "by hand" }, live: func(c discordtest.Channel) any { return c.Topic },
 	},
 	"the slowmode of a forum": {
 		field: "slowmode", kind: v1alpha1.ChannelTypeForum, key: "rate_limit_per_user", one: 30.0, another: 60.0, zero: 0.0,
-		first: inSlowmode(30), next: inSlowmode(60), none: inSlowmode(0), out: func(s *channelSpec) { s.Slowmode = nil },
+		initial: inSlowmode(30), next: inSlowmode(60), unset: inSlowmode(0), unmanaged: func(s *channelSpec) { s.Slowmode = nil },
 		drift: func(c *discordtest.Channel) { c.RateLimitPerUser = 5 },
 		live:  func(c discordtest.Channel) any { return c.RateLimitPerUser },
 	},
 	"the archive time of a forum": {
 		field: "defaultAutoArchive", kind: v1alpha1.ChannelTypeForum, key: "default_auto_archive_duration",
 		one: 60.0, another: 10080.0,
-		first: func(s *channelSpec) { s.DefaultAutoArchive = v1alpha1.AutoArchiveOneHour },
-		next:  func(s *channelSpec) { s.DefaultAutoArchive = v1alpha1.AutoArchiveOneWeek },
-		out:   func(s *channelSpec) { s.DefaultAutoArchive = "" },
-		drift: func(c *discordtest.Channel) { c.DefaultAutoArchive = 1440 },
-		live:  func(c discordtest.Channel) any { return c.DefaultAutoArchive },
+		initial:   func(s *channelSpec) { s.DefaultAutoArchive = v1alpha1.AutoArchiveOneHour },
+		next:      func(s *channelSpec) { s.DefaultAutoArchive = v1alpha1.AutoArchiveOneWeek },
+		unmanaged: func(s *channelSpec) { s.DefaultAutoArchive = "" },
+		drift:     func(c *discordtest.Channel) { c.DefaultAutoArchive = 1440 },
+		live:      func(c discordtest.Channel) any { return c.DefaultAutoArchive },
 	},
 	"the slowmode of a forum's threads": {
 		field: "threadSlowmode", kind: v1alpha1.ChannelTypeForum, key: "default_thread_rate_limit_per_user",
 		one: 5.0, another: 90.0, zero: 0.0,
-		first: inThreads(5), next: inThreads(90), none: inThreads(0), out: func(s *channelSpec) { s.Forum = nil },
+		initial: inThreads(5), next: inThreads(90), unset: inThreads(0), unmanaged: func(s *channelSpec) { s.Forum = nil },
 		drift: func(c *discordtest.Channel) { c.ThreadSlowmode = 7 },
 		live:  func(c discordtest.Channel) any { return c.ThreadSlowmode },
 	},
 	"the reaction of a forum": {
 		field: "defaultReaction", kind: v1alpha1.ChannelTypeForum, key: "default_reaction_emoji",
 		one: emojiOf("✅"), another: emojiOf("👍🏽"), zero: nil,
-		first: forum(func(f *v1alpha1.ChannelForum) { f.DefaultReaction = new(v1alpha1.Emoji("✅")) }),
-		next:  forum(func(f *v1alpha1.ChannelForum) { f.DefaultReaction = new(v1alpha1.Emoji("👍🏽")) }),
-		none:  forum(func(f *v1alpha1.ChannelForum) { f.DefaultReaction = new(v1alpha1.Emoji("")) }),
-		out:   func(s *channelSpec) { s.Forum.DefaultReaction = nil },
-		drift: func(c *discordtest.Channel) { c.Reaction = discordtest.Emoji{Name: "🎉"} },
-		live:  func(c discordtest.Channel) any { return c.Reaction },
+		initial:   forum(func(f *v1alpha1.ChannelForum) { f.DefaultReaction = new(v1alpha1.Emoji("✅")) }),
+		next:      forum(func(f *v1alpha1.ChannelForum) { f.DefaultReaction = new(v1alpha1.Emoji("👍🏽")) }),
+		unset:     forum(func(f *v1alpha1.ChannelForum) { f.DefaultReaction = new(v1alpha1.Emoji("")) }),
+		unmanaged: func(s *channelSpec) { s.Forum.DefaultReaction = nil },
+		drift:     func(c *discordtest.Channel) { c.Reaction = discordtest.Emoji{Name: "🎉"} },
+		live:      func(c discordtest.Channel) any { return c.Reaction },
 	},
 	"the order of a forum": {
 		field: "sortOrder", kind: v1alpha1.ChannelTypeForum, key: "default_sort_order", one: 0.0, another: 1.0, zero: nil,
-		first: forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderLatestActivity }),
-		next:  forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderCreationDate }),
-		none:  forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderNotSet }),
-		out:   func(s *channelSpec) { s.Forum.SortOrder = "" },
-		drift: func(c *discordtest.Channel) { c.SortOrder = new(1) },
-		live:  func(c discordtest.Channel) any { return c.SortOrder },
+		initial:   forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderLatestActivity }),
+		next:      forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderCreationDate }),
+		unset:     forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderNotSet }),
+		unmanaged: func(s *channelSpec) { s.Forum.SortOrder = "" },
+		drift:     func(c *discordtest.Channel) { c.SortOrder = new(1) },
+		live:      func(c discordtest.Channel) any { return c.SortOrder },
 	},
 	"the layout of a forum": {
 		field: "layout", kind: v1alpha1.ChannelTypeForum, key: "default_forum_layout", one: 1.0, another: 2.0, zero: 0.0,
-		first: forum(func(f *v1alpha1.ChannelForum) { f.Layout = v1alpha1.ForumLayoutList }),
-		next:  forum(func(f *v1alpha1.ChannelForum) { f.Layout = v1alpha1.ForumLayoutGallery }),
-		none:  forum(func(f *v1alpha1.ChannelForum) { f.Layout = v1alpha1.ForumLayoutNotSet }),
-		out:   func(s *channelSpec) { s.Forum.Layout = "" },
-		drift: func(c *discordtest.Channel) { c.Layout = (c.Layout + 1) % 3 }, live: func(c discordtest.Channel) any { return c.Layout },
+		initial:   forum(func(f *v1alpha1.ChannelForum) { f.Layout = v1alpha1.ForumLayoutList }),
+		next:      forum(func(f *v1alpha1.ChannelForum) { f.Layout = v1alpha1.ForumLayoutGallery }),
+		unset:     forum(func(f *v1alpha1.ChannelForum) { f.Layout = v1alpha1.ForumLayoutNotSet }),
+		unmanaged: func(s *channelSpec) { s.Forum.Layout = "" },
+		drift:     func(c *discordtest.Channel) { c.Layout = (c.Layout + 1) % 3 }, live: func(c discordtest.Channel) any { return c.Layout },
 	},
 	"the order of a media channel": {
 		field: "sortOrder", kind: v1alpha1.ChannelTypeMedia, key: "default_sort_order", one: 1.0, another: 0.0, zero: nil,
-		first: forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderCreationDate }),
-		next:  forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderLatestActivity }),
-		none:  forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderNotSet }),
-		out:   func(s *channelSpec) { s.Forum = nil },
-		drift: func(c *discordtest.Channel) { c.SortOrder = nil },
-		live:  func(c discordtest.Channel) any { return c.SortOrder },
+		initial:   forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderCreationDate }),
+		next:      forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderLatestActivity }),
+		unset:     forum(func(f *v1alpha1.ChannelForum) { f.SortOrder = v1alpha1.SortOrderNotSet }),
+		unmanaged: func(s *channelSpec) { s.Forum = nil },
+		drift:     func(c *discordtest.Channel) { c.SortOrder = nil },
+		live:      func(c discordtest.Channel) any { return c.SortOrder },
 	},
 	"the age restriction of a media channel": {
 		field: "nsfw", kind: v1alpha1.ChannelTypeMedia, key: "nsfw", one: true, another: false,
-		first: func(s *channelSpec) { s.NSFW = new(true) }, next: func(s *channelSpec) { s.NSFW = new(false) },
-		out:   func(s *channelSpec) { s.NSFW = nil },
-		drift: func(c *discordtest.Channel) { c.NSFW = !c.NSFW }, live: func(c discordtest.Channel) any { return c.NSFW },
+		initial: func(s *channelSpec) { s.NSFW = new(true) }, next: func(s *channelSpec) { s.NSFW = new(false) },
+		unmanaged: func(s *channelSpec) { s.NSFW = nil },
+		drift:     func(c *discordtest.Channel) { c.NSFW = !c.NSFW }, live: func(c discordtest.Channel) any { return c.NSFW },
 	},
 }
 
@@ -163,7 +163,7 @@ var _ = Describe("A forum or media channel", func() {
 		Entry("a media channel", v1alpha1.ChannelTypeMedia, 16.0),
 	)
 
-	DescribeTable("has its flags as in its spec, and Discord's own stay",
+	DescribeTable("sets its flags, and keeps Discord's own",
 		func(ctx context.Context, kind v1alpha1.ChannelType, field string, flag int, set func(*v1alpha1.ChannelForum, *bool)) {
 			w := newCommunity(ctx)
 			to := func(want *bool) func(*channelSpec) {
@@ -233,7 +233,7 @@ var _ = Describe("A forum or media channel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("has its tags back after a user has changed them, with their ids where they still exist", func(ctx context.Context) {
+	It("restores its tags after a user has changed them, with their ids if they still exist", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "ideas", ofType(v1alpha1.ChannelTypeForum, tagged("bug idea")))
 		ready(ctx, w.server(), c)
@@ -262,7 +262,7 @@ var _ = Describe("A forum or media channel", func() {
 			ContainElement(v1alpha1.ForumTagStatus{Name: "bug", ID: now["bug"]})))
 	})
 
-	It("loses its tags when the spec has an empty list, and keeps them when it has none", func(ctx context.Context) {
+	It("loses its tags with an empty list in the spec, and keeps them without one", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "ideas", ofType(v1alpha1.ChannelTypeForum, tagged("bug idea")))
 		ready(ctx, w.server(), c)
@@ -289,7 +289,7 @@ var _ = Describe("A forum or media channel", func() {
 		Expect(w.edits()).To(Equal([]string{patchChannel}))
 	})
 
-	It("with an emoji of the server has it, and with one of another server is Degraded", func(ctx context.Context) {
+	It("accepts an emoji of the server, and is Degraded with one of another server", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Emojis = []string{"1234567"} })
 		emoji := func(id v1alpha1.Emoji) func(*channelSpec) {
@@ -303,7 +303,7 @@ var _ = Describe("A forum or media channel", func() {
 		Expect(eventuallyDegraded(ctx, c, "Refused")).To(ContainSubstring("Unknown Emoji"))
 	})
 
-	It("that needs a tag and has none that members may use is Degraded, and says so", func(ctx context.Context) {
+	It("is Degraded if it requires a tag and members may use none", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		ready(ctx, w.server())
 		c := w.channel("", "ideas", ofType(v1alpha1.ChannelTypeForum,

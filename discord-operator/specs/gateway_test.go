@@ -20,7 +20,7 @@ var _ = Describe("Discord's Gateway", func() {
 		}})
 	}
 
-	It("that is connected and silent is noticed after an own change, and the server read instead", func(ctx context.Context) {
+	It("is replaced by reads when it is connected but silent after a change", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()},
 			"--event-timeout=3s", "--resync-period=3s") // longer than an event takes on a busy machine
 		w := newWorld(ctx)
@@ -40,7 +40,7 @@ var _ = Describe("Discord's Gateway", func() {
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	})
 
-	It("that has lost the event of a webhook is made up for by the next reading", func(ctx context.Context) {
+	It("is made up for by the next read after it lost the event of a webhook", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--live-resync-period=2s")
 		w := newWorld(ctx)
 		c := w.channel("", "tokyo", withWebhook)
@@ -54,7 +54,7 @@ var _ = Describe("Discord's Gateway", func() {
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	})
 
-	It("does not accept a bot in too many servers, which are read instead", func(ctx context.Context) {
+	It("is replaced by reads when it refuses a bot in too many servers", func(ctx context.Context) {
 		limits := discordtest.NoRateLimits()
 		limits.GuildsPerSession = 2
 		anotherDiscord(ctx, discordtest.Options{Limits: limits}, "--resync-period=3s") // longer than idle is
@@ -68,7 +68,7 @@ var _ = Describe("Discord's Gateway", func() {
 		Eventually(ctx, func() string { return on(c).Name }).Should(Equal("tokyo"))
 	})
 
-	It("follows a server that is named later in the same session", func(ctx context.Context) {
+	It("follows a server that joins a session later", func(ctx context.Context) {
 		w := newWorld(ctx)
 		kyoto := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
 		discord.AddMember(kyoto, w.bot.UserID, everything)

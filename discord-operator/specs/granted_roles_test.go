@@ -65,7 +65,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	DescribeTable("is given what the owner lists by name, and nothing that it implies",
+	DescribeTable("gets permissions that the owner lists by name, and none that they imply",
 		func(ctx context.Context, ceiling, asked []v1alpha1.Permission, refused string) {
 			w := newWorld(ctx)
 			discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermAdministrator)
@@ -119,7 +119,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		Expect(w.has(mai)()).To(BeEmpty())
 		Expect(w.roleOn(r)().Name).To(Equal("team"), "nothing else is written")
 
-		By("a tenant who pauses the object, or has it only observed")
+		By("a tenant pausing the object, or observing only")
 		edit(ctx, s, allowsRoles("SendMessages", "ViewChannel"))
 		eventuallyReady(ctx, r)
 		edit(ctx, r, func(r *v1alpha1.DiscordRole) { r.Annotations = map[string]string{v1alpha1.PausedAnnotation: "true"} })
@@ -134,7 +134,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		eventuallyReady(ctx, r)
 	})
 
-	It("that is withdrawn gives nobody a role any more, and deletes nothing", func(ctx context.Context) {
+	It("gives nobody a role after the grant is withdrawn, and deletes nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")
 		s := w.server(allowsRoles("SendMessages"))
@@ -213,7 +213,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		Consistently(w.traffic).WithTimeout(3*time.Second).Should(Equal(before), "two tenants do not fight about places")
 	})
 
-	It("has the namespaces that a selector of its own selects", func(ctx context.Context) {
+	It("may be selected by a selector for roles", func(ctx context.Context) {
 		w := newWorld(ctx)
 		labels := map[string]string{"roles": "yes"}
 		a := w.newTenant(ctx, labels)

@@ -42,10 +42,10 @@ var _ = Describe("A DiscordGroup", func() {
 		called := func(g *v1alpha1.DiscordGroup) { g.Spec.Name = "Incidents" }
 		a, b := w.group("a", called), w.group("b", called)
 		ready(ctx, w.server(), a, b)
-		Expect(w.named("Incidents")).To(ConsistOf(unowned, a.Status.GroupID, b.Status.GroupID))
+		Expect(w.idsNamed("Incidents")).To(ConsistOf(unowned, a.Status.GroupID, b.Status.GroupID))
 	})
 
-	It("is edited by one call for all differences, with the fields that differ and no others", func(ctx context.Context) {
+	It("is edited by one call with all different fields, and no others", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g := w.group("incidents")
 		ready(ctx, w.server(), g)
@@ -62,7 +62,7 @@ var _ = Describe("A DiscordGroup", func() {
 		w.expectInSync(ctx, g)
 	})
 
-	It("that a user deletes on Discord is created again, and its channels move into it", func(ctx context.Context) {
+	It("is created again after a user deleted its category, and its channels move into it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, a, b := w.group("incidents"), w.channel("incidents", "a", withWebhook), w.channel("incidents", "b")
 		ready(ctx, w.server(), g, a, b)
@@ -77,12 +77,12 @@ var _ = Describe("A DiscordGroup", func() {
 		eventuallyReady(ctx, g)
 		Expect([]string{a.Status.ChannelID, b.Status.ChannelID}).
 			To(Equal(ids), "the channels, and what was written in them, are the same")
-		Expect(w.named("incidents")).To(ConsistOf(g.Status.GroupID))
+		Expect(w.idsNamed("incidents")).To(ConsistOf(g.Status.GroupID))
 		Expect(w.audited(channelCreated)).To(Equal(4), "two groups and two channels in all")
 		Eventually(ctx, eventsOf(g)).Should(ContainElement("Warning Recreated"))
 	})
 
-	It("whose channel was deleted on Discord together with it has both created again", func(ctx context.Context) {
+	It("is created again with a channel that was deleted together with it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("incidents", "alerts", withWebhook)
 		ready(ctx, w.server(), g, c)
@@ -95,6 +95,6 @@ var _ = Describe("A DiscordGroup", func() {
 				HaveField("Status.Webhook.ID", Not(Equal(hook)))))
 		eventuallyReady(ctx, c)
 		Expect(on(c).ParentID).To(Equal(g.Status.GroupID))
-		Expect(w.named("alerts")).To(HaveLen(1))
+		Expect(w.idsNamed("alerts")).To(HaveLen(1))
 	})
 })

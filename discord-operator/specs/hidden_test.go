@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// hide takes the bot's sight of a channel or category, show gives it back.
+// hide hides a channel or category from the bot, show ends that.
 func (w *world) hide(id string) {
 	discord.EditChannelByHand(id, func(c *discordtest.Channel) {
 		c.Overwrites = []discordtest.Overwrite{{ID: w.guild, Deny: discordtest.PermViewChannel}}
@@ -25,8 +25,8 @@ func show(id string) {
 	discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = nil })
 }
 
-var _ = Describe("What Discord hides from the bot", func() {
-	It("is neither created again nor edited, and continues when it is shown", func(ctx context.Context) {
+var _ = Describe("A channel or category that Discord hides from the bot", func() {
+	It("is neither created again nor edited until it is visible", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, c := w.server(), w.channel("", "alerts")
 		ready(ctx, s, c)
@@ -62,7 +62,7 @@ var _ = Describe("What Discord hides from the bot", func() {
 		Expect(c.Status.ChannelID).To(Equal(id))
 	})
 
-	It("counts", func(ctx context.Context) {
+	It("counts towards Discord's limits", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
 		w.hide(w.channelByHand(discordtest.Channel{Name: "secret"}))
@@ -74,7 +74,7 @@ var _ = Describe("What Discord hides from the bot", func() {
 		Consistently(ctx, refetch(s)).WithTimeout(time.Second).Should(HaveField("Status.Channels.Total", BeEquivalentTo(2)))
 	})
 
-	It("is a category for whose channels its group is waited for", func(ctx context.Context) {
+	It("lets the channels of its group wait", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g := w.group("incidents")
 		ready(ctx, w.server(), g)

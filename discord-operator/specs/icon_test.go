@@ -52,7 +52,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveValue(Equal(v1alpha1.ServerIconStatus{SourceHash: hashOf(first), DiscordHash: was})))
 		Expect(w.edits()).To(Equal([]string{patchGuild}))
 
-		By("writing nothing for what is in sync, also after a restart")
+		By("writing nothing in sync, also after a restart")
 		operator.Restart(ctx)
 		w.eventuallyLeads(ctx) // else it may be idle because it does not lead yet
 		w.expectInSync(ctx, s)
@@ -114,7 +114,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(w.icon()).To(Equal(set), "it stays as it is")
 	})
 
-	DescribeTable("is Degraded, without a call, where the image is of no use", func(ctx context.Context, image []byte, why string) {
+	DescribeTable("is Degraded, without a call, with an invalid image", func(ctx context.Context, image []byte, why string) {
 		cm := w.iconMap(image)
 		if strings.HasPrefix(why, "is text") {
 			cm.BinaryData, cm.Data = nil, map[string]string{"icon.png": string(image)}
@@ -133,7 +133,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Entry("a broken one", first[:len(first)-20], "is a broken image"),
 	)
 
-	It("is animated in servers that may have that alone", func(ctx context.Context) {
+	It("is animated only in servers with that feature", func(ctx context.Context) {
 		create(ctx, w.iconMap(discordtest.GIF(3)), s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonIconUnusable)).To(ContainSubstring("boost"))
 		Expect(w.edits()).To(BeEmpty())
@@ -143,7 +143,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveField("DiscordHash", w.icon()))
 	})
 
-	It("holds up no other setting where Discord refuses it, and is set once more after a lost answer", func(ctx context.Context) {
+	It("blocks no other setting when Discord refuses it, and is set again after a lost answer", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Match: func(r discordtest.Request) bool {
 			return r.Route == patchGuild && strings.Contains(string(r.Body), `"icon"`)
 		}, Times: 1, Action: discordtest.FailAfter(500)})
@@ -157,7 +157,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveField("DiscordHash", w.icon()))
 	})
 
-	It("is a difference by its hash where it is only observed", func(ctx context.Context) {
+	It("is a difference by its hash in an observing server", func(ctx context.Context) {
 		observing(s)
 		create(ctx, w.iconMap(first), s)
 		eventuallyDiffers(ctx, s, "icon: none -> "+hashOf(first))
@@ -168,7 +168,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		eventuallyDiffers(ctx, s)
 	})
 
-	It("is reported where Discord accepts it and does not apply it", func(ctx context.Context) {
+	It("is reported when Discord accepts it and ignores it", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Icon: true}})
 		w = newWorld(ctx)
 		s = w.server(withIcon)

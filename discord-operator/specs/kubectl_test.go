@@ -24,8 +24,8 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-var _ = Describe("What kubectl shows", func() {
-	DescribeTable("has short names, a category and the columns of the narrow and the wide output",
+var _ = Describe("kubectl", func() {
+	DescribeTable("shows short names, a category, and the columns of the narrow and the wide output",
 		func(ctx context.Context, resource, short string, narrow, wide []string) {
 			kinds, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config()).
 				ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
@@ -78,7 +78,7 @@ var _ = Describe("What kubectl shows", func() {
 	)
 })
 
-// undescribed are the fields of a schema, and of all below it, that have no description.
+// undescribed returns the fields of a schema without a description.
 func undescribed(path string, schema apiextensionsv1.JSONSchemaProps) []string {
 	var found []string
 	for name, field := range schema.Properties {

@@ -23,7 +23,7 @@ func (w *world) channelNames() (names []string) {
 	return names
 }
 
-var _ = Describe("A leader that is stopped for longer than its Lease lasts", func() {
+var _ = Describe("A leader that is stopped beyond its Lease", func() {
 	const old, fresh = 6, 6
 
 	It("creates nothing beside its successor, and ends", func(ctx context.Context) {
@@ -51,7 +51,7 @@ var _ = Describe("A leader that is stopped for longer than its Lease lasts", fun
 		Eventually(ctx, operator.Leader).Should(And(Not(BeEmpty()), Not(Equal(before))), "the standby takes over")
 		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(Equal(2), "and connects")
 
-		// Both see a channel that is missing before either has created it.
+		// Both observe a missing channel before either has created it.
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Slow(time.Second, 0)})
 		for _, c := range channels[:old] {
 			discord.DeleteChannelByHand(c.Status.ChannelID)
@@ -71,6 +71,6 @@ var _ = Describe("A leader that is stopped for longer than its Lease lasts", fun
 		}
 		w.expectIdle(ctx)
 		Expect(w.channelNames()).To(ConsistOf(append(names, "incidents")), "each exists once")
-		Expect(w.audited(channelCreated)).To(Equal(1+2*old+fresh), "the category, those that were deleted twice, the others once")
+		Expect(w.audited(channelCreated)).To(Equal(1+2*old+fresh), "the category once, the deleted channels twice, the others once")
 	})
 })

@@ -22,11 +22,11 @@ var lostAnswers = []TableEntry{
 	Entry("502 after the effect", discordtest.FailAfter(502)),
 	Entry("503 before the effect", discordtest.FailBefore(503)),
 	Entry("504 after the effect", discordtest.FailAfter(504)),
-	Entry("a connection that is cut before the effect", discordtest.DropBefore()),
-	Entry("a connection that is cut after the effect", discordtest.DropAfter()),
-	Entry("an answer that is cut in the middle", discordtest.CutAnswer(-20)),
-	Entry("an answer that is cut in its headers", discordtest.CutAnswer(20)),
-	Entry("an answer that is no JSON", discordtest.Garbage()),
+	Entry("a connection cut before the effect", discordtest.DropBefore()),
+	Entry("a connection cut after the effect", discordtest.DropAfter()),
+	Entry("an answer cut in the middle", discordtest.CutAnswer(-20)),
+	Entry("an answer cut in its headers", discordtest.CutAnswer(20)),
+	Entry("an answer without JSON", discordtest.Garbage()),
 }
 
 // holdAnswer holds back the answer to the world's next call of a route, after its effect, until
@@ -47,7 +47,7 @@ func restartAfterCrash(ctx context.Context, release func()) {
 	operator.Start(ctx)
 }
 
-var _ = Describe("A create whose outcome is not known", func() {
+var _ = Describe("A create without a response", func() {
 	var w *world
 	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
@@ -59,7 +59,7 @@ var _ = Describe("A create whose outcome is not known", func() {
 		release = w.holdAnswer(postChannel)
 		c = w.channel("", "alerts")
 		create(ctx, c)
-		Eventually(func() []string { return w.named("alerts") }).Should(HaveLen(1))
+		Eventually(func() []string { return w.idsNamed("alerts") }).Should(HaveLen(1))
 		return c, release
 	}
 
@@ -68,13 +68,13 @@ var _ = Describe("A create whose outcome is not known", func() {
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, c, g)
 		w.expectIdle(ctx)
-		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
-		Expect(w.named("incidents")).To(ConsistOf(g.Status.GroupID))
+		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
+		Expect(w.idsNamed("incidents")).To(ConsistOf(g.Status.GroupID))
 		Expect([]int{w.audited(channelCreated), w.audited(channelDeleted)}).
 			To(Equal([]int{2, 0}), "created and deleted, ever")
 	}, lostAnswers)
 
-	DescribeTable("leaves one webhook, and its URL in the Secret", func(ctx context.Context, way discordtest.Action) {
+	DescribeTable("leaves one webhook with its URL in the Secret", func(ctx context.Context, way discordtest.Action) {
 		c := w.channel("", "alerts")
 		ready(ctx, c)
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: way})
@@ -91,12 +91,12 @@ var _ = Describe("A create whose outcome is not known", func() {
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: discordtest.DropAfter()})
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, c)
-		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
+		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect(hooks(c)).To(HaveLen(1))
 		Expect([]int{w.audited(channelCreated), w.audited(webhookCreated)}).To(Equal([]int{1, 1}))
 	})
 
-	It("is reported while its result is looked up", func(ctx context.Context) {
+	It("is reported during the search for its result", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.FailBefore(500)})
 		c := w.channel("", "alerts")
 		create(ctx, c)
@@ -104,21 +104,21 @@ var _ = Describe("A create whose outcome is not known", func() {
 		Expect(c).To(HaveCondition("Available", "False", "NotOnDiscord"))
 		discord.Faults().Clear()
 		eventuallyReady(ctx, c)
-		Expect(w.named("alerts")).To(HaveLen(1))
+		Expect(w.idsNamed("alerts")).To(HaveLen(1))
 	})
 
-	It("is found although the audit log never has its entry", func(ctx context.Context) {
+	It("is recovered without an entry in the audit log", func(ctx context.Context) {
 		discord.Faults().LoseAudit(-1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		w.fault(discordtest.Fault{Route: postChannel, Times: 2, Action: discordtest.DropAfter()})
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, c, g)
-		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
-		Expect(w.named("incidents")).To(ConsistOf(g.Status.GroupID))
+		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
+		Expect(w.idsNamed("incidents")).To(ConsistOf(g.Status.GroupID))
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal Recovered"))
 	})
 
-	It("a channel that only matches is retained, until a user names it", func(ctx context.Context) {
+	It("retains a channel bound without proof until a user names it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
 		ready(ctx, s)
@@ -130,7 +130,7 @@ var _ = Describe("A create whose outcome is not known", func() {
 		for _, o := range []client.Object{c, g, named} {
 			Expect(o).To(HaveField("Status.Matched", BeTrue()))
 		}
-		operator.Restart(ctx) // what the process knew is gone
+		operator.Restart(ctx) // without its memory
 		edit(ctx, c, slowmode(5))
 		eventuallyReady(ctx, c)
 		Expect(c.Status.Matched).To(BeTrue())
@@ -140,21 +140,21 @@ var _ = Describe("A create whose outcome is not known", func() {
 		})
 		Eventually(ctx, refetch(named)).Should(HaveField("Status.Matched", BeFalse()))
 		deleteAndWait(ctx, c, g, named)
-		Expect(w.named("alerts")).To(HaveLen(1), "it may be another user's")
-		Expect(w.named("incidents")).To(HaveLen(1))
-		Expect(w.named("named")).To(BeEmpty())
+		Expect(w.idsNamed("alerts")).To(HaveLen(1), "it may be another user's")
+		Expect(w.idsNamed("incidents")).To(HaveLen(1))
+		Expect(w.idsNamed("named")).To(BeEmpty())
 	})
 
-	It("never takes for its result what a user has created under the same name", func(ctx context.Context) {
+	It("never binds a user's channel of the same name", func(ctx context.Context) {
 		unowned := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: discordtest.FailBefore(500)})
 		c := w.channel("", "alerts")
 		ready(ctx, c)
 		Expect(c.Status.ChannelID).NotTo(Equal(unowned))
-		Expect(w.named("alerts")).To(ConsistOf(unowned, c.Status.ChannelID))
+		Expect(w.idsNamed("alerts")).To(ConsistOf(unowned, c.Status.ChannelID))
 	})
 
-	It("of several objects with the same name leaves one channel for each", func(ctx context.Context) {
+	It("leaves one channel for each of several objects with the same name", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Route: postChannel, Times: 3, Action: discordtest.DropAfter()})
 		var all []client.Object
 		for _, name := range []string{"a", "b", "c"} {
@@ -169,23 +169,23 @@ var _ = Describe("A create whose outcome is not known", func() {
 		Expect(w.audited(channelCreated)).To(Equal(3))
 	})
 
-	It("whose object is deleted meanwhile leaves nothing", func(ctx context.Context) {
+	It("leaves nothing if its object is deleted meanwhile", func(ctx context.Context) {
 		c, release := inFlight(ctx)
 		deleteObjects(ctx, c)
 		restartAfterCrash(ctx, release)
 		eventuallyGone(ctx, c)
-		Expect(w.named("alerts")).To(BeEmpty())
+		Expect(w.idsNamed("alerts")).To(BeEmpty())
 	})
 
-	It("is found after the operator was killed between the create and the status", func(ctx context.Context) {
+	It("is recovered after a kill between the create and the status", func(ctx context.Context) {
 		c, release := inFlight(ctx)
 		restartAfterCrash(ctx, release)
 		eventuallyReady(ctx, c)
-		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
+		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect(w.audited(channelCreated)).To(Equal(1))
 	})
 
-	It("is found for a webhook too after the operator was killed", func(ctx context.Context) {
+	It("is recovered for a webhook after a kill", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, c)
 		release := w.holdAnswer(postWebhook)
@@ -197,7 +197,7 @@ var _ = Describe("A create whose outcome is not known", func() {
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	})
 
-	It("may have its effect after the operator that sent it was killed", func(ctx context.Context) {
+	It("is recovered if it takes effect after a kill", func(ctx context.Context) {
 		sent := make(chan struct{})
 		w.fault(discordtest.Fault{
 			Route: postChannel, Times: 1, Action: discordtest.Slow(time.Second, 0),
@@ -209,12 +209,12 @@ var _ = Describe("A create whose outcome is not known", func() {
 		restartAfterCrash(ctx, func() {})
 		eventuallyReady(ctx, c)
 		w.expectIdle(ctx)
-		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
+		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect([]int{w.audited(channelCreated), w.audited(channelDeleted)}).
 			To(Equal([]int{1, 0}), "created and deleted, ever")
 	})
 
-	It("may have its effect long after the answer", func(ctx context.Context) {
+	It("is recovered if it takes effect long after the answer", func(ctx context.Context) {
 		// a webhook's result is looked up at once, and again before another one is created
 		late := discordtest.GiveUp(504, recoveryWait*3/4)
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: late})
@@ -222,7 +222,7 @@ var _ = Describe("A create whose outcome is not known", func() {
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, c)
 		w.expectIdle(ctx)
-		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
+		Expect(w.idsNamed("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect(hooks(c)).To(HaveLen(1))
 		Expect([]int{w.audited(channelCreated), w.audited(webhookCreated)}).To(Equal([]int{1, 1}), "created, ever")
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))

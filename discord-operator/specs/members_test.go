@@ -18,13 +18,13 @@ import (
 
 var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 	const (
-		// most is how many users spec.members may list.
+		// most is the limit of spec.members.
 		most = 100
 		// period is shorter than Discord's, so that 60 of them pass soon.
 		period = 300 * time.Millisecond
 	)
 
-	It("are given the roles once each, and lose them once each, however few calls Discord allows", func(ctx context.Context) {
+	It("get and lose the roles by one call each, however few calls Discord allows", func(ctx context.Context) {
 		l := limits()
 		l.Routes[giveRole] = discordtest.Rate{N: 7, Per: period}
 		l.Routes[takeRole] = discordtest.Rate{N: 7, Per: period}

@@ -44,7 +44,7 @@ func scrape(ctx context.Context) string {
 	return text
 }
 
-// driftCount is how often drift of a field was corrected, in all namespaces, by the metrics.
+// driftCount returns the metric of corrected drift of a field, in all namespaces.
 func driftCount(ctx context.Context, kind, field string) int {
 	GinkgoHelper()
 	series := fmt.Sprintf(`(?m)^discord_drift_corrections_total\{field=%q,kind=%q,namespace="[^"]+"\} (\d+)$`, field, kind)
@@ -71,7 +71,7 @@ func webhookURL(ctx context.Context, c *v1alpha1.DiscordChannel) string {
 	return string(secret.Data[v1alpha1.WebhookSecretKey])
 }
 
-// reconciles is how often the operator has reconciled any object.
+// reconciles counts all reconciles of the operator.
 func reconciles(ctx context.Context) int {
 	GinkgoHelper()
 	sum := 0

@@ -45,7 +45,7 @@ var channelNames = []string{
 var suggestion = regexp.MustCompile(`write "(.*)"`)
 
 var _ = Describe("The name of a channel", func() {
-	DescribeTable("is accepted exactly if Discord stores it unchanged, else another one is suggested",
+	DescribeTable("is accepted if Discord stores it unchanged, otherwise another one is suggested",
 		func(ctx context.Context, names []string) {
 			for _, name := range names {
 				normal := discordclient.NormaliseChannelName(discordgo.ChannelTypeGuildText, name)
@@ -73,10 +73,10 @@ var _ = Describe("The name of a channel", func() {
 		Entry("with ASCII punctuation in it", around("a", "b")),
 		Entry("with ASCII punctuation in front", around("", "b")),
 		Entry("with ASCII punctuation behind", around("a", "")),
-		Entry("of nothing but ASCII punctuation", around("", "")),
+		Entry("of ASCII punctuation only", around("", "")),
 	)
 
-	It("has no control characters, whatever Discord does with them", func(ctx context.Context) {
+	It("must not have control characters", func(ctx context.Context) {
 		for _, r := range "\x01\x1b\x7f\u009f" {
 			err := submit(ctx, object("DiscordChannel", `{name: `+strconv.QuoteToASCII("a"+string(r)+"b")+`}`))
 			Expect(err).

@@ -70,7 +70,7 @@ func eventuallyDiffers(ctx context.Context, o client.Object, lines ...string) {
 }
 
 var _ = Describe("An object with managementPolicy Observe", func() {
-	It("of every kind lists its differences as they come and go, and nothing is written to Discord", func(ctx context.Context) {
+	It("lists its differences, for every kind, and writes nothing to Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji := w.user("Yuji")
 		category := w.categoryByHand("incidents")
@@ -86,7 +86,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		eventuallyDiffers(ctx, c, `create webhook "alertmanager"`)
 		eventuallyDiffers(ctx, r)
 
-		By("listing what a spec asks for")
+		By("listing the changes of a spec")
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.Name, s.Spec.VerificationLevel = "Renamed", "High" })
 		edit(ctx, g, func(g *v1alpha1.DiscordGroup) {
 			g.Spec.Name = "renamed"
@@ -107,7 +107,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		eventuallyDiffers(ctx, r, "color: #000007 -> #E67E22", "permissions: none -> SendMessages", "members: give to user "+yuji)
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DifferencesFound"))
 
-		By("listing what users do on Discord")
+		By("listing the changes of users on Discord")
 		discord.EditChannelByHand(channel, func(c *discordtest.Channel) { c.Topic, c.Name = "new", "by-hand" })
 		eventuallyDiffers(ctx, c, `name: "by-hand" -> "alerts"`, "slowmode: 0s -> 1m30s")
 		discord.EditChannelByHand(channel, func(c *discordtest.Channel) { c.RateLimitPerUser, c.Name = 90, "alerts" })
@@ -126,7 +126,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		w.expectInSync(ctx, s, g, c, r)
 	})
 
-	It("that is not on Discord says so, and is created when it is managed", func(ctx context.Context) {
+	It("reports that it is not on Discord, and is created when it is managed", func(ctx context.Context) {
 		w := newWorld(ctx)
 		byName := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		g, c, r := w.group("incidents"), w.channel("", "alerts"), w.role("on-call")
@@ -147,7 +147,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		Expect(c.Status.ChannelID).NotTo(Equal(byName))
 	})
 
-	It("says what would move, and what is gone", func(ctx context.Context) {
+	It("lists moves and deleted channels", func(ctx context.Context) {
 		w := newWorld(ctx)
 		at := func(n int32) func(*v1alpha1.DiscordChannel) {
 			return func(c *v1alpha1.DiscordChannel) { c.Spec.Position = &n }
@@ -172,7 +172,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		Expect(b).To(differing("create"))
 		Expect(since(before, w.edits())).To(BeEmpty())
 		manages(ctx, a, b, low, high)
-		Expect(w.shown("")).To(Equal([]string{"b", "a"}))
+		Expect(w.namesIn("")).To(Equal([]string{"b", "a"}))
 	})
 
 	It("is deleted without its channel, category, role or webhook", func(ctx context.Context) {
@@ -191,7 +191,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		expectSame(discord.Guild(w.guild), guild)
 	})
 
-	It("needs no permission to change anything, and leaves what it observes to others", func(ctx context.Context) {
+	It("needs no permission to edit, and lets another object manage its resource", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermViewChannel)
 		id := w.channelByHand(discordtest.Channel{Name: "alerts", Topic: "old"})
@@ -205,7 +205,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		manager := w.channel("", "alerts", adopting(id), with(func(s *channelSpec) { s.Topic = new("new") }))
 		manager.Name = "manager"
 		ready(ctx, manager)
-		// of its own edits the operator reports no event: what reconciles the observer may have come before the edit
+		// the operator's own edits cause no event: the observer may have been reconciled before
 		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Annotations = map[string]string{"now": "again"} })
 		eventuallyDiffers(ctx, c)
 		setPolicyOf := func(o *v1alpha1.DiscordChannel) { setPolicy(o, v1alpha1.ManagementPolicyManage) }
@@ -215,7 +215,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		eventuallyReady(ctx, c)
 	})
 
-	It("is not accepted with another policy", func(ctx context.Context) {
+	It("is refused with a deletion policy", func(ctx context.Context) {
 		c := (&world{ns: "default"}).channel("", "alerts")
 		setPolicy(c, "Watch")
 		Expect(k8s.Create(ctx, c, client.DryRunAll)).To(MatchError(ContainSubstring(`"Manage", "Observe"`)))

@@ -66,7 +66,7 @@ var _ = Describe("Permission overwrites", func() {
 		Expect(w.bodies(patchChannel)).To(HaveLen(1), "the one edit that set them")
 	})
 
-	It("that are not in the spec are removed, in the call that sets the others", func(ctx context.Context) {
+	It("outside the spec are removed by the call that sets the others", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei, student := discord.AddRole(w.guild, "Sensei", 0), discord.AddRole(w.guild, "Student", 0)
 		id := w.channelByHand(discordtest.Channel{Name: "alerts",
@@ -85,7 +85,7 @@ var _ = Describe("Permission overwrites", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("are all removed where the list is empty, and stay where there is no list", func(ctx context.Context) {
+	It("are all removed with an empty list, and stay without a list", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		has := []discordtest.Overwrite{{ID: sensei, Allow: send}}
@@ -102,7 +102,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, cleared, kept, group)
 	})
 
-	It("that a channel inherits from its group never cause an edit", func(ctx context.Context) {
+	It("inherited from a group never cause an edit", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		g := w.group("incidents", groupOverwrites(allowing("Sensei", "SendMessages")))
@@ -118,7 +118,7 @@ var _ = Describe("Permission overwrites", func() {
 		Expect(w.bodies(patchChannel)).To(HaveLen(1), "that of the group")
 	})
 
-	It("of a new channel are none where the list is empty, whatever its group has", func(ctx context.Context) {
+	It("of a new channel with an empty list are none, whatever its group has", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.AddRole(w.guild, "Sensei", 0)
 		g := w.group("incidents", groupOverwrites(allowing("Sensei", "SendMessages")))
@@ -128,7 +128,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("that keep the bot out are completed by one for the bot", func(ctx context.Context) {
+	It("that exclude the bot are completed by one for the bot", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "private", withOverwrites(denying("@everyone", "ViewChannel")), withWebhook)
 		g := w.group("secret", groupOverwrites(denying("@everyone", "ViewChannel")))
@@ -178,10 +178,10 @@ var _ = Describe("Permission overwrites", func() {
 			Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: second, Allow: send}}))
 		},
 		Entry("new objects", false),
-		Entry("objects that exist", true),
+		Entry("existing objects", true),
 	)
 
-	It("beyond what the bot may grant are Degraded, without a call, until it may", func(ctx context.Context) {
+	It("that the bot may not grant are Degraded, without a call, until it may", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)

@@ -62,7 +62,7 @@ var _ = Describe("An object that is paused", func() {
 		Expect(discord.Guild(w.guild).Name).To(Equal("Renamed"))
 	})
 
-	It("is not on Discord when it is created so", func(ctx context.Context) {
+	It("is not created on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c, r := w.group("incidents"), w.channel("", "alerts"), w.role("on-call")
 		asPaused(g)
@@ -81,7 +81,7 @@ var _ = Describe("An object that is paused", func() {
 		eventuallyReady(ctx, g, c, r)
 	})
 
-	It("stays, and what it has on Discord, while it is to be deleted", func(ctx context.Context) {
+	It("stays with its channel after its deletion", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("", "alerts")
 		ready(ctx, w.server(), g, c)

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/rbacusage"
 )
 
-var _ = Describe("What Discord does not permit", func() {
-	It("is not asked for again by every event of the server, and when a role has changed", func(ctx context.Context) {
+var _ = Describe("A call that Discord does not permit", func() {
+	It("is not repeated by every event of the server, but when a role has changed", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, c, hooked := w.server(), w.channel("", "tokyo"), w.channel("", "kyoto")
 		ready(ctx, s, c, hooked)
@@ -48,7 +48,7 @@ var _ = Describe("What Discord does not permit", func() {
 })
 
 var _ = Describe("The operator's permissions", func() {
-	It("include list, for API servers that do not stream lists: those before Kubernetes 1.34", func(ctx context.Context) {
+	It("include list, for API servers without streaming lists (before Kubernetes 1.34)", func(ctx context.Context) {
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // after the variable is reset
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
 		operator.Restart(ctx)
@@ -71,7 +71,7 @@ var _ = Describe("The operator's permissions", func() {
 		operator.Proven(update)
 	})
 
-	It("include delete of Secrets, for clusters that require it to change an owner reference", func(ctx context.Context) {
+	It("include delete of Secrets, for clusters that require it for owner references", func(ctx context.Context) {
 		remove := rbacusage.Permission{Resource: "secrets", Verb: "delete"}
 		w := newWorld(ctx)
 		c := w.channel("", "tokyo", withWebhook)

@@ -19,7 +19,7 @@ func groupPosition(n int32) func(*v1alpha1.DiscordGroup) {
 }
 
 var _ = Describe("Positions", func() {
-	It("of channels and groups that are created in the wrong order become right", func(ctx context.Context) {
+	It("of channels and groups created in the wrong order are corrected", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server(), w.group("z", groupPosition(30)))
 		objects := []client.Object{w.group("y", groupPosition(20)), w.group("x", groupPosition(10))}
@@ -30,8 +30,8 @@ var _ = Describe("Positions", func() {
 		}
 		ready(ctx, objects...)
 		w.expectIdle(ctx)
-		Expect(w.shown(w.named("z")[0])).To(Equal(want))
-		Expect(w.shown("categories")).To(Equal([]string{"x", "y", "z"}))
+		Expect(w.namesIn(w.idsNamed("z")[0])).To(Equal(want))
+		Expect(w.namesIn("categories")).To(Equal([]string{"x", "y", "z"}))
 		Expect(w.bodies(patchChannel)).To(BeEmpty(), "a position is never set channel by channel")
 		for _, name := range want {
 			Expect(w.writesTo("discordchannels", name)).To(HaveLen(2), "a position costs no write of its own")
@@ -52,7 +52,7 @@ var _ = Describe("Positions", func() {
 		edit(ctx, last, with(func(s *channelSpec) { s.Position = new(int32(0)) }))
 		eventuallyReady(ctx, last)
 		w.expectIdle(ctx)
-		Expect(w.shown(w.named("g")[0])).
+		Expect(w.namesIn(w.idsNamed("g")[0])).
 			To(HaveExactElements("channel-11", "channel-00", "channel-01", "channel-02", "channel-03", "channel-04",
 				"channel-05", "channel-06", "channel-07", "channel-08", "channel-09", "channel-10"))
 		Expect(w.edits()[before:]).To(Equal([]string{moveChannels}))
@@ -77,7 +77,7 @@ var _ = Describe("Positions", func() {
 		Expect(w.edits()).To(BeEmpty())
 	})
 
-	It("that drift are corrected in one call, and unmanaged channels keep their order", func(ctx context.Context) {
+	It("are corrected in one call after drift, and unmanaged channels keep their order", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b, c := w.channel("", "a", position(1)), w.channel("", "b", position(2)), w.channel("", "c", position(3))
 		ready(ctx, w.server(), a, b, c)
@@ -89,7 +89,7 @@ var _ = Describe("Positions", func() {
 		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Position = 0 })
 		managed := func() []string {
 			var names []string
-			for _, name := range w.shown("") {
+			for _, name := range w.namesIn("") {
 				if len(name) == 1 {
 					names = append(names, name)
 				}
@@ -100,7 +100,7 @@ var _ = Describe("Positions", func() {
 		w.expectIdle(ctx)
 		Expect(w.edits()[before:]).To(Equal([]string{moveChannels}))
 		var unowned []string
-		for _, name := range w.shown("") {
+		for _, name := range w.namesIn("") {
 			if len(name) > 1 {
 				unowned = append(unowned, name)
 			}
@@ -109,7 +109,7 @@ var _ = Describe("Positions", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("that are left out leave a channel in its place", func(ctx context.Context) {
+	It("outside the spec leave a channel in its place", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.channel("", "a"), w.channel("", "b", position(5))
 		ready(ctx, w.server(), a, b)
@@ -119,7 +119,7 @@ var _ = Describe("Positions", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, postChannel}))
 	})
 
-	It("count in the group that a channel moves to", func(ctx context.Context) {
+	It("count in the new group of a moved channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b, moved := w.channel("g", "a", position(1)), w.channel("g", "b", position(3)),
 			w.channel("", "moved", position(2))
@@ -127,7 +127,7 @@ var _ = Describe("Positions", func() {
 		edit(ctx, moved, with(func(s *channelSpec) { s.ServerRef, s.GroupRef = nil, &v1alpha1.GroupReference{Name: "g"} }))
 		eventuallyReady(ctx, moved)
 		w.expectIdle(ctx)
-		Expect(w.shown(w.named("g")[0])).To(Equal([]string{"a", "moved", "b"}))
+		Expect(w.namesIn(w.idsNamed("g")[0])).To(Equal([]string{"a", "moved", "b"}))
 		w.expectInSync(ctx, a, b, moved)
 	})
 })

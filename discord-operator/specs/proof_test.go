@@ -17,7 +17,7 @@ import (
 func finalizerForged(o client.Object) { o.SetFinalizers([]string{v1alpha1.CleanupFinalizer}) }
 
 var _ = Describe("A forged finalizer", func() {
-	// unlogged makes a channel of which the audit log has no entry.
+	// unlogged makes a channel without an entry in the audit log.
 	unlogged := func(w *world, name string) string {
 		discord.Faults().LoseAudit(1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
@@ -37,10 +37,10 @@ var _ = Describe("A forged finalizer", func() {
 		kept, _ := discord.Channel(companys)
 		Expect(kept.Topic).To(BeEmpty())
 		deleteAndWait(ctx, c)
-		Expect(w.named("general")).To(ConsistOf(companys))
+		Expect(w.idsNamed("general")).To(ConsistOf(companys))
 	})
 
-	It("makes the object Degraded where the bot may not view the audit log", func(ctx context.Context) {
+	It("makes the object Degraded if the bot may not view the audit log", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll)))
@@ -50,17 +50,17 @@ var _ = Describe("A forged finalizer", func() {
 		create(ctx, c)
 		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonCreateUnproven)).
 			To(And(ContainSubstring("ask the owner"), ContainSubstring("ViewAuditLog"), Not(ContainSubstring(companys))))
-		Expect(w.named("general")).To(ConsistOf(companys))
+		Expect(w.idsNamed("general")).To(ConsistOf(companys))
 
-		By("doing what the message says")
+		By("following the message")
 		edit(ctx, c, with(func(s *channelSpec) { s.Name = "tokyo" }))
 		eventuallyReady(ctx, c)
 		deleteAndWait(ctx, c)
-		Expect(w.named("general")).To(ConsistOf(companys))
-		Expect(w.named("tokyo")).To(BeEmpty())
+		Expect(w.idsNamed("general")).To(ConsistOf(companys))
+		Expect(w.idsNamed("tokyo")).To(BeEmpty())
 	})
 
-	It("of a paused object goes, so that it takes nothing that is made by hand later", func(ctx context.Context) {
+	It("is removed from a paused object, which then binds no later channel of a user", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		objects := []client.Object{w.group("incidents"), w.channel("", "alerts"), w.role("on-call")}

@@ -18,7 +18,7 @@ import (
 const retriedBy = `It is retried by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
 
 var _ = Describe("A rate limit", func() {
-	// long is how long one lasts that is reported: until after all that does not wait for it is Ready, also on a busy
+	// long is the duration of a reported limit: until all other objects are Ready, also on a busy
 	// machine.
 	const long = 20 * time.Second
 	// of narrows a fault to one channel.
@@ -66,7 +66,7 @@ var _ = Describe("A rate limit", func() {
 		Expect(w.bodies(postChannel)).To(HaveLen(4))
 	})
 
-	It("of a moment is not reported", func(ctx context.Context) {
+	It("of a few seconds is not reported", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -79,7 +79,7 @@ var _ = Describe("A rate limit", func() {
 			Should(Equal([]string{"patch discordchannels/alerts/status"}), "the audit log has it a moment later")
 	})
 
-	It("of names and topics, which no header announces, delays those alone", func(ctx context.Context) {
+	It("of names and topics, which no header announces, delays only them", func(ctx context.Context) {
 		l := limits()
 		l.NameTopic = discordtest.Rate{N: 2, Per: 20 * time.Second}
 		anotherDiscord(ctx, discordtest.Options{Limits: l})

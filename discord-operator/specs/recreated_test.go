@@ -50,8 +50,8 @@ func logged(words ...string) func() []string {
 	}
 }
 
-var _ = Describe("What was deleted on Discord and is created again", func() {
-	It("is a warning with both ids and what is lost", func(ctx context.Context) {
+var _ = Describe("A resource that is created again", func() {
+	It("causes a warning with both ids and the losses", func(ctx context.Context) {
 		w := newWorld(ctx)
 		channel, group, role := w.channel("", "tokyo", withWebhook), w.group("team"), w.role("on-call")
 		ready(ctx, w.server(), channel, group, role)
@@ -85,7 +85,7 @@ var _ = Describe("What was deleted on Discord and is created again", func() {
 })
 
 var _ = Describe("A deleted DiscordServer", func() {
-	It("says how to keep what waits for it, and a user who follows that loses nothing", func(ctx context.Context) {
+	It("says how to retain its dependents, and a user who follows that loses nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("team"), w.channel("team", "tokyo", withWebhook)
 		ready(ctx, s, g, c)
@@ -95,7 +95,7 @@ var _ = Describe("A deleted DiscordServer", func() {
 			ContainSubstring("still managed"), ContainSubstring("spec.deletionPolicy to Retain before you delete them")))
 		Expect(c.Spec.DeletionPolicy).To(BeEmpty())
 
-		By("managing what refers to it")
+		By("managing its dependents")
 		edit(ctx, c, with(func(s *channelSpec) { s.Topic = new("still managed") }))
 		eventuallyReady(ctx, c)
 		Expect(on(c).Topic).To(Equal("still managed"))
@@ -116,7 +116,7 @@ var _ = Describe("A deleted DiscordServer", func() {
 })
 
 var _ = Describe("The log", func() {
-	It("has one line for each change of an object's reason, and none for a reconcile that changes nothing", func(ctx context.Context) {
+	It("has a line per change of an object's reason, and none for a reconcile without changes", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "tokyo")
 		create(ctx, c)

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// refusedEdits is how many edits of a tenant Discord refuses. A bot stopped after 215 refusals when
+	// refusedEdits is the number of a tenant's edits that Discord refuses. A bot stopped after 215 refusals when
 	// they counted for the server's namespace.
 	refusedEdits = 230
 	// tenantRefusals is the most that one namespace may cause: a twentieth of what others leave of 9,000.
 	tenantRefusals = 9000 / 20
 )
 
-// forbidden is how many calls of the world's bot Discord has answered with 403 so far.
+// forbidden counts the calls of the world's bot that Discord has answered with 403.
 func (w *world) forbidden() (n int) {
 	for _, r := range discord.RequestsOf(w.bot.UserID) {
 		if r.Status == http.StatusForbidden {
@@ -52,7 +52,7 @@ func editMany(ctx context.Context, c *v1alpha1.DiscordChannel, change func(*chan
 }
 
 var _ = Describe("Refusals by Discord", func() {
-	DescribeTable("count for the namespace that causes them, and delay no other one",
+	DescribeTable("count for the namespace that causes them, and delay no other",
 		func(ctx context.Context, most int, change func(*channelSpec, int)) {
 			b := newResident(ctx)
 			a := b.newTenant(ctx, nil)
@@ -63,16 +63,16 @@ var _ = Describe("Refusals by Discord", func() {
 			b.undisturbed(ctx, func() { editMany(ctx, loop, change) })
 			Expect(b.forbidden()).To(And(BeNumerically(">", 0), BeNumerically("<=", most)))
 		},
-		Entry("for a topic that is another one each time, sent once a minute at most", 5,
+		Entry("of changing topics, sent once a minute at most", 5,
 			func(s *channelSpec, i int) { s.Topic = new(fmt.Sprintf("topic %d", i)) }),
-		Entry("for permission overwrites, of which each may be permitted", tenantRefusals,
+		Entry("of permission overwrites, since any may be permitted", tenantRefusals,
 			func(s *channelSpec, i int) {
 				user := fmt.Sprintf("1%017d", i)
 				s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{User: user, Deny: []v1alpha1.Permission{"SendMessages"}}}
 			}),
 	)
 
-	It("that can be foreseen are reported without a call", func(ctx context.Context) {
+	It("that are foreseeable are reported without a call", func(ctx context.Context) {
 		w := newWorld(ctx)
 		managing := denying("@everyone", "ManageRoles")
 		made := w.channel("", "tokyo")

@@ -27,7 +27,7 @@ var _ = Describe("A channel with a setting that Discord refuses", func() {
 		return ContainElement(discordtest.Overwrite{ID: w.guild, Deny: closes})
 	}
 
-	DescribeTable("is closed by its overwrites nevertheless", func(ctx context.Context, reason, message string,
+	DescribeTable("still gets its overwrites", func(ctx context.Context, reason, message string,
 		change func(*v1alpha1.ChannelVoice), refuse func(*world),
 	) {
 		w := newCommunity(ctx)
@@ -45,18 +45,18 @@ var _ = Describe("A channel with a setting that Discord refuses", func() {
 		w.expectIdle(ctx)
 		Expect(calls(w.edits(), "PATCH /channels/{channel_id}")).To(BeNumerically("<=", 5), "refusals should end")
 
-		By("being Ready once the setting is allowed")
+		By("being Ready after the setting is allowed")
 		edit(ctx, hall, func(c *v1alpha1.DiscordChannel) {
 			c.Spec.Voice = &v1alpha1.ChannelVoice{UserLimit: new(int32(7))}
 		})
 		eventuallyReady(ctx, hall)
 		Expect(on(hall).UserLimit).To(Equal(7))
 	},
-		Entry("where it is foreseen", "BitrateTooHigh", "96000 at most",
+		Entry("if the refusal is foreseen", "BitrateTooHigh", "96000 at most",
 			func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(128000)) }, func(*world) {}),
-		Entry("where Discord names the setting", "Refused", "rtc_region",
+		Entry("if Discord names the setting", "Refused", "rtc_region",
 			func(v *v1alpha1.ChannelVoice) { v.Region = new("atlantis") }, func(*world) {}),
-		Entry("where Discord does not name it", "Refused", "Invalid Form Body",
+		Entry("if Discord does not name the setting", "Refused", "Invalid Form Body",
 			func(v *v1alpha1.ChannelVoice) { v.Region = new("japan") }, func(*world) {
 				DeferCleanup(discord.Faults().Add(discordtest.Fault{
 					Route:  "PATCH /channels/{channel_id}",

@@ -22,7 +22,7 @@ func (w *world) eventuallyLeads(ctx context.Context) {
 }
 
 var _ = Describe("When the operator starts again", func() {
-	DescribeTable("it changes nothing where nothing has changed", func(ctx context.Context, end func(context.Context)) {
+	DescribeTable("it changes nothing without changes", func(ctx context.Context, end func(context.Context)) {
 		m := newManaged(ctx)
 		m.expectIdle(ctx)
 		edits, writes := m.edits(), operator.Writes(m.ns)
@@ -38,7 +38,7 @@ var _ = Describe("When the operator starts again", func() {
 		Entry("after a crash", func(ctx context.Context) { operator.Kill(ctx) }),
 	)
 
-	It("it corrects what users have changed meanwhile", func(ctx context.Context) {
+	It("it corrects drift of the meantime", func(ctx context.Context) {
 		m := newManaged(ctx)
 		edits := len(m.edits())
 		operator.Stop()
@@ -57,7 +57,7 @@ var _ = Describe("When the operator starts again", func() {
 		Expect(m.edits()[edits:]).To(ConsistOf(patchChannel, postChannel, postWebhook))
 	})
 
-	It("it applies what was changed in the specs meanwhile", func(ctx context.Context) {
+	It("it applies specs that changed meanwhile", func(ctx context.Context) {
 		m := newManaged(ctx)
 		operator.Kill(ctx)
 		edit(ctx, m.channel, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("Everything") })
@@ -76,7 +76,7 @@ var _ = Describe("When the operator starts again", func() {
 			Should(Equal(address), "the webhook is the same")
 	})
 
-	It("a standby takes over at once from a leader that stops", func(ctx context.Context) {
+	It("a standby takes over at once from a stopped leader", func(ctx context.Context) {
 		m := newManaged(ctx)
 		first := operator.Process()
 		operator.Start(ctx)

@@ -16,7 +16,7 @@ import (
 
 func allowsRetention(s *v1alpha1.DiscordServer) { s.Spec.AllowRetention = true }
 
-// setRetention sets what becomes of the resource of an object, and whether it is only observed.
+// setRetention sets the policies of an object.
 func setRetention(ctx context.Context, o client.Object, policy v1alpha1.DeletionPolicy, management v1alpha1.ManagementPolicy) {
 	GinkgoHelper()
 	edit(ctx, o, func(o client.Object) {
@@ -31,12 +31,12 @@ func setRetention(ctx context.Context, o client.Object, policy v1alpha1.Deletion
 	})
 }
 
-// count is how many channels, categories and roles of a name the world's guild has.
+// count counts the channels, categories and roles of a name in the world's guild.
 func (w *world) count(name string) func() int {
-	return func() int { return len(w.named(name)) + len(w.rolesNamed(name)) }
+	return func() int { return len(w.idsNamed(name)) + len(w.rolesNamed(name)) }
 }
 
-var _ = Describe("What a tenant may leave on Discord", func() {
+var _ = Describe("A deleted object of a tenant", func() {
 	kinds := map[string]func(t *tenant) client.Object{
 		"a channel":  func(t *tenant) client.Object { return t.channel("", "left") },
 		"a category": func(t *tenant) client.Object { return t.group("left") },
@@ -50,7 +50,7 @@ var _ = Describe("What a tenant may leave on Discord", func() {
 			ready(ctx, s)
 			object := func() client.Object { return kinds[kind](a) }
 
-			By("asking for it from the start, which creates nothing")
+			By("Retain from the start, which creates nothing")
 			never := object()
 			switch o := never.(type) {
 			case *v1alpha1.DiscordChannel:
@@ -65,11 +65,11 @@ var _ = Describe("What a tenant may leave on Discord", func() {
 			deleteAndWait(ctx, never)
 			Expect(w.edits()).To(BeEmpty())
 
-			By("asking for it later, by each of the ways")
+			By("each way to retain it later")
 			for _, ask := range []func(client.Object){
 				func(o client.Object) { setRetention(ctx, o, "Retain", "Manage") },
 				func(o client.Object) { setRetention(ctx, o, "", "Observe") },
-				func(o client.Object) { // to adopt what it has is no adoption
+				func(o client.Object) { // naming its own resource is no adoption
 					adopt := &v1alpha1.Adoption{ID: idIn(o)}
 					edit(ctx, o, func(o client.Object) {
 						switch o := o.(type) {
@@ -112,9 +112,9 @@ var _ = Describe("What a tenant may leave on Discord", func() {
 	for kind := range kinds {
 		entries = append(entries, Entry(kind, kind))
 	}
-	DescribeTable("is nothing that the operator created, unless the server allows that", entries...)
+	DescribeTable("leaves nothing that the operator created, unless the server allows it", entries...)
 
-	It("is nothing that another of its objects claims", func(ctx context.Context) {
+	It("leaves nothing that another of its objects claims", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll)))
@@ -130,7 +130,7 @@ var _ = Describe("What a tenant may leave on Discord", func() {
 		Expect(w.count("left")()).To(BeZero())
 	})
 
-	It("is nothing by force, while the server could allow it", func(ctx context.Context) {
+	It("leaves nothing by force, while the server could allow it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -148,7 +148,7 @@ var _ = Describe("What a tenant may leave on Discord", func() {
 		Expect(w.count("left")()).To(Equal(1))
 	})
 
-	It("is what it adopted, and what the server's own namespace created", func(ctx context.Context) {
+	It("leaves adopted resources, and the server's own namespace any", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		general := w.channelByHand(discordtest.Channel{Name: "general"})
@@ -176,7 +176,7 @@ var _ = Describe("What a tenant may leave on Discord", func() {
 	})
 })
 
-// idIn is the id of what an object has on Discord.
+// idIn returns the id in an object's status.
 func idIn(o metav1.Object) string {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordChannel:

@@ -15,7 +15,7 @@ import (
 var _ = Describe("The name of a role in an overwrite", func() {
 	private := []v1alpha1.PermissionOverwrite{denying("@everyone", "ViewChannel"), allowing("Dev", "ViewChannel")}
 
-	It("stands for one role until it leaves the spec, and for no other of the name", func(ctx context.Context) {
+	It("stands for one role until it leaves the spec, whatever other roles have the name", func(ctx context.Context) {
 		w := newWorld(ctx)
 		first := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		c, g := w.channel("", "private", withOverwrites(private...)), w.group("private", groupOverwrites(private...))
@@ -41,7 +41,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 		w.expectInSync(ctx, c, g)
 		Expect(opened()).To(Equal([]string{first, first}))
 
-		By("the loss of the first, and a restart")
+		By("deleting the first, and a restart")
 		discord.DeleteRole(w.guild, first)
 		for _, message := range []string{
 			eventuallyDegraded(ctx, c, "RoleNotFound"), eventuallyDegraded(ctx, g, "RoleNotFound"),
@@ -66,7 +66,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 		Expect(g.Status.Roles).To(Equal([]v1alpha1.ResolvedRole{{Name: "Dev", ID: second}}))
 	})
 
-	It("is recorded before an overwrite is written for it", func(ctx context.Context) {
+	It("is recorded before its overwrite is written", func(ctx context.Context) {
 		w := newWorld(ctx)
 		dev := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		c := w.channel("", "private")
@@ -88,7 +88,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 		eventuallyReady(ctx, theirs)
 		eventuallyDegraded(ctx, c, "RoleNotFound")
 		w.expectIdle(ctx)
-		Expect(w.named("private")).To(BeEmpty())
+		Expect(w.idsNamed("private")).To(BeEmpty())
 
 		By("a role that no object has")
 		own := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})

@@ -36,7 +36,7 @@ func (w *world) rolesNamed(name string) []discordtest.Role {
 	return slices.DeleteFunc(guild.RankedRoles(), func(r discordtest.Role) bool { return r.Name != name })
 }
 
-// roleOn is the role of an object as Discord has it.
+// roleOn returns an object's role on Discord.
 func (w *world) roleOn(r *v1alpha1.DiscordRole) func() discordtest.Role {
 	return func() discordtest.Role {
 		guild := discord.Guild(w.guild)
@@ -98,7 +98,7 @@ var _ = Describe("A DiscordRole", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	It("keeps what Discord gives it where the spec leaves it out", func(ctx context.Context) {
+	It("keeps Discord's defaults of fields outside the spec", func(ctx context.Context) {
 		w := newWorld(ctx)
 		r := w.role("on-call")
 		ready(ctx, w.server(), r)
@@ -141,7 +141,7 @@ var _ = Describe("A DiscordRole", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	It("has a gradient where the server may have one, and is Degraded where not", func(ctx context.Context) {
+	It("has a gradient if the server may have one, otherwise is Degraded", func(ctx context.Context) {
 		w := newWorld(ctx)
 		gradient := func(s *roleSpec) { s.Color, s.SecondaryColor = new("#0000FF"), new("#00FF00") }
 		r := w.role("on-call", gradient)
@@ -155,7 +155,7 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.roleOn(r)()).To(And(HaveField("Secondary", BeNil()), HaveField("Color", 0x0000FF)))
 	})
 
-	It("that a user deletes on Discord is created again, with its members", func(ctx context.Context) {
+	It("is created again with its members after a user has deleted its role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji := w.user("Yuji")
 		r := w.role("on-call", func(s *roleSpec) { s.Members = []v1alpha1.UserID{v1alpha1.UserID(yuji)} })
@@ -168,7 +168,7 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.rolesNamed("on-call")).To(HaveLen(1))
 	})
 
-	It("goes with its object, stays where it is retained or adopted", func(ctx context.Context) {
+	It("is deleted with its object unless it is retained or adopted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "By hand"})
 		created, retained := w.role("created"), w.role("retained", func(s *roleSpec) { s.DeletionPolicy = "Retain" })
@@ -192,7 +192,7 @@ var _ = Describe("A DiscordRole", func() {
 		eventuallyGone(ctx, s)
 	})
 
-	DescribeTable("cannot adopt what Discord assigns", func(ctx context.Context, which func(w *world) string) {
+	DescribeTable("cannot adopt a role that Discord assigns", func(ctx context.Context, which func(w *world) string) {
 		w := newWorld(ctx)
 		r := w.role("mine", func(s *roleSpec) { s.Adopt = &v1alpha1.Adoption{ID: which(w)} })
 		create(ctx, w.server(), r)
@@ -201,13 +201,13 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.edits()).To(BeEmpty())
 	},
 		Entry("the bot's own", func(w *world) string { return discord.Guild(w.guild).Members[w.bot.UserID].Own }),
-		Entry("that of all who boost the server", func(w *world) string {
+		Entry("the boosters' role", func(w *world) string {
 			return discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Booster", Booster: true})
 		}),
 		Entry("@everyone", func(w *world) string { return w.guild }),
 	)
 
-	It("above the bot's highest role is Degraded and says what to drag, without a call, until it is dragged", func(ctx context.Context) {
+	It("above the bot's highest role is Degraded, without a call, until a user drags the bot's above it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		r := w.role("on-call", func(s *roleSpec) { s.Hoist = new(false) })
 		ready(ctx, w.server(), r)
@@ -292,7 +292,7 @@ var _ = Describe("The positions of DiscordRoles", func() {
 })
 
 var _ = Describe("The members of a DiscordRole", func() {
-	It("are given it, and it is taken only from those to whom the operator gave it", func(ctx context.Context) {
+	It("get it, and only those to whom the operator gave it lose it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji, nobara, megumi := w.user("Yuji"), w.user("Nobara"), w.user("Megumi")
 		r := w.role("on-call")
@@ -316,7 +316,7 @@ var _ = Describe("The members of a DiscordRole", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	It("who are not in the server are named, and the others have the role", func(ctx context.Context) {
+	It("outside the server are named, and the others get the role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji, gone := w.user("Yuji"), discord.AddUser("Satoru")
 		r := w.role("on-call", func(s *roleSpec) {
@@ -360,7 +360,7 @@ var _ = Describe("A lost create of a DiscordRole", func() {
 		Expect([]int{w.audited(roleCreated), w.audited(roleDeleted)}).To(Equal([]int{1, 0}), "created and deleted, ever")
 	}, lostAnswers)
 
-	It("is found after the operator was killed between the create and the status", func(ctx context.Context) {
+	It("is recovered after a kill between the create and the status", func(ctx context.Context) {
 		release := w.holdAnswer(postRole)
 		r := w.role("on-call")
 		create(ctx, r)
@@ -371,7 +371,7 @@ var _ = Describe("A lost create of a DiscordRole", func() {
 		Expect(w.audited(roleCreated)).To(Equal(1))
 	})
 
-	It("is found although the audit log never has its entry, and is retained", func(ctx context.Context) {
+	It("is recovered without an entry in the audit log, and retained", func(ctx context.Context) {
 		discord.Faults().LoseAudit(-1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		w.fault(discordtest.Fault{Route: postRole, Times: 1, Action: discordtest.DropAfter()})
@@ -384,7 +384,7 @@ var _ = Describe("A lost create of a DiscordRole", func() {
 })
 
 var _ = Describe("An overwrite's roleRef", func() {
-	It("has channels and groups wait for the role, and follows it", func(ctx context.Context) {
+	It("lets channels and groups wait for the role, and follows it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))
@@ -409,7 +409,7 @@ var _ = Describe("An overwrite's roleRef", func() {
 		w.expectInSync(ctx, r, c, g)
 	})
 
-	It("may be the role's name, and what has waited for it goes on when the role exists, whoever makes it",
+	It("may be the role's name, and its objects continue when the role exists, whoever creates it",
 		func(ctx context.Context) {
 			w := newWorld(ctx)
 			named := func(name string) []v1alpha1.PermissionOverwrite {
@@ -427,7 +427,7 @@ var _ = Describe("An overwrite's roleRef", func() {
 			eventuallyReady(ctx, g)
 		})
 
-	It("has channels and groups wait again after the object is gone and has retained its role", func(ctx context.Context) {
+	It("lets channels and groups wait again after its object was deleted and retained the role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))
@@ -450,7 +450,7 @@ var _ = Describe("An overwrite's roleRef", func() {
 		Entry("a holographic one of other colours", func(s *roleSpec) {
 			s.Color, s.SecondaryColor, s.TertiaryColor = new("#000001"), new("#000002"), new("#000003")
 		}, "#A9C9FF"),
-		Entry("a name that Discord reserves", func(s *roleSpec) { s.Name = "@everyone" }, "reserves"),
+		Entry("a reserved name", func(s *roleSpec) { s.Name = "@everyone" }, "reserves"),
 		Entry("white space around a name", func(s *roleSpec) { s.Name = " a" }, "white space"),
 		Entry("a user's name", func(s *roleSpec) { s.Members = []v1alpha1.UserID{"Yuji"} }, "id of a Discord user"),
 		Entry("too many members", func(s *roleSpec) {

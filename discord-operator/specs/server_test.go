@@ -16,7 +16,7 @@ var _ = Describe("A DiscordServer", func() {
 	var w *world
 	BeforeEach(func(ctx context.Context) { w = newWorld(ctx) })
 
-	It("adopts a server that exists, changes nothing in it, and reports its facts", func(ctx context.Context) {
+	It("adopts an existing server, changes nothing in it, and reports its facts", func(ctx context.Context) {
 		s := w.server()
 		ready(ctx, s)
 		guild := discord.Guild(w.guild)
@@ -33,7 +33,7 @@ var _ = Describe("A DiscordServer", func() {
 				"what a request has changed shows before it is in the audit log")
 	})
 
-	It("is printed by kubectl with id, name and readiness, as its groups and channels", func(ctx context.Context) {
+	It("is printed by kubectl with id, name and readiness, like its groups and channels", func(ctx context.Context) {
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "tokyo")
 		ready(ctx, s, g, c)
 		Expect(cells(asTable(ctx, w.ns, "discordservers"))).To(ConsistOf(
@@ -93,7 +93,7 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
 		Expect(eventuallyDegraded(ctx, private, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("MuteMembers"))
 		Expect(eventuallyDegraded(ctx, hook, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageWebhooks"))
-		eventuallyReady(ctx, plain) // what is permitted continues
+		eventuallyReady(ctx, plain) // permitted edits continue
 		for _, r := range discord.Requests() {
 			Expect(r.BotID == w.bot.UserID && r.Status == 403).
 				To(BeFalse(), "%s was refused: each refusal counts towards a ban", r.Route)
@@ -110,13 +110,13 @@ var _ = Describe("A DiscordServer", func() {
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageChannels"))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
-		create(ctx, c) // not before: that the server was not reconciled yet would be what it says, until the next resync
+		create(ctx, c) // not before: otherwise it reports until the next resync that the server was not reconciled yet
 		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).To(ContainSubstring("ManageChannels"))
 		discord.SetPermissions(w.guild, w.bot.UserID, everything)
 		eventuallyReady(ctx, c)
 	})
 
-	It("stops when a user takes its bot's role away, and continues when it is given back", func(ctx context.Context) {
+	It("stops when a user removes its bot's role, and continues when the bot has it again", func(ctx context.Context) {
 		const needed = discordtest.PermManageChannels
 		discord.SetPermissions(w.guild, w.bot.UserID, everything&^needed)
 		role := discord.AddRole(w.guild, "Sensei", needed)
@@ -136,7 +136,7 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(on(c).Topic).To(Equal("What is wrong"))
 	})
 
-	It("belongs to the older of two objects, and to the other when that is gone", func(ctx context.Context) {
+	It("belongs to the older of two objects, and to the other after its deletion", func(ctx context.Context) {
 		first := w.server()
 		ready(ctx, first)
 		second := w.server(func(s *v1alpha1.DiscordServer) { s.Name = "kyoto" })
@@ -149,7 +149,7 @@ var _ = Describe("A DiscordServer", func() {
 		eventuallyReady(ctx, second)
 	})
 
-	It("stays its object's while the Secret with the token is away for a moment", func(ctx context.Context) {
+	It("keeps its server while the Secret with the token is replaced", func(ctx context.Context) {
 		first := w.server()
 		ready(ctx, first)
 		other := newWorld(ctx)
@@ -186,7 +186,7 @@ var _ = Describe("A DiscordServer", func() {
 	})
 
 	Describe("the settings", func() {
-		It("are applied in one call, and those that the spec leaves out stay", func(ctx context.Context) {
+		It("are applied in one call, and settings outside the spec stay", func(ctx context.Context) {
 			lounge := w.channelByHand(discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice})
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) {
 				g.Description, g.ExplicitContentFilter, g.PreferredLocale = "old", 2, "ja"
@@ -219,7 +219,7 @@ var _ = Describe("A DiscordServer", func() {
 				HaveField("PreferredLocale", "en-US"), HaveField("SystemChannelFlags", 0)))
 		})
 
-		It("name channels, as soon as there are any, and follow them", func(ctx context.Context) {
+		It("name channels as soon as these exist, and follow them", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) {
 				s.Spec.SystemChannelRef = &v1alpha1.ChannelReference{Name: "welcome"}
 				s.Spec.RulesChannelRef, s.Spec.PublicUpdatesChannelRef = s.Spec.SystemChannelRef, s.Spec.SystemChannelRef
@@ -253,7 +253,7 @@ var _ = Describe("A DiscordServer", func() {
 			Expect(refetch(c)(ctx)).To(HaveField("Status.ChannelID", discord.Guild(w.guild).SystemChannelID))
 		})
 
-		It("that Discord refuses are reported, and groups and channels continue", func(ctx context.Context) {
+		It("are reported if Discord refuses them, and groups and channels continue", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.AFKChannelID = new("123456789012345678") })
 			create(ctx, s)
 			Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonRefused)).To(ContainSubstring("afk_channel_id"))

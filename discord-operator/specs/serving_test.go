@@ -56,7 +56,7 @@ var _ = Describe("The operator's process", func() {
 		ready(ctx, newWorld(ctx).server())
 	})
 
-	It("prints its version, and what is wrong with its command line", func(ctx context.Context) {
+	It("prints its version, and errors of its command line", func(ctx context.Context) {
 		out, err := exec.CommandContext(ctx, operator.Binary, "--version").Output()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(out)).To(HavePrefix("discord-operator "))

@@ -33,7 +33,7 @@ var _ = Describe("In the steady state, over several resyncs,", Ordered, Continue
 		Expect(since(before, w.traffic())).To(BeEmpty())
 	}
 
-	It("nothing is called and nothing is written, whatever is in the specs", func(ctx context.Context) {
+	It("nothing is called and nothing is written, with every field in the specs", func(ctx context.Context) {
 		m := newManaged(ctx)
 		yaga := discord.AddUser("yaga")
 		discord.AddMember(m.guild, yaga, 0)
@@ -69,7 +69,7 @@ var _ = Describe("In the steady state, over several resyncs,", Ordered, Continue
 		expectNothing(ctx, w)
 	})
 
-	It("nothing is called and nothing is written for what a user has to fix", func(ctx context.Context) {
+	It("nothing is called and nothing is written for objects that a user must fix", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		c := w.channel("", "refused", withOverwrites(allowing("Nobody")))

@@ -22,7 +22,7 @@ import (
 // API and a simulated Discord. Each process of the test runner has a cluster, a Discord and an
 // operator of its own; each spec has a namespace, a bot and a guild of its own.
 const (
-	// soon is for what the operator does at once. It is long, since the machine may be busy.
+	// soon bounds immediate actions. It is long, since the machine may be busy.
 	soon = 30 * time.Second
 	// recoveryWait is short, but longer than the delay of the simulated Discord's audit log.
 	recoveryWait = 2 * time.Second

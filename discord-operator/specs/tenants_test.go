@@ -88,7 +88,7 @@ func eventuallyNotAllowed(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// namespaces is how many use a server, by its status.
+// namespaces returns the number of namespaces in a server's status.
 func namespaces(s *v1alpha1.DiscordServer) func(context.Context) (int32, error) {
 	return func(ctx context.Context) (int32, error) {
 		err := k8s.Get(ctx, client.ObjectKeyFromObject(s), s)
@@ -108,8 +108,8 @@ var _ = Describe("Several namespaces with one server", func() {
 		eventuallyNotAllowed(ctx, inGroup, inServer, own, inOwnGroup)
 		Expect(inGroup.Finalizers).To(BeEmpty(), "nothing can exist for it")
 		w.expectIdle(ctx)
-		Expect(w.named("a-alerts")).To(BeEmpty())
-		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(1), "those that may not do not count")
+		Expect(w.idsNamed("a-alerts")).To(BeEmpty())
+		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(1), "namespaces without the right do not count")
 
 		By("granting it")
 		edit(ctx, g, groupAllows(v1alpha1.FromAll))
@@ -127,7 +127,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Eventually(ctx, namespaces(s)).Should(BeEquivalentTo(3))
 		w.expectInSync(ctx, inGroup, inServer, own, inOwnGroup, s, g)
 
-		By("taking it back")
+		By("withdrawing it")
 		before := w.edits()
 		edit(ctx, s, serverAllows(v1alpha1.FromSame))
 		edit(ctx, g, groupAllows(v1alpha1.FromSame))
@@ -141,7 +141,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(on(inOwnGroup).ID).NotTo(BeEmpty())
 		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(3), "what is there still counts")
 
-		By("deleting what was there")
+		By("deleting the objects")
 		deleteAndWait(ctx, inGroup, inServer, inOwnGroup, own)
 		for _, id := range []string{
 			inGroup.Status.ChannelID, inServer.Status.ChannelID, inOwnGroup.Status.ChannelID, own.Status.GroupID,
@@ -157,7 +157,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(), w.group("alerts"))
 		inGroup, inServer, own := a.channel("alerts", "in-group"), a.channel("", "in-server"), a.group("own")
-		pairs := map[client.Object]client.Object{ // what exists, and what does not
+		pairs := map[client.Object]client.Object{ // existing and missing objects
 			inGroup:  a.channel("missing", "in-none"),
 			inServer: a.channel("", "in-no-server", func(c *v1alpha1.DiscordChannel) { c.Spec.ServerRef.Name = "missing" }),
 			own:      a.group("of-none", func(g *v1alpha1.DiscordGroup) { g.Spec.ServerRef.Name = "missing" }),
@@ -171,7 +171,7 @@ var _ = Describe("Several namespaces with one server", func() {
 			Expect(one).To(Equal(other), "they must read the same")
 		}
 
-		By("deleting objects that pretend to have something")
+		By("deleting objects with a forged status")
 		for exists, missing := range pairs {
 			for _, o := range []client.Object{exists, missing} {
 				edit(ctx, o, func(o client.Object) { controllerutil.AddFinalizer(o, v1alpha1.CleanupFinalizer) })
@@ -180,7 +180,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		}
 	})
 
-	It("cannot delete by a pretence what is not theirs", func(ctx context.Context) {
+	It("cannot delete another's resource by a forged status", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		general := w.channelByHand(discordtest.Channel{Name: "general"})
@@ -191,11 +191,11 @@ var _ = Describe("Several namespaces with one server", func() {
 		create(ctx, forged)
 		eventuallyNotAllowed(ctx, forged)
 		deleteAndWait(ctx, forged)
-		Expect(w.named("general")).To(ConsistOf(general))
+		Expect(w.idsNamed("general")).To(ConsistOf(general))
 		Expect(w.edits()).To(BeEmpty())
 	})
 
-	It("adopt nothing, unless the server allows that, and never what another object has", func(ctx context.Context) {
+	It("adopt nothing, unless the server allows it, and never another object's resource", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		general := w.channelByHand(discordtest.Channel{Name: "general"})
@@ -210,7 +210,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		create(ctx, forged)
 		eventuallyNotAllowed(ctx, forged)
 		deleteAndWait(ctx, forged)
-		Expect(w.named("general")).To(ConsistOf(general))
+		Expect(w.idsNamed("general")).To(ConsistOf(general))
 
 		edit(ctx, s, allowsAdoption)
 		eventuallyReady(ctx, adopts)
@@ -236,7 +236,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		ready(ctx, last, b.channel("alerts", "b-8", position(8)))
 		w.expectIdle(ctx)
 		of := func(prefix string) (names []string) {
-			for _, name := range w.shown(w.named("alerts")[0]) {
+			for _, name := range w.namesIn(w.idsNamed("alerts")[0]) {
 				if strings.HasPrefix(name, prefix) {
 					names = append(names, name)
 				}
@@ -248,7 +248,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		edit(ctx, last, with(func(s *channelSpec) { s.Position = new(int32(0)) }))
 		Eventually(func() []string { return of("b-") }).Should(Equal([]string{"b-9", "b-8"}))
 		w.expectIdle(ctx)
-		Expect(w.shown(w.named("alerts")[0])[:2]).To(Equal([]string{"a-2", "a-3"}), "0 comes not before another's 2")
+		Expect(w.namesIn(w.idsNamed("alerts")[0])[:2]).To(Equal([]string{"a-2", "a-3"}), "0 comes not before another's 2")
 		Expect(w.edits()[before:]).To(Equal([]string{moveChannels}))
 	})
 
@@ -269,7 +269,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(s.Status.InviteURL).To(Equal(invite))
 	})
 
-	It("learn that a server is not available, for which reason and whom to ask, and no more", func(ctx context.Context) {
+	It("learn that a server is not available, its reason, and that its owner can help", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -282,7 +282,7 @@ var _ = Describe("Several namespaces with one server", func() {
 			To(Equal("DiscordServer " + w.ns + "/jujutsu is not available (TokenNotFound). Ask its owner."))
 	})
 
-	It("keep a server and a group from being deleted, as long as they have something there", func(ctx context.Context) {
+	It("keep a server and a group from being deleted while they have resources there", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		s, g := w.server(serverAllows(v1alpha1.FromAll)), w.group("alerts", groupAllows(v1alpha1.FromAll))
@@ -302,8 +302,8 @@ var _ = Describe("Several namespaces with one server", func() {
 		}
 		deleteObjects(ctx, c)
 		eventuallyGone(ctx, c, g, s)
-		Expect(w.named("tokyo")).To(BeEmpty())
-		Expect(w.named("alerts")).To(BeEmpty())
+		Expect(w.idsNamed("tokyo")).To(BeEmpty())
+		Expect(w.idsNamed("alerts")).To(BeEmpty())
 	})
 
 	It("have the share that a ResourceQuota allows", func(ctx context.Context) {
@@ -366,10 +366,10 @@ var _ = Describe("allowedNamespaces.selector", func() {
 		w.expectIdle(ctx)
 		Expect(w.edits()).To(Equal(before))
 		deleteAndWait(ctx, other, inOwnGroup, inServer)
-		Expect(w.named("other")).To(BeEmpty())
+		Expect(w.idsNamed("other")).To(BeEmpty())
 	})
 
-	It("selects none without the component, and the conditions say so", func(ctx context.Context) {
+	It("selects none without the component, as the conditions say", func(ctx context.Context) {
 		w := newWorld(ctx)
 		t := w.newTenant(ctx, labels)
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.AllowedNamespaces = selecting(labels) })
@@ -387,7 +387,7 @@ var _ = Describe("allowedNamespaces.selector", func() {
 		eventuallyReady(ctx, s, g, others)
 	})
 
-	It("selects none where the operator watches single namespaces, and All means those", func(ctx context.Context) {
+	It("selects none if the operator watches single namespaces, and All means those", func(ctx context.Context) {
 		w := newWorld(ctx)
 		watched, unwatched := w.newTenant(ctx, labels), w.newTenant(ctx, labels)
 		operator.Restart(ctx, "--namespace-selectors", "--watch-namespaces="+w.ns+","+watched.ns)
@@ -409,7 +409,7 @@ var _ = Describe("allowedNamespaces.selector", func() {
 })
 
 var _ = Describe("A Secret with "+v1alpha1.AllowedServersAnnotation, func() {
-	It("has its token used for the servers that it lists, and for no others", func(ctx context.Context) {
+	It("has its token used for the listed servers only", func(ctx context.Context) {
 		w := newWorld(ctx)
 		allow := func(list string) {
 			GinkgoHelper()

@@ -24,7 +24,7 @@ var _ = Describe("The token of a bot", func() {
 		edit(ctx, w.token(), func(secret *corev1.Secret) { secret.Data = map[string][]byte{key: []byte(token)} })
 	}
 
-	It("is waited for, and used when it appears", func(ctx context.Context) {
+	It("is used when it appears", func(ctx context.Context) {
 		deleteObjects(ctx, w.token())
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).
@@ -45,12 +45,12 @@ var _ = Describe("The token of a bot", func() {
 		eventuallyReady(ctx, s)
 	})
 
-	It("may have the prefix and the newline with which users copy it", func(ctx context.Context) {
+	It("may have a copied prefix and newline", func(ctx context.Context) {
 		inSecret(ctx, "token", "Bot "+w.bot.Token+"\n")
 		ready(ctx, s)
 	})
 
-	It("that Discord refuses is reported and not used again until it changes", func(ctx context.Context) {
+	It("is reported when Discord refuses it, and not used again until it changes", func(ctx context.Context) {
 		inSecret(ctx, "token", "not.a.token-at-all")
 		before := len(discord.Requests())
 		create(ctx, s)
@@ -83,7 +83,7 @@ var _ = Describe("The token of a bot", func() {
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 	})
 
-	It("may become another bot's, which continues with the same channels", func(ctx context.Context) {
+	It("may be replaced by another bot's, which continues with the same channels", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, s, c)
 		second := newBot()
@@ -96,7 +96,7 @@ var _ = Describe("The token of a bot", func() {
 		w.bot = second
 	})
 
-	Describe("that is gone when something is deleted", func() {
+	Describe("that is gone when an object is deleted", func() {
 		var c *v1alpha1.DiscordChannel
 		BeforeEach(func(ctx context.Context) {
 			c = w.channel("", "alerts")
@@ -110,13 +110,13 @@ var _ = Describe("The token of a bot", func() {
 				ContainSubstring(v1alpha1.ForceDeleteAnnotation+"=true")))
 		})
 
-		It("is waited for", func(ctx context.Context) {
+		It("blocks the deletion", func(ctx context.Context) {
 			create(ctx, w.token())
 			eventuallyGone(ctx, c)
 			Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 		})
 
-		It("is not waited for by force", func(ctx context.Context) {
+		It("does not block a forced deletion", func(ctx context.Context) {
 			edits := w.edits()
 			forceDelete(ctx, c)
 			eventuallyGone(ctx, c)

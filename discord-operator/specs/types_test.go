@@ -43,19 +43,19 @@ func voice(change func(*v1alpha1.ChannelVoice)) func(*channelSpec) {
 	}
 }
 
-// setting is a field of a spec in all the states that it may have, with what Discord is then sent.
+// setting is a field of a spec in all its states, with the values that Discord is sent.
 type setting struct {
 	field string // in metrics
 	kind  v1alpha1.ChannelType
-	// first is asked for at the start, next later, and none is the empty value; a setting without one
-	// has no none.
-	first, next, none func(*channelSpec)
-	// out leaves the setting out.
-	out func(*channelSpec)
-	// key is Discord's name, and the values are what the calls carry for each of these.
+	// initial is the first value, next a later one, and unset the empty value; a setting without one
+	// has no unset.
+	initial, next, unset func(*channelSpec)
+	// unmanaged removes the setting from the spec.
+	unmanaged func(*channelSpec)
+	// key is Discord's name, with the values in the calls for each of these.
 	key                string
 	one, another, zero any
-	// drift changes it by hand, live is how it is on Discord.
+	// drift changes it by hand, live reads it from Discord.
 	drift func(*discordtest.Channel)
 	live  func(discordtest.Channel) any
 }
@@ -64,7 +64,7 @@ type setting struct {
 func expectSetting(ctx context.Context, s setting) {
 	GinkgoHelper()
 	w := newCommunity(ctx)
-	c := w.channel("", "lounge", ofType(s.kind, s.first))
+	c := w.channel("", "lounge", ofType(s.kind, s.initial))
 	ready(ctx, w.server(), c)
 	Expect(w.edits()).To(Equal([]string{postChannel}), "one call for a channel with all that it is to have")
 	Expect(w.bodies(postChannel)[0]).To(HaveKeyWithValue(s.key, s.one))
@@ -79,14 +79,14 @@ func expectSetting(ctx context.Context, s setting) {
 	sent := []map[string]any{{s.key: s.one}, {s.key: s.another}}
 	edit(ctx, c, with(s.next))
 	eventuallyReady(ctx, c)
-	if s.none != nil {
-		edit(ctx, c, with(s.none))
+	if s.unset != nil {
+		edit(ctx, c, with(s.unset))
 		eventuallyReady(ctx, c)
 		sent = append(sent, map[string]any{s.key: s.zero})
 	}
 	Expect(w.bodies(patchChannel)).To(Equal(sent), "one call for each change, with the setting and nothing else")
 
-	edit(ctx, c, with(s.out))
+	edit(ctx, c, with(s.unmanaged))
 	eventuallyReady(ctx, c)
 	byHand()
 	changed := live()
@@ -95,12 +95,12 @@ func expectSetting(ctx context.Context, s setting) {
 	Expect(w.bodies(patchChannel)).To(HaveLen(len(sent)))
 }
 
-// merged are the first values of all settings of a type.
+// merged returns the initial values of all settings of a type.
 func merged(kind v1alpha1.ChannelType, all map[string]setting) (change []func(*channelSpec), sent map[string]any) {
 	sent = map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if s := all[name]; s.kind == kind {
-			change = append(change, s.first)
+			change = append(change, s.initial)
 			sent[s.key] = s.one
 		}
 	}
@@ -111,67 +111,67 @@ func merged(kind v1alpha1.ChannelType, all map[string]setting) (change []func(*c
 var voiceSettings = map[string]setting{
 	"the bitrate of a voice channel": {
 		field: "bitrate", kind: v1alpha1.ChannelTypeVoice, key: "bitrate", one: 96000.0, another: 8000.0,
-		first: voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(96000)) }),
-		next:  voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(8000)) }),
-		out:   func(s *channelSpec) { s.Voice = nil },
-		drift: func(c *discordtest.Channel) { c.Bitrate = 32000 }, live: func(c discordtest.Channel) any { return c.Bitrate },
+		initial:   voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(96000)) }),
+		next:      voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(8000)) }),
+		unmanaged: func(s *channelSpec) { s.Voice = nil },
+		drift:     func(c *discordtest.Channel) { c.Bitrate = 32000 }, live: func(c discordtest.Channel) any { return c.Bitrate },
 	},
 	"the user limit of a voice channel": {
 		field: "userLimit", kind: v1alpha1.ChannelTypeVoice, key: "user_limit", one: 5.0, another: 99.0, zero: 0.0,
-		first: voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(5)) }),
-		next:  voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(99)) }),
-		none:  voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(0)) }),
-		out:   func(s *channelSpec) { s.Voice.UserLimit = nil },
-		drift: func(c *discordtest.Channel) { c.UserLimit = 7 }, live: func(c discordtest.Channel) any { return c.UserLimit },
+		initial:   voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(5)) }),
+		next:      voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(99)) }),
+		unset:     voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(0)) }),
+		unmanaged: func(s *channelSpec) { s.Voice.UserLimit = nil },
+		drift:     func(c *discordtest.Channel) { c.UserLimit = 7 }, live: func(c discordtest.Channel) any { return c.UserLimit },
 	},
 	"the region of a voice channel": {
 		field: "region", kind: v1alpha1.ChannelTypeVoice, key: "rtc_region", one: "rotterdam", another: "us-east", zero: nil,
-		first: voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("rotterdam") }),
-		next:  voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("us-east") }),
-		none:  voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("") }),
-		out:   func(s *channelSpec) { s.Voice.Region = nil },
-		drift: func(c *discordtest.Channel) { c.Region = "japan" }, live: func(c discordtest.Channel) any { return c.Region },
+		initial:   voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("rotterdam") }),
+		next:      voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("us-east") }),
+		unset:     voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("") }),
+		unmanaged: func(s *channelSpec) { s.Voice.Region = nil },
+		drift:     func(c *discordtest.Channel) { c.Region = "japan" }, live: func(c discordtest.Channel) any { return c.Region },
 	},
 	"the video quality of a voice channel": {
 		field: "videoQuality", kind: v1alpha1.ChannelTypeVoice, key: "video_quality_mode", one: 2.0, another: 1.0,
-		first: voice(func(v *v1alpha1.ChannelVoice) { v.VideoQuality = v1alpha1.VideoQualityFull }),
-		next:  voice(func(v *v1alpha1.ChannelVoice) { v.VideoQuality = v1alpha1.VideoQualityAuto }),
-		out:   func(s *channelSpec) { s.Voice.VideoQuality = "" },
-		drift: func(c *discordtest.Channel) { c.VideoQuality = 0 }, // left out by Discord, which is the same as 1
-		live:  func(c discordtest.Channel) any { return c.VideoQuality },
+		initial:   voice(func(v *v1alpha1.ChannelVoice) { v.VideoQuality = v1alpha1.VideoQualityFull }),
+		next:      voice(func(v *v1alpha1.ChannelVoice) { v.VideoQuality = v1alpha1.VideoQualityAuto }),
+		unmanaged: func(s *channelSpec) { s.Voice.VideoQuality = "" },
+		drift:     func(c *discordtest.Channel) { c.VideoQuality = 0 }, // left out by Discord, which is the same as 1
+		live:      func(c discordtest.Channel) any { return c.VideoQuality },
 	},
 	"the bitrate of a stage": {
 		field: "bitrate", kind: v1alpha1.ChannelTypeStage, key: "bitrate", one: 32000.0, another: 64000.0,
-		first: voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(32000)) }),
-		next:  voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(64000)) }),
-		out:   func(s *channelSpec) { s.Voice = nil },
-		drift: func(c *discordtest.Channel) { c.Bitrate = 8000 }, live: func(c discordtest.Channel) any { return c.Bitrate },
+		initial:   voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(32000)) }),
+		next:      voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(64000)) }),
+		unmanaged: func(s *channelSpec) { s.Voice = nil },
+		drift:     func(c *discordtest.Channel) { c.Bitrate = 8000 }, live: func(c discordtest.Channel) any { return c.Bitrate },
 	},
 	"the user limit of a stage": {
 		field: "userLimit", kind: v1alpha1.ChannelTypeStage, key: "user_limit", one: 10000.0, another: 100.0, zero: 0.0,
-		first: voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(10000)) }),
-		next:  voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(100)) }),
-		none:  voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(0)) }),
-		out:   func(s *channelSpec) { s.Voice.UserLimit = nil },
-		drift: func(c *discordtest.Channel) { c.UserLimit = 7 }, live: func(c discordtest.Channel) any { return c.UserLimit },
+		initial:   voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(10000)) }),
+		next:      voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(100)) }),
+		unset:     voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(0)) }),
+		unmanaged: func(s *channelSpec) { s.Voice.UserLimit = nil },
+		drift:     func(c *discordtest.Channel) { c.UserLimit = 7 }, live: func(c discordtest.Channel) any { return c.UserLimit },
 	},
 	"the region of a stage": {
 		field: "region", kind: v1alpha1.ChannelTypeStage, key: "rtc_region", one: "japan", another: "sydney", zero: nil,
-		first: voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("japan") }),
-		next:  voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("sydney") }),
-		none:  voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("") }),
-		out:   func(s *channelSpec) { s.Voice.Region = nil },
-		drift: func(c *discordtest.Channel) { c.Region = "brazil" }, live: func(c discordtest.Channel) any { return c.Region },
+		initial:   voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("japan") }),
+		next:      voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("sydney") }),
+		unset:     voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("") }),
+		unmanaged: func(s *channelSpec) { s.Voice.Region = nil },
+		drift:     func(c *discordtest.Channel) { c.Region = "brazil" }, live: func(c discordtest.Channel) any { return c.Region },
 	},
 	"the age restriction of a voice channel": {
 		field: "nsfw", kind: v1alpha1.ChannelTypeVoice, key: "nsfw", one: true, another: false,
-		first: func(s *channelSpec) { s.NSFW = new(true) }, next: func(s *channelSpec) { s.NSFW = new(false) },
-		out:   func(s *channelSpec) { s.NSFW = nil },
-		drift: func(c *discordtest.Channel) { c.NSFW = !c.NSFW }, live: func(c discordtest.Channel) any { return c.NSFW },
+		initial: func(s *channelSpec) { s.NSFW = new(true) }, next: func(s *channelSpec) { s.NSFW = new(false) },
+		unmanaged: func(s *channelSpec) { s.NSFW = nil },
+		drift:     func(c *discordtest.Channel) { c.NSFW = !c.NSFW }, live: func(c discordtest.Channel) any { return c.NSFW },
 	},
 	"the slowmode of a stage": {
 		field: "slowmode", kind: v1alpha1.ChannelTypeStage, key: "rate_limit_per_user", one: 30.0, another: 60.0, zero: 0.0,
-		first: inSlowmode(30), next: inSlowmode(60), none: inSlowmode(0), out: func(s *channelSpec) { s.Slowmode = nil },
+		initial: inSlowmode(30), next: inSlowmode(60), unset: inSlowmode(0), unmanaged: func(s *channelSpec) { s.Slowmode = nil },
 		drift: func(c *discordtest.Channel) { c.RateLimitPerUser = 5 },
 		live:  func(c discordtest.Channel) any { return c.RateLimitPerUser },
 	},
@@ -217,7 +217,7 @@ var _ = Describe("A voice or stage channel", func() {
 		Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{sent}))
 	})
 
-	It("has its place among its like, which Discord shows below all others", func(ctx context.Context) {
+	It("is ordered among voice channels, which Discord shows below all others", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		at := func(place int32, kind v1alpha1.ChannelType, name string) *v1alpha1.DiscordChannel {
 			return w.channel("g", name, ofType(kind, func(s *channelSpec) { s.Position = new(place) }))
@@ -227,7 +227,7 @@ var _ = Describe("A voice or stage channel", func() {
 			at(2, v1alpha1.ChannelTypeStage, "stage")
 		news, den := at(3, v1alpha1.ChannelTypeText, "news"), at(4, v1alpha1.ChannelTypeVoice, "den")
 		ready(ctx, w.server(), g, den, stage, hall, news, alerts)
-		order := func() []string { return w.shown(g.Status.GroupID) }
+		order := func() []string { return w.namesIn(g.Status.GroupID) }
 		Eventually(ctx, order).Should(Equal([]string{"alerts", "news", "hall", "stage", "den"}))
 		w.expectIdle(ctx)
 		before := len(w.edits())
@@ -251,7 +251,7 @@ var _ = Describe("A voice or stage channel", func() {
 			To(And(ContainSubstring("the type Text"), ContainSubstring("the type Voice")))
 	})
 
-	It("that is private lets the bot connect, without which it could not manage it", func(ctx context.Context) {
+	It("lets the bot connect if it is private, so that the bot can manage it", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, func(s *channelSpec) {
 			s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{denying("@everyone", "Connect")}
@@ -269,7 +269,7 @@ var _ = Describe("A voice or stage channel", func() {
 		Expect(eventuallyDegraded(ctx, c, "MissingPermissions")).To(ContainSubstring("Connect"))
 	})
 
-	It("with a higher bitrate than the boosts allow is Degraded, without a call, until there are more", func(ctx context.Context) {
+	It("is Degraded, without a call, with a higher bitrate than the boosts allow", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		ready(ctx, w.server())
 		bitrate := func(n int32) func(*channelSpec) {
@@ -288,7 +288,7 @@ var _ = Describe("A voice or stage channel", func() {
 		Expect(on(c).Bitrate).To(Equal(384000))
 	})
 
-	It("in a region that Discord does not have is Degraded, and says so", func(ctx context.Context) {
+	It("is Degraded in an unknown region", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		ready(ctx, w.server())
 		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice,
@@ -298,7 +298,7 @@ var _ = Describe("A voice or stage channel", func() {
 	})
 })
 
-var _ = DescribeTable("A channel that only a community server may have is Degraded, without a call, until it is one",
+var _ = DescribeTable("A channel for community servers is Degraded, without a call, in any other",
 	func(ctx context.Context, kind v1alpha1.ChannelType) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
@@ -314,7 +314,7 @@ var _ = DescribeTable("A channel that only a community server may have is Degrad
 	Entry("a media channel", v1alpha1.ChannelTypeMedia),
 )
 
-var _ = It("A channel whose create leaves settings out is completed in the same reconcile", func(ctx context.Context) {
+var _ = It("A channel is completed in the same reconcile if Discord ignored settings of its create", func(ctx context.Context) {
 	anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Bare: true}})
 	w := newCommunity(ctx)
 	change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)

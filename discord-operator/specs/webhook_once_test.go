@@ -25,7 +25,7 @@ const (
 	latest = "7s"
 )
 
-// listed has lists of webhooks answered with these, although others exist.
+// listed answers lists of webhooks with these, although others exist.
 func (w *world) listed(times int, all ...discordtest.Webhook) {
 	GinkgoHelper()
 	list := []map[string]any{}
@@ -40,13 +40,13 @@ func (w *world) listed(times int, all ...discordtest.Webhook) {
 	}
 }
 
-// unknownWebhook has webhooks answered with 404, although they exist and stay as they are.
+// unknownWebhook answers reads of webhooks with 404, although they exist.
 func (w *world) unknownWebhook(times int) {
 	w.fault(discordtest.Fault{Route: getWebhook, Times: times,
 		Action: discordtest.Action{Status: http.StatusNotFound, Body: `{"code": 10015, "message": "Unknown Webhook"}`}})
 }
 
-// hookOfBot creates a webhook as another program does that uses the world's bot.
+// hookOfBot creates a webhook as another program with the world's bot does.
 func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name, reason string) string {
 	GinkgoHelper()
 	api, err := discordclient.New(discordclient.Options{
@@ -58,7 +58,7 @@ func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name,
 	return made.ID
 }
 
-// reasonOf is what the audit log says of what the operator creates for a channel.
+// reasonOf returns the audit log reason of the operator's creates for a channel.
 func reasonOf(c *v1alpha1.DiscordChannel) string {
 	return fmt.Sprintf("DiscordChannel %s %s/%s", c.UID, c.Namespace, c.Name)
 }
@@ -108,7 +108,7 @@ var _ = Describe("A webhook that exists once", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("stays alone when a list lacks it and Discord does not know it once", func(ctx context.Context) {
+	It("stays alone when a list lacks it and Discord once reports it as unknown", func(ctx context.Context) {
 		old := hooks(c)[0]
 		w.unknownWebhook(1)
 		w.listed(0)
@@ -123,7 +123,7 @@ var _ = Describe("A webhook that exists once", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is created again when it is gone, although a list still has it", func(ctx context.Context) {
+	It("is created again after its deletion, although a list still has it", func(ctx context.Context) {
 		old := hooks(c)[0]
 		w.listed(1, old)
 		discord.DeleteWebhookByHand(old.ID)
@@ -132,7 +132,7 @@ var _ = Describe("A webhook that exists once", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is found under another name after a lost create and a restart", func(ctx context.Context) {
+	It("is recovered under another name after a lost create and a restart", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
 		release := w.holdAnswer(postWebhook)
@@ -161,7 +161,7 @@ var _ = Describe("A webhook that exists once", func() {
 		Expect(w.secretOf("late-webhook")(ctx)).To(holdURLOf(hooks(late)[0]))
 	})
 
-	DescribeTable("is found after a lost create and a restart, whatever the audit log shows",
+	DescribeTable("is recovered after a lost create and a restart, whatever the audit log shows",
 		func(ctx context.Context, change func()) {
 			late := w.channel("", "late")
 			ready(ctx, late)
@@ -180,16 +180,16 @@ var _ = Describe("A webhook that exists once", func() {
 			discord.Faults().LoseAudit(-1)
 			DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		}),
-		Entry("nothing, for the bot may not view it", func() {
+		Entry("nothing, because the bot may not view it", func() {
 			discord.SetPermissions(w.guild, w.bot.UserID, everything&^discordtest.PermViewAuditLog)
 		}),
-		Entry("nothing at first, for Discord refuses it once", func() {
+		Entry("nothing at first, because Discord refuses it once", func() {
 			w.fault(discordtest.Fault{Route: "GET /guilds/{guild_id}/audit-logs", Times: 1,
 				Action: discordtest.Action{Status: http.StatusForbidden, Body: `{"code": 50001, "message": "Missing Access"}`}})
 		}),
 	)
 
-	It("stays, and a second one that was created for its object is deleted", func(ctx context.Context) {
+	It("stays, and a second one of its object is deleted", func(ctx context.Context) {
 		old := hooks(c)[0]
 		second := w.hookOfBot(ctx, c, "alertmanager", reasonOf(c))
 		foreign := w.hookOfBot(ctx, c, "alertmanager", "of another program")
@@ -210,7 +210,7 @@ var _ = Describe("A webhook that exists once", func() {
 		Expect(late.Status.Webhook.ID).NotTo(Equal(foreign))
 	})
 
-	It("is known by its Secret where neither the status nor the audit log has it", func(ctx context.Context) {
+	It("is known by its Secret if neither the status nor the audit log has it", func(ctx context.Context) {
 		discord.Faults().LoseAudit(-1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		late := w.channel("", "late", withWebhook)
@@ -224,7 +224,7 @@ var _ = Describe("A webhook that exists once", func() {
 		Expect(idsOf(late)()).To(ConsistOf(made))
 	})
 
-	It("is not one of another channel that a user writes into its Secret", func(ctx context.Context) {
+	It("is not another channel's that a user writes into its Secret", func(ctx context.Context) {
 		other := w.channel("", "other", withWebhook)
 		ready(ctx, other)
 		foreign := hooks(other)[0]

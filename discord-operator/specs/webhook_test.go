@@ -50,12 +50,12 @@ var _ = Describe("A webhook", func() {
 	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
 		c = w.channel("", "alerts", withWebhook)
-		ready(ctx, w.server()) // first: a channel that waits for it longer than a moment reports that, by one more write
+		ready(ctx, w.server()) // first: a longer wait of a channel costs one more status update
 		ready(ctx, c)
 		w.expectIdle(ctx)
 	})
 
-	It("costs one call and one Secret, which holds its URL and belongs to the channel", func(ctx context.Context) {
+	It("costs one call and one Secret, which has its URL and belongs to the channel", func(ctx context.Context) {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook}))
 		Expect(w.writesTo("discordchannels", "alerts")).
 			To(Equal([]string{"patch discordchannels/alerts", "patch discordchannels/alerts/status"}))
@@ -74,7 +74,7 @@ var _ = Describe("A webhook", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("whose Secret is deleted stays the same, and the Secret is created again", func(ctx context.Context) {
+	It("stays the same after its Secret was deleted, and the Secret is created again", func(ctx context.Context) {
 		hook, before := hooks(c)[0], len(w.edits())
 		deleteObjects(ctx, w.secret("alerts-webhook"))
 		Eventually(ctx, w.secretOf("alerts-webhook")).Should(holdURLOf(hook))
@@ -83,7 +83,7 @@ var _ = Describe("A webhook", func() {
 		Expect(hooks(c)).To(ConsistOf(hook))
 	})
 
-	DescribeTable("whose Secret a user edits has it corrected", func(ctx context.Context, change func(*corev1.Secret)) {
+	DescribeTable("has its Secret corrected after a user edited it", func(ctx context.Context, change func(*corev1.Secret)) {
 		hook, before := hooks(c)[0], len(w.edits())
 		secret, err := w.secretOf("alerts-webhook")(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -109,7 +109,7 @@ var _ = Describe("A webhook", func() {
 			To(And(HaveField("Data", HaveKey("channel")), HaveField("Labels", HaveKey("team")), holdURLOf(hooks(c)[0])))
 	})
 
-	It("that a user deletes on Discord is created again, and the Secret follows", func(ctx context.Context) {
+	It("is created again after a user deleted it, and the Secret follows", func(ctx context.Context) {
 		old := hooks(c)[0]
 		discord.DeleteWebhookByHand(old.ID)
 		Eventually(func() []discordtest.Webhook { return hooks(c) }).Should(ConsistOf(HaveField("ID", Not(Equal(old.ID)))))
@@ -143,7 +143,7 @@ var _ = Describe("A webhook", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook}))
 	})
 
-	It("is deleted with its Secret when the spec no longer has it, and others stay", func(ctx context.Context) {
+	It("is deleted with its Secret when it leaves the spec, and others stay", func(ctx context.Context) {
 		unowned := discord.CreateWebhookByHand(c.Status.ChannelID, "alertmanager")
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil }))
 		eventuallyReady(ctx, c)
@@ -152,14 +152,14 @@ var _ = Describe("A webhook", func() {
 		Expect(c.Status.Webhook).To(BeNil())
 		w.expectInSync(ctx, c)
 
-		By("asking for it again")
+		By("adding it again")
 		edit(ctx, c, withWebhook)
 		eventuallyReady(ctx, c)
 		Expect(hooks(c)).To(HaveLen(2))
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[1]))
 	})
 
-	It("of a channel that is deleted on Discord is created again with the channel", func(ctx context.Context) {
+	It("is created again with its channel after that was deleted on Discord", func(ctx context.Context) {
 		before := c.Status
 		discord.DeleteChannelByHand(before.ChannelID)
 		Eventually(ctx, refetch(c)).Should(And(HaveField("Status.ChannelID", Not(Equal(before.ChannelID))),
@@ -170,7 +170,7 @@ var _ = Describe("A webhook", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook, postChannel, postWebhook}))
 	})
 
-	DescribeTable("never adopts a Secret of another owner, and waits until that is gone",
+	DescribeTable("never adopts a Secret of another owner, and waits for its deletion",
 		func(ctx context.Context, owner []metav1.OwnerReference) {
 			foreign := w.secret("foreign")
 			foreign.OwnerReferences, foreign.StringData = owner, map[string]string{"url": "mine"}

@@ -23,12 +23,12 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// everything is what a bot needs for every field of a spec, without being an administrator.
+// everything has the permissions for every field of a spec, without Administrator.
 const everything = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles |
 	discordtest.PermManageWebhooks
 
-// world is what each spec has of its own: a namespace with a bot's token, and that bot's guild.
+// world has a spec's own namespace with a bot's token, and that bot's guild.
 type world struct {
 	ns    string
 	bot   discordtest.Bot
@@ -152,7 +152,7 @@ func ready(ctx context.Context, objects ...client.Object) {
 	eventuallyReady(ctx, objects...)
 }
 
-// calls are the REST calls of the world's bot so far, as "METHOD /template", oldest first.
+// calls returns the REST calls of the world's bot, as "METHOD /template", oldest first.
 func (w *world) calls() []string {
 	var calls []string
 	for _, r := range discord.RequestsOf(w.bot.UserID) {
@@ -161,15 +161,15 @@ func (w *world) calls() []string {
 	return calls
 }
 
-// edits are those calls that may change something on Discord.
+// edits returns the calls that may change something on Discord.
 func (w *world) edits() []string {
 	return slices.DeleteFunc(w.calls(), func(route string) bool { return strings.HasPrefix(route, "GET ") })
 }
 
-// traffic is all calls to Discord and all writes to Kubernetes so far.
+// traffic returns all calls to Discord and all writes to Kubernetes.
 func (w *world) traffic() []string { return append(w.calls(), operator.Writes(w.ns)...) }
 
-// since returns what a list has gained since it was as long as before.
+// since returns the elements of a list after a former length.
 func since(before, now []string) []string { return now[len(before):] }
 
 // expectIdle expects that the operator becomes idle: neither a call nor a write.
@@ -226,7 +226,7 @@ func allIn(ctx context.Context, namespace string) []client.Object {
 	return all
 }
 
-// expectLawful checks what must hold of every object at any time.
+// expectLawful checks the invariants of all objects.
 func expectLawful(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	for _, o := range allIn(ctx, namespace) {
