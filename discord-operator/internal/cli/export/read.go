@@ -4,11 +4,9 @@ package export
 
 import (
 	"context"
-	"time"
 
 	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -69,31 +67,19 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	return &s, err
 }
 
-// gatewayTimeout bounds the wait for the Gateway to send a server, which usually takes a second.
-const gatewayTimeout = 10 * time.Second
-
 // hiddenChannels asks the Gateway, which alone names them.
 func hiddenChannels(
 	ctx context.Context, o discordclient.Options, serverID string,
 ) (hidden []*discordclient.Channel, known bool) {
-	cache, err := guildcache.New(guildcache.Options{Options: o, Grace: 2 * gatewayTimeout})
+	api, err := cli.NewClient(o)
 	if err != nil {
 		return nil, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
-	ended := make(chan struct{})
-	defer func() { cancel(); <-ended }()
-	view, events := cache.Guild(serverID), cache.Subscribe(ctx)
-	go func() {
-		defer close(ended)
-		_ = cache.Run(ctx) // a token that is refused only now shows as an unknown state
-	}()
-	for view.Snapshot().Mode != guildcache.ModeLive {
-		if _, ok := <-events; !ok {
-			return nil, false
-		}
+	snap, connected := cli.Connect(ctx, api, api.Guild(serverID))
+	if !connected {
+		return nil, false
 	}
-	for _, c := range view.Snapshot().All() {
+	for _, c := range snap.All() {
 		if c.Hidden {
 			hidden = append(hidden, c)
 		}

@@ -4,7 +4,6 @@ package plan
 
 import (
 	"context"
-	"time"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli"
@@ -24,13 +23,10 @@ type live struct {
 	member func(user v1alpha1.UserID) (member discordclient.Member, absent bool, err error)
 }
 
-// gatewayTimeout bounds the wait for the Gateway to send a server, which usually takes a second.
-const gatewayTimeout = 10 * time.Second
-
 // read lists a server. Lists omit hidden channels, so a bot without Administrator needs the
 // Gateway.
 func read(ctx context.Context, options discordclient.Options, serverID string, webhooks bool) (*live, error) {
-	api, err := guildcache.New(guildcache.Options{Options: options, Grace: 2 * gatewayTimeout})
+	api, err := cli.NewClient(options)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +49,8 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 	}
 	l.snapshot = view.Snapshot()
 	if have, _ := l.snapshot.BotPermissions(); !have.Has(permissions.Administrator) {
-		l.snapshot, l.hiddenUnread = connect(ctx, api, view)
+		snap, connected := cli.Connect(ctx, api, view)
+		l.snapshot, l.hiddenUnread = snap, !connected
 	}
 	if webhooks {
 		l.hooks, l.hooksErr = api.ListGuildWebhooks(ctx, serverID)
@@ -66,23 +63,4 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 		return member, false, err
 	}
 	return l, nil
-}
-
-func connect(
-	ctx context.Context, api *guildcache.Client, view *guildcache.View,
-) (snap *guildcache.Snapshot, failed bool) {
-	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
-	ended := make(chan struct{})
-	defer func() { cancel(); <-ended }()
-	events := api.Subscribe(ctx)
-	go func() {
-		defer close(ended)
-		_ = api.Run(ctx) // a token that is refused only now shows as an unreachable Gateway
-	}()
-	for snap = view.Snapshot(); snap.Mode != guildcache.ModeLive; snap = view.Snapshot() {
-		if _, ok := <-events; !ok {
-			return snap, true
-		}
-	}
-	return snap, false
 }

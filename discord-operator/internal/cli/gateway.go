@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// gatewayTimeout bounds the wait for the Gateway to send a server, which usually takes a second.
+const gatewayTimeout = 10 * time.Second
+
+// NewClient returns a client that keeps servers in memory.
+func NewClient(o discordclient.Options) (*guildcache.Client, error) {
+	return guildcache.New(guildcache.Options{Options: o, Grace: 2 * gatewayTimeout})
+}
+
+// Connect waits until the Gateway has sent a server: lists omit channels that are hidden from the bot.
+// It reports whether that has succeeded.
+func Connect(
+	ctx context.Context, api *guildcache.Client, view *guildcache.View,
+) (snap *guildcache.Snapshot, connected bool) {
+	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
+	ended := make(chan struct{})
+	defer func() { cancel(); <-ended }()
+	events := api.Subscribe(ctx)
+	go func() {
+		defer close(ended)
+		_ = api.Run(ctx) // a token that is refused only now shows as an unreachable Gateway
+	}()
+	for snap = view.Snapshot(); snap.Mode != guildcache.ModeLive; snap = view.Snapshot() {
+		if _, ok := <-events; !ok {
+			return snap, false
+		}
+	}
+	return snap, true
+}
