@@ -95,7 +95,7 @@ func (r *Recorder) patch(ctx context.Context, o client.Object, change func(clien
 
 // Event records an event.
 func (r *Recorder) Event(o client.Object, kind, reason, message string) {
-	const maxLength = 1024 // what the API server accepts
+	const maxLength = 1024 // the API server's limit
 	if len(message) > maxLength {
 		message = strings.ToValidUTF8(message[:maxLength-3], "") + "..."
 	}
