@@ -30,6 +30,7 @@ const iconField = "icon"
 
 const animatedIcons = "ANIMATED_ICON"
 
+// Icon is the image that a spec names.
 type Icon struct {
 	Hash     string            // of the image; empty if it cannot be used
 	Animated bool              // it has several frames

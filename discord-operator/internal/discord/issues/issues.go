@@ -131,6 +131,7 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 		l.Scope, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 
+// Full is the issue of a reached limit.
 func Full(format string, args ...any) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonLimitReached, format, args...).After(fullRetry)
 }

@@ -111,8 +111,8 @@ type Binding struct {
 	Live     resource.Resource
 	Stored   resource.StoredForms // the values that Discord stores in another form
 	Inherits bool                 // the channel is new and lacks overwrites of its category
-	// Adopted and Recovered: bound in this reconcile, to an existing resource or the result of a
-	// create.
+	// Adopted and Recovered say that this reconcile binds an existing resource, or the result of an
+	// interrupted create.
 	Adopted, Recovered bool
 	Guessed            bool              // recovered, now or before, without proof in the audit log
 	Absent             bool              // certainly none exists, so one may be created

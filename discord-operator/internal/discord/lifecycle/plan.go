@@ -35,8 +35,8 @@ type Bounds interface {
 type Position struct {
 	Rank  int32
 	Ranks order.Ranks // of the siblings that have one, by id
-	// AwaitsSiblings: a sibling is about to be created. Discord places new roles, so the last sorts
-	// all.
+	// AwaitsSiblings says that a sibling is about to be created. Discord chooses the positions of new
+	// roles, so the last one sorts all.
 	AwaitsSiblings bool
 }
 

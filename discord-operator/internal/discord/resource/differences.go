@@ -38,6 +38,7 @@ func (s StoredForms) WithFeatures(features []string) StoredForms {
 	return s
 }
 
+// Change is the change of one field.
 type Change struct {
 	Field    string
 	From, To any
@@ -93,6 +94,7 @@ type Answer struct {
 	Changed, Ignored []string    // compared with the state before
 }
 
+// Compare compares a response with the requested fields.
 func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 	want, was, is := values(asked), values(before), values(after)
 	a.Stored = StoredForms{}

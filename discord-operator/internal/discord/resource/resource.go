@@ -44,6 +44,7 @@ type Calls interface {
 	Move(ctx context.Context, api *guildcache.Client, guildID string, moves []discordclient.Move, reason string) error
 }
 
+// Deleter deletes resources of one type.
 type Deleter interface {
 	Delete(ctx context.Context, api *guildcache.Client, guildID, id, reason string) error
 }
