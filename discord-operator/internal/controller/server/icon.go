@@ -52,7 +52,6 @@ func (i *icons) get(server types.NamespacedName) Icon {
 	return i.known[server]
 }
 
-// keep caches an icon without its image, or forgets it if empty.
 func (i *icons) keep(server types.NamespacedName, icon Icon) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -27,8 +27,7 @@ const (
 	MaxTransient = 5 * time.Second
 	// maxQueued is the same for a wait in the bot's own call queue, whose end is certain.
 	maxQueued = 30 * time.Second
-	// deniedRetry is the longest delay of a denied call. Each try counts towards Discord's limit of
-	// invalid requests.
+	// deniedRetry is long, because each try counts towards Discord's limit of invalid requests.
 	deniedRetry = 10 * time.Minute
 	// firstDeniedRetry is the shortest. Discord sometimes denies a call that it permits.
 	firstDeniedRetry = time.Minute
@@ -205,8 +204,7 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 // deletionGrace passes between the first failure and DeletionFailed.
 const deletionGrace = 20 * time.Second
 
-// Retry returns when to reconcile again; 0 if the issue does not say. Delays of a denied call
-// double.
+// Retry returns when to reconcile again; 0 if unknown. The delays of a denied call double.
 func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) time.Duration {
 	if worst.RequeueAfter != deniedRetry {
 		return worst.RequeueAfter

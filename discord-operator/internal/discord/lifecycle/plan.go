@@ -40,8 +40,7 @@ type Position struct {
 	AwaitsSiblings bool
 }
 
-// Pending reports whether the plan changes the resource. Its place does not count, since it depends
-// on siblings.
+// Pending reports whether the plan changes the resource, apart from its place.
 func (p *Plan) Pending() bool { return p.Create != nil || len(p.Fields) > 0 }
 
 // Initial returns the position for creating a sibling, so that it seldom needs a move.

@@ -20,8 +20,8 @@ type Records struct {
 	mu      sync.Mutex
 	since   time.Time // first use, after the election: a former leader may have created until then
 	records map[types.UID]Record
-	// foreign has the times when this process first saw the finalizers of other processes, which may
-	// have created until then.
+	// foreign has the first sight of another process's finalizer, which may have created until
+	// then.
 	foreign           map[types.UID]time.Time
 	holders           map[string]types.UID // by the id of a resource
 	guesses           map[types.UID]string

@@ -17,8 +17,7 @@ import (
 // NotAppliedRetry delays the repetition of an ignored change.
 const NotAppliedRetry = 10 * time.Minute
 
-// StoredForms has the fields that Discord normalises, or ignores despite a success. To request them
-// again at once changes nothing.
+// StoredForms has fields that Discord normalises or ignores: to repeat them changes nothing.
 type StoredForms map[string]StoredForm
 
 // StoredForm has the requested and the stored value, in JSON.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resource has the calls and the tables of fields of channels, categories, roles and
-// servers.
+// Package resource has the calls and the fields of channels, categories, roles and servers.
 package resource
 
 import (

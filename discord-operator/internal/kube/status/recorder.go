@@ -61,8 +61,8 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer expects a deletion after the last finalizer: the API server answers with the
-// version that the cache already has (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
+// RemoveFinalizer expects a deletion, because the answer to removing the last one has the old
+// version (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.reset(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
