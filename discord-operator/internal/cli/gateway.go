@@ -18,8 +18,7 @@ func NewClient(o discordclient.Options) (*guildcache.Client, error) {
 	return guildcache.New(guildcache.Options{Options: o, Grace: 2 * gatewayTimeout})
 }
 
-// Connect waits until the Gateway has sent a server: lists omit channels that are hidden from the bot.
-// It reports whether that has succeeded.
+// Connect waits until the Gateway has sent a server, with its hidden channels, which lists omit.
 func Connect(
 	ctx context.Context, api *guildcache.Client, view *guildcache.View,
 ) (snap *guildcache.Snapshot, connected bool) {

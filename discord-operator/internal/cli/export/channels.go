@@ -143,7 +143,6 @@ func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.Cha
 	return &v1alpha1.ChannelWebhook{Name: oldest.Name, SecretName: e.names[c.ID] + "-webhook"}
 }
 
-// refusal says why the schema refuses a name; empty if it does not.
 func refusal(c *discordclient.Channel) string {
 	if storable(c.Type, c.Name) {
 		return ""
@@ -169,7 +168,6 @@ func proposed(c *discordclient.Channel) string {
 	return "channel-" + c.ID
 }
 
-// fits reports whether a text is trimmed and has a length within limits, in characters.
 func fits(text string, least, most int) bool {
 	return strings.TrimSpace(text) == text && length(text) >= least && length(text) <= most
 }

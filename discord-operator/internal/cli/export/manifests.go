@@ -27,7 +27,6 @@ type exporter struct {
 	disabled             map[string]bool   // ids of resources whose objects are commented out
 }
 
-// manifests returns the document of a server, in Discord's order.
 func manifests(s *server, o *options) *document {
 	l := sorted(s.channels)
 	e := &exporter{server: s, o: o, disabled: map[string]bool{}}

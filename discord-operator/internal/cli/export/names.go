@@ -56,7 +56,6 @@ func choices(prefix, stem, nameless, id string) []string {
 	return []string{stem, truncated(prefix + "-" + stem), stem + "-" + id}
 }
 
-// distinct takes the next candidate of all objects that share theirs.
 func distinct(all []candidates) map[string]string {
 	level := map[string]int{}
 	for {

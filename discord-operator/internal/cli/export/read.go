@@ -24,8 +24,7 @@ type bot struct {
 	permissions                   permissions.Bits // in the whole server
 }
 
-// read lists a server. Lists omit hidden channels, so a bot without Administrator needs the
-// Gateway.
+// read lists a server. Only the Gateway names hidden channels, to a bot without Administrator.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
 	user, err := api.CurrentUser(ctx) // first, to tell a wrong token from a wrong server

@@ -10,7 +10,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// splitRoles returns the manageable roles, the highest first, and a description of all others.
 func (s *server) splitRoles() (own []discordclient.Role, leftOut []string) {
 	ranked := slices.Clone(s.guild.Roles)
 	discordclient.SortRoles(ranked)

@@ -23,8 +23,7 @@ type live struct {
 	member func(user v1alpha1.UserID) (member discordclient.Member, absent bool, err error)
 }
 
-// read lists a server. Lists omit hidden channels, so a bot without Administrator needs the
-// Gateway.
+// read lists a server. Only the Gateway names hidden channels, to a bot without Administrator.
 func read(ctx context.Context, options discordclient.Options, serverID string, webhooks bool) (*live, error) {
 	api, err := cli.NewClient(options)
 	if err != nil {

@@ -29,7 +29,6 @@ type key struct {
 	types.NamespacedName
 }
 
-// objects is a cache of manifests.
 type objects struct {
 	all        map[key]status.Object
 	namespaces map[string]map[string]string // labels

@@ -94,8 +94,7 @@ func (w *world) recordClaim(s *step) {
 	}
 }
 
-// freed is the snapshot without the former channels of a community server, which can then be
-// deleted.
+// freed omits former channels of a community server, which can then be deleted.
 func (w *world) freed() *guildcache.Snapshot {
 	freed := *w.snap
 	hasManifest := func(ref *v1alpha1.ChannelReference, in string) bool {

@@ -13,6 +13,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 )
 
+// Report has the changes of an apply on a server.
 type Report struct {
 	ServerID string   `json:"serverId"`
 	Objects  []Object `json:"objects"` // with changes or problems

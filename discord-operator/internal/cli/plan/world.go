@@ -30,7 +30,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// world is a server on Discord and the objects to apply to it.
 type world struct {
 	*live
 	serverID      string

@@ -94,12 +94,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 	}
 	results := r.apply(ctx, c, state, plan)
 	result, err := r.updateStatus(ctx, c, state, results)
-	if again := state.Webhook.RetryAfter; err == nil && again > 0 {
-		result.RequeueAfter = min(again, cmp.Or(result.RequeueAfter, again))
+	if retry := state.Webhook.RetryAfter; err == nil && retry > 0 {
+		result.RequeueAfter = min(retry, cmp.Or(result.RequeueAfter, retry))
 	}
 	return result, err
 }
 
+// Results has the effects of a plan.
 type Results struct {
 	lifecycle.Results
 	Webhook webhook.Results

@@ -41,7 +41,7 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 	return all
 }
 
-// ofNamespace is for labels that allow other servers and groups.
+// ofNamespace returns the channels that the labels of a namespace may allow or forbid.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)

@@ -108,7 +108,6 @@ var fields = resource.Table[desired, discordclient.Channel, discordclient.Channe
 	}),
 }
 
-// changedName is nil if Discord stores the desired name as the live one.
 func (d desired) changedName() *string {
 	if discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, d.name, d.live.Name, "") {
 		return nil

@@ -19,8 +19,7 @@ func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []recon
 	return index.Requests(ctx, r.Client, groups, "", index.GroupByServer, name)
 }
 
-// ofNamespace includes groups that allow namespaces by labels: a deleted one waits for its
-// channels.
+// ofNamespace includes groups that allow by labels: a deleted one waits for its channels.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	requests := func(namespace, by, value string) []reconcile.Request {
 		return index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, namespace, by, value)

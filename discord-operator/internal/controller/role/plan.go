@@ -56,7 +56,7 @@ func unchanged(live *discordclient.Role) v1alpha1.DiscordRoleSpec {
 	return v1alpha1.DiscordRoleSpec{Name: live.Name}
 }
 
-// mayGive reports whether users may get the role, because it keeps its bounds.
+// mayGive reports whether a role is within its bounds, so that users may get it.
 func mayGive(role *v1alpha1.DiscordRole, s State, live *discordclient.Role) bool {
 	ceiling := s.ceiling(role)
 	return ceiling.Exceeded(role.Spec.Permissions) == nil && ceiling.Within(live.Permissions) == live.Permissions &&

@@ -19,6 +19,7 @@ import (
 // communityRetry delays the settings that Discord accepts in a community server only.
 const communityRetry = time.Second
 
+// Results has the effects of a plan.
 type Results struct {
 	lifecycle.Results
 	GuildID string                     // empty until the server manages a guild

@@ -28,8 +28,7 @@ const (
 	unable                        // its bot cannot manage the guild, so it must not block others
 )
 
-// lossGrace lets a user replace the token's Secret. Another server that takes the guild would keep
-// it.
+// lossGrace lets a user replace the token's Secret before another server takes the guild.
 const lossGrace = 10 * time.Minute
 
 func weightOf(server *v1alpha1.DiscordServer, now time.Time) weight {

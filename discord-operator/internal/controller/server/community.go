@@ -38,7 +38,7 @@ func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	}
 }
 
-// withoutAdministrator removes edits for administrators, and returns the missing permission.
+// withoutAdministrator removes edits that need Administrator, and returns the issue.
 func (p *Plan) withoutAdministrator(
 	server *v1alpha1.DiscordServer, have permissions.Bits, exact bool,
 ) *conditions.Issue {

@@ -22,7 +22,6 @@ type guild struct {
 	icon string
 }
 
-// edit adds fields that Discord has elsewhere.
 type edit struct {
 	discordclient.GuildEdit
 	icon      discordclient.Change[string]

@@ -30,6 +30,7 @@ const iconField = "icon"
 
 const animatedIcons = "ANIMATED_ICON"
 
+// Icon is the image that a spec names.
 type Icon struct {
 	Hash     string            // of the image; empty if it cannot be used
 	Animated bool              // it has several frames
@@ -51,7 +52,6 @@ func (i *icons) get(server types.NamespacedName) Icon {
 	return i.known[server]
 }
 
-// keep caches an icon without its image, or forgets it if empty.
 func (i *icons) keep(server types.NamespacedName, icon Icon) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

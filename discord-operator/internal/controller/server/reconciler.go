@@ -28,6 +28,7 @@ import (
 	"jutsu.com/operators/libs/manager/fence"
 )
 
+// Kind is the kind of the objects.
 const Kind = "DiscordServer"
 
 // Reconciler reconciles DiscordServers.

@@ -21,8 +21,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// childChangeDelay collects changes, since hundreds may come at once and each costs a status
-// update.
+// childChangeDelay collects changes: hundreds may come at once, each with a status update.
 const childChangeDelay = 2 * time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]

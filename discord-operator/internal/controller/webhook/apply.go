@@ -18,6 +18,7 @@ import (
 
 const lostRetry = time.Second
 
+// Results has the effects of a plan.
 type Results struct {
 	Hook    *discordclient.Webhook // nil if unknown
 	Secret  string                 // the one with the URL; empty for none

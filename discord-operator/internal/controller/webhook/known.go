@@ -52,8 +52,7 @@ type candidate struct {
 	fromSecret bool // only the Secret names it, which a user may have edited
 }
 
-// known returns the webhooks that this process, the status and the Secret name, the most certain
-// first.
+// known returns the webhooks with a record, in the status and in the Secret, in this order.
 func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	candidates := []candidate{{id: s.Record.ID}, {id: statusID(c)}, {id: s.secretID(c), fromSecret: true}}
 	for _, n := range candidates {
@@ -87,7 +86,6 @@ func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	return since
 }
 
-// findKnown asks for known webhooks that the list lacks, up to the first that exists.
 func (w *Webhooks) findKnown(ctx context.Context, s *State, known []candidate) (undecided error) {
 	for _, k := range known {
 		there, err := w.find(ctx, s, k)

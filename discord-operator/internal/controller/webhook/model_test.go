@@ -35,7 +35,7 @@ type history struct {
 	record   lifecycle.Record
 	complete bool // the result of a lost create would show
 
-	// reported has the ids of all webhooks that a status has ever named, forsaken those that
+	// reported has the ids of all webhooks that a status has ever named, forsaken the ids that
 	// none had when the spec ceased to ask for their name.
 	reported, forsaken map[string]bool
 	// twice says that a webhook was created beside one of the same name.

@@ -28,7 +28,7 @@ type Webhooks struct {
 	Records *lifecycle.Records // of the creates of this process
 	Status  *status.Recorder
 
-	// missing: reported as unknown. inconsistent: returned by id, while the list lacked it.
+	// missing webhooks were reported as unknown. inconsistent ones were found by id, but in no list.
 	missing, inconsistent lifecycle.Missing
 }
 

@@ -23,8 +23,8 @@ type Bot struct {
 	token   string
 	started time.Time
 	stop    context.CancelFunc
-	// refusedAt is when the token was found to be refused, and refusals how often it had been before,
-	// one time after the other. Guarded by Bots.mu.
+	// refusedAt is when Discord refused the token, and refusals the number of refusals before in a
+	// row. Guarded by Bots.mu.
 	refusedAt time.Time
 	refusals  int
 
@@ -33,11 +33,11 @@ type Bot struct {
 	reading     sync.Map   // *sync.Mutex by guild: one reading of its webhooks at a time
 }
 
-// refusedRetries are when a token is tried again that Discord has refused, one refusal after the
-// other: Discord has been seen to refuse valid ones for a moment, and counts every try.
+// refusedRetries are the pauses after each refusal of a token. Discord sometimes refuses valid
+// tokens for a moment, and counts every try.
 var refusedRetries = []time.Duration{time.Minute, 10 * time.Minute, time.Hour}
 
-// untilRetry is how long a refused token is not tried again. The lock of Bots is held.
+// untilRetry returns the time until the next try of a refused token. It needs the lock of Bots.
 func (b *Bot) untilRetry(now time.Time) time.Duration {
 	if b.refusedAt.IsZero() {
 		b.refusedAt = now
@@ -48,7 +48,7 @@ func (b *Bot) untilRetry(now time.Time) time.Duration {
 	return b.refusedAt.Add(refusedRetries[min(b.refusals, len(refusedRetries)-1)]).Sub(now)
 }
 
-// OrNone is what calls Discord; nil without a bot, where nothing is called.
+// OrNone returns the client of the bot; nil for none.
 func (b *Bot) OrNone() *guildcache.Client {
 	if b == nil {
 		return nil
@@ -56,7 +56,7 @@ func (b *Bot) OrNone() *guildcache.Client {
 	return b.Client
 }
 
-// Application returns the application that the bot belongs to, asked for once.
+// Application returns the bot's application. It asks Discord once.
 func (b *Bot) Application(ctx context.Context) (discordclient.Application, error) {
 	if known := b.application.Load(); known != nil {
 		return *known, nil
@@ -72,9 +72,8 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 	return app, err
 }
 
-// Webhooks returns the webhooks of a channel as they were at a moment or later, the zero time for
-// any, from memory where they are known. Otherwise one call reads them: those of the channel, or
-// those of the whole guild when other channels lack theirs too.
+// Webhooks returns the webhooks of a channel, at least as new as since. If memory lacks them, one
+// call reads those of the channel, or of the guild if other channels need them too.
 func (b *Bot) Webhooks(
 	ctx context.Context, guildID, channelID string, since time.Time,
 ) ([]discordclient.Webhook, error) {
@@ -110,13 +109,12 @@ func (b *Bot) Webhooks(
 	return slices.DeleteFunc(all, func(w discordclient.Webhook) bool { return w.ChannelID != channelID }), nil
 }
 
-// listed returns the webhooks of a channel where they were listed at a moment or later.
 func listed(snap *guildcache.Snapshot, channelID string, since time.Time) ([]discordclient.Webhook, bool) {
 	hooks, known := snap.Webhooks(channelID)
 	return hooks, known && !snap.WebhooksListed(channelID).Before(since)
 }
 
-// unlisted counts the channels whose webhooks were not.
+// unlisted counts the channels whose webhooks are older than since.
 func unlisted(snap *guildcache.Snapshot, since time.Time) int {
 	n := 0
 	for _, c := range snap.Channels() {

@@ -29,32 +29,32 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Event is a change on Discord, in the form that a controller's source takes.
+// Event is a change on Discord.
 type Event = event.TypedGenericEvent[guildcache.Event]
 
-// EventTokenRefused is the kind of an event that is about no guild: a bot's token was refused.
+// EventTokenRefused is the kind of the event that a bot's token was refused. It has no guild.
 const EventTokenRefused guildcache.EventKind = "refused"
 
-// Config is what all bots have in common.
+// Config is the configuration of all bots.
 type Config struct {
-	// APIURL is where Discord is.
+	// APIURL is the address of Discord's API.
 	APIURL string
-	// Resync is how often a guild is read while the Gateway cannot be reached.
+	// Resync is the period of reading a guild without the Gateway.
 	Resync time.Duration
-	// ResyncLive is how often it is read while the Gateway follows it, EventTimeout how late the event
-	// of an own change may be; 0 for the defaults of guildcache.
+	// ResyncLive is the period with the Gateway, EventTimeout the delay after which an own change
+	// without an event makes a guild stale; 0 for the defaults of guildcache.
 	ResyncLive, EventTimeout time.Duration
-	// Guard is that of discordclient.Options; nil for none.
+	// Guard is passed to discordclient.Options; may be nil.
 	Guard func() (until time.Time, err error)
-	// Metrics counts what the bots do; nil for nothing.
+	// Metrics may be nil.
 	Metrics *guildcache.Metrics
 	// Log receives connects and disconnects.
 	Log logr.Logger
-	// Clock is for when a refused token is tried again; nil for the real one.
+	// Clock is nil for the real one.
 	Clock clock.PassiveClock
 }
 
-// Bots are the bots of all servers. Make them with New.
+// Bots has the bots of all servers. Make it with New.
 type Bots struct {
 	ctx      context.Context //nolint:containedctx // of all connections, which outlive the reconciles that start them
 	cached   client.Reader   // servers, and the metadata of Secrets
@@ -69,8 +69,8 @@ type Bots struct {
 	outs    []chan Event
 }
 
-// use is which bot a server has, the version of the Secret that says so, the guilds that its token may
-// be used for, and the guild that it reads, empty while that is not known.
+// use has a server's bot, the version of the Secret with its token, the guilds of the token, and
+// the server's guild; empty while unknown.
 type use struct {
 	version string
 	bot     *Bot
@@ -78,8 +78,8 @@ type use struct {
 	guild   string
 }
 
-// New makes an empty set of bots, whose connections end with the context. Servers and the metadata
-// of Secrets are read from cached, the data of Secrets from live.
+// New returns an empty set of bots, whose connections end with the context. Servers and the
+// metadata of Secrets come from cached, the data of Secrets from live.
 func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -90,8 +90,8 @@ func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	}
 }
 
-// Events returns a channel of all that others change on Discord in the guilds of all bots. Call it
-// before the first Of, once for each subscriber, who must take what comes.
+// Events returns a channel of all changes on Discord. Call it before the first Of, once for each
+// subscriber, who must receive all events.
 func (b *Bots) Events() <-chan Event {
 	out := make(chan Event)
 	b.mu.Lock()
@@ -100,8 +100,7 @@ func (b *Bots) Events() <-chan Event {
 	return out
 }
 
-// Of returns the bot of a server. Where the token's Secret is wrong, the error is a TokenNotFound,
-// AuthenticationFailed or NotAllowed issue.
+// Of returns the bot of a server. The error is an issue if the token's Secret is wrong.
 func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	name := types.NamespacedName{Namespace: server.Namespace, Name: server.Spec.TokenSecretRef.Name}
 	meta := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
@@ -130,8 +129,8 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 	return b.retry(server)
 }
 
-// retry returns a new bot in the place of one whose token is refused, for all servers that use it,
-// once that is due, and before that the issue.
+// retry replaces a bot whose token was refused, for all its servers, when a try is due. Before that
+// it returns the issue.
 func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,7 +160,7 @@ func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
 	return again, nil
 }
 
-// Refused is the issue that Discord refuses the token of a server, and when it is tried again.
+// Refused is the issue of a refused token, with the time of the next try.
 func (b *Bots) Refused(server *v1alpha1.DiscordServer) *conditions.Issue {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -180,8 +179,8 @@ func (b *Bots) HasRefused(server types.NamespacedName) bool {
 	return bot != nil && bot.Err() != nil
 }
 
-// last returns the bot that a server had last, also when its Secret is gone by now; nil for none.
-// It lasts until the server is gone.
+// last returns the last bot of an existing server, even after the deletion of its Secret; nil for
+// none.
 func (b *Bots) last(server types.NamespacedName) *Bot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,7 +190,6 @@ func (b *Bots) last(server types.NamespacedName) *Bot {
 	return nil
 }
 
-// read takes the token out of the Secret and gives the server the bot of that token.
 func (b *Bots) read(
 	ctx context.Context, server *v1alpha1.DiscordServer, name types.NamespacedName, version string,
 ) (use, error) {
@@ -218,12 +216,10 @@ func (b *Bots) read(
 	return b.assign(client.ObjectKeyFromObject(server), token, use{version: version, allowed: allowed})
 }
 
-// tokenForm is that of the tokens of bots, of Discord (the bot's id, a time, a signature, each in
-// base64url) as of compatible servers. What has another form is not sent: Discord would count the
-// refusal.
+// tokenForm matches tokens of bots: id, time and signature, each in base64url. Other texts are not
+// sent, because Discord would count the refusal.
 var tokenForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
-// resetPage is where a user resets a token.
 const resetPage = "https://discord.com/developers/applications, Bot, Reset Token."
 
 func tokenRefused(server *v1alpha1.DiscordServer) *conditions.Issue {
@@ -237,7 +233,7 @@ func missing(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
 		server.Spec.TokenSecretRef.Name, what, server.Namespace, server.Spec.TokenSecretRef.Key)
 }
 
-// assign gives a server the bot of a token, which is started for the first server.
+// assign gives a server the bot of a token, and starts a new bot.
 func (b *Bots) assign(server types.NamespacedName, token string, now use) (use, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -255,8 +251,8 @@ func (b *Bots) assign(server types.NamespacedName, token string, now use) (use, 
 	return now, nil
 }
 
-// Follow records which guild a server with a bot reads. The guild that it read before is not read
-// any more, unless for another server.
+// Follow records the guild of a server. Its former guild is no longer read, unless another server
+// needs it.
 func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -270,14 +266,14 @@ func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.end(before)
 }
 
-// named reports whether a server names a guild, which is then soon followed.
+// named reports whether a server has this guild, which is soon followed.
 func (b *Bots) named(guildID string) bool {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(b.ctx, b.cached, &servers, "", index.ServerByGuild, guildID)
 	return err != nil || len(servers.Items) > 0
 }
 
-// Release takes the bot from a server; its connection ends with its last server.
+// Release removes a server. The connection of its bot ends with its last server.
 func (b *Bots) Release(server types.NamespacedName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -286,8 +282,8 @@ func (b *Bots) Release(server types.NamespacedName) {
 	b.end(before)
 }
 
-// end ends what no server uses any more of a former use: the reading of the guild, which would be
-// polled, and reported in metrics, for as long as the bot is in use; and the bot. The lock is held.
+// end stops reading the guild and the bot of a former use if no server needs them. Otherwise the
+// guild would be polled and in metrics. It needs the lock.
 func (b *Bots) end(former use) {
 	bot := former.bot
 	used, read := bot == nil, former.guild == ""
@@ -306,8 +302,8 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot on behalf of a namespace, for which all counts that no object causes. The lock
-// is held.
+// start connects a bot. Its refusals count for the namespace if no object causes them. It needs the
+// lock.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{

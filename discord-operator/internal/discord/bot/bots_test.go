@@ -49,7 +49,7 @@ func (s *secrets) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ 
 	return nil
 }
 
-// A guild is read for as long as a server of the bot is about it, and no longer.
+// A guild is read while a server of the bot needs it.
 func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	t.Parallel()
 	discord := httptest.NewServer(http.NotFoundHandler())
@@ -138,8 +138,8 @@ func (r *refusing) reconcile() (issue *conditions.Issue) {
 	return issue
 }
 
-// A refused token costs a few calls, whatever its users do: each is a step towards a ban of the
-// address, which is everybody's.
+// A refused token costs a few calls, whatever its users do: each counts towards a ban of the
+// address, which all tenants share.
 func TestARefusedTokenIsSeldomTried(t *testing.T) {
 	t.Parallel()
 	r := newRefusing(t)
@@ -160,8 +160,8 @@ func TestARefusedTokenIsSeldomTried(t *testing.T) {
 	}
 }
 
-// What cannot be a token is not sent.
-func TestATextThatIsNoTokenIsNotSent(t *testing.T) {
+// Texts that cannot be tokens are not sent.
+func TestMalformedTokenIsNotSent(t *testing.T) {
 	t.Parallel()
 	r := newRefusing(t)
 	for _, text := range []string{"password", "a.b", "a.b.c.d", "two words.in.it", "https://discord.com/api/webhooks/1/x"} {

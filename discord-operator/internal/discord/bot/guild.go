@@ -30,29 +30,29 @@ import (
 )
 
 const (
-	// arrival is how long the first state of a guild may take before it is reported that it is
-	// waited for: the Gateway sends it within a second, and polling begins after five.
+	// arrival bounds the unreported wait for the first state of a guild: the Gateway sends it
+	// within a second, and polling begins after five.
 	arrival = 10 * time.Second
-	// arrivalRetry is how often it is looked for; an event is usually sooner.
+	// arrivalRetry is the pause between looks; an event usually comes sooner.
 	arrivalRetry = 500 * time.Millisecond
 )
 
-// Guild is what a group or a channel may use of its DiscordServer.
+// Guild is the part of a DiscordServer that an object may use.
 type Guild struct {
 	Server *v1alpha1.DiscordServer
 	Bot    *Bot
 	ID     string
-	// By is the namespace of the object that uses it.
+	// By is the namespace of the using object.
 	By string
-	// InviteURL is where a user gives the bot what it lacks; empty for objects of other namespaces.
+	// InviteURL invites the bot with missing permissions; empty for objects of other namespaces.
 	InviteURL string
-	// URL is where users see the guild.
+	// URL shows the guild to users.
 	URL      string
 	Snapshot *guildcache.Snapshot
 }
 
-// Guild returns what an object of a namespace may use of a server that is Available. Until it is, the
-// error is the issue. Of why it is not, other namespaces learn the reason alone.
+// Guild returns the guild of an Available server for an object of a namespace. The error is an
+// issue, whose cause other namespaces do not learn.
 func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by string) (*Guild, error) {
 	if !Available(server) || server.Status.ServerID == "" {
 		return nil, unavailable(server, by, meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady))
@@ -76,8 +76,8 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 	return g, err
 }
 
-// Referred returns what an object of a namespace may use of the server that it refers to, where it is not
-// another one than that of the guild hasIn, in which it has something already; empty for none.
+// Referred is Guild for an object that has a resource in the guild hasIn; empty for none. Another
+// guild is an issue.
 func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by, hasIn string) (*Guild, error) {
 	guild, err := b.Guild(ctx, server, by)
 	if err == nil && hasIn != "" && hasIn != guild.ID {
@@ -88,14 +88,13 @@ func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by,
 	return guild, err
 }
 
-// unavailable is the issue that a server cannot be used, with the condition that has the cause.
 func unavailable(server *v1alpha1.DiscordServer, by string, cause *metav1.Condition) *conditions.Issue {
 	return issues.Parent{Kind: "DiscordServer", Object: server}.
 		WaitFor(v1alpha1.ReasonWaitingForServer, by, "is not available", cause)
 }
 
-// GuildToDelete returns the guild in which an object of a namespace has something to delete. Its
-// server need not be Available; where it cannot be reached, the error is a DeletionFailed issue.
+// GuildToDelete returns the guild of a deleted object's resource. Its server need not be Available.
+// The error is a DeletionFailed issue.
 func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, guildID, by string) (*Guild, error) {
 	var server v1alpha1.DiscordServer
 	if err := b.cached.Get(ctx, name, &server); apierrors.IsNotFound(err) {
@@ -115,13 +114,12 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 	return g, err
 }
 
-// ToDelete returns the bot of a server, or else the last that it had: where a namespace is deleted,
-// the Secret may go first.
+// ToDelete returns the current or the last bot of a server: a deleted namespace may lose its Secret
+// first.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
 }
 
-// toDelete is ToDelete for an object of a namespace that has something in a guild.
 func (b *Bots) toDelete(ctx context.Context, server *v1alpha1.DiscordServer, guildID, by string) (*Bot, error) {
 	found, err := b.Of(ctx, server)
 	if err == nil {
@@ -145,8 +143,7 @@ func (b *Bots) toDelete(ctx context.Context, server *v1alpha1.DiscordServer, gui
 	return nil, issues.DeletionFailed(issue.Message)
 }
 
-// Snapshot returns the state of a guild as it is known now. While it has never been known, the
-// error is the issue.
+// Snapshot returns the last known state of a guild. The error is an issue if it is unknown.
 func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapshot, error) {
 	view := b.Guild(guildID)
 	snap := view.Snapshot()
@@ -160,7 +157,7 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 		return nil, issues.Unverified(v1alpha1.ReasonWaitingForDiscord,
 			"The state of the server on Discord is not known yet: %s.", why)
 	case snap.SelfID() == "" && snap.Presence == guildcache.PresencePresent:
-		// The Gateway says who the bot is; without it, a call does.
+		// Without the Gateway, only a call identifies the bot.
 		if _, err := b.CurrentUser(ctx); err != nil {
 			return nil, err
 		}
@@ -169,8 +166,7 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 	return snap, nil
 }
 
-// ServerChanged lets through a server that other objects may use differently: one that came or went,
-// that became available or ceased to be, that has another token, or that allows something else.
+// ServerChanged selects servers that came, went, or have another availability, token or grant.
 var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||
@@ -185,10 +181,10 @@ func Available(server *v1alpha1.DiscordServer) bool {
 	return meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeAvailable)
 }
 
-// Refresh brings the snapshot up to date.
+// Refresh updates the snapshot.
 func (g *Guild) Refresh() { g.Snapshot = g.Bot.Guild(g.ID).Snapshot() }
 
-// OrNone is what calls Discord; nil without a guild, where nothing is called.
+// OrNone returns the client of the guild's bot; nil for none.
 func (g *Guild) OrNone() *guildcache.Client {
 	if g == nil {
 		return nil
@@ -196,10 +192,10 @@ func (g *Guild) OrNone() *guildcache.Client {
 	return g.Bot.Client
 }
 
-// MaxChannels is how many channels and categories Discord allows in a server: code 30013.
+// MaxChannels is Discord's limit of channels and categories in a server: code 30013.
 const MaxChannels = 500
 
-// Full is the issue that the guild has no room for one more channel or category.
+// Full is the issue of a guild without room for another channel or category; nil if it has room.
 func (g *Guild) Full() *conditions.Issue {
 	if len(g.Snapshot.All()) < MaxChannels {
 		return nil
@@ -208,7 +204,7 @@ func (g *Guild) Full() *conditions.Issue {
 		MaxChannels)
 }
 
-// Categories is how many categories the guild has, hidden ones too.
+// Categories counts the guild's categories, with hidden ones.
 func (g *Guild) Categories() int {
 	n := 0
 	for _, c := range g.Snapshot.All() {
@@ -219,15 +215,14 @@ func (g *Guild) Categories() int {
 	return n
 }
 
-// Lacks is the issue that the bot lacks a permission in the guild; nil while its roles are not
-// known exactly.
+// Lacks is the issue of a missing permission in the guild; nil if unknown.
 func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
 	have, exact := g.Snapshot.BotPermissions()
 	return issues.Lacking(have, exact, needed, forWhat, g.InviteURL)
 }
 
-// LacksIn is Lacks for a channel or category with overwrites of its own. To invite the bot again
-// helps only where inviteURL is given.
+// LacksIn is Lacks for a channel or category. inviteURL is empty if another invitation does not
+// help.
 func (g *Guild) LacksIn(
 	ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string,
 ) *conditions.Issue {
@@ -235,8 +230,9 @@ func (g *Guild) LacksIn(
 	return issues.Lacking(have, exact, needed, forWhat, inviteURL)
 }
 
-// LacksToOverwrite is why the bot may not change permission overwrites from one list to another. Source of
-// the rule about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
+// LacksToOverwrite says why the bot may not change permission overwrites; nil if it may. Source of
+// the rule about ManageRoles:
+// https://discord.com/developers/docs/resources/guild#create-guild-channel
 func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions.Issue {
 	changed := overwrites.Changed(from, to)
 	have, exact := g.Snapshot.BotPermissions()
@@ -247,8 +243,8 @@ func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions
 	return g.Lacks(changed, "which the permission overwrites change")
 }
 
-// LacksInCategory is why the bot may not put a channel into a category; nil for none and for one that is not
-// in the view.
+// LacksInCategory says why the bot may not put a channel into a category; nil if it may, or if the
+// category is unknown.
 func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	category, ok := g.Snapshot.Channel(id)
 	if !ok {
@@ -258,8 +254,8 @@ func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat, "")
 }
 
-// required is why Discord lets nobody delete a channel: a community server needs it, code 50074. nil where none
-// does. The settings of a deleted DiscordServer are not reconciled, so that only a user can choose another channel.
+// required says why Discord lets nobody delete a channel of a community server (code 50074); nil if
+// it does. With its DiscordServer deleted, only a user can choose another channel.
 func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	guild := &g.Snapshot.Guild
 	role, field := "", ""
@@ -280,7 +276,7 @@ func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 		"in the server's settings on Discord.", live.Name, role, other))
 }
 
-// LacksToDelete is why the bot may not delete a channel or category.
+// LacksToDelete says why the bot may not delete a channel or category; nil if it may.
 func (g *Guild) LacksToDelete(live *discordclient.Channel, noun string) *conditions.Issue {
 	if required := g.required(live); required != nil {
 		return required
@@ -288,7 +284,7 @@ func (g *Guild) LacksToDelete(live *discordclient.Channel, noun string) *conditi
 	return g.LacksIn(live, discordclient.ToManage(live.Type), "which it needs in this "+noun+" to delete it", "")
 }
 
-// LacksForEdit is why the bot may not edit a channel or category.
+// LacksForEdit says why the bot may not edit a channel or category; nil if it may.
 func (g *Guild) LacksForEdit(
 	live *discordclient.Channel, edit discordclient.ChannelEdit, noun string,
 ) *conditions.Issue {

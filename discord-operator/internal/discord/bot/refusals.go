@@ -12,18 +12,17 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// namespaceShare is the part of the refusals that Discord allows, one in so many of what the others
-// leave, that a namespace may use up: a wrong token, or objects whose calls Discord refuses, must not
-// stop those of other tenants.
+// namespaceShare is the part (one in so many) of the remaining refusals that a namespace may use. A
+// wrong token or refused calls of one tenant must not stop other tenants.
 const namespaceShare = 20
 
-// refusals are the counts of refused calls by namespace. Discord counts them by address, so all are
-// shares of one. It is safe for concurrent use.
+// refusals counts refused calls by namespace. Discord counts them by address, so all are shares of
+// one. It is safe for concurrent use.
 type refusals struct {
 	mu     sync.Mutex
 	whole  *discordclient.InvalidRequests
 	shares map[string]*discordclient.InvalidRequests
-	// kept is how many were left when those without refusals were dropped last.
+	// kept is the number of counts after the last cleanup.
 	kept int
 }
 
@@ -33,11 +32,11 @@ func newRefusals(now func() time.Time) *refusals {
 	}
 }
 
-// minShares is up to how many namespaces none is dropped.
+// Below minShares counts there is no cleanup.
 const minShares = 1000
 
-// of returns the count of a namespace. One that is dropped while a bot has it was at 0, so a namespace
-// has at most the share of that bot and a new one.
+// of returns the count of a namespace. A dropped count was 0, so a bot that still has it adds at
+// most one share.
 func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,8 +57,7 @@ func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	return share
 }
 
-// Caused returns a context for the calls that an object causes: their refusals count for its namespace,
-// whichever bot makes them.
+// Caused returns a context whose refused calls count for the namespace of an object.
 func (b *Bots) Caused(ctx context.Context, o client.Object) context.Context {
 	return discordclient.WithRefusals(ctx, b.refusals.of(o.GetNamespace()))
 }

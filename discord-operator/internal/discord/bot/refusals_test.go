@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// The counts of namespaces without refusals are dropped, so that as many as ever come and go need no more
-// memory than those that are there.
+// The counts of namespaces without refusals are dropped, so that deleted namespaces need no memory.
 func TestCountsOfNamespacesAreDropped(t *testing.T) {
 	t.Parallel()
 	r := newRefusals(time.Now)

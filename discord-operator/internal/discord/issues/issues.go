@@ -27,8 +27,7 @@ const (
 	MaxTransient = 5 * time.Second
 	// maxQueued is the same for a wait in the bot's own call queue, whose end is certain.
 	maxQueued = 30 * time.Second
-	// deniedRetry is the longest delay of a denied call. Each try counts towards Discord's limit of
-	// invalid requests.
+	// deniedRetry is long, because each try counts towards Discord's limit of invalid requests.
 	deniedRetry = 10 * time.Minute
 	// firstDeniedRetry is the shortest. Discord sometimes denies a call that it permits.
 	firstDeniedRetry = time.Minute
@@ -42,13 +41,13 @@ const (
 func Transient(after time.Duration) *conditions.Issue {
 	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
-	issue.Transient = true
+	issue.Brief = true
 	return issue
 }
 
 // IsTransient reports whether an issue resolves within seconds.
 func IsTransient(issue *conditions.Issue) bool {
-	return issue != nil && issue.Transient
+	return issue != nil && issue.Brief
 }
 
 // Of returns the issues of an error. The queue's back-off delays errors that are not Discord's.
@@ -131,6 +130,7 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 		l.Scope, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 
+// Full is the issue of a reached limit.
 func Full(format string, args ...any) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonLimitReached, format, args...).After(fullRetry)
 }
@@ -204,8 +204,7 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 // deletionGrace passes between the first failure and DeletionFailed.
 const deletionGrace = 20 * time.Second
 
-// Retry returns when to reconcile again; 0 if the issue does not say. Delays of a denied call
-// double.
+// Retry returns when to reconcile again; 0 if unknown. The delays of a denied call double.
 func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) time.Duration {
 	if worst.RequeueAfter != deniedRetry {
 		return worst.RequeueAfter

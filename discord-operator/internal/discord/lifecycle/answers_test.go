@@ -45,7 +45,7 @@ func TestAnswers(t *testing.T) {
 		asked            edited
 		before, answer   channel
 		changed, ignored []string
-		again            []string // what an edit changes once more
+		again            []string // fields of a second edit
 	}{
 		"applies a field": {
 			asked: edited{name: "a", slowmode: 5, overwrites: private}, before: channel{Name: "b"},

@@ -85,8 +85,7 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	return results
 }
 
-// ensureFinalizer waits for Discord's limits: after a crash, each finalizer without an id costs a
-// search.
+// ensureFinalizer respects Discord's limits: each finalizer without an id costs a search.
 func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
 	if status.Finalized(b.Object) {
 		return nil
@@ -134,7 +133,6 @@ func (r *Resources) recordCreate(ctx context.Context, b Binding, live resource.R
 	r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.Kind.Title(live.GetName()))
 }
 
-// remaining records the response to a create, and returns an edit of the missing fields.
 func (r *Resources) remaining(
 	api *guildcache.Client, b Binding, plan Plan, made resource.Resource,
 ) (resource.Edit, []string, error) {

@@ -54,8 +54,7 @@ type Identity struct {
 	Observed bool // the resource is not managed, so another object may manage it
 }
 
-// Retained reports whether the resource of a deleted object stays on Discord. By default an adopted
-// one does, but not its replacement.
+// Retained reports whether the resource stays. An adopted one does by default, not its replacement.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -97,8 +96,7 @@ type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
 	Types             []discordgo.ChannelType // the allowed types of a channel; the first is created
-	// Foreign objects are in another namespace than their server. Only the audit log proves what
-	// they created.
+	// Foreign objects are outside the server's namespace: only the audit log proves their creates.
 	Foreign     bool
 	NoAdoption  *conditions.Issue // why the object may not adopt; nil if it may
 	NoRetention *conditions.Issue // why a deleted object may not leave its resource; nil if it may
@@ -111,8 +109,7 @@ type Binding struct {
 	Live     resource.Resource
 	Stored   resource.StoredForms // the values that Discord stores in another form
 	Inherits bool                 // the channel is new and lacks overwrites of its category
-	// Adopted and Recovered: bound in this reconcile, to an existing resource or the result of a
-	// create.
+	// Adopted binds an existing resource in this reconcile, Recovered the result of a lost create.
 	Adopted, Recovered bool
 	Guessed            bool              // recovered, now or before, without proof in the audit log
 	Absent             bool              // certainly none exists, so one may be created
@@ -245,7 +242,6 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 	return b, nil
 }
 
-// boundToAnother reports a binding that no status shows yet.
 func (r *Resources) boundToAnother(ctx context.Context, b Binding, id string) (bound bool, err error) {
 	holder := r.Records.Holder(id)
 	if !b.Adopted || holder == "" || holder == b.Object.GetUID() {

@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Differences returns the changes that a plan would make in a snapshot. names has the names of
-// resources.
+// Differences returns a plan's changes in a snapshot. names has the names of resources.
 func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapshot) (all []resource.Difference) {
 	if p.Create != nil || b.Absent {
 		return append([]resource.Difference{{Action: resource.ActionCreate}}, resource.Creates(p.Changes, names)...)

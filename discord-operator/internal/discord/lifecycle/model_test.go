@@ -34,12 +34,12 @@ import (
 // The model: a few objects, two with a channel, or a role, of the same name; a guild in
 // which users make and delete such as well; and an operator that binds and creates them, is killed at any
 // moment, and whose calls fail in any way. All of it is in a bubble of time (testing/synctest), and nothing
-// is random but what rapid draws.
+// is random except rapid's draws.
 const (
 	settle    = 10 * time.Second
 	modelName = "alerts"
 	enough    = 24 // reconciles after which nothing is left to do, half a minute apart
-	// An entry of the audit log is visible so long after what it reports, and up to the jitter later.
+	// An entry of the audit log is visible so long after its action, and up to the jitter later.
 	auditDelay, auditJitter = 500 * time.Millisecond, 5 * time.Second
 )
 
@@ -355,12 +355,12 @@ func (m *machine) Reconcile(t *rapid.T) {
 // Kill ends the process between two reconciles.
 func (m *machine) Kill(*rapid.T) { m.restart() }
 
-// Wait lets time pass, so little that what was lost may still show, or so much that it must.
+// Wait advances the time, so little that a lost create may still show, or so much that it must.
 func (m *machine) Wait(t *rapid.T) {
 	<-time.After(time.Duration(rapid.SampledFrom([]int{100, 600, 3000, 11000}).Draw(t, "ms")) * time.Millisecond)
 }
 
-// garbled is an unreadable answer to what was carried out.
+// garbled is an unreadable answer to a successful call.
 var garbled = func() discordtest.Action {
 	a := discordtest.Garbage()
 	a.Effect = true
@@ -384,7 +384,7 @@ func (m *machine) HandMake(t *rapid.T) {
 	m.byHand[m.makeOne(m.discord, m.guild)] = true
 }
 
-// HandDelete lets a user delete what an object has.
+// HandDelete lets a user delete an object's resource.
 func (m *machine) HandDelete(t *rapid.T) {
 	name := m.any(t)
 	id := m.things[name].statusID

@@ -57,8 +57,7 @@ func (r *RoleNames) boundRole(uid types.UID) string {
 	return r.Records.Of(uid).ID
 }
 
-// recordRoles stores resolved names before overwrites, so that a restart cannot resolve them
-// differently.
+// recordRoles stores names before their overwrites: a restart must not resolve them differently.
 func (r *Resources) recordRoles(ctx context.Context, b Binding, plan Plan) error {
 	o, ok := b.Object.(resolvesRoles)
 	if !ok || equality.Semantic.DeepEqual(o.GetRoles(), plan.Roles) {

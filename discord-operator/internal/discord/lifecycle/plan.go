@@ -35,13 +35,12 @@ type Bounds interface {
 type Position struct {
 	Rank  int32
 	Ranks order.Ranks // of the siblings that have one, by id
-	// AwaitsSiblings: a sibling is about to be created. Discord places new roles, so the last sorts
-	// all.
+	// AwaitsSiblings says that a sibling is about to be created. Discord chooses the positions of new
+	// roles, so the last one sorts all.
 	AwaitsSiblings bool
 }
 
-// Pending reports whether the plan changes the resource. Its place does not count, since it depends
-// on siblings.
+// Pending reports whether the plan changes the resource, apart from its place.
 func (p *Plan) Pending() bool { return p.Create != nil || len(p.Fields) > 0 }
 
 // Initial returns the position for creating a sibling, so that it seldom needs a move.

@@ -20,8 +20,8 @@ type Records struct {
 	mu      sync.Mutex
 	since   time.Time // first use, after the election: a former leader may have created until then
 	records map[types.UID]Record
-	// foreign: when this process first saw the finalizer of another process, which may have created
-	// until then.
+	// foreign has the first sight of another process's finalizer, which may have created until
+	// then.
 	foreign           map[types.UID]time.Time
 	holders           map[string]types.UID // by the id of a resource
 	guesses           map[types.UID]string
@@ -47,6 +47,7 @@ func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	}
 }
 
+// Of returns the record of an object.
 func (r *Records) Of(uid types.UID) Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -68,8 +68,7 @@ func (k *Kind) LeaveOut(p *Plan, fields ...string) {
 	}
 }
 
-// LeaveOutForbidden removes fields that the bot may not change: guarding ones only, if that
-// suffices.
+// LeaveOutForbidden removes fields that the bot may not change; the guard alone if that suffices.
 func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditions.Issue) {
 	if !p.Report(forbidden(p.Edit)) {
 		return

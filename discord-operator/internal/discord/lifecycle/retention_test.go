@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// What the operator did not create for an object, or may not have, the object may always leave. To name in
-// spec.adopt what was created makes it no adoption.
+// An object may always leave a resource that the operator did not, or perhaps not, create for it. To name
+// its own resource in spec.adopt is no adoption.
 func TestNoRetention(t *testing.T) {
 	t.Parallel()
 	refused := conditions.Degraded(v1alpha1.ReasonNotAllowed, "No.")
@@ -69,8 +69,8 @@ func TestIsAdopted(t *testing.T) {
 	}
 }
 
-// The annotation by which a user leaves something on Discord is no way around what the server's owner
-// does not allow, whatever keeps the deletion.
+// The force-delete annotation does not bypass the server's owner, who
+// allows no retention, whatever blocks the deletion.
 func TestForceDoesNotBypassRetention(t *testing.T) {
 	t.Parallel()
 	limited := *conditions.Progressing(v1alpha1.ReasonRateLimited, "Later.").After(time.Hour)

@@ -28,8 +28,7 @@ const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// OfEvent enqueues the objects that claim a channel or role. A changed role also enqueues its
-// guild.
+// OfEvent enqueues the objects that claim a channel or role; for a role also its whole guild.
 func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(ctx context.Context, e event.TypedGenericEvent[guildcache.Event], q queue) {
 		switch e := e.Object; {
@@ -83,8 +82,7 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
-// RoleBound selects DiscordRoles that are gone, have another role, or have their first status, for
-// which siblings wait.
+// RoleBound selects DiscordRoles that are gone, have another role, or their first status.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

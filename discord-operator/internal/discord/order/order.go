@@ -24,8 +24,7 @@ type Sibling struct {
 	Unknown  bool // Discord did not report the position
 }
 
-// InOrder reports whether siblings in Discord's order are sorted. An unknown position counts as
-// right.
+// InOrder reports whether siblings in Discord's order are sorted, as far as positions are known.
 func InOrder(siblings []Sibling, ranks Ranks) bool {
 	if slices.ContainsFunc(siblings, func(s Sibling) bool { return s.Unknown }) {
 		return true

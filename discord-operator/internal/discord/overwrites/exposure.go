@@ -17,8 +17,7 @@ import (
 // MaxOpenTo bounds the result of OpenTo.
 const MaxOpenTo = 32
 
-// OpenTo returns who may view a channel but not its category: @everyone, or roles and users. The
-// bot does not count.
+// OpenTo returns who, besides the bot, may view a channel but not its category.
 func OpenTo(channel, category *discordclient.Channel, snap *guildcache.Snapshot) (lines []string) {
 	opens := func(memberID string, roles ...string) bool {
 		base := snap.Guild.Permissions("", roles)

@@ -90,7 +90,7 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// allowBot allows what the bot needs, except permissions that it lacks in the guild.
+// allowBot allows the needed permissions to the bot, except those that it lacks in the guild.
 func allowBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {

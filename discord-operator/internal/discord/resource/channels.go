@@ -60,8 +60,7 @@ func (c channels) Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibli
 	return c.Places(snap, live.ParentID, live.Type)
 }
 
-// Places returns the siblings of a channel or category. Discord shows voice channels below all
-// others.
+// Places returns the siblings of a channel or category: voice channels are apart, below others.
 func (c channels) Places(
 	snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType,
 ) (all []order.Sibling) {

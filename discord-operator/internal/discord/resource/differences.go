@@ -17,8 +17,7 @@ import (
 // NotAppliedRetry delays the repetition of an ignored change.
 const NotAppliedRetry = 10 * time.Minute
 
-// StoredForms has the fields that Discord normalises, or ignores despite a success. To request them
-// again at once changes nothing.
+// StoredForms has fields that Discord normalises or ignores: to repeat them changes nothing.
 type StoredForms map[string]StoredForm
 
 // StoredForm has the requested and the stored value, in JSON.
@@ -38,6 +37,7 @@ func (s StoredForms) WithFeatures(features []string) StoredForms {
 	return s
 }
 
+// Change is the change of one field.
 type Change struct {
 	Field    string
 	From, To any
@@ -93,6 +93,7 @@ type Answer struct {
 	Changed, Ignored []string    // compared with the state before
 }
 
+// Compare compares a response with the requested fields.
 func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 	want, was, is := values(asked), values(before), values(after)
 	a.Stored = StoredForms{}

@@ -69,8 +69,7 @@ type Field[S, L, E any] struct {
 // Text formats a value for users. The snapshot has the names of channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
 
-// NewField returns a field. wire is its JSON name; empty if it equals name. want is nil if
-// unmanaged.
+// NewField returns a field. wire is its JSON name, by default name. want is nil if unmanaged.
 func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
 	return NewPartialField[S, L, E](name, wire, want, nil)
 }
@@ -168,8 +167,7 @@ func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E,
 	return edit, d.Fields
 }
 
-// Overwrites returns the field of permission overwrites. want returns the desired and the live
-// ones.
+// Overwrites returns the field of overwrites. want returns the desired and the live ones.
 func Overwrites[S any](
 	want func(S) ([]discordclient.Overwrite, *discordclient.Channel),
 ) Field[S, discordclient.Channel, discordclient.ChannelEdit] {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resource has the calls and the tables of fields of channels, categories, roles and
-// servers.
+// Package resource has the calls and the fields of channels, categories, roles and servers.
 package resource
 
 import (
@@ -44,6 +43,7 @@ type Calls interface {
 	Move(ctx context.Context, api *guildcache.Client, guildID string, moves []discordclient.Move, reason string) error
 }
 
+// Deleter deletes resources of one type.
 type Deleter interface {
 	Delete(ctx context.Context, api *guildcache.Client, guildID, id, reason string) error
 }

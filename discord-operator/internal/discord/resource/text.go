@@ -20,6 +20,7 @@ import (
 // Action is an effect of a plan on a resource.
 type Action string
 
+// Effects of a plan.
 const (
 	ActionCreate Action = "create" // a resource
 	ActionSet    Action = "set"    // a field of a new resource

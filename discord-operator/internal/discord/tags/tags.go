@@ -91,8 +91,7 @@ func has(list []discordclient.Tag, id string) bool {
 	return slices.ContainsFunc(list, func(t discordclient.Tag) bool { return t.ID == id })
 }
 
-// Record returns the ids of a spec's tags for a status: the former ones until Discord has all
-// names.
+// Record returns the ids of tags for a status: the former ones until Discord has all names.
 func Record(
 	spec []v1alpha1.ForumTag, live []discordclient.Tag, before []v1alpha1.ForumTagStatus,
 ) (statuses []v1alpha1.ForumTagStatus) {

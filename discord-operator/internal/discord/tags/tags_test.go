@@ -98,7 +98,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// No id is given twice, all are of tags on Discord, names stay, and what was sent is found again by its
+// No id is given twice, all are of tags on Discord, names stay, and sent tags are found again by their
 // names.
 func TestIdentifyIsSound(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func TestRemoveFinalizer(t *testing.T) {
 	for name, c := range map[string]struct {
 		finalizers  []string
 		err, failed error
-		again       bool // what the cache still has is reconciled
+		again       bool // the cached object is reconciled again
 	}{
 		"removes the last finalizer": {},
 		"the object is gone":         {err: apierrors.NewNotFound(schema.GroupResource{}, "tokyo")},

@@ -61,8 +61,8 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer expects a deletion after the last finalizer: the API server answers with the
-// version that the cache already has (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
+// RemoveFinalizer expects a deletion, because the answer to removing the last one has the old
+// version (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.reset(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
@@ -95,7 +95,7 @@ func (r *Recorder) patch(ctx context.Context, o client.Object, change func(clien
 
 // Event records an event.
 func (r *Recorder) Event(o client.Object, kind, reason, message string) {
-	const maxLength = 1024 // what the API server accepts
+	const maxLength = 1024 // the API server's limit
 	if len(message) > maxLength {
 		message = strings.ToValidUTF8(message[:maxLength-3], "") + "..."
 	}
