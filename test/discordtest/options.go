@@ -43,8 +43,8 @@ type Options struct {
 	// HeartbeatInterval is HELLO's interval; default 41.25 s. A client without a heartbeat for one
 	// and a half intervals is closed with 4009.
 	HeartbeatInterval time.Duration
-	// SessionLife is how long a Gateway session without a connection can be resumed; default 3 min.
-	// Discord documents no time.
+	// SessionLife is the time in which a Gateway session without a connection can be resumed;
+	// default 3 min. Discord documents no time.
 	SessionLife time.Duration
 	// ShowHidden sends bots the channels that they may not view like all others, as Discord did
 	// until 16 November 2026. By default the Gateway obfuscates them, and GET

@@ -53,7 +53,8 @@ const (
 	// botPermissions are those of the operator's invite URL: view and manage channels, manage the
 	// guild, its roles and webhooks, view the audit log.
 	botPermissions = 805307568
-	// adminPermissions is ADMINISTRATOR.
+	// botPermissions has the permissions of the operator's invite URL: view and manage channels,
+	// manage the guild, its roles and webhooks, view the audit log.
 	adminPermissions = 8
 )
 

@@ -12,7 +12,7 @@ type Limits struct {
 	// Channels per guild including categories (error 30013); Discord: 500. Real Discord lets fast
 	// creation overshoot to 513-517; see ChannelSlack.
 	Channels int
-	// ChannelSlack is how many channels may exceed Channels. Default 0.
+	// ChannelSlack is the number of channels that may exceed Channels. Default 0.
 	ChannelSlack int
 	// ChannelsPerCategory: Discord 50 (error 50035 with CHANNEL_PARENT_MAX_CHANNELS).
 	ChannelsPerCategory int

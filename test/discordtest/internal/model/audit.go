@@ -28,7 +28,7 @@ const (
 	AuditWebhookDelete   = 52
 )
 
-// AuditKept is how long Discord keeps the audit log.
+// AuditKept is the time for which Discord keeps the audit log.
 const AuditKept = 45 * 24 * time.Hour
 
 // AuditEntry is an entry of the audit log, visible from VisibleAt on. A Lost one (Faults.LoseAudit)

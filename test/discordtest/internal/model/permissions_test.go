@@ -11,7 +11,7 @@ func TestACompatibleServerAppliesOverwritesInOrder(t *testing.T) {
 	t.Parallel()
 	const view = PermViewChannel
 	g := &GuildState{
-		Guild:  Guild{ID: "g", OwnerID: "o", Roles: []Role{{ID: "g", Permissions: view}, {ID: "r"}}},
+		Guild:             Guild{ID: "g", OwnerID: "o", Roles: []Role{{ID: "g", Permissions: view}, {ID: "r"}}},
 		OverwritesInOrder: true, Members: map[string]*Member{"u": {UserID: "u", Roles: []string{"r"}}},
 	}
 	everyone, own := Overwrite{ID: "g", Deny: view}, Overwrite{ID: "u", Type: 1, Allow: view}
@@ -30,8 +30,7 @@ func TestACompatibleServerAppliesOverwritesInOrder(t *testing.T) {
 	}
 }
 
-// TestPermissionsIn is Discord's order: roles, @everyone's overwrite, the roles' overwrites
-// together, the member's own.
+// Discord's order: roles, @everyone's overwrite, the roles' overwrites together, the member's own.
 func TestPermissionsIn(t *testing.T) {
 	t.Parallel()
 	const view, send, manage = PermViewChannel, PermSendMessages, PermManageChannels

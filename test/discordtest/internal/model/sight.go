@@ -2,8 +2,8 @@
 
 package model
 
-// FlagObfuscated marks a channel that a bot may not view, of which the Gateway sends only id, type
-// and position: CHANNEL_OBFUSCATED, for all bots since 16 November 2026.
+// FlagObfuscated marks a channel that a bot may not view: the Gateway sends only its id, type and
+// position (CHANNEL_OBFUSCATED, for all bots since 16 November 2026).
 const FlagObfuscated = 1 << 17
 
 const obfuscatedName = "___hidden___"
