@@ -50,11 +50,10 @@ type seedChannel struct {
 }
 
 const (
-	// botPermissions are those of the operator's invite URL: view and manage channels, manage the
-	// guild, its roles and webhooks, view the audit log.
-	botPermissions = 805307568
-	// botPermissions has the permissions of the operator's invite URL: view and manage channels,
+	// botPermissions are the permissions of the operator's invite URL: view and manage channels,
 	// manage the guild, its roles and webhooks, view the audit log.
+	botPermissions = 805307568
+	// adminPermissions is ADMINISTRATOR.
 	adminPermissions = 8
 )
 
