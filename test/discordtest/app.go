@@ -9,18 +9,17 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// The methods below do what a user with all rights does in the Discord app: no permissions, no rate
-// limits, the same events and audit log entries. They panic when what they name does not exist: a
-// mistake in the test.
+// These methods act as a user with all rights does in the Discord app: no permissions, no rate
+// limits, the same events and audit log entries. They panic if an id does not exist.
 
-// Guild is a copy of everything in a guild.
+// Guild returns a copy of a guild with everything in it.
 func (s *Server) Guild(id string) Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	return s.mustGuild(id).Snapshot()
 }
 
-// Channel is a copy of a channel, and whether there is one.
+// Channel returns a copy of a channel, and whether it exists.
 func (s *Server) Channel(id string) (Channel, bool) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -30,7 +29,7 @@ func (s *Server) Channel(id string) (Channel, bool) {
 	return Channel{}, false
 }
 
-// CreateChannelByHand makes a channel; ID is filled in, an empty Name is not. It returns the id.
+// CreateChannelByHand creates a channel and returns its id. The name may be empty.
 func (s *Server) CreateChannelByHand(guildID string, ch Channel) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -49,8 +48,8 @@ func (s *Server) CreateChannelByHand(guildID string, ch Channel) string {
 	return made.ID
 }
 
-// EditChannelByHand changes a channel as edit says. Names are stored as they are: old and localised
-// guilds hold names that Discord would not give today.
+// EditChannelByHand changes a channel. Names are stored unchanged: old and localised guilds have
+// names that Discord would not give today.
 func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -75,8 +74,8 @@ func (s *Server) DeleteChannelByHand(id string) {
 	s.discord.RemoveChannel(g, ch)
 }
 
-// CreateRoleByHand makes a role at its position, 1 where it has none: below all others, but for those
-// that stand there too. ID is filled in. It returns the id.
+// CreateRoleByHand creates a role at its position and returns its id. The default is position 1,
+// the lowest, which roles may share.
 func (s *Server) CreateRoleByHand(guildID string, r Role) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -89,7 +88,7 @@ func (s *Server) CreateRoleByHand(guildID string, r Role) string {
 	return id
 }
 
-// EditRoleByHand changes a role as edit says.
+// EditRoleByHand changes a role.
 func (s *Server) EditRoleByHand(guildID, roleID string, edit func(*Role)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -104,7 +103,7 @@ func (s *Server) EditRoleByHand(guildID, roleID string, edit func(*Role)) {
 	s.discord.ReplaceRole(g, after, g.OwnerID, "")
 }
 
-// DeleteRoleByHand removes a role as [Server.DeleteRole] does, and the audit log says so.
+// DeleteRoleByHand removes a role as [Server.DeleteRole] does, with an audit log entry.
 func (s *Server) DeleteRoleByHand(guildID, roleID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -120,7 +119,6 @@ func (s *Server) DeleteRoleByHand(guildID, roleID string) {
 	s.discord.RemoveRole(g, roleID)
 }
 
-// mustChannel finds a channel or panics.
 func (s *Server) mustChannel(id string) (*model.GuildState, *Channel) {
 	g, ch := s.discord.FindChannel(id)
 	if ch == nil {
@@ -129,7 +127,7 @@ func (s *Server) mustChannel(id string) (*model.GuildState, *Channel) {
 	return g, ch
 }
 
-// EditGuildByHand changes the settings of a guild as edit says.
+// EditGuildByHand changes the settings of a guild.
 func (s *Server) EditGuildByHand(id string, edit func(*Guild)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -141,7 +139,7 @@ func (s *Server) EditGuildByHand(id string, edit func(*Guild)) {
 	s.discord.ReplaceGuild(g, after, g.OwnerID, "")
 }
 
-// CreateWebhookByHand makes a webhook that belongs to no application; returns it with its token.
+// CreateWebhookByHand creates a webhook of no application and returns it with its token.
 func (s *Server) CreateWebhookByHand(channelID, name string) Webhook {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -172,15 +170,15 @@ func (s *Server) DeleteWebhookByHand(id string) {
 	})
 }
 
-// FillAuditLog writes n entries of channels that another bot made, as a busy guild's log has them: at
-// once, with no event, and the channels are gone already.
+// FillAuditLog writes n entries about deleted channels of another bot, as in a busy guild's log,
+// without events.
 func (s *Server) FillAuditLog(guildID string, n int) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	s.discord.Fill(s.mustGuild(guildID), s.addUser("tickets"), n)
 }
 
-// PostByHand writes a message as a user; returns its id.
+// PostByHand posts a message as a user and returns its id.
 func (s *Server) PostByHand(channelID, userID, content string) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()

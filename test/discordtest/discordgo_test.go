@@ -19,12 +19,10 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// toSimulator sends what is meant for discord.com to the simulator. discordgo computes its URLs
-// once for all, so this is the one place where a session can be pointed elsewhere; any other host
-// is refused.
+// toSimulator redirects discord.com to the simulator and refuses other hosts. discordgo computes
+// its URLs once, so only its transport can redirect a session.
 type toSimulator struct{ base string }
 
-// RoundTrip rewrites scheme and host.
 func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	to, err := url.Parse(s.base)
 	if err != nil {
@@ -38,8 +36,7 @@ func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// discordgoSession is an unmodified discordgo that talks to the simulator (API v9: the version it
-// speaks).
+// discordgoSession is an unmodified discordgo of the simulator (API v9, its version).
 func discordgoSession(t *testing.T, r *rig.Rig) *discordgo.Session {
 	t.Helper()
 	dg, err := discordgo.New("Bot " + r.Bot.Token)
@@ -50,7 +47,6 @@ func discordgoSession(t *testing.T, r *rig.Rig) *discordgo.Session {
 	return dg
 }
 
-// TestDiscordgoREST walks through the REST calls with a client that knows nothing of this package.
 func TestDiscordgoREST(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -113,12 +109,10 @@ func TestDiscordgoREST(t *testing.T) {
 	}
 }
 
-// TestDiscordgoGateway connects with a client that knows nothing of this package and follows
-// events.
 func TestDiscordgoGateway(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
-	for range 40 { // enough for a payload that is compressed
+	for range 40 { // enough for a compressed payload
 		r.Srv.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "hall"})
 	}
 	dg := discordgoSession(t, r)
@@ -166,7 +160,7 @@ func TestDiscordgoGateway(t *testing.T) {
 	}
 }
 
-// next waits for an event of a type, passing over others.
+// next waits for an event of a type and skips others.
 func next[E any](t *testing.T, events chan any) E {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -185,5 +179,4 @@ func next[E any](t *testing.T, events chan any) E {
 	}
 }
 
-// obj is a JSON object.
 type obj = rig.Obj

@@ -11,41 +11,41 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// FailBefore answers with a 5xx without doing anything.
+// FailBefore answers with a 5xx without any effect.
 func FailBefore(status int) Action {
 	return Action{Status: status, Body: gatewayError(status)}
 }
 
-// FailAfter does what is asked, then answers with a 5xx.
+// FailAfter has its effect and answers with a 5xx.
 func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with a 5xx and does what is asked later: a proxy has given up on Discord, but
-// Discord goes on.
+// GiveUp answers with a 5xx and has its effect later, like a proxy that times out before Discord
+// does.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
 
-// DropBefore closes the connection without doing anything.
+// DropBefore closes the connection without any effect.
 func DropBefore() Action { return Action{Drop: true} }
 
-// DropAfter does what is asked, then closes the connection without an answer.
+// DropAfter has its effect and closes the connection without a response.
 func DropAfter() Action { return Action{Effect: true, Drop: true} }
 
-// CutAnswer does what is asked and closes the connection after n bytes of the answer; negative: n
-// bytes before its end.
+// CutAnswer has its effect and closes the connection after n bytes of the response, or -n bytes
+// before its end.
 func CutAnswer(n int) Action { return Action{Effect: true, Drop: true, Cut: n} }
 
-// Slow does what is asked and answers late.
+// Slow has its effect and answers late.
 func Slow(before, after time.Duration) Action {
 	return Action{Effect: true, Before: before, After: after}
 }
 
-// Hold does what is asked and keeps the answer back until release is closed.
+// Hold has its effect and delays the response until release is closed.
 func Hold(release <-chan struct{}) Action { return Action{Effect: true, Hold: release} }
 
-// RateLimited answers 429 with a scope (user, global, shared) without doing anything.
+// RateLimited answers 429 with a scope (user, global, shared) without any effect.
 func RateLimited(after time.Duration, scope string) Action {
 	h := http.Header{}
 	status, body := (&call.TooMany{After: after, Scope: scope}).Write(h)
@@ -53,14 +53,14 @@ func RateLimited(after time.Duration, scope string) Action {
 	return Action{Status: status, Header: h, Body: string(model.JSON(body))}
 }
 
-// Banned answers as Cloudflare does for an address with too many invalid requests: 429 in HTML.
+// Banned answers like Cloudflare to an address with too many invalid requests: 429 in HTML.
 func Banned(left time.Duration) Action {
 	a := call.CloudflareBan(left)
 	return Action{Status: a.Status, Header: a.Header, Body: string(a.Body)}
 }
 
-// BadGateway answers as Cloudflare does when it does not reach Discord: 502 in HTML, without doing
-// anything.
+// BadGateway answers like Cloudflare when it does not reach Discord: 502 in HTML, without any
+// effect.
 func BadGateway() Action {
 	return Action{
 		Status: http.StatusBadGateway,
@@ -70,14 +70,13 @@ func BadGateway() Action {
 	}
 }
 
-// Garbage answers 200 with something that is no JSON, without doing anything.
+// Garbage answers 200 with invalid JSON, without any effect.
 func Garbage() Action {
 	return Action{
 		Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"id": "12`,
 	}
 }
 
-// gatewayError is the body of Discord's 5xx answers.
 func gatewayError(status int) string {
 	return fmt.Sprintf(`{"message": "%d: %s", "code": 0}`, status, http.StatusText(status))
 }

@@ -14,21 +14,21 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/faults"
 )
 
-// What tests set up and what they find: the state (package model).
+// Types of the state (package model).
 type (
 	// Bot is an application with its bot user.
 	Bot = model.Bot
-	// GuildSpec says what guild to make.
+	// GuildSpec describes a new guild.
 	GuildSpec = model.GuildSpec
 	// Guild is a copy of a guild with everything in it.
 	Guild = model.Guild
-	// Channel is a channel or, with TypeCategory, a group of channels.
+	// Channel is a channel or a category (TypeCategory).
 	Channel = model.Channel
 	// Overwrite is a permission overwrite of a channel.
 	Overwrite = model.Overwrite
 	// Tag is a tag of a forum-like channel.
 	Tag = model.Tag
-	// Emoji is one of the guild or a Unicode one.
+	// Emoji is a guild's own emoji or a Unicode one.
 	Emoji = model.Emoji
 	// Permissions is a set of permission bits.
 	Permissions = model.Permissions
@@ -42,29 +42,29 @@ type (
 	AuditChange = model.Change
 )
 
-// What goes wrong, how often calls are allowed, and which calls there were.
+// Faults, limits and recorded calls.
 type (
-	// Fault is something that goes wrong with REST calls; Action is what.
+	// Fault selects REST calls for an Action.
 	Fault = faults.Fault
-	// Action is what a fault does to a call; the functions of this package name the usual ones.
+	// Action is the effect of a fault; see the functions of this package.
 	Action = faults.Action
-	// Gateway is the websocket side: its faults, and what clients did.
+	// Gateway is the websocket side: its faults, and the counts of clients' actions.
 	Gateway = gateway.Gateway
-	// GatewayFaults is what goes wrong with the Gateway.
+	// GatewayFaults are the faults of the Gateway.
 	GatewayFaults = gateway.Faults
-	// Limits are what Discord allows.
+	// Limits are Discord's limits.
 	Limits = limits.Limits
-	// Weakness is how answers may be wrong for a moment.
+	// Weakness makes responses wrong for a moment.
 	Weakness = model.Weakness
-	// Altered is what is stored otherwise than it was sent.
+	// Altered makes stored values differ from sent ones.
 	Altered = call.Altered
 	// Rate is a number per window of time.
 	Rate = limits.Rate
-	// Request is a REST call that arrived.
+	// Request is a received REST call.
 	Request = call.Request
 )
 
-// Channel types that the simulator knows.
+// The simulated channel types.
 const (
 	TypeText         = model.TypeText
 	TypeVoice        = model.TypeVoice
@@ -81,7 +81,7 @@ const (
 	FlagHideMediaDownload = model.FlagHideMediaDownload
 )
 
-// Permission bits that the simulator's rules ask for.
+// Permission bits of the simulator's rules.
 const (
 	PermAdministrator      = model.PermAdministrator
 	PermManageChannels     = model.PermManageChannels
@@ -96,22 +96,22 @@ const (
 	PermManageWebhooks     = model.PermManageWebhooks
 )
 
-// DefaultLimits are Discord's, as far as they are known.
+// DefaultLimits returns Discord's known limits.
 func DefaultLimits() *Limits { return limits.Default() }
 
-// StrictLimits are DefaultLimits with all that Discord may do and does not publish: sliding windows,
-// buckets that routes share, hidden limits of creates. The figures are guesses.
+// StrictLimits returns DefaultLimits with Discord's possible unpublished limits: sliding windows,
+// shared buckets, hidden limits of creates. The figures are guesses.
 func StrictLimits() *Limits { return limits.Strict() }
 
-// NoRateLimits keeps the limits of quantity (500 channels ...) and drops every limit of rate: for
-// tests about something else that must not wait.
+// NoRateLimits returns the limits of quantity (500 channels ...) without any rate limit, for tests
+// that must not wait.
 func NoRateLimits() *Limits { return limits.None() }
 
-// Routes are the names of all REST routes that the simulator answers, "METHOD /template", sorted.
+// Routes returns all simulated REST routes, "METHOD /template", sorted.
 func Routes() []string { return rest.Routes() }
 
-// NormaliseName is how the name of a text-like channel is stored.
+// NormaliseName returns the stored name of a text-like channel.
 func NormaliseName(name string) string { return channels.NormaliseName(name) }
 
-// SnowflakeAt is the smallest id of a moment: what `after=` in audit log queries wants.
+// SnowflakeAt returns the smallest id of a moment, for `after=` in audit log queries.
 func SnowflakeAt(t time.Time) uint64 { return model.SnowflakeAt(t) }

@@ -10,18 +10,18 @@ import (
 	"image/png"
 )
 
-// PNG is an image of one shade of grey, in which those of the same size differ.
+// PNG returns an image of one shade of grey, so that images of the same size can differ.
 func PNG(width, height int, shade uint8) []byte {
 	picture := image.NewGray(image.Rect(0, 0, width, height))
 	for i := range picture.Pix {
 		picture.Pix[i] = shade
 	}
 	var out bytes.Buffer
-	_ = png.Encode(&out, picture) // which a buffer always takes
+	_ = png.Encode(&out, picture) // a buffer never fails
 	return out.Bytes()
 }
 
-// GIF is an image of so many frames.
+// GIF returns an image of some frames.
 func GIF(frames int) []byte {
 	var all gif.GIF
 	for i := range frames {

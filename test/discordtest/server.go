@@ -22,8 +22,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/faults"
 )
 
-// Server is a simulated Discord. It is an http.Handler, and Start serves it on an address of its
-// own. All methods may be called at any time from any goroutine.
+// Server is a simulated Discord. It is an http.Handler, and Start serves it at its own address. All
+// methods are safe for concurrent use.
 type Server struct {
 	opts    Options
 	discord *model.Discord
@@ -36,8 +36,8 @@ type Server struct {
 	http *http.Server
 }
 
-// New makes a Discord without bots and guilds. Serve it with Start, or mount it as a handler (then
-// set Options.PublicURL).
+// New makes a Discord without bots and guilds. Serve it with Start, or mount it as a handler and
+// set Options.PublicURL.
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	d := model.New(clock.New(opts.Clock, opts.Frozen),
@@ -64,7 +64,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Run starts a Discord for one test and ends it with the test.
+// Run starts a Discord for one test.
 func Run(t testing.TB, opts Options) *Server {
 	t.Helper()
 	s := New(opts)
@@ -97,7 +97,6 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// served is the HTTP server that Start has started, or nil.
 func (s *Server) served() *http.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +113,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Shutdown is Close for a process: it lets running REST calls finish first, for as long as ctx
-// allows.
+// Shutdown is [Server.Close] for a process: running REST calls may finish until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.gateway.Close()
 	s.page.Close()
@@ -127,47 +125,47 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// URL is the address of the server, "http://127.0.0.1:port": the live page is there.
+// URL returns the address of the server, "http://127.0.0.1:port", with the live page.
 func (s *Server) URL() string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	return s.discord.URL
 }
 
-// APIURL is the base of REST calls, URL()+"/api/v10".
+// APIURL returns the base of REST calls, URL()+"/api/v10".
 func (s *Server) APIURL() string { return s.URL() + "/api/v10" }
 
-// Now is the present on the simulator's clock.
+// Now returns the simulator's time.
 func (s *Server) Now() time.Time { return s.discord.Clock.Now() }
 
-// Advance moves the simulator's clock forward; what becomes due meanwhile (audit log entries,
+// Advance moves the simulator's clock forward. Everything due meanwhile (audit log entries,
 // heartbeat deadlines) happens before Advance returns.
 func (s *Server) Advance(d time.Duration) { s.discord.Clock.Advance(d) }
 
 // ServeHTTP answers REST calls, Gateway connections and the live page.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Faults switches faults of REST calls on and off.
+// Faults returns the faults of REST calls.
 func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 
-// Gateway gives access to the websocket side and its faults.
+// Gateway returns the websocket side.
 func (s *Server) Gateway() *Gateway { return s.gateway }
 
-// Weaken changes how answers may be wrong for a moment; what was written before counts as before.
+// Weaken changes how responses are wrong for a moment. Earlier writes keep their effect.
 func (s *Server) Weaken(w Weakness) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	s.discord.Weakness = w
 }
 
-// Requests are the REST calls so far, oldest first.
+// Requests returns the REST calls so far, oldest first.
 func (s *Server) Requests() []Request { return s.rest.Requests() }
 
-// RequestsOf are the REST calls of a bot so far, by its user id, oldest first.
+// RequestsOf returns the REST calls of a bot so far, by its user id, oldest first.
 func (s *Server) RequestsOf(botID string) []Request { return s.rest.RequestsOf(botID) }
 
-// RequestCounts is how many calls each route got so far, by "METHOD /template".
+// RequestCounts counts the calls of each route by "METHOD /template".
 func (s *Server) RequestCounts() map[string]int { return s.rest.RequestCounts() }
 
-// ResetRequests forgets the calls so far, counts too.
+// ResetRequests forgets all calls and counts.
 func (s *Server) ResetRequests() { s.rest.ResetRequests() }

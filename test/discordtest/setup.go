@@ -9,18 +9,18 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// The methods below make bots, users, guilds, members and their roles. They panic when what they
-// name does not exist: a mistake in the test.
+// These methods create bots, users, guilds, members and their roles. They panic if an id does not
+// exist.
 
-// AddBot makes an application and its bot user, which is in no guild yet.
+// AddBot creates an application and its bot user, in no guild.
 func (s *Server) AddBot(b Bot) Bot {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	return s.discord.AddBot(b)
 }
 
-// RotateToken gives a bot a new token; the old one is refused from now on, and its Gateway sessions
-// are closed with 4004.
+// RotateToken gives a bot a new token. The old one is refused, and its Gateway sessions are closed
+// with 4004.
 func (s *Server) RotateToken(old string) (token string, err error) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -31,22 +31,21 @@ func (s *Server) RotateToken(old string) (token string, err error) {
 	return s.discord.ResetToken(b), nil
 }
 
-// AddUser makes a user that is no bot; returns the user id.
+// AddUser creates a human user and returns the user id.
 func (s *Server) AddUser(name string) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	return s.addUser(name)
 }
 
-// addUser is AddUser under the lock.
 func (s *Server) addUser(name string) string {
 	u := &model.User{ID: s.discord.NewID(), Name: name}
 	s.discord.Users[u.ID] = u
 	return u.ID
 }
 
-// AddGuild makes a guild that belongs to a user of its own, with the @everyone role and no
-// channels.
+// AddGuild creates a guild with the @everyone role and no channels. Without an owner it creates
+// one.
 func (s *Server) AddGuild(spec GuildSpec) Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -66,9 +65,8 @@ func (s *Server) AddGuild(spec GuildSpec) Guild {
 	return s.discord.AddGuild(spec, owner).Snapshot()
 }
 
-// AddMember makes a bot or a user a member of a guild, with a role of its own that holds the
-// permissions (0: none besides @everyone's), as Discord's invite link does. A connected bot gets
-// GUILD_CREATE.
+// AddMember makes a bot or a user a member of a guild, with its own role that has the permissions
+// (0: no role), as Discord's invite link does. A connected bot gets GUILD_CREATE.
 func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -86,8 +84,8 @@ func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.OnChange()
 }
 
-// SetPermissions replaces the permissions of the role that AddMember gave, also while the member lacks
-// it, or of @everyone when userID is the guild's id.
+// SetPermissions replaces the permissions of the role that AddMember gave, even if the member lost
+// it, or of @everyone if userID is the guild's id.
 func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -104,14 +102,14 @@ func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Emit(g, "GUILD_ROLE_UPDATE", map[string]any{"guild_id": g.ID, "role": r.Wire()})
 }
 
-// AddRole makes a role at the top of a guild; returns its id.
+// AddRole creates a role at the top of a guild and returns its id.
 func (s *Server) AddRole(guildID, name string, p Permissions) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	return s.discord.AddRole(s.mustGuild(guildID), Role{Name: name, Permissions: p})
 }
 
-// GiveRole gives a member one more role.
+// GiveRole gives a member a role.
 func (s *Server) GiveRole(guildID, userID, roleID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -135,7 +133,7 @@ func (s *Server) DeleteRole(guildID, roleID string) {
 	s.discord.RemoveRole(s.mustGuild(guildID), roleID)
 }
 
-// RemoveMember takes a member out of a guild. A connected bot gets GUILD_DELETE without
+// RemoveMember removes a member from a guild. A connected bot gets GUILD_DELETE without
 // `unavailable`.
 func (s *Server) RemoveMember(guildID, userID string) {
 	s.discord.Lock()
@@ -143,7 +141,6 @@ func (s *Server) RemoveMember(guildID, userID string) {
 	s.discord.RemoveMember(s.mustGuild(guildID), userID)
 }
 
-// mustGuild finds a guild or panics.
 func (s *Server) mustGuild(id string) *model.GuildState {
 	g := s.discord.Guilds[id]
 	if g == nil {
@@ -152,7 +149,6 @@ func (s *Server) mustGuild(id string) *model.GuildState {
 	return g
 }
 
-// mustMember finds a member or panics.
 func (s *Server) mustMember(guildID, userID string) (*model.GuildState, *model.Member) {
 	g := s.mustGuild(guildID)
 	m := g.Members[userID]

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contract holds REST traffic against Discord's own OpenAPI description: requests of a
-// client and answers of a server alike. The description is data that is not part of this
-// repository; tests name it in the environment variable DISCORD_OPENAPI and are skipped without it,
-// or fail where REQUIRE_CONTRACT is set.
+// Package contract compares REST traffic with Discord's own OpenAPI description: requests of a
+// client and responses of a server. The description is not part of this repository: the environment
+// variable DISCORD_OPENAPI names it. Without it tests are skipped, or fail if REQUIRE_CONTRACT is
+// set.
 //
 //	c := contract.FromEnv(t)
 //	client := &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
 //
-// Where the description itself is wrong or silent, Divergences says so, with the reason.
+// Divergences lists where the description itself is wrong or silent, and why.
 package contract
 
 import (
@@ -31,41 +31,38 @@ import (
 // Variable is the environment variable with the path of the description (a JSON file).
 const Variable = "DISCORD_OPENAPI"
 
-// Contract is the compiled description. It may be used from any goroutine. Its two parts are
-// compiled when they are first needed: the schemas of messages take five times as long as all
-// others together.
+// Contract is the compiled description. It is safe for concurrent use. Its two parts are compiled
+// when first needed: the schemas of messages take five times as long as all others together.
 type Contract struct {
 	plain, messages func() (validator.Validator, error)
 	fields          *fields
 }
 
-// Violation is something that the description does not allow.
+// Violation is a part of a message that the description does not allow.
 type Violation struct {
 	// Side is "request" or "response".
 	Side string
-	// Method and Path of the call; webhook tokens are left out.
+	// Method and Path of the call, without webhook tokens.
 	Method, Path string
-	// Status of the answer; 0 for requests.
+	// Status of the response; 0 for requests.
 	Status int
-	// Field is a JSON path within the body ("$.name"), empty when it is about the whole.
-	Field string
-	// Reason says what is wrong.
+	// Field is a JSON path in the body ("$.name"); empty for the whole body.
+	Field  string
 	Reason string
 
 	html     bool // the body is HTML
 	unrouted bool // the description has no such path or method
 }
 
-// String is one line for a test's log.
 func (v Violation) String() string {
 	return fmt.Sprintf("%s of %s %s (%d) at %s: %s", v.Side, v.Method, v.Path, v.Status, v.Field, v.Reason)
 }
 
-// fromEnv is loaded once for a test binary: compiling takes seconds.
+// fromEnv is loaded once per test binary: compiling takes seconds.
 var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
 
-// FromEnv is the contract that DISCORD_OPENAPI names; without it the test is skipped, or fails
-// where REQUIRE_CONTRACT is set.
+// FromEnv returns the contract of DISCORD_OPENAPI. Without it, it skips the test, or fails it if
+// REQUIRE_CONTRACT is set.
 func FromEnv(t testing.TB) *Contract {
 	t.Helper()
 	if os.Getenv(Variable) == "" {
@@ -82,8 +79,7 @@ func FromEnv(t testing.TB) *Contract {
 	return c
 }
 
-// Load reads the description in a file. Only the routes that discordtest knows are kept, and what
-// they refer to.
+// Load reads the description in a file. It keeps only discordtest's routes and their schemas.
 func Load(path string) (*Contract, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -103,7 +99,7 @@ func Load(path string) (*Contract, error) {
 	return c, nil
 }
 
-// compile compiles the routes that carry messages, or the others.
+// compile compiles either the routes with messages or the others.
 func compile(raw []byte, messages bool) (validator.Validator, error) {
 	pruned, err := prune(raw, messages)
 	if err != nil {
@@ -120,14 +116,13 @@ func compile(raw []byte, messages bool) (validator.Validator, error) {
 	return v, nil
 }
 
-// Warm compiles all parts now: under -race the schemas of messages take half a minute and more,
-// which else falls into the first call that needs them.
+// Warm compiles all parts: under -race the schemas of messages take half a minute and more, which
+// the first call would wait for.
 func (c *Contract) Warm() error {
 	_, err := c.messages()
 	return err
 }
 
-// validator is the part for a request.
 func (c *Contract) validator(r *http.Request) (validator.Validator, error) {
 	if carriesMessages.MatchString(r.URL.Path) {
 		return c.messages()
@@ -140,12 +135,12 @@ func (c *Contract) Request(r *http.Request, body []byte) []Violation {
 	return c.check("request", r, 0, nil, body)
 }
 
-// Response checks an answer with its body.
+// Response checks a response with its body.
 func (c *Contract) Response(r *http.Request, status int, header http.Header, body []byte) []Violation {
 	return c.check("response", r, status, header, body)
 }
 
-// check validates one side; what it finds is validated again in the light of the known divergences.
+// check validates one side, and again with the known divergences if there are violations.
 func (c *Contract) check(side string, r *http.Request, status int, header http.Header, body []byte) []Violation {
 	found := c.validate(side, r, status, header, body)
 	if len(found) == 0 {
@@ -157,7 +152,6 @@ func (c *Contract) check(side string, r *http.Request, status int, header http.H
 	return excused(found)
 }
 
-// validate asks the validator.
 func (c *Contract) validate(side string, r *http.Request, status int, header http.Header, body []byte) []Violation {
 	r = canonical(r, body)
 	if r == nil {
@@ -198,11 +192,9 @@ func (c *Contract) validate(side string, r *http.Request, status int, header htt
 	return out
 }
 
-// version is the part of the path that names the API's version.
 var version = regexp.MustCompile(`^/api(/v\d+)?/`)
 
-// canonical is the request as the description knows it: on discord.com, API v10. It is nil for what
-// is no REST call.
+// canonical returns the request as on discord.com with API v10; nil if it is not a REST call.
 func canonical(r *http.Request, body []byte) *http.Request {
 	if !version.MatchString(r.URL.Path) {
 		return nil
@@ -214,22 +206,21 @@ func canonical(r *http.Request, body []byte) *http.Request {
 	return r
 }
 
-// token is a webhook's secret within a path.
+// token matches a webhook's secret in a path.
 var token = regexp.MustCompile(`(/webhooks/\d+/)[^/]+`)
 
-// Transport checks every request and every answer on their way.
+// Transport checks every request and response.
 func (c *Contract) Transport(next http.RoundTripper, report func(Violation)) http.RoundTripper {
 	return checked{c, next, report}
 }
 
-// checked is the round tripper of Transport.
 type checked struct {
 	c      *Contract
 	next   http.RoundTripper
 	report func(Violation)
 }
 
-// RoundTrip checks, sends, checks.
+// RoundTrip implements [http.RoundTripper].
 func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -250,7 +241,7 @@ func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	got, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	if err != nil { // the answer was cut: its reader is to find out too
+	if err != nil { // the response was cut: its reader must notice too
 		res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), broken{err}))
 		return res, nil //nolint:nilerr // the error is handed on through the body
 	}
@@ -261,8 +252,6 @@ func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// broken is a reader that fails.
 type broken struct{ err error }
 
-// Read fails.
 func (b broken) Read([]byte) (int, error) { return 0, b.err }

@@ -16,8 +16,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestContractSeesFaults makes sure that the contract test can fail.
-func TestContractSeesFaults(t *testing.T) {
+func TestTheContractFindsViolations(t *testing.T) {
 	t.Parallel()
 	c := contract.FromEnv(t)
 	for name, tc := range map[string]struct {
@@ -41,7 +40,7 @@ func TestContractSeesFaults(t *testing.T) {
 		"misspelt error field":    {"GET", "/api/v10/channels/1", "", `{"code":10003,"message":"x","eror":1}`, 404, []string{"response"}},
 		"200 for a create":        {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"id":"1","type":0,"guild_id":"1","name":"a","position":0,"flags":0}`, 200, []string{"response"}},
 		"unknown path":            {"GET", "/api/v10/guilds/1/nonsense", "", `{}`, 200, []string{"request", "response"}},
-		// The divergences that are known, and that they excuse nothing else.
+		// The known divergences, which excuse nothing else.
 		"codes as text":              {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"code":50035,"message":"x","errors":{"name":{"_errors":[{"code":"A","message":"b"}]}}}`, 400, nil},
 		"codes as text, no message":  {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"code":50035,"message":"x","errors":{"name":{"_errors":[{"code":"A"}]}}}`, 400, []string{"response"}},
 		"bits as text":               {"PUT", "/api/v10/channels/1/permissions/2", `{"type":0,"allow":"1024","deny":"0"}`, ``, 204, nil},
@@ -81,13 +80,11 @@ func TestContractSeesFaults(t *testing.T) {
 	}
 }
 
-// canned answers everything the same.
 type canned struct {
 	status int
 	body   string
 }
 
-// RoundTrip answers.
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: c.status, Status: strconv.Itoa(c.status), Request: r, Body: io.NopCloser(strings.NewReader(c.body)),
 		Header: http.Header{"Content-Type": {"application/json"}}, ProtoMajor: 1, ProtoMinor: 1}, nil

@@ -10,20 +10,20 @@ import (
 	"strconv"
 )
 
-// Divergence is a place where Discord's description is wrong or silent about what Discord does.
-// Either messages are rewritten to what the description expects before they are checked again, so
-// that everything else in them is still held against it, or a finding is excused.
+// Divergence is a place where Discord's description is wrong or silent. Either it rewrites messages
+// for the description before they are checked again, so that everything else is still compared, or
+// it excuses a violation.
 type Divergence struct {
 	// Name for lists.
 	Name string
-	// Reason says what Discord does, and how that is known.
+	// Reason states what Discord does, and the evidence.
 	Reason string
 
 	rewrite func(side string, body any) any
 	excuse  func(v Violation) bool
 }
 
-// Divergences are all that are known.
+// Divergences are all known ones.
 var Divergences = []Divergence{
 	{
 		Name: "codes of nested errors are text",
@@ -73,10 +73,9 @@ var Divergences = []Divergence{
 	},
 }
 
-// guildPath is the path of one guild.
 var guildPath = regexp.MustCompile(`^/api/v10/guilds/\d+$`)
 
-// rewritten is a body as the description expects it, and whether that is another one.
+// rewritten returns a body for the description, and whether it differs.
 func rewritten(side string, body []byte) ([]byte, bool) {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -92,21 +91,20 @@ func rewritten(side string, body []byte) ([]byte, bool) {
 	return after, err == nil && !bytes.Equal(after, before)
 }
 
-// excused takes out the findings that a divergence explains.
-func excused(found []Violation) (left []Violation) {
+// excused removes the violations that a divergence explains.
+func excused(found []Violation) (rest []Violation) {
 	for _, v := range found {
 		ok := false
 		for _, d := range Divergences {
 			ok = ok || d.excuse != nil && d.excuse(v)
 		}
 		if !ok {
-			left = append(left, v)
+			rest = append(rest, v)
 		}
 	}
-	return left
+	return rest
 }
 
-// onlyIf changes a body or leaves it.
 func onlyIf(ok bool, body any, change func(any) any) any {
 	if !ok {
 		return body
@@ -114,7 +112,7 @@ func onlyIf(ok bool, body any, change func(any) any) any {
 	return change(body)
 }
 
-// numberCodes puts a number in the place of every text code below "errors".
+// numberCodes replaces every text code below "errors" by a number.
 func numberCodes(body any) any {
 	if m, ok := body.(map[string]any); ok && m["errors"] != nil {
 		eachObject(m["errors"], func(leaf map[string]any) {
@@ -126,7 +124,7 @@ func numberCodes(body any) any {
 	return body
 }
 
-// numberBits makes numbers of decimal strings in "allow", "deny" and "permissions".
+// numberBits replaces decimal strings in "allow", "deny" and "permissions" by numbers.
 func numberBits(body any) any {
 	eachObject(body, func(o map[string]any) {
 		for _, key := range []string{"allow", "deny", "permissions"} {
@@ -140,7 +138,7 @@ func numberBits(body any) any {
 	return body
 }
 
-// mediaAsForums makes forums of media channels, which alone of what has a type and a name have this one.
+// mediaAsForums makes forums of media channels, the only objects of this type with a name.
 func mediaAsForums(body any) any {
 	const forum, media = "15", "16"
 	eachObject(body, func(o map[string]any) {
@@ -151,7 +149,6 @@ func mediaAsForums(body any) any {
 	return body
 }
 
-// eachObject visits every object within a value, itself included.
 func eachObject(v any, visit func(map[string]any)) {
 	switch x := v.(type) {
 	case map[string]any:

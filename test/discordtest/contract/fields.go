@@ -15,31 +15,28 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Schemas let unknown fields pass, so a misspelt optional field would be no violation. The names of
-// fields are therefore compared too: each must be declared by at least one branch of the unions
-// that may describe its object. (The validator's own strict mode checks the first branch of a union
-// only, which is wrong for users, channels and the audit log.)
+// Schemas allow unknown fields, so a misspelt optional field would be no violation. So the names of
+// fields are compared too: at least one branch of the unions for an object must declare each. (The
+// validator's own strict mode checks only the first branch of a union, which is wrong for users,
+// channels and the audit log.)
 
-// schema is a piece of the description.
 type schema = map[string]any
 
-// fields knows the names of all fields, by route.
+// fields knows the names of all fields by route.
 type fields struct {
 	schemas, responses schema
 	routes             []fieldsOf
 }
 
-// fieldsOf is one route with its operation in the description.
 type fieldsOf struct {
 	method    string
 	path      *regexp.Regexp
 	operation schema
 }
 
-// placeholder is a variable in a path's template.
+// placeholder is a variable in a path template.
 var placeholder = regexp.MustCompile(`\\\{[a-z_]+\\\}`)
 
-// readFields reads the operations of discordtest's routes.
 func readFields(raw []byte) (*fields, error) {
 	var doc schema
 	if err := json.Unmarshal(raw, &doc); err != nil {
@@ -56,7 +53,7 @@ func readFields(raw []byte) (*fields, error) {
 	return f, nil
 }
 
-// at goes down into an object; nil when there is nothing.
+// at returns a nested object; nil if there is none.
 func at(s schema, keys ...string) schema {
 	for _, key := range keys {
 		s, _ = s[key].(schema)
@@ -64,7 +61,7 @@ func at(s schema, keys ...string) schema {
 	return s
 }
 
-// unknown are the paths of a body's fields that the description does not have.
+// unknown returns the paths of fields that the description lacks.
 func (f *fields) unknown(r *http.Request, status int, body []byte) (paths []string) {
 	i := slices.IndexFunc(f.routes, func(o fieldsOf) bool {
 		return o.method == r.Method && o.path.MatchString(r.URL.Path)
@@ -82,7 +79,6 @@ func (f *fields) unknown(r *http.Request, status int, body []byte) (paths []stri
 	return paths
 }
 
-// response is what the description says about a status.
 func (f *fields) response(op schema, status int) schema {
 	all := at(op, "responses")
 	for _, key := range []string{strconv.Itoa(status), strconv.Itoa(status/100) + "XX"} {
@@ -125,7 +121,7 @@ func (f *fields) visit(path string, may []schema, value any, unknown *[]string) 
 	}
 }
 
-// branches are a schema without references and unions: all that it may come to.
+// branches resolves references and unions.
 func (f *fields) branches(s schema, out []schema) []schema {
 	if ref, ok := s["$ref"].(string); ok {
 		return f.branches(at(f.schemas, ref[strings.LastIndex(ref, "/")+1:]), out)
@@ -145,7 +141,7 @@ func (f *fields) branches(s schema, out []schema) []schema {
 	return out
 }
 
-// inner are the schemas under a keyword; one that is just true allows everything.
+// inner returns the schemas under a keyword. A mere true allows everything.
 func inner(branches []schema, keyword string) (out []schema) {
 	for _, s := range branches {
 		switch x := s[keyword].(type) {

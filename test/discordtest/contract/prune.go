@@ -10,11 +10,11 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// carriesMessages are the paths and templates whose schemas contain messages.
+// carriesMessages matches paths and templates whose schemas contain messages.
 var carriesMessages = regexp.MustCompile(`/messages|/webhooks/[^/]+/[^/]+`)
 
-// prune leaves in the description the paths of discordtest's routes, either those that carry
-// messages or the others, and the schemas that they need.
+// prune keeps the paths of discordtest's routes, either those with messages or the others, and
+// their schemas.
 func prune(raw []byte, messages bool) ([]byte, error) {
 	var doc, paths, components, schemas map[string]json.RawMessage
 	for _, step := range []struct {
@@ -47,11 +47,9 @@ func prune(raw []byte, messages bool) ([]byte, error) {
 	return encode(doc), nil
 }
 
-// reference is how one schema points to another.
 var reference = regexp.MustCompile(`"#/components/schemas/([^"/]+)"`)
 
-// reach collects the schemas that a piece of the description refers to, and those that they refer
-// to.
+// reach collects the schemas that a piece of the description needs, recursively.
 func reach(schemas map[string]json.RawMessage, piece json.RawMessage, used map[string]json.RawMessage) {
 	for _, m := range reference.FindAllSubmatch(piece, -1) {
 		name := string(m[1])
@@ -62,7 +60,6 @@ func reach(schemas map[string]json.RawMessage, piece json.RawMessage, used map[s
 	}
 }
 
-// encode is JSON of what was JSON before.
 func encode(m map[string]json.RawMessage) json.RawMessage {
 	b, err := json.Marshal(m)
 	if err != nil {

@@ -17,16 +17,14 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// wire is a bare Gateway connection.
 type wire struct {
 	t    *testing.T
 	ctx  context.Context
 	ws   *websocket.Conn
-	zlib io.Reader // of compress=zlib-stream
+	zlib io.Reader // for compress=zlib-stream
 	in   bytes.Buffer
 }
 
-// frame is what comes over it.
 type frame struct {
 	Op int    `json:"op"`
 	D  any    `json:"d"`
@@ -34,10 +32,8 @@ type frame struct {
 	T  string `json:"t"`
 }
 
-// data is D as an object.
 func (f frame) data() obj { m, _ := f.D.(obj); return m }
 
-// dial opens a connection.
 func dial(r *rig.Rig, query string) *wire {
 	r.T.Helper()
 	ctx, cancel := context.WithTimeout(r.T.Context(), 20*time.Second)
@@ -49,7 +45,6 @@ func dial(r *rig.Rig, query string) *wire {
 	return &wire{t: r.T, ctx: ctx, ws: ws}
 }
 
-// read takes the next frame.
 func (w *wire) read() (f frame, err error) {
 	kind, data, err := w.ws.Read(w.ctx)
 	if err != nil {
@@ -77,7 +72,7 @@ func (w *wire) read() (f frame, err error) {
 	return f, err
 }
 
-// want takes the next frame and checks what it is: an op, or an event with its name.
+// want reads the next frame and checks its op and event.
 func (w *wire) want(op int, event string) frame {
 	w.t.Helper()
 	f, err := w.read()
@@ -87,7 +82,7 @@ func (w *wire) want(op int, event string) frame {
 	return f
 }
 
-// closed takes the end of the connection and checks its code; -1 is an end without a close frame.
+// closed reads the end of the connection and checks its code; -1 is an end without a close frame.
 func (w *wire) closed(code int) {
 	w.t.Helper()
 	for {
@@ -100,7 +95,7 @@ func (w *wire) closed(code int) {
 	}
 }
 
-// send writes a frame; an IDENTIFY without properties, which are required, gets some.
+// send adds the required properties to an IDENTIFY without them.
 func (w *wire) send(op int, d any) {
 	w.t.Helper()
 	if m, ok := d.(obj); ok && op == 2 && m["properties"] == nil && m["token"] != "no properties" {
@@ -117,7 +112,7 @@ const (
 	messages = 1 << 9
 )
 
-// identified opens a connection and starts a session; returns READY.
+// identified opens a connection, starts a session and returns READY.
 func identified(r *rig.Rig, intents int) (*wire, frame) {
 	r.T.Helper()
 	w := dial(r, latest)
@@ -127,5 +122,4 @@ func identified(r *rig.Rig, intents int) (*wire, frame) {
 	return w, ready
 }
 
-// obj is a JSON object.
 type obj = rig.Obj

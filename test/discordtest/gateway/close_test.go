@@ -15,8 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestCloseCodes is what the Gateway does not put up with.
-func TestCloseCodes(t *testing.T) {
+func TestTheGatewayClosesWithACode(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 4097)
 	for name, tc := range map[string]struct {
@@ -68,7 +67,7 @@ func TestCloseCodes(t *testing.T) {
 	})
 }
 
-// TestResume: what was missed comes again, with its numbers; what is not known cannot be resumed.
+// A RESUME repeats missed events with their numbers. An unknown session cannot be resumed.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -112,7 +111,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestClientClose: 1000 and 1001 end a session, other codes keep it.
+// 1000 and 1001 end a session, other codes keep it.
 func TestClientClose(t *testing.T) {
 	t.Parallel()
 	for code, kept := range map[websocket.StatusCode]bool{1000: false, 1001: false, 4000: true} {
@@ -132,8 +131,7 @@ func TestClientClose(t *testing.T) {
 	}
 }
 
-// TestSessionsEnd: a session that is not resumed is forgotten after a while, one that a close code
-// ends is at once.
+// A session that is not resumed is forgotten after a while. Some close codes end it immediately.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -164,7 +162,7 @@ func TestSessionsEnd(t *testing.T) {
 			if f, err := w.read(); err != nil || (f.T == "RESUMED") != (tc.left == 1) || f.Op == 9 && f.D != false {
 				t.Errorf("resume: op %d %s %v %v", f.Op, f.T, f.D, err)
 			}
-			r.Srv.Advance(59 * time.Second) // what was resumed is not forgotten under way
+			r.Srv.Advance(59 * time.Second) // a resumed session is not forgotten
 			if got := r.Srv.Gateway().Stats().Sessions; got != tc.left {
 				t.Errorf("%d sessions in the end, want %d", got, tc.left)
 			}
@@ -172,8 +170,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestSessionsDoNotPileUp: a client that starts anew each time leaves one session behind, not a
-// hundred.
+// A client that starts anew each time leaves one session behind, not a hundred.
 func TestSessionsDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

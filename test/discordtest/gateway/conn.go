@@ -19,13 +19,13 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// maxFrame is the largest frame that a client may send, in bytes.
+// maxFrame bounds a client's frame, in bytes.
 const maxFrame = 4096
 
-// largePayload is from where on payloads are compressed for clients that asked for it in IDENTIFY.
+// Larger payloads are compressed for clients that asked for it in IDENTIFY.
 const largePayload = 1024
 
-// outgoing is a frame, or the end of the connection when close is set: code 0 cuts the wire.
+// outgoing is a frame, or the end of the connection; code 0 cuts the wire.
 type outgoing struct {
 	frame    []byte
 	compress bool
@@ -34,7 +34,8 @@ type outgoing struct {
 	reason   string
 }
 
-// conn is one websocket. The lock of the state guards it; only writeTo touches the socket.
+// conn is one websocket. The lock of the state guards it; only writeTo uses the socket. open,
+// receive, gone and take acquire the lock; other methods expect it to be held.
 type conn struct {
 	gateway   *Gateway
 	session   *session
@@ -53,7 +54,6 @@ type zstream struct {
 	w   *zlib.Writer
 }
 
-// newConn makes a connection that has said nothing yet.
 func newConn(g *Gateway, stream bool) *conn {
 	c := &conn{gateway: g, wake: make(chan struct{}, 1), stopTimer: func() {}}
 	if stream {
@@ -67,7 +67,7 @@ func newConn(g *Gateway, stream bool) *conn {
 	return c
 }
 
-// open checks the query and says HELLO.
+// open checks the query and sends HELLO.
 func (c *conn) open(q url.Values) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -98,9 +98,9 @@ func (c *conn) open(q url.Values) {
 	}
 }
 
-// beat gives the client one and a half heartbeat intervals from now. Its session ends with 4009: of
-// the two things that Discord's documentation says about a silent client (start anew after 4009,
-// resume after a missed heartbeat) the harder.
+// beat gives the client one and a half heartbeat intervals. Discord documents two reactions to a
+// silent client: start anew after 4009, or resume after a missed heartbeat. This is the stricter
+// one.
 func (c *conn) beat() {
 	c.stopTimer()
 	c.stopTimer = c.gateway.discord.After(c.gateway.opts.HeartbeatInterval*3/2, func() {
@@ -108,7 +108,6 @@ func (c *conn) beat() {
 	})
 }
 
-// receive acts on what a client sent.
 func (c *conn) receive(data []byte) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -136,7 +135,6 @@ func (c *conn) receive(data []byte) {
 	c.act(*f.Op, f.D)
 }
 
-// act is receive for a frame that could be read; callers hold the lock.
 func (c *conn) act(op int, d json.RawMessage) {
 	switch op {
 	case opHeartbeat:
@@ -166,7 +164,6 @@ func (c *conn) act(op int, d json.RawMessage) {
 	}
 }
 
-// send queues a frame; callers hold the lock.
 func (c *conn) send(f frame) {
 	if f.D == nil {
 		f.D = json.RawMessage("null")
@@ -174,13 +171,12 @@ func (c *conn) send(f frame) {
 	c.push(outgoing{frame: model.JSON(f), compress: c.session != nil && c.session.compress})
 }
 
-// close queues the end; callers hold the lock. Frames that were queued before still go out.
+// Frames that were queued before the close are still sent.
 func (c *conn) close(code int, reason string) {
 	c.push(outgoing{close: true, code: code, reason: reason})
 	c.end(code)
 }
 
-// push queues something for writeTo.
 func (c *conn) push(o outgoing) {
 	if c.ended {
 		return
@@ -192,8 +188,7 @@ func (c *conn) push(o outgoing) {
 	}
 }
 
-// end forgets the connection. The session stays for a RESUME, for a while, unless the
-// code ends it too.
+// end keeps the session for a RESUME, for a while, unless the code ends it too.
 func (c *conn) end(code int) {
 	g, s := c.gateway, c.session
 	c.ended = true
@@ -214,10 +209,10 @@ func (c *conn) end(code int) {
 	})
 }
 
-// endings are the close codes, of either side, that end the session too.
+// endings are the close codes, of either side, that also end the session.
 var endings = []int{1000, 1001, 4004, 4007, 4009, 4010, 4011, 4012, 4013, 4014}
 
-// gone is the end from the client's side.
+// gone handles the end from the client's side.
 func (c *conn) gone(status websocket.StatusCode) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -229,7 +224,7 @@ func (c *conn) gone(status websocket.StatusCode) {
 	}
 }
 
-// take is what is queued, and whether nothing will come after it.
+// take returns the queue, and whether nothing will follow.
 func (c *conn) take() (out []outgoing, last bool) {
 	c.gateway.discord.Lock()
 	defer c.gateway.discord.Unlock()
@@ -237,7 +232,6 @@ func (c *conn) take() (out []outgoing, last bool) {
 	return out, c.ended
 }
 
-// writeTo writes what is queued to the socket until the end.
 func (c *conn) writeTo(ctx context.Context, ws *websocket.Conn) {
 	for {
 		list, last := c.take()
@@ -268,7 +262,7 @@ func (c *conn) writeTo(ctx context.Context, ws *websocket.Conn) {
 	}
 }
 
-// write sends one frame. A client that does not read is not waited for: its queue would grow.
+// write does not wait for a client that does not read: its queue would grow.
 func (c *conn) write(ctx context.Context, ws *websocket.Conn, o outgoing) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -276,7 +270,7 @@ func (c *conn) write(ctx context.Context, ws *websocket.Conn, o outgoing) error 
 	return ws.Write(ctx, kind, data)
 }
 
-// pack compresses a frame as the client wants it.
+// pack compresses a frame as the client requested.
 func (c *conn) pack(o outgoing) (websocket.MessageType, []byte) {
 	switch {
 	case c.zstream != nil:
@@ -294,5 +288,5 @@ func (c *conn) pack(o outgoing) (websocket.MessageType, []byte) {
 	return websocket.MessageText, o.frame
 }
 
-// trimBot takes off the prefix that some libraries send along.
+// Some libraries send a prefix.
 func trimBot(token string) string { return strings.TrimPrefix(token, "Bot ") }

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestIntents: events come by intent; content of messages needs another.
+// Intents select events; content of messages needs another.
 func TestIntents(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -25,8 +25,7 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-// TestOwnRoles: a bot gets changes of its own roles whatever its intents, those of other members by
-// intent.
+// A bot gets changes of its own roles whatever its intents, those of other members by intent.
 func TestOwnRoles(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -57,8 +56,8 @@ func TestOwnRoles(t *testing.T) {
 	}
 }
 
-// TestOutage: a client that connects during one gets a stub; one without the intent, or of another
-// shard, gets nothing.
+// A client that connects during an outage gets a stub; without the intent, or in another shard,
+// nothing.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -10,45 +10,44 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Faults is what goes wrong with the Gateway; the zero value is nothing.
+// Faults are the faults of the Gateway. The zero value has none.
 type Faults struct {
 	// Refuse answers connections with HTTP 503.
 	Refuse bool
-	// WithholdHello sends nothing after a connection was opened.
+	// WithholdHello sends nothing after a connection opens.
 	WithholdHello bool
-	// ReconnectForHello sends op 7 where HELLO is due, AckForHello op 11.
+	// ReconnectForHello sends op 7 instead of HELLO, AckForHello op 11.
 	ReconnectForHello, AckForHello bool
-	// CloseOnIdentify closes with this code where READY is due.
+	// CloseOnIdentify closes with this code instead of READY.
 	CloseOnIdentify int
 	// InvalidOnIdentify answers IDENTIFY with op 9 (d false).
 	InvalidOnIdentify bool
 	// WithholdReady sends neither READY nor anything after it; WithholdGuilds sends READY but no
 	// GUILD_CREATE.
 	WithholdReady, WithholdGuilds bool
-	// AckBeforeReady sends op 11 ahead of READY, ReconnectBeforeReady op 7 in its place.
+	// AckBeforeReady sends op 11 before READY, ReconnectBeforeReady op 7 instead of it.
 	AckBeforeReady, ReconnectBeforeReady bool
-	// WithholdAcks answers no heartbeat.
+	// WithholdAcks acknowledges no heartbeat.
 	WithholdAcks bool
-	// Miss says which events are lost before they reach a session (Discord delivers 0 to N times):
-	// their absence leaves no gap in its numbers. LoseOnWire says which are lost behind it: they
-	// have a number, and a RESUME brings them again. These functions run under the simulator's
-	// lock.
+	// Miss selects events that are lost before a session numbers them (Discord delivers 0 to N
+	// times), so they leave no gap. LoseOnWire selects events that are lost after it: they leave a
+	// gap, and a RESUME repeats them. These functions run under the simulator's lock.
 	Miss, LoseOnWire func(event string) bool
-	// Delay says how late an event comes, on the simulator's clock. Those behind it wait for it.
+	// Delay returns the delay of an event on the simulator's clock. Later events wait for it.
 	Delay func(event string) time.Duration
-	// Twice says which events come twice.
+	// Twice selects events that are sent twice.
 	Twice func(event string) bool
 }
 
-// SetFaults replaces what goes wrong from now on.
+// SetFaults replaces the faults.
 func (g *Gateway) SetFaults(f Faults) {
 	g.discord.Lock()
 	defer g.discord.Unlock()
 	g.faults = f
 }
 
-// Drop ends all connections: with a close code, or with 0 without one (a cut wire). Sessions can be
-// resumed for Options.SessionLife, except after a code that ends them.
+// Drop ends all connections with a close code, or with 0 by cutting the wire. Sessions can be
+// resumed for Options.SessionLife, unless the code ends them.
 func (g *Gateway) Drop(code int) {
 	g.discord.Lock()
 	defer g.discord.Unlock()
@@ -57,13 +56,13 @@ func (g *Gateway) Drop(code int) {
 	}
 }
 
-// Reconnect asks all clients to come back (op 7).
+// Reconnect asks all clients to reconnect (op 7).
 func (g *Gateway) Reconnect() { g.sendAll(frame{Op: opReconnect}) }
 
-// RequestHeartbeat asks all clients for a heartbeat at once (op 1).
+// RequestHeartbeat asks all clients for an immediate heartbeat (op 1).
 func (g *Gateway) RequestHeartbeat() { g.sendAll(frame{Op: opHeartbeat}) }
 
-// Invalidate makes the sessions of all clients invalid (op 9); one that is not resumable is
+// Invalidate invalidates the sessions of all clients (op 9). Sessions that are not resumable are
 // forgotten.
 func (g *Gateway) Invalidate(resumable bool) {
 	if !resumable {
@@ -74,7 +73,6 @@ func (g *Gateway) Invalidate(resumable bool) {
 	g.sendAll(frame{Op: opInvalidSession, D: model.JSON(resumable)})
 }
 
-// sendAll sends a frame over all connections.
 func (g *Gateway) sendAll(f frame) {
 	g.discord.Lock()
 	defer g.discord.Unlock()
@@ -83,8 +81,8 @@ func (g *Gateway) sendAll(f frame) {
 	}
 }
 
-// Outage makes a guild unavailable to Gateway clients (GUILD_DELETE with `unavailable`), or brings
-// it back (GUILD_CREATE).
+// Outage makes a guild unavailable (GUILD_DELETE with `unavailable`), or available again
+// (GUILD_CREATE).
 func (g *Gateway) Outage(guildID string, on bool) {
 	g.discord.Lock()
 	defer g.discord.Unlock()

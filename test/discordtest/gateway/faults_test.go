@@ -15,13 +15,10 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// created picks the events of new channels.
 func created(event string) bool { return event == "CHANNEL_CREATE" }
 
-// lateness is how late events come.
 var lateness = map[string]time.Duration{"CHANNEL_CREATE": 3 * time.Second, "CHANNEL_DELETE": time.Second}
 
-// TestGatewayFaults is what a test may do to a client.
 func TestGatewayFaults(t *testing.T) {
 	t.Parallel()
 	identify := func(r *rig.Rig, w *wire) {
@@ -78,7 +75,7 @@ func TestGatewayFaults(t *testing.T) {
 			w.want(11, "") // and nothing before it
 			r.Srv.Advance(time.Second)
 			w.want(0, "CHANNEL_CREATE")
-			w.want(0, "CHANNEL_DELETE") // not before what happened before it
+			w.want(0, "CHANNEL_DELETE") // not before earlier events
 			w.want(0, "GUILD_ROLE_CREATE")
 		}},
 		"events come twice": {discordtest.GatewayFaults{Twice: func(e string) bool { return e == "CHANNEL_CREATE" }}, func(r *rig.Rig, w *wire) {
@@ -107,8 +104,7 @@ func TestGatewayFaults(t *testing.T) {
 	})
 }
 
-// TestCloseEndsConnections: Close leaves no client waiting.
-func TestCloseEndsConnections(t *testing.T) {
+func TestCloseEndsAllConnections(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
 	w, _ := identified(r, 0)

@@ -21,7 +21,6 @@ const (
 	opAck            = 11
 )
 
-// frame is what goes over the websocket.
 type frame struct {
 	Op int             `json:"op"`
 	D  json.RawMessage `json:"d"`

@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// FuzzGatewayFrame: whatever a client sends is answered or ends in a lawful close code, and is
-// never a panic.
+// Any frame of a client is answered or ends with a valid close code, and never panics.
 func FuzzGatewayFrame(f *testing.F) {
 	for _, s := range []string{
 		`{"op":1,"d":null}`, `{"op":1,"d":251}`, `{"op":2,"d":{"token":"T","intents":37,"properties":{}}}`, `{"op":2,"d":{"token":"T","intents":37,"shard":[0,1],"properties":{}}}`,

@@ -13,11 +13,11 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Gateway is the websocket side: sessions, and what tests do to them.
+// Gateway is the websocket side: sessions, and the faults of tests.
 type Gateway struct {
 	discord *model.Discord
 	opts    Options
-	// The lock of the state guards what follows.
+	// The lock of the state guards these.
 	windows  *limits.Windows
 	sessions map[string]*session
 	conns    []*conn
@@ -26,40 +26,39 @@ type Gateway struct {
 	closed   bool
 }
 
-// Options are the choices that concern the Gateway; discordtest.Options documents them.
+// Options are the Gateway's part of discordtest.Options.
 type Options struct {
 	Limits            *limits.Limits
 	HeartbeatInterval time.Duration
 	SessionLife       time.Duration
-	// Compatible sends the events of channels as compatible servers do.
+	// Compatible sends channel events as compatible servers do.
 	Compatible bool
 }
 
-// New makes a Gateway that sends what happens in a Discord.
+// New makes a Gateway that sends the events of a Discord.
 func New(d *model.Discord, w *limits.Windows, o Options) *Gateway {
 	g := &Gateway{discord: d, opts: o, windows: w, sessions: map[string]*session{}}
 	d.Events = g
 	return g
 }
 
-// Mount puts the Gateway on a mux.
+// Mount adds the Gateway to a mux.
 func (g *Gateway) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET /gateway", g.serve)
 	mux.HandleFunc("GET /gateway/", g.serve)
 }
 
-// Stats counts what clients did.
+// Stats counts actions of clients.
 type Stats struct {
-	// Connections that were opened, IDENTIFYs that led to a session, RESUMEs that worked,
-	// heartbeats.
+	// Opened connections, IDENTIFYs that started a session, successful RESUMEs, heartbeats.
 	Connections, Identifies, Resumes, Heartbeats int
-	// Open connections at present, and sessions that are connected or may still be resumed.
+	// Open connections, and sessions that are connected or resumable.
 	Open, Sessions int
 	// Intents of the last IDENTIFY.
 	Intents int
 }
 
-// Stats are the counts so far.
+// Stats returns the counts.
 func (g *Gateway) Stats() Stats {
 	g.discord.Lock()
 	defer g.discord.Unlock()
@@ -68,7 +67,6 @@ func (g *Gateway) Stats() Stats {
 	return out
 }
 
-// serve opens a connection: HELLO, then whatever the client says.
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	g.discord.Lock()
 	refuse := g.faults.Refuse || g.closed
@@ -98,7 +96,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	<-done
 }
 
-// Event sends an event of a guild to all sessions that are to have it.
+// Event sends an event of a guild to all sessions that should get it.
 func (g *Gateway) Event(gl *model.GuildState, name string, data map[string]any) {
 	for _, s := range g.sessions {
 		if !s.has(gl) {
@@ -110,7 +108,7 @@ func (g *Gateway) Event(gl *model.GuildState, name string, data map[string]any) 
 				s.dispatch(name, view)
 			}
 		}
-		s.look(gl, name, data)
+		s.updateSight(gl, name, data)
 	}
 }
 
@@ -123,7 +121,7 @@ func (g *Gateway) Joined(gl *model.GuildState, user string) {
 	}
 }
 
-// Left sends GUILD_DELETE to a bot that is no member any more.
+// Left sends GUILD_DELETE to a bot that left a guild.
 func (g *Gateway) Left(gl *model.GuildState, user string) {
 	for _, s := range g.sessions {
 		if s.bot.UserID == user && s.intents&intentGuilds != 0 && ofShard(gl.ID, s.shard) {
@@ -132,7 +130,7 @@ func (g *Gateway) Left(gl *model.GuildState, user string) {
 	}
 }
 
-// TokenReset ends all of a bot's sessions.
+// TokenReset ends all sessions of a bot.
 func (g *Gateway) TokenReset(user string) {
 	for id, s := range g.sessions {
 		if s.bot.UserID == user {

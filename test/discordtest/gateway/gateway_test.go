@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestSession is a session from its start: HELLO, heartbeat, READY, GUILD_CREATE, events in order.
+// HELLO, heartbeat, READY, GUILD_CREATE, events in order.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -64,7 +64,7 @@ func TestSession(t *testing.T) {
 	w.want(0, "GUILD_CREATE")
 }
 
-// TestHeartbeatDeadline: a silent client is closed, one that beats is not.
+// A silent client is closed, one with heartbeats is not.
 func TestHeartbeatDeadline(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.HeartbeatInterval = 10 * time.Second })
@@ -83,7 +83,7 @@ func TestHeartbeatDeadline(t *testing.T) {
 	w.want(9, "")
 }
 
-// TestGatewayLimits: sends, identifies at a time, session starts per day.
+// Frames, concurrent IDENTIFYs, session starts per day.
 func TestGatewayLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -112,7 +112,7 @@ func TestGatewayLimits(t *testing.T) {
 	if got := r.Do("GET", "/users/@me", nil); got.Status != 401 {
 		t.Errorf("the token outlived too many starts: %d", got.Status)
 	}
-	w.closed(4004) // the token was reset under it
+	w.closed(4004) // the token was reset
 	r2 := rig.Limited(t, func(l *discordtest.Limits) { l.GatewaySends = discordtest.Rate{N: 3, Per: time.Minute} })
 	w = dial(r2, latest)
 	for range 4 {
@@ -121,7 +121,7 @@ func TestGatewayLimits(t *testing.T) {
 	w.closed(4008)
 }
 
-// TestCompression: zlib-stream over the connection, zlib for single large payloads.
+// zlib-stream over the connection, zlib for single large payloads.
 func TestCompression(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -142,7 +142,6 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestHeartbeatRequest: the Gateway may ask for a heartbeat.
 func TestHeartbeatRequest(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -9,22 +9,21 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// identify is what op 2 says.
+// identify is the data of op 2.
 type identify struct {
 	Token    string `json:"token"`
 	Intents  *int   `json:"intents"`
 	Compress bool   `json:"compress"`
 	Shard    *[2]int
-	// Properties of the connection: required, but not read.
+	// Properties of the connection are required but not read.
 	Properties map[string]any `json:"properties"`
 }
 
-// start is IDENTIFY: the checks in Discord's order, then READY and one GUILD_CREATE for each guild.
-// Callers hold the lock.
+// start handles IDENTIFY: the checks in Discord's order, then READY and one GUILD_CREATE per guild.
 func (c *conn) start(d json.RawMessage) {
 	g, discord := c.gateway, c.gateway.discord
 	var id identify
-	if json.Unmarshal(d, &id) != nil || id.Properties == nil { // they are required; how Discord says so is a guess
+	if json.Unmarshal(d, &id) != nil || id.Properties == nil { // required; Discord's refusal is a guess
 		c.close(4002, "Error while decoding payload.")
 		return
 	}
@@ -53,7 +52,7 @@ func (c *conn) start(d json.RawMessage) {
 	}
 	s := &session{
 		id: discord.Secret(32), bot: b, intents: *id.Intents, shard: id.Shard, conn: c, gateway: g, compress: id.Compress,
-		keep: func() {}, hidden: map[string]bool{}, met: map[string]bool{},
+		keep: func() {}, hidden: map[string]bool{}, known: map[string]bool{},
 	}
 	g.sessions[s.id], c.session = s, s
 	g.stats.Identifies++
@@ -61,7 +60,7 @@ func (c *conn) start(d json.RawMessage) {
 	c.ready(s, id)
 }
 
-// refusal is the close code for an IDENTIFY that cannot be accepted; 0 when it can.
+// refusal returns the close code for an invalid IDENTIFY; 0 for a valid one.
 func (c *conn) refusal(b *model.BotState, id identify) (int, string) {
 	switch {
 	case id.Intents == nil || *id.Intents < 0 || *id.Intents&^intentsKnown != 0:
@@ -83,7 +82,6 @@ func (c *conn) refusal(b *model.BotState, id identify) (int, string) {
 	return 0, ""
 }
 
-// ready sends READY and the guilds.
 func (c *conn) ready(s *session, id identify) {
 	discord, faults := c.gateway.discord, c.gateway.faults
 	if faults.AckBeforeReady {
@@ -121,19 +119,19 @@ func (c *conn) ready(s *session, id identify) {
 	}
 }
 
-// present sends a guild to the session: all of it, or a stub during an outage.
+// present sends a whole guild, or a stub during an outage.
 func (s *session) present(g *model.GuildState) {
 	switch {
 	case s.intents&intentGuilds == 0:
 	case g.Unavailable:
 		s.dispatch("GUILD_CREATE", g.Stub())
 	default:
-		s.meet(g)
+		s.rememberChannels(g)
 		s.dispatch("GUILD_CREATE", s.gateway.discord.GuildCreate(g, s.bot))
 	}
 }
 
-// ofShard says whether a guild is the shard's: (guild_id >> 22) % shards == shard.
+// ofShard: (guild_id >> 22) % shards == shard.
 func ofShard(guildID string, shard *[2]int) bool {
 	if shard == nil {
 		return true
@@ -142,8 +140,8 @@ func ofShard(guildID string, shard *[2]int) bool {
 	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: 0 <= shard[0] < shard[1] since IDENTIFY
 }
 
-// resume is op 6: replay from a sequence number on, or op 9 when the session is not known. Callers
-// hold the lock.
+// resume handles op 6: it replays events from a sequence number on, or sends op 9 for an unknown
+// session.
 func (c *conn) resume(d json.RawMessage) {
 	g := c.gateway
 	var r struct {

@@ -2,8 +2,7 @@
 
 package gateway
 
-// Intents that decide which events a session gets; source: Discord's documentation, "Gateway
-// intents".
+// Intents select the events of a session. Source: Discord's documentation, "Gateway intents".
 const (
 	intentGuilds     = 1 << 0
 	intentMembers    = 1 << 1
@@ -12,14 +11,13 @@ const (
 	intentMessages   = 1 << 9
 	intentContent    = 1 << 15
 
-	// intentsKnown are all bits that Discord defines; others are refused with 4013.
+	// intentsKnown are all of Discord's bits; others are refused with 4013.
 	intentsKnown = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
-	// intentsPrivileged need to be switched on for the application: members, presences, message
-	// content.
+	// intentsPrivileged must be enabled for the application: members, presences, message content.
 	intentsPrivileged = intentMembers | 1<<8 | intentContent
 )
 
-// intentOf is the intent that an event belongs to; those that are not listed belong to GUILDS.
+// intentOf returns the intent of an event; other events belong to GUILDS.
 var intentOf = map[string]int{
 	"GUILD_MEMBER_UPDATE":          intentMembers,
 	"GUILD_AUDIT_LOG_ENTRY_CREATE": intentModeration, "WEBHOOKS_UPDATE": intentWebhooks,

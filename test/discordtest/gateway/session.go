@@ -12,10 +12,10 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// keepEvents is how many events a session remembers for a RESUME.
+// keepEvents bounds the events kept for a RESUME.
 const keepEvents = 2000
 
-// session is a started session; it outlives its connection, for a RESUME.
+// session is a started session. It outlives its connection for a RESUME.
 type session struct {
 	id      string
 	bot     *model.BotState
@@ -25,36 +25,35 @@ type session struct {
 	conn    *conn
 	gateway *Gateway
 	shard   *[2]int
-	// hidden are the channels that the session was last sent obfuscated.
+	// hidden are the channels that the session last got obfuscated.
 	hidden map[string]bool
-	// met are the channels that were there when the session started: Options.Compatible.
-	met map[string]bool
-	// compress is whether the client takes large payloads compressed one by one.
+	// known are the channels that existed when the session started, for Options.Compatible.
+	known map[string]bool
+	// compress reports whether large payloads are compressed one by one.
 	compress bool
-	// late are events on their way (GatewayFaults.Delay), and lateUntil is when the last of them
+	// late are delayed events (GatewayFaults.Delay), and lateUntil is when the last of them
 	// arrives.
 	late      []event
 	lateUntil time.Time
-	// keep calls off the end of a session that is not resumed in time.
+	// keep cancels the end of a session that is not resumed in time.
 	keep func()
 }
 
-// event is an event before it has a number.
+// event is an event without its number.
 type event struct {
 	name string
 	data json.RawMessage
 }
 
-// has says whether a guild is the session's: the bot is in it, and it belongs to the shard.
+// has reports whether the bot is in the guild and the guild belongs to the shard.
 func (s *session) has(g *model.GuildState) bool {
 	return g.Members[s.bot.UserID] != nil && ofShard(g.ID, s.shard)
 }
 
-// wants says whether an event is for the session: by intent, and by permission where Discord asks
-// for one.
+// wants reports whether an event is for the session, by its intents and permissions.
 func (s *session) wants(g *model.GuildState, event string, data map[string]any) bool {
 	if event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID {
-		return true // its own changes a bot gets whatever its intents
+		return true // a bot gets its own changes whatever its intents
 	}
 	intent, ok := intentOf[event]
 	if !ok {
@@ -72,8 +71,8 @@ func (s *session) wants(g *model.GuildState, event string, data map[string]any) 
 	return true
 }
 
-// view is the event as the session may see it: a channel that the bot may not view is obfuscated;
-// without the intent, messages of others come without content.
+// view returns the event as the session may see it. Hidden channels are obfuscated. Without the
+// intent, messages of others have no content.
 func (s *session) view(g *model.GuildState, event string, data map[string]any) map[string]any {
 	if strings.HasPrefix(event, "CHANNEL_") {
 		return s.channel(g, event, data)
@@ -86,8 +85,8 @@ func (s *session) view(g *model.GuildState, event string, data map[string]any) m
 	return data
 }
 
-// dispatch has an event on its way to the session, unless a fault loses it before it gets there.
-// What comes after a late event waits for it: within a session the order holds.
+// dispatch queues an event unless a fault loses it. Later events wait for a delayed one: events of
+// a session stay in order.
 func (s *session) dispatch(name string, data any) {
 	faults, d := s.gateway.faults, s.gateway.discord
 	if faults.Miss != nil && faults.Miss(name) {
@@ -108,14 +107,13 @@ func (s *session) dispatch(name string, data any) {
 	}
 	s.late = append(s.late, e)
 	d.After(s.lateUntil.Sub(now), func() {
-		first := s.late[0] // whichever timer this is: the order is theirs
+		first := s.late[0] // whichever timer this is, the events are in order
 		s.late = s.late[1:]
 		s.deliver(first)
 	})
 }
 
-// deliver numbers an event, keeps it for a RESUME and sends it. One that is lost on the wire has
-// its number all the same.
+// deliver numbers, stores and sends an event. An event lost on the wire has its number.
 func (s *session) deliver(e event) {
 	s.seq++
 	n, faults := s.seq, s.gateway.faults

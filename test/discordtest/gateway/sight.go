@@ -10,15 +10,16 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// meet notes which channels of a guild the session gets with GUILD_CREATE, and which of them hidden.
-func (s *session) meet(g *model.GuildState) {
+// rememberChannels records the channels of GUILD_CREATE, and which of them are hidden.
+func (s *session) rememberChannels(g *model.GuildState) {
 	for id, ch := range g.Channels {
-		s.met[id] = true
+		s.known[id] = true
 		s.hidden[id] = s.gateway.discord.Hides(g, ch, s.bot.UserID)
 	}
 }
 
-// channel is a channel's event as the session may see it. One that is gone is as hidden as it was.
+// channel returns a channel event as the session may see it. A deleted channel is as hidden as
+// before.
 func (s *session) channel(g *model.GuildState, event string, data map[string]any) map[string]any {
 	gone := &model.Channel{
 		ID: data["id"].(string), GuildID: g.ID, Type: data["type"].(int), Position: data["position"].(int),
@@ -40,10 +41,10 @@ func (s *session) channel(g *model.GuildState, event string, data map[string]any
 	return data
 }
 
-// look sends CHANNEL_UPDATE for each channel that the event has hidden from the session or shown to
-// it. A change of roles may do that to all; one of a channel to categories, which a bot may view as
-// soon as it may view one of their channels.
-func (s *session) look(g *model.GuildState, event string, data map[string]any) {
+// updateSight sends CHANNEL_UPDATE for each channel that the event hid from the session or revealed
+// to it. A change of roles may concern all channels. A change of a channel may concern categories:
+// a bot may view a category as soon as it may view one of its channels.
+func (s *session) updateSight(g *model.GuildState, event string, data map[string]any) {
 	all := strings.HasPrefix(event, "GUILD_ROLE_") ||
 		event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID
 	if s.intents&intentGuilds == 0 || !all && !strings.HasPrefix(event, "CHANNEL_") {
@@ -61,14 +62,14 @@ func (s *session) look(g *model.GuildState, event string, data map[string]any) {
 	}
 }
 
-// copies is how often an event of a channel comes: once, but with Options.Compatible twice for a
-// channel that was there when the session started, and for others their creation alone.
+// copies returns how often a channel event is sent: once. With Options.Compatible, a channel that
+// existed when the session started sends every event twice, and others only their creation.
 func (s *session) copies(event string, data map[string]any) int {
 	changes := event == "CHANNEL_UPDATE" || event == "CHANNEL_DELETE"
 	switch {
 	case !s.gateway.opts.Compatible || !changes:
 		return 1
-	case s.met[data["id"].(string)]:
+	case s.known[data["id"].(string)]:
 		return 2
 	}
 	return 0

@@ -18,12 +18,11 @@ func deny(r *rig.Rig) []discordtest.Overwrite {
 	return []discordtest.Overwrite{{ID: r.Guild, Deny: view}}
 }
 
-// set replaces the overwrites of a channel by hand.
 func set(r *rig.Rig, id string, o ...discordtest.Overwrite) {
 	r.Srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = o })
 }
 
-// obfuscated is what a bot learns of a text channel or a category that it may not view.
+// obfuscated is a hidden text channel or category as a bot gets it.
 func obfuscated(r *rig.Rig, id string, kind, position int) obj {
 	want := obj{
 		"id": id, "guild_id": r.Guild, "type": float64(kind), "position": float64(position), "flags": float64(1 << 17),
@@ -36,7 +35,7 @@ func obfuscated(r *rig.Rig, id string, kind, position int) obj {
 	return want
 }
 
-// TestHiddenChannel: the Gateway obfuscates a channel that the bot may not view, REST denies it.
+// The Gateway obfuscates a channel that the bot may not view, REST denies it.
 func TestHiddenChannel(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -86,14 +85,13 @@ func TestHiddenChannel(t *testing.T) {
 	}
 }
 
-// TestSightChanges: what shows a channel to a bot or hides it sends CHANNEL_UPDATE, to its category
-// too.
+// Hiding or showing a channel sends CHANNEL_UPDATE, also for its category.
 func TestSightChanges(t *testing.T) {
 	t.Parallel()
 	role := func(r *rig.Rig) string { return r.Srv.AddRole(r.Guild, "Sensei", 0) }
 	for name, tc := range map[string]struct {
 		show, hide func(r *rig.Rig, id, group, role string)
-		// before the CHANNEL_UPDATE of the channel itself, and whether the category's comes first.
+		// before the channel's own CHANNEL_UPDATE, and whether the category's comes first.
 		event         string
 		categoryFirst bool
 	}{
@@ -157,8 +155,8 @@ func TestSightChanges(t *testing.T) {
 	}
 }
 
-// TestSightFollowsCategory: a channel that is synced with its category is hidden and shown with it;
-// moved or deleted, it takes the sight of the category along.
+// A channel that is synced with its category is hidden and shown with it. Moving or deleting the
+// channel changes the category's visibility.
 func TestSightFollowsCategory(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -173,7 +171,7 @@ func TestSightFollowsCategory(t *testing.T) {
 		}
 	}
 	set(r, group, deny(r)...)
-	next("CHANNEL_UPDATE", group, "Alerts") // for its channel may still be viewed
+	next("CHANNEL_UPDATE", group, "Alerts") // its channel may still be viewed
 	next("CHANNEL_UPDATE", id, "___hidden___")
 	next("CHANNEL_UPDATE", group, "___hidden___")
 	set(r, id)
@@ -190,7 +188,7 @@ func TestSightFollowsCategory(t *testing.T) {
 	next("CHANNEL_UPDATE", group, "___hidden___")
 }
 
-// TestUnhidden: with the option a bot gets all channels, as before 16 November 2026.
+// With the option a bot gets all channels, as before 16 November 2026.
 func TestUnhidden(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.ShowHidden = true })
@@ -207,7 +205,7 @@ func TestUnhidden(t *testing.T) {
 	}
 }
 
-// TestSharding: a bot in too many guilds is asked for shards, and closed without.
+// A bot in too many guilds must use shards; without them it is closed.
 func TestSharding(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.GuildsPerSession = 3 })
@@ -235,7 +233,7 @@ func TestSharding(t *testing.T) {
 	}
 }
 
-// TestSpuriousRefusal: a valid token may be refused for a moment, by the Gateway too.
+// The Gateway too may briefly refuse a valid token.
 func TestSpuriousRefusal(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Weakness.Unauthorized = 1 })
@@ -251,7 +249,7 @@ func TestSpuriousRefusal(t *testing.T) {
 	w.want(0, "READY")
 }
 
-// TestPermissionsOfARoleTaken: the role of the invitation keeps its permissions while the bot lacks it.
+// The invitation's role keeps its permissions while the bot lacks it.
 func TestPermissionsOfARoleTaken(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -266,8 +264,8 @@ func TestPermissionsOfARoleTaken(t *testing.T) {
 	create(201)
 }
 
-// TestCompatibleEvents: channels that were there at the start of the session have their events twice,
-// others none but their creation; nothing is reported of an audit log.
+// Channels that existed at the start of the session send their events twice, others only their
+// creation. The audit log sends none.
 func TestCompatibleEvents(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Compatible = true })

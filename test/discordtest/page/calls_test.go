@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestChannelAddress: the address of a channel on Discord leads to it on the page.
+// The address of a channel on Discord leads to it on the page.
 func TestChannelAddress(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -25,7 +25,7 @@ func TestChannelAddress(t *testing.T) {
 	}
 }
 
-// TestCalls: another process can read how many calls each route got.
+// Another process can read the calls of each route.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -40,5 +40,4 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// obj is a JSON object.
 type obj = rig.Obj

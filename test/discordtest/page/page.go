@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package page is the live page: servers, groups, channels and messages as a user sees them in the
-// Discord app. Its HTML, CSS and JavaScript are in static/.
+// Package page is the live page: servers, groups, channels and messages as in the Discord app. Its
+// HTML, CSS and JavaScript are in static/.
 package page
 
 import (
@@ -15,38 +15,35 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// files are the live page: plain HTML, CSS and JavaScript.
-//
 //go:embed static
 var files embed.FS
 
 // interval is the shortest time between two updates of the page, in real time.
 const interval = 100 * time.Millisecond
 
-// keepAlive is how long a stream is silent at most, in real time.
+// keepAlive is the longest silence of a stream, in real time.
 const keepAlive = 15 * time.Second
 
-// shownMessages is how many messages of a channel the page shows, the newest ones.
+// shownMessages bounds the messages per channel, newest first.
 const shownMessages = 100
 
-// Page is the live page: servers, groups, channels and messages as a user sees them in the Discord
-// app.
+// Page is the live page.
 type Page struct {
 	discord *model.Discord
-	// calls counts REST calls by route, connections the open ones of the Gateway.
+	// calls counts REST calls by route, connections the Gateway's open ones.
 	calls       func() map[string]int
 	connections func() int
-	watchers    map[chan struct{}]bool // the open streams; nil when the page is closed
+	watchers    map[chan struct{}]bool // the open streams; nil after Close
 }
 
-// New makes a page that shows a Discord, and the calls and connections that it gets.
+// New makes a page of a Discord with its calls and connections.
 func New(d *model.Discord, calls func() map[string]int, connections func() int) *Page {
 	p := &Page{discord: d, calls: calls, connections: connections, watchers: map[chan struct{}]bool{}}
 	d.OnChange = p.changed
 	return p
 }
 
-// Mount puts the page on the root of a mux.
+// Mount adds the page to a mux.
 func (p *Page) Mount(mux *http.ServeMux) {
 	files, err := fs.Sub(files, "static")
 	if err != nil {
@@ -60,20 +57,20 @@ func (p *Page) Mount(mux *http.ServeMux) {
 		static.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("GET /live", p.live)
-	// Where the Discord app is, so that the addresses of channels lead to them.
+	// Addresses of channels, as in the Discord app.
 	mux.HandleFunc("GET /channels/{place...}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/#/"+r.PathValue("place")) // a fragment of this page, never another host
 		w.WriteHeader(http.StatusFound)
 	})
-	// How many calls each route got so far, for end-to-end tests in another process.
+	// For end-to-end tests in another process.
 	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(model.JSON(p.calls()))
 	})
 }
 
-// live streams what the page shows as server-sent events: everything at once, again whenever
-// something has changed.
+// live streams the page's content as server-sent events: everything at once, again after every
+// change.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	changes, ok := p.watch()
 	if !ok {
@@ -90,7 +87,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		select {
-		case <-time.After(interval): // many changes at once make one update
+		case <-time.After(interval): // many changes make one update
 		case <-r.Context().Done():
 			return
 		}
@@ -100,8 +97,8 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitChange waits until something has changed; false when the stream ends. A comment now and then
-// shows proxies that it is alive, and fails when the client has gone.
+// awaitChange returns false when the stream ends. A comment now and then keeps proxies from closing
+// it, and fails once the client is gone.
 func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan struct{}) bool {
 	for {
 		select {
@@ -117,7 +114,7 @@ func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan stru
 	}
 }
 
-// watch opens a stream of changes; false when the server stops.
+// watch returns false when the server stops.
 func (p *Page) watch() (chan struct{}, bool) {
 	p.discord.Lock()
 	defer p.discord.Unlock()
@@ -129,19 +126,18 @@ func (p *Page) watch() (chan struct{}, bool) {
 	return c, true
 }
 
-// unwatch ends it.
 func (p *Page) unwatch(c chan struct{}) {
 	p.discord.Lock()
 	defer p.discord.Unlock()
 	delete(p.watchers, c)
 }
 
-// changed wakes the streams up; callers hold the lock.
+// changed wakes the streams. The lock is held.
 func (p *Page) changed() {
 	for w := range p.watchers {
 		select {
 		case w <- struct{}{}:
-		default: // it has yet to read the last change
+		default: // it has not read the last change yet
 		}
 	}
 }
@@ -156,7 +152,7 @@ func (p *Page) Close() {
 	p.watchers = nil
 }
 
-// view is what the page shows, with the messages of one channel.
+// view is the page's content, with the messages of one channel.
 func (p *Page) view(channel string) map[string]any {
 	calls := 0
 	for _, n := range p.calls() {
@@ -186,8 +182,7 @@ func (p *Page) view(channel string) map[string]any {
 	return view
 }
 
-// mentions are the names, by ids, that mentions in messages are shown with, and the colors of roles that
-// have one.
+// mentions returns the names by ids for mentions in messages, and the roles' colors.
 func (p *Page) mentions(g *model.GuildState) map[string]any {
 	all := map[string]any{}
 	for _, m := range g.Members {
@@ -202,7 +197,6 @@ func (p *Page) mentions(g *model.GuildState) map[string]any {
 	return all
 }
 
-// channelView is a channel in the list.
 func channelView(g *model.GuildState, c *model.Channel) map[string]any {
 	hidden, hooks := false, 0
 	for _, o := range c.Overwrites {
@@ -228,8 +222,8 @@ func channelView(g *model.GuildState, c *model.Channel) map[string]any {
 	return view
 }
 
-// forumView is what a forum-like channel shows in the place of messages. An emoji of the guild's own is
-// shown by its id: its picture is not here.
+// forumView replaces messages in a forum-like channel. A guild's own emoji is shown by its id: its
+// picture is not simulated.
 func forumView(c *model.Channel) map[string]any {
 	tags := []any{}
 	for _, t := range c.Tags {

@@ -19,11 +19,11 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// screenshots is where pictures of the page go: the repository's ignored out folder.
+// screenshots is the folder for pictures: the repository's ignored out folder.
 const screenshots = "../../../out/discordtest"
 
-// browser starts a headless Chromium, or skips the test when the machine has none; it fails where
-// REQUIRE_BROWSER is set.
+// browser starts a headless Chromium. Without one it skips the test, or fails it if REQUIRE_BROWSER
+// is set.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -51,7 +51,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// school fills a guild with what the page is to show; returns the channel with the alerts.
+// school fills a guild for the page and returns the channel with the alerts.
 func school(r *rig.Rig) (alerts string) {
 	group := r.Channel(obj{"name": "Alerts", "type": 4, "position": 1})
 	r.Channel(obj{"name": "Staff", "type": 4, "position": 0, "permission_overwrites": []obj{{"id": r.Guild, "type": 0, "deny": "1024"}, {"id": r.Bot.UserID, "type": 1, "allow": "1024"}}})
@@ -94,14 +94,14 @@ func TestPage(t *testing.T) {
 		t.Errorf("title %q, colour of the embed %q", title, color)
 	}
 
-	// Without a reload: what happens on Discord shows, and what goes goes.
+	// Changes on Discord appear and disappear without a reload.
 	r.Srv.EditChannelByHand(alerts, func(c *discordtest.Channel) { c.Topic = "drifted" })
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#channel-topic").textContent === "drifted"`))
 	r.Srv.PostByHand(alerts, r.Srv.AddUser("gojo"), "on my way")
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
 
-	// What does not change is not drawn again: a button that goes between press and release gets no
-	// click.
+	// Unchanged parts are not drawn again: a button that is replaced between press and release gets
+	// no click.
 	ask(ctx, t, chromedp.Evaluate[bool](`document.querySelector(".channel").focus(), document.querySelector("article").dataset.seen = "yes", true`))
 	r.Srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
 	r.Must(200, "GET", "/users/@me", nil)
@@ -110,7 +110,7 @@ func TestPage(t *testing.T) {
 		t.Error("channels or messages were drawn again though nothing about them has changed")
 	}
 
-	// A phone: first the channels, then, after a tap, the messages, then back.
+	// A phone shows first the channels, after a tap the messages, then the channels again.
 	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
 	snap(ctx, t, "phone-channels.png")
@@ -124,7 +124,7 @@ func TestPage(t *testing.T) {
 	ask(ctx, t, chromedp.Poll[bool](`!document.querySelector('[data-id="`+alerts+`"]')`))
 }
 
-// TestPageShowsEachType: voice channels stand below all others, and a forum shows its guidelines and tags.
+// Voice channels are below all others, and a forum shows its guidelines and tags.
 func TestPageShowsEachType(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
@@ -184,7 +184,6 @@ func TestPageShowsEachType(t *testing.T) {
 	}
 }
 
-// ask evaluates something in the browser.
 func ask[T any](ctx context.Context, t *testing.T, a chromedp.Action[T]) T {
 	t.Helper()
 	got, err := chromedp.Run(ctx, a)
@@ -192,7 +191,7 @@ func ask[T any](ctx context.Context, t *testing.T, a chromedp.Action[T]) T {
 	return got
 }
 
-// snap writes a picture of what the browser shows.
+// snap writes a screenshot.
 func snap(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	rig.Check(t, os.MkdirAll(screenshots, 0o755))

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestPicture takes the picture of the README, which `make screenshots` copies to docs/images: the
+// TestPicture makes the README's picture, which `make screenshots` copies to docs/images: the
 // samples of deploy/samples/discord, and an alert as Alertmanager posts it.
 func TestPicture(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// obj is a JSON object.
 type obj = rig.Obj
 
 const (
@@ -18,62 +17,61 @@ const (
 	roles  = discordtest.PermManageRoles
 )
 
-// TestPermissions is which permissions a call needs.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	const none = discordtest.Permissions(1) // something that asks for nothing here
+	const none = discordtest.Permissions(1) // a permission that no call here needs
 	for name, tc := range map[string]struct {
 		have         discordtest.Permissions
 		method, path string
 		body         any
 		status, code int
-		hidden       bool // @everyone cannot see the channel
+		hidden       bool // @everyone cannot view the channel
 	}{
-		"create without":              {none, "POST", "/guilds/{g}/channels", obj{"name": "a"}, 403, 50013, false},
-		"create, and a wrong form":    {none, "POST", "/guilds/{g}/channels", obj{"name": ""}, 403, 50013, false},
-		"create with":                 {manage, "POST", "/guilds/{g}/channels", obj{"name": "a"}, 201, 0, false},
-		"administrator may all":       {discordtest.PermAdministrator, "DELETE", "/channels/{c}", nil, 200, 0, true},
-		"read a hidden one":           {manage, "GET", "/channels/{c}", nil, 403, 50001, true},
-		"edit a hidden one":           {manage, "PATCH", "/channels/{c}", obj{"name": "b"}, 403, 50001, true},
-		"list, though one is hidden":  {none, "GET", "/guilds/{g}/channels", nil, 200, 0, true},
-		"edit without":                {none, "PATCH", "/channels/{c}", obj{"name": "b"}, 403, 50013, false},
-		"overwrites without roles":    {manage, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{}}, 403, 50013, false},
-		"grant what one has":          {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "1024"}}}, 200, 0, false},
-		"grant what one has not":      {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "2"}}}, 403, 50013, false},
-		"grant MANAGE_ROLES":          {manage | roles, "POST", "/guilds/{g}/channels", obj{"name": "a", "permission_overwrites": []obj{{"id": "{g}", "allow": "268435456"}}}, 403, 50013, false},
-		"MANAGE_ROLES by an admin":    {discordtest.PermAdministrator, "POST", "/guilds/{g}/channels", obj{"name": "a", "permission_overwrites": []obj{{"id": "{g}", "allow": "268435456"}}}, 201, 0, false},
-		"put overwrite without":       {manage, "PUT", "/channels/{c}/permissions/{g}", obj{"type": 0}, 403, 50013, false},
-		"put overwrite with":          {roles, "PUT", "/channels/{c}/permissions/{g}", obj{"type": 0, "deny": "1024"}, 204, 0, false},
-		"put overwrite of no one":     {roles, "PUT", "/channels/{c}/permissions/1", obj{"type": 0}, 404, 10009, false},
-		"delete no overwrite":         {roles, "DELETE", "/channels/{c}/permissions/1", nil, 404, 10009, false},
-		"delete without":              {none, "DELETE", "/channels/{c}", nil, 403, 50013, false},
-		"webhook without":             {manage, "POST", "/channels/{c}/webhooks", obj{"name": "a"}, 403, 50013, false},
-		"webhook list without":        {manage, "GET", "/channels/{c}/webhooks", nil, 403, 50013, false},
-		"audit log without":           {manage, "GET", "/guilds/{g}/audit-logs", nil, 403, 50013, false},
-		"guild without":               {manage, "PATCH", "/guilds/{g}", obj{"name": "ab"}, 403, 50013, false},
-		"COMMUNITY needs an admin":    {discordtest.PermManageGuild, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}}, 403, 50013, false},
-		"COMMUNITY by an admin":       {discordtest.PermAdministrator, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}, "rules_channel_id": "{c}", "public_updates_channel_id": "{d}", "verification_level": 1, "explicit_content_filter": 2}, 200, 0, false},
-		"COMMUNITY without channels":  {discordtest.PermAdministrator, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}}, 403, 40006, false},
-		"positions without":           {none, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "position": 2}}, 403, 50013, false},
-		"positions of what is hidden": {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "position": 2}}, 204, 0, true},
-		"a new parent needs sight":    {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}}, 403, 50001, true},
-		"a new parent":                {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}}, 204, 0, false},
-		"lock needs MANAGE_ROLES":     {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "lock_permissions": true}}, 403, 50013, false},
-		"two parents in one":          {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}, {"id": "{d}", "parent_id": "{k}"}}, 400, 40009, false},
-		"positions of an unknown one": {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "1", "position": 2}}, 404, 10003, false},
-		"positions without a list":    {manage, "PATCH", "/guilds/{g}/channels", obj{"id": "1"}, 400, 50035, false},
-		"an unknown channel":          {manage, "GET", "/channels/1", nil, 404, 10003, false},
-		"an unknown guild":            {manage, "GET", "/guilds/1", nil, 404, 10004, false},
-		"a guild of others":           {manage, "GET", "/guilds/{o}", nil, 404, 10004, false},
-		"an id that is none":          {manage, "GET", "/channels/nonsense", nil, 400, 50035, false},
-		"deleting a guild":            {manage, "DELETE", "/guilds/{g}", nil, 403, 20001, false},
-		"an unknown member":           {manage, "GET", "/guilds/{g}/members/{x}", nil, 404, 10007, false},
-		"an unknown user":             {manage, "GET", "/guilds/{g}/members/1", nil, 404, 10013, false},
-		"an unknown route":            {manage, "GET", "/nonsense", nil, 404, 0, false},
-		"a wrong method":              {manage, "PUT", "/channels/{c}", nil, 405, 0, false},
-		"a message into a hidden one": {none, "POST", "/channels/{c}/messages", obj{"content": "x"}, 403, 50001, true},
-		"a message without SEND":      {none, "POST", "/channels/{m}/messages", obj{"content": "x"}, 403, 50013, false},
-		"in a hidden category":        {manage, "POST", "/guilds/{g}/channels", obj{"name": "a", "parent_id": "{h}"}, 403, 50001, false},
+		"create without":               {none, "POST", "/guilds/{g}/channels", obj{"name": "a"}, 403, 50013, false},
+		"create, and a wrong form":     {none, "POST", "/guilds/{g}/channels", obj{"name": ""}, 403, 50013, false},
+		"create with":                  {manage, "POST", "/guilds/{g}/channels", obj{"name": "a"}, 201, 0, false},
+		"administrator may all":        {discordtest.PermAdministrator, "DELETE", "/channels/{c}", nil, 200, 0, true},
+		"read a hidden one":            {manage, "GET", "/channels/{c}", nil, 403, 50001, true},
+		"edit a hidden one":            {manage, "PATCH", "/channels/{c}", obj{"name": "b"}, 403, 50001, true},
+		"list, though one is hidden":   {none, "GET", "/guilds/{g}/channels", nil, 200, 0, true},
+		"edit without":                 {none, "PATCH", "/channels/{c}", obj{"name": "b"}, 403, 50013, false},
+		"overwrites without roles":     {manage, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{}}, 403, 50013, false},
+		"grant what one has":           {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "1024"}}}, 200, 0, false},
+		"grant what one has not":       {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "2"}}}, 403, 50013, false},
+		"grant MANAGE_ROLES":           {manage | roles, "POST", "/guilds/{g}/channels", obj{"name": "a", "permission_overwrites": []obj{{"id": "{g}", "allow": "268435456"}}}, 403, 50013, false},
+		"MANAGE_ROLES by an admin":     {discordtest.PermAdministrator, "POST", "/guilds/{g}/channels", obj{"name": "a", "permission_overwrites": []obj{{"id": "{g}", "allow": "268435456"}}}, 201, 0, false},
+		"put overwrite without":        {manage, "PUT", "/channels/{c}/permissions/{g}", obj{"type": 0}, 403, 50013, false},
+		"put overwrite with":           {roles, "PUT", "/channels/{c}/permissions/{g}", obj{"type": 0, "deny": "1024"}, 204, 0, false},
+		"put overwrite of no one":      {roles, "PUT", "/channels/{c}/permissions/1", obj{"type": 0}, 404, 10009, false},
+		"delete no overwrite":          {roles, "DELETE", "/channels/{c}/permissions/1", nil, 404, 10009, false},
+		"delete without":               {none, "DELETE", "/channels/{c}", nil, 403, 50013, false},
+		"webhook without":              {manage, "POST", "/channels/{c}/webhooks", obj{"name": "a"}, 403, 50013, false},
+		"webhook list without":         {manage, "GET", "/channels/{c}/webhooks", nil, 403, 50013, false},
+		"audit log without":            {manage, "GET", "/guilds/{g}/audit-logs", nil, 403, 50013, false},
+		"guild without":                {manage, "PATCH", "/guilds/{g}", obj{"name": "ab"}, 403, 50013, false},
+		"COMMUNITY needs an admin":     {discordtest.PermManageGuild, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}}, 403, 50013, false},
+		"COMMUNITY by an admin":        {discordtest.PermAdministrator, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}, "rules_channel_id": "{c}", "public_updates_channel_id": "{d}", "verification_level": 1, "explicit_content_filter": 2}, 200, 0, false},
+		"COMMUNITY without channels":   {discordtest.PermAdministrator, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}}, 403, 40006, false},
+		"positions without":            {none, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "position": 2}}, 403, 50013, false},
+		"positions of hidden channels": {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "position": 2}}, 204, 0, true},
+		"a new parent needs sight":     {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}}, 403, 50001, true},
+		"a new parent":                 {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}}, 204, 0, false},
+		"lock needs MANAGE_ROLES":      {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "lock_permissions": true}}, 403, 50013, false},
+		"two parents in one":           {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}, {"id": "{d}", "parent_id": "{k}"}}, 400, 40009, false},
+		"positions of an unknown one":  {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "1", "position": 2}}, 404, 10003, false},
+		"positions without a list":     {manage, "PATCH", "/guilds/{g}/channels", obj{"id": "1"}, 400, 50035, false},
+		"an unknown channel":           {manage, "GET", "/channels/1", nil, 404, 10003, false},
+		"an unknown guild":             {manage, "GET", "/guilds/1", nil, 404, 10004, false},
+		"a guild of others":            {manage, "GET", "/guilds/{o}", nil, 404, 10004, false},
+		"an id that is none":           {manage, "GET", "/channels/nonsense", nil, 400, 50035, false},
+		"deleting a guild":             {manage, "DELETE", "/guilds/{g}", nil, 403, 20001, false},
+		"an unknown member":            {manage, "GET", "/guilds/{g}/members/{x}", nil, 404, 10007, false},
+		"an unknown user":              {manage, "GET", "/guilds/{g}/members/1", nil, 404, 10013, false},
+		"an unknown route":             {manage, "GET", "/nonsense", nil, 404, 0, false},
+		"a wrong method":               {manage, "PUT", "/channels/{c}", nil, 405, 0, false},
+		"a message into a hidden one":  {none, "POST", "/channels/{c}/messages", obj{"content": "x"}, 403, 50001, true},
+		"a message without SEND":       {none, "POST", "/channels/{m}/messages", obj{"content": "x"}, 403, 50013, false},
+		"in a hidden category":         {manage, "POST", "/guilds/{g}/channels", obj{"name": "a", "parent_id": "{h}"}, 403, 50001, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +93,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestTwoFactor: a guild that asks for it refuses bots of owners without.
+// A guild that requires it refuses bots of owners without.
 func TestTwoFactor(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.MFALevel = 1 })
@@ -107,7 +105,6 @@ func TestTwoFactor(t *testing.T) {
 	}
 }
 
-// TestAuthorization is how a call authenticates.
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

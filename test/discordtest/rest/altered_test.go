@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestAltered: what Discord may store otherwise than it was sent, or ignore.
+// Discord may store another value than the sent one, or none.
 func TestAltered(t *testing.T) {
 	t.Parallel()
 	alter := func(community bool) *rig.Rig {
@@ -63,7 +63,6 @@ func TestAltered(t *testing.T) {
 	}
 }
 
-// TestCompatible: a server of other people's making.
 func TestCompatible(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Compatible = true })
@@ -92,7 +91,7 @@ func TestCompatible(t *testing.T) {
 		"a wrong form":              {"POST", guild + "/channels", obj{"name": ""}, 400, 400},
 		"a create without parent":   {"POST", guild + "/channels", obj{"name": "b", "parent_id": nil}, 500, 500},
 		"an edit to have no parent": {"PATCH", path, obj{"parent_id": nil}, 500, 500},
-		"what is not permitted":     {"PATCH", "/channels/" + locked, obj{"topic": "t"}, 400, 50013},
+		"a call without permission": {"PATCH", "/channels/" + locked, obj{"topic": "t"}, 400, 50013},
 		"no entries of a log":       {"GET", guild + "/audit-logs", nil, 200, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +125,7 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// TestOwnMember: a bot reads its own roles in one call.
+// A bot reads its own roles in one call.
 func TestOwnMember(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -15,7 +15,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// actions are the action types of a page of the log.
 func actions(a rig.Answer) (out []int) {
 	list, _ := a.JSON["audit_log_entries"].([]any)
 	for _, e := range list {
@@ -32,7 +31,7 @@ func TestAuditLog(t *testing.T) {
 	reason := url.PathEscape("uid: 7, für alle")
 	id := r.Must(201, "POST", "/guilds/"+r.Guild+"/channels", obj{"name": "a"}, "X-Audit-Log-Reason", reason).ID()
 	r.Must(200, "PATCH", "/channels/"+id, obj{"name": "b", "topic": "t"})
-	r.Must(200, "PATCH", "/channels/"+id, obj{"name": "b"}) // changes nothing: no entry
+	r.Must(200, "PATCH", "/channels/"+id, obj{"name": "b"}) // no change, so no entry
 	r.Must(204, "PUT", "/channels/"+id+"/permissions/"+r.Guild, obj{"type": 0, "deny": "2048"})
 	r.Must(204, "PUT", "/channels/"+id+"/permissions/"+r.Guild, obj{"type": 0, "allow": "2048"})
 	r.Must(204, "DELETE", "/channels/"+id+"/permissions/"+r.Guild, nil)
@@ -77,8 +76,7 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// TestAuditDelay: entries come late, or never.
-func TestAuditDelay(t *testing.T) {
+func TestAuditEntriesComeLateOrNever(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AuditDelay = 3 * time.Second })
 	seen := func() int {
@@ -101,8 +99,7 @@ func TestAuditDelay(t *testing.T) {
 	}
 }
 
-// TestAuditForgets: entries are kept for 45 days.
-func TestAuditForgets(t *testing.T) {
+func TestAuditEntriesAreKeptFor45Days(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
 	seen := func() int { return len(actions(r.Must(200, "GET", "/guilds/"+r.Guild+"/audit-logs", nil))) }
@@ -118,7 +115,7 @@ func TestAuditForgets(t *testing.T) {
 	}
 }
 
-// TestBusyAuditLog: others fill the log; filters and pages find one's own entry.
+// Others fill the log; filters and pages find one's own entry.
 func TestBusyAuditLog(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -165,7 +162,7 @@ func TestBusyAuditLog(t *testing.T) {
 	}
 }
 
-// TestAuditJitter: entries come late by a time of their own each.
+// Each entry has its own delay.
 func TestAuditJitter(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AuditJitter = 10 * time.Second })

@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestNormaliseName is the rule for the names of text-like channels.
 func TestNormaliseName(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -28,7 +27,6 @@ func TestNormaliseName(t *testing.T) {
 	}
 }
 
-// TestCreateFields is what a create takes and what it refuses.
 func TestCreateFields(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string { return strings.Repeat("ü", n) }
@@ -41,7 +39,7 @@ func TestCreateFields(t *testing.T) {
 		path  string // of the nested error
 		leaf  string
 		code  int    // 0: created
-		field string // of the answer
+		field string // of the response
 		want  any
 		plain bool // in a guild without features
 	}{
@@ -140,7 +138,7 @@ func TestCreateFields(t *testing.T) {
 	}
 }
 
-// TestAllFaultsAtOnce: Discord names every wrong field in one answer.
+// Discord names every wrong field in one response.
 func TestAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -152,7 +150,6 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	}
 }
 
-// TestEditFields is what an edit changes, clears and refuses.
 func TestEditFields(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)
@@ -176,7 +173,7 @@ func TestEditFields(t *testing.T) {
 		"name null":               {body: obj{"name": nil}, code: 50035},
 		"position is verbatim":    {body: obj{"position": 99}, field: "position", want: 99.0},
 		"nothing at all":          {body: obj{}, field: "topic", want: "fire"},
-		"what is absent is kept":  {body: obj{"nsfw": true}, field: "topic", want: "fire"},
+		"absent fields are kept":  {body: obj{"nsfw": true}, field: "topic", want: "fire"},
 		"bits come as text":       {body: obj{"permission_overwrites": []obj{{"id": r.Guild, "deny": 1024}}}, field: "permission_overwrites", want: []any{obj{"id": r.Guild, "type": 0.0, "allow": "0", "deny": "1024"}}},
 		"bits as text are read":   {body: obj{"permission_overwrites": []obj{{"id": r.Guild, "type": 0, "allow": "2048"}}}, field: "permission_overwrites", want: []any{obj{"id": r.Guild, "type": 0.0, "allow": "2048", "deny": "0"}}},
 		"null bits are none":      {body: obj{"permission_overwrites": []obj{{"id": r.Guild, "type": 0, "allow": nil, "deny": "1024"}}}, field: "permission_overwrites", want: []any{obj{"id": r.Guild, "type": 0.0, "allow": "0", "deny": "1024"}}},
@@ -198,7 +195,6 @@ func TestEditFields(t *testing.T) {
 	}
 }
 
-// tags are n tags.
 func tags(n int) (list []obj) {
 	for i := range n {
 		list = append(list, obj{"name": "tag " + string(rune('a'+i))})
@@ -206,7 +202,7 @@ func tags(n int) (list []obj) {
 	return list
 }
 
-// TestTags: a tag keeps its id only where it is sent, and its list replaces the former one.
+// A tag keeps its id only if the id is sent. The list replaces the former one.
 func TestTags(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)
@@ -252,7 +248,6 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestBitrateByBoosts: the highest one depends on the boost level.
 func TestBitrateByBoosts(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -267,7 +262,7 @@ func TestBitrateByBoosts(t *testing.T) {
 	r.Must(200, "PATCH", "/channels/"+voice, obj{"bitrate": 384000})
 }
 
-// TestVoiceNeedsConnect: without CONNECT a bot cannot manage a voice channel.
+// Without CONNECT a bot cannot manage a voice channel.
 func TestVoiceNeedsConnect(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

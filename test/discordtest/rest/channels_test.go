@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestDeletion is what else happens when a channel goes.
+// Deleting a channel has side effects.
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)
@@ -45,7 +45,6 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// TestChannelLife creates, reads, edits and deletes a channel.
 func TestChannelLife(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -72,8 +71,7 @@ func TestChannelLife(t *testing.T) {
 	}
 }
 
-// TestSync: a channel without overwrites of its own takes its category's and follows them until it
-// differs.
+// A channel without overwrites of its own takes its category's and follows them until it differs.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)

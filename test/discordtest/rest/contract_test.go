@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestContract calls every route once with success and holds requests and answers against Discord's
-// OpenAPI description. (Answers of all other tests, errors too, are held against it in rig.as.)
+// TestContract calls every route successfully and compares requests and responses with Discord's
+// OpenAPI description. (rig.As compares those of all other tests.)
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := contract.FromEnv(t)

@@ -2,12 +2,11 @@
 
 // Package rest answers Discord's REST API.
 //
-// routes.go is the table of routes: each names the function that answers it, in the package of what
-// it is about (channels, guilds, users, webhooks, messages). handler.go takes a call through:
-// record it, find the fault that hits it, check who calls and how often (ratelimit.go), let the
-// route answer, deliver. Package call is what every route works with: access, forms, errors.
-// Package faults has what tests make go wrong.
+// routes.go is the table of routes with their functions in the packages channels, guilds, users,
+// webhooks and messages. handler.go processes a call: record it, find its fault, check the caller
+// and the limits (ratelimit.go), let the route answer, deliver. Package call has access, forms and
+// errors for all routes, package faults the faults.
 //
-// A route asks in Discord's order: access, permission, form, quantity. Then it changes the state
-// (package model), which brings events and audit log entries.
+// A route checks in Discord's order: access, permission, form, quantity. Then it changes the state
+// (package model), which causes events and audit log entries.
 package rest

@@ -18,8 +18,7 @@ import (
 
 const create = "POST /guilds/{guild_id}/channels"
 
-// try makes a create over a connection of its own; err is what the client sees when the connection
-// fails.
+// try makes a create over its own connection. err is the client's error if the connection fails.
 func try(r *rig.Rig) (status int, body []byte, err error) { return tryFor(r.T.Context(), r) }
 
 // tryFor hangs up when the context ends.
@@ -39,12 +38,12 @@ func tryFor(ctx context.Context, r *rig.Rig) (status int, body []byte, err error
 	return res.StatusCode, body, err
 }
 
-// TestFaults is each fault: what the client sees, and whether the channel is there.
+// Each fault has its response, and its effect on the channel.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		action discordtest.Action
-		status int  // 0: no answer at all
+		status int  // 0: no response
 		broken bool // the connection fails
 		made   int
 	}{
@@ -83,8 +82,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestARefusalStaysOne: a fault makes no success of what Discord has refused.
-func TestARefusalStaysOne(t *testing.T) {
+// A fault makes no success of a refusal.
+func TestAFaultKeepsARefusal(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
 	garbled := discordtest.Garbage()
@@ -98,7 +97,7 @@ func TestARefusalStaysOne(t *testing.T) {
 	}
 }
 
-// TestHold: the effect is there while the answer is kept back.
+// The effect is there while the response is held.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -118,7 +117,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestLateEffect: a call is carried out after its answer, also when its client is gone by then.
+// A late call is executed after its response, even if its client is gone.
 func TestLateEffect(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -151,7 +150,7 @@ func TestLateEffect(t *testing.T) {
 	rig.Eventually(t, "it is done all the same", func() bool { r.Srv.Advance(time.Minute); return made() == 2 })
 }
 
-// TestDelay: a slow answer takes its time on the simulator's clock, before or after the effect.
+// A slow response uses the simulator's clock, before or after the effect.
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Frozen, o.Clock = false, time.Time{} })
@@ -162,7 +161,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestFaultSelection: by route, by request, by probability, for a while; and how they go.
+// By route, by request, by probability, for a while; and removal.
 func TestFaultSelection(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -200,7 +199,7 @@ func TestFaultSelection(t *testing.T) {
 	}
 }
 
-// TestClosedWhileHeld: Close lets a held client go.
+// Close releases a held client.
 func TestClosedWhileHeld(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -13,7 +13,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestGuildEdit is what the settings of a guild take.
 func TestGuildEdit(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -72,7 +71,7 @@ func dataURI(format string, image []byte) string {
 	return "data:image/" + format + ";base64," + base64.StdEncoding.EncodeToString(image)
 }
 
-// An icon reads back as a hash, which says whether it is animated.
+// An icon reads back as a hash, which tells whether it is animated.
 func TestGuildIcon(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ANIMATED_ICON"} })
@@ -92,7 +91,7 @@ func TestGuildIcon(t *testing.T) {
 	}
 }
 
-// TestCommunity: announcement channels come and go with it.
+// Announcement channels come and go with the feature.
 func TestCommunity(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, discordtest.PermAdministrator)
@@ -118,7 +117,7 @@ func TestCommunity(t *testing.T) {
 	}
 }
 
-// What Discord asks for before it makes a guild a Community guild, and for as long as it is one.
+// Discord's requirements for becoming and for being a Community guild.
 func TestCommunityIsRefused(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, discordtest.PermManageGuild|discordtest.PermManageChannels|discordtest.PermViewChannel)
@@ -153,7 +152,7 @@ func TestCommunityIsRefused(t *testing.T) {
 	refused("off without an administrator", obj{"features": []string{}}, 50013, "", "")
 }
 
-// TestOwnGuilds: where bots may delete guilds, they delete those that they own, and do everything in them before.
+// If bots may delete guilds, they delete their own ones, and may do everything in them before.
 func TestOwnGuilds(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AllowGuildDeletion = true })

@@ -19,18 +19,18 @@ import (
 
 // Handler answers REST calls.
 type Handler struct {
-	// Faults are the faults that tests have switched on.
+	// Faults are the active faults.
 	Faults *faults.Faults
 
 	discord *model.Discord
 	opts    call.Options
-	// The lock of the state guards what follows.
+	// The lock of the state guards these.
 	windows  *limits.Windows
-	banned   map[string]time.Time // by address: until when
+	banned   map[string]time.Time // by address: end of the ban
 	recorder recorder
 }
 
-// New makes a handler; keep is how many requests it remembers.
+// New makes a handler that remembers keep requests.
 func New(d *model.Discord, w *limits.Windows, o call.Options, keep int) *Handler {
 	return &Handler{
 		Faults: faults.New(d), discord: d, opts: o, windows: w, banned: map[string]time.Time{},
@@ -38,13 +38,12 @@ func New(d *model.Discord, w *limits.Windows, o call.Options, keep int) *Handler
 	}
 }
 
-// serve is the handler of a route: read, decide under the lock, then answer as the faults will have
-// it.
+// serve reads a call, decides under the lock, and delivers the response as the faults demand.
 func (h *Handler) serve(rt *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, call.MaxBody))
 		if err != nil {
-			panic(http.ErrAbortHandler) // the client went away within its request: nothing has happened
+			panic(http.ErrAbortHandler) // the client left during its request: nothing has happened
 		}
 		c := &call.Call{
 			Discord: h.discord, Options: h.opts, Windows: h.windows, Request: r, Body: body, Header: http.Header{},
@@ -54,7 +53,7 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 		fault := h.Faults.Pick(*rec)
 		h.discord.Unlock()
 
-		// A complete request is carried out even if its client has hung up meanwhile.
+		// A complete request is executed even if its client has left.
 		if !h.Faults.Before(context.WithoutCancel(r.Context()), fault) {
 			panic(http.ErrAbortHandler)
 		}
@@ -63,7 +62,7 @@ func (h *Handler) serve(rt *route) http.HandlerFunc {
 	}
 }
 
-// decide carries a call out, now, later or not at all as the fault says, and returns the answer.
+// decide executes a call, now, later or not at all, and returns the response.
 func (h *Handler) decide(c *call.Call, rt *route, rec *call.Request, fault *faults.Fault) call.Answer {
 	h.discord.Lock()
 	defer h.discord.Unlock()
@@ -93,7 +92,6 @@ func (h *Handler) decide(c *call.Call, rt *route, rec *call.Request, fault *faul
 	return a
 }
 
-// host is the address without the port.
 func host(addr string) string {
 	if h, _, err := net.SplitHostPort(addr); err == nil {
 		return h
@@ -101,7 +99,7 @@ func host(addr string) string {
 	return addr
 }
 
-// answer carries a call out and encodes its answer.
+// answer executes a call and encodes its response.
 func (h *Handler) answer(c *call.Call, rt *route) call.Answer {
 	status, body, err := h.run(c, rt)
 	if limited, ok := errors.AsType[*call.TooMany](err); ok {
@@ -118,7 +116,7 @@ func (h *Handler) answer(c *call.Call, rt *route) call.Answer {
 	return a
 }
 
-// run checks who calls and how often, then lets the route do its work.
+// run checks the caller and the limits, then calls the route.
 func (h *Handler) run(c *call.Call, rt *route) (status int, body any, err error) {
 	c.Bot = h.discord.BotOf(c.Request.Header.Get("Authorization"))
 	who := "address/" + host(c.Request.RemoteAddr)

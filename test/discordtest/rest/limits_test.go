@@ -25,7 +25,7 @@ func seconds(t *testing.T, r *rig.Rig, header string) float64 {
 	return n
 }
 
-// TestBucket drains a bucket, reads its headers on the way, and finds it full again after its time.
+// TestBucket drains a bucket, checks its headers, and finds it full again after its time.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -49,7 +49,7 @@ func TestBucket(t *testing.T) {
 	if r.Last.Get("Retry-After") != "2" || r.Last.Get("X-RateLimit-Scope") != "user" || r.Last.Get("X-RateLimit-Global") != "" {
 		t.Errorf("headers of the 429: %v", r.Last)
 	}
-	r.Must(200, "GET", "/channels/"+two, nil) // another channel has its own
+	r.Must(200, "GET", "/channels/"+two, nil) // another channel has its own bucket
 	if r.Last.Get("X-RateLimit-Bucket") != bucket {
 		t.Error("the bucket's name depends on the channel")
 	}
@@ -57,8 +57,7 @@ func TestBucket(t *testing.T) {
 	r.Must(200, "GET", "/channels/"+one, nil)
 }
 
-// TestHiddenLimit: names and topics of a channel change twice in ten minutes, which no header says
-// beforehand.
+// Names and topics of a channel change twice in ten minutes; no header announces it.
 func TestHiddenLimit(t *testing.T) {
 	t.Parallel()
 	for _, apart := range []bool{false, true} {
@@ -69,7 +68,7 @@ func TestHiddenLimit(t *testing.T) {
 	}
 }
 
-// hiddenLimit is the test for one window for both, or for one each.
+// hiddenLimit tests one window for both, or one for each.
 func hiddenLimit(t *testing.T, apart bool) {
 	t.Helper()
 	topic := map[bool]int{true: 200, false: 429}[apart]
@@ -105,7 +104,7 @@ func hiddenLimit(t *testing.T, apart bool) {
 		if wait, _ := got.JSON["retry_after"].(float64); wait < 400 || wait > 600 || r.Last.Get("X-RateLimit-Remaining") != "4" || r.Last.Get("X-RateLimit-Reset-After") != "15.000" {
 			t.Errorf("%s: retry after %v with headers %v", tc.name, wait, r.Last)
 		}
-		if r.Last.Get("X-RateLimit-Scope") != "shared" { // and so it does not count as an invalid request
+		if r.Last.Get("X-RateLimit-Scope") != "shared" { // so it does not count as an invalid request
 			t.Errorf("%s: scope %s", tc.name, r.Last.Get("X-RateLimit-Scope"))
 		}
 	}
@@ -115,7 +114,7 @@ func hiddenLimit(t *testing.T, apart bool) {
 	}
 }
 
-// TestGlobalLimit counts all calls of a bot together, and webhook execution not at all.
+// All calls of a bot count together; webhook execution does not.
 func TestGlobalLimit(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.Global = discordtest.Rate{N: 5, Per: time.Second} })
@@ -137,7 +136,7 @@ func TestGlobalLimit(t *testing.T) {
 	}
 }
 
-// TestWebhookLimits: per webhook as the headers say, per channel without a header.
+// Per webhook by headers, per channel without a header.
 func TestWebhookLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.WebhookChannel = discordtest.Rate{N: 3, Per: time.Minute} })
@@ -150,7 +149,7 @@ func TestWebhookLimits(t *testing.T) {
 	}
 }
 
-// TestBan: too many 401, 403 and 429 get the address banned, in HTML.
+// Too many 401, 403 and 429 ban the address, with a response in HTML.
 func TestBan(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -171,7 +170,7 @@ func TestBan(t *testing.T) {
 	r.Srv.Advance(time.Hour)
 	r.Must(200, "GET", "/users/@me", nil)
 
-	// What a fault answers counts as well, shared limits as little as ever.
+	// Responses of faults count too, shared limits never.
 	r.Srv.Faults().Add(discordtest.Fault{Times: 5, Action: discordtest.RateLimited(time.Second, "shared")})
 	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.RateLimited(time.Second, "user")})
 	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.Action{Status: 403, Body: `{"code":50013,"message":"x"}`}})
@@ -183,7 +182,7 @@ func TestBan(t *testing.T) {
 	}
 }
 
-// TestSharedBucket: routes may share a bucket, which has one name then.
+// Routes that share a bucket have one name of it.
 func TestSharedBucket(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -200,7 +199,6 @@ func TestSharedBucket(t *testing.T) {
 	r.Must(429, "GET", path, nil)
 }
 
-// TestDefaultLimits are Discord's.
 func TestDefaultLimits(t *testing.T) {
 	t.Parallel()
 	l := discordtest.DefaultLimits()
@@ -217,7 +215,7 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// TestSlidingWindow: each call counts for its own time, so that a window is not empty at once.
+// Each call counts for its own time, so a window does not empty at once.
 func TestSlidingWindow(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -233,7 +231,7 @@ func TestSlidingWindow(t *testing.T) {
 		{0, 200, "1", "10.000"},
 		{6 * time.Second, 200, "0", "4.000"},
 		{3 * time.Second, 429, "0", "1.000"},
-		{time.Second, 200, "0", "6.000"}, // the first has gone, the second has not
+		{time.Second, 200, "0", "6.000"}, // the first call has expired, the second has not
 		{time.Second, 429, "0", "5.000"},
 		{9 * time.Second, 200, "1", "10.000"},
 	} {
@@ -245,7 +243,7 @@ func TestSlidingWindow(t *testing.T) {
 	}
 }
 
-// TestHiddenCreates: creates have limits that no header shows.
+// No header announces the limits of creates.
 func TestHiddenCreates(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) {
@@ -272,7 +270,6 @@ func TestHiddenCreates(t *testing.T) {
 	r.Channel(obj{"name": "three"})
 }
 
-// TestStrictLimits: what may be so on Discord is in them.
 func TestStrictLimits(t *testing.T) {
 	t.Parallel()
 	l := discordtest.StrictLimits()

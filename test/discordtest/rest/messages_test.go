@@ -12,8 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestExecute is what may be said through a webhook, and through which paths: Alertmanager uses the
-// one without version.
+// Messages through a webhook by all paths: Alertmanager uses the one without version.
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -81,7 +80,7 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// TestExecuteIntoAForum needs a thread, and there are none here.
+// A message to a forum needs a thread, which is not simulated.
 func TestExecuteIntoAForum(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, rig.Community)
@@ -91,7 +90,7 @@ func TestExecuteIntoAForum(t *testing.T) {
 	}
 }
 
-// TestMessages reads messages as a bot: newest first, a page at a time.
+// TestMessages reads messages as a bot: newest first, in pages.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

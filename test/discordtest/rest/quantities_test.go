@@ -10,7 +10,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestQuantities fills what is limited, with small limits.
 func TestQuantities(t *testing.T) {
 	t.Parallel()
 	small := func(o *discordtest.Options, _ *discordtest.GuildSpec) {
@@ -51,7 +50,6 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// TestFiveHundred fills a guild to Discord's own limits.
 func TestFiveHundred(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -64,8 +62,7 @@ func TestFiveHundred(t *testing.T) {
 	}
 }
 
-// TestOverwriteLimit: a channel has room for so many overwrites, one that it has may still be
-// changed.
+// A full list of overwrites may still be changed.
 func TestOverwriteLimit(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Limits.OverwritesPerChannel = 1 })

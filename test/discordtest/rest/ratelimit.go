@@ -46,7 +46,7 @@ func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	return nil
 }
 
-// major is the part of the path that a bucket is kept apart by.
+// major is the part of the path that separates buckets.
 func major(r *http.Request) string {
 	for _, name := range []string{"webhook_id", "channel_id", "guild_id"} {
 		if v := r.PathValue(name); v != "" {
@@ -56,14 +56,14 @@ func major(r *http.Request) string {
 	return ""
 }
 
-// bucketHash is the opaque name of a route's bucket; the major parameter is not in it.
+// bucketHash is the opaque name of a route's bucket, without the major parameter.
 func bucketHash(route string) string {
 	sum := sha256.Sum256([]byte(route))
 	return hex.EncodeToString(sum[:16])
 }
 
-// countInvalid counts an answer that Discord holds against the address, 401, 403 and 429 that is
-// not shared, whether a rule or a fault has given it, and bans the address when there are too many.
+// countInvalid counts 401, 403 and 429 that is not shared against the address, also of faults, and
+// bans it when there are too many.
 func (h *Handler) countInvalid(addr string, a call.Answer, now time.Time) {
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:

@@ -17,7 +17,6 @@ type recorder struct {
 	counts map[string]int
 }
 
-// add remembers a call; the oldest is forgotten when there are too many.
 func (rc *recorder) add(c *call.Call, rt *route) *call.Request {
 	rec := &call.Request{
 		Time: c.Discord.Clock.Now(), Method: c.Request.Method, Route: rt.String(), Path: c.Request.URL.Path,
@@ -38,7 +37,7 @@ func (rc *recorder) add(c *call.Call, rt *route) *call.Request {
 	return rec
 }
 
-// Requests are the REST calls so far, oldest first.
+// Requests returns the REST calls so far, oldest first.
 func (h *Handler) Requests() []call.Request {
 	h.discord.Lock()
 	defer h.discord.Unlock()
@@ -49,7 +48,7 @@ func (h *Handler) Requests() []call.Request {
 	return out
 }
 
-// RequestsOf are the REST calls of a bot so far, oldest first.
+// RequestsOf returns the REST calls of a bot so far, oldest first.
 func (h *Handler) RequestsOf(botID string) []call.Request {
 	h.discord.Lock()
 	defer h.discord.Unlock()
@@ -62,14 +61,14 @@ func (h *Handler) RequestsOf(botID string) []call.Request {
 	return out
 }
 
-// RequestCounts is how many calls each route got so far, by "METHOD /template".
+// RequestCounts counts the calls of each route by "METHOD /template".
 func (h *Handler) RequestCounts() map[string]int {
 	h.discord.Lock()
 	defer h.discord.Unlock()
 	return maps.Clone(h.recorder.counts)
 }
 
-// ResetRequests forgets the calls so far, counts too.
+// ResetRequests forgets all calls and counts.
 func (h *Handler) ResetRequests() {
 	h.discord.Lock()
 	defer h.discord.Unlock()

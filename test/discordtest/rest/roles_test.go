@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// What a bot may do with roles: below its own highest one, and with permissions that it has.
+// A bot writes roles below its own highest one, with permissions that it has.
 func TestRolesAccess(t *testing.T) {
 	t.Parallel()
 	const manage = discordtest.PermManageRoles | discordtest.PermViewChannel
@@ -73,7 +73,7 @@ func TestRolesAccess(t *testing.T) {
 	}
 }
 
-// A role is stored as it was sent, ranked, given and taken, and the audit log has each step.
+// A role is stored as sent, ranked, given and taken, with an audit log entry for each step.
 func TestRolesFromCreateToDelete(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ENHANCED_ROLE_COLORS"} })

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/webhooks"
 )
 
-// route is one REST route: the template is Discord's own.
+// route is one REST route. The template is Discord's.
 type route struct {
 	method, template string
 	// open routes need no Authorization.
@@ -25,10 +25,9 @@ type route struct {
 	handle   func(*call.Call) (status int, body any, err error)
 }
 
-// String is "METHOD /template", the name by which limits, faults and recorded requests know it.
+// String returns "METHOD /template", the key of limits, faults and recorded requests.
 func (r *route) String() string { return r.method + " " + r.template }
 
-// table is every REST route that the simulator knows.
 func table() []*route {
 	const (
 		guild, list        = "/guilds/{guild_id}", "/guilds/{guild_id}/channels"
@@ -91,7 +90,7 @@ func table() []*route {
 	}
 }
 
-// Routes are the names of all REST routes, "METHOD /template", sorted.
+// Routes returns all REST routes, "METHOD /template", sorted.
 func Routes() []string {
 	var out []string
 	for _, r := range table() {
@@ -101,8 +100,8 @@ func Routes() []string {
 	return out
 }
 
-// Mount puts the routes on a mux. API v10, v9 and no version at all (as in webhook URLs) behave the
-// same on them.
+// Mount adds the routes to a mux. API v10, v9 and no version at all (as in webhook URLs) behave the
+// same.
 func (h *Handler) Mount(mux *http.ServeMux) {
 	unknown := func(template string, err error) http.HandlerFunc {
 		return h.serve(&route{method: "*", template: template, open: true,

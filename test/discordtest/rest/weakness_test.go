@@ -12,16 +12,15 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// lasting is longer than any answer may be stale.
+// lasting is longer than any response may be stale.
 const lasting = 2 * time.Second
 
-// weak is a rig whose answers may be wrong.
+// weak is a rig with wrong responses.
 func weak(t *testing.T, w discordtest.Weakness) *rig.Rig {
 	return rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Weakness = w })
 }
 
-// TestStaleReads: for a moment after a write, reads answer as before it, and edits do not find what
-// was not there.
+// For a moment after a write, reads see the old state, and edits do not find a new object.
 func TestStaleReads(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{Stale: 1})
@@ -79,7 +78,7 @@ func TestStaleReads(t *testing.T) {
 	}
 }
 
-// TestStaleDeletion: for a moment, what belonged to a deleted channel is as before.
+// For a moment after a deletion, the deleted channel's belongings still exist.
 func TestStaleDeletion(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{})
@@ -109,8 +108,7 @@ func TestStaleDeletion(t *testing.T) {
 	}
 }
 
-// TestMissing: what was written a moment ago may be unknown to reads and edits; it is deleted all the
-// same.
+// For a moment, reads and edits may not find a new object, but deleting it works.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{})
@@ -140,7 +138,7 @@ func TestMissing(t *testing.T) {
 	r.Must(200, "DELETE", path, nil)
 }
 
-// TestWeaknessIsSeeded: each rate is kept, and the same seed gives the same run.
+// Each rate holds, and the same seed repeats a run.
 func TestWeaknessIsSeeded(t *testing.T) {
 	t.Parallel()
 	run := func() (string, map[int]int) {
@@ -156,7 +154,7 @@ func TestWeaknessIsSeeded(t *testing.T) {
 				t.Errorf("%d %s", got.Status, got.Raw)
 			}
 		}
-		for range 100 { // what is open fails for no bot
+		for range 100 { // open calls fail for no bot
 			if got := r.As("", "GET", "/gateway", nil); got.Status != 200 {
 				t.Errorf("an open route: %d", got.Status)
 			}
@@ -177,7 +175,7 @@ func TestWeaknessIsSeeded(t *testing.T) {
 	}
 }
 
-// TestServerErrorsMayHaveWorked: some creates that are answered with a 5xx have made their channel.
+// Some creates with a 5xx have made their channel.
 func TestServerErrorsMayHaveWorked(t *testing.T) {
 	t.Parallel()
 	r := weak(t, discordtest.Weakness{ServerErrors: 1})

@@ -10,7 +10,6 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/rig"
 )
 
-// TestWebhookFields is what a webhook may be called.
 func TestWebhookFields(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -45,8 +44,7 @@ func TestWebhookFields(t *testing.T) {
 	}
 }
 
-// TestWebhookSecrets: token and URL are for the application that made the webhook, and for clients
-// that know them.
+// Only the creating application, and clients with the token, get token and URL.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -86,7 +84,6 @@ func TestWebhookSecrets(t *testing.T) {
 	}
 }
 
-// TestWebhookMove moves a webhook to another channel.
 func TestWebhookMove(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command discordtest runs a simulated Discord as a process of its own, for the playground and for
-// end-to-end tests: REST, Gateway and a live page, all on one address. It keeps everything in
-// memory.
+// Command discordtest runs a simulated Discord as a process, for the playground and for end-to-end
+// tests: REST, Gateway and a live page at one address, all in memory.
 package main
 
 import (
@@ -44,7 +43,6 @@ type options struct {
 	community, noRateLimits     bool
 }
 
-// parse reads the command line.
 func parse(args []string, out io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("discordtest", flag.ContinueOnError)
@@ -79,7 +77,6 @@ func parse(args []string, out io.Writer) (options, error) {
 	return o, nil
 }
 
-// run serves until ctx ends.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args, out)
 	if err != nil {
@@ -100,7 +97,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		opts.Limits = discordtest.NoRateLimits()
 	}
 	srv := discordtest.New(opts)
-	if err := seed.plant(srv, out); err != nil {
+	if err := seed.apply(srv, out); err != nil {
 		return err
 	}
 	if err := srv.Start(); err != nil {

@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// process is run in the background, and what it says.
+// process is a running command and its output.
 type process struct {
 	out  io.Reader
 	stop func() error
 	said strings.Builder
 }
 
-// begin starts the command; it ends with the test at the latest.
+// begin starts the command, at most until the test ends.
 func begin(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -40,7 +40,7 @@ func begin(t *testing.T, args ...string) *process {
 	return p
 }
 
-// until reads what the command says up to a pattern, and returns the first group.
+// until reads the output up to a pattern, and returns the first group.
 func (p *process) until(t *testing.T, pattern string) string {
 	t.Helper()
 	re, buf := regexp.MustCompile(pattern), make([]byte, 1024)
@@ -56,7 +56,7 @@ func (p *process) until(t *testing.T, pattern string) string {
 	}
 }
 
-// guildsOf asks for the guilds of the bot whose token is in a file.
+// guildsOf returns the guilds of the bot whose token is in a file.
 func guildsOf(t *testing.T, url, tokenFile string) string {
 	t.Helper()
 	token, err := os.ReadFile(tokenFile)
@@ -114,7 +114,6 @@ func TestRunTwice(t *testing.T) {
 	}
 }
 
-// TestSeedFile starts the command with a seed file.
 func TestSeedFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -134,7 +133,6 @@ func TestSeedFile(t *testing.T) {
 	}
 }
 
-// TestMistakes says what is wrong with a command line.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

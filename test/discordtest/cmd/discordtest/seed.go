@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// seed is what the simulated Discord begins with; the form of --seed-file.
+// seed is the initial state, in the form of --seed-file:
 //
 //	{"bots":   [{"name": "operator", "tokenFile": "bot.token", "permissions": "805307568"}],
 //	 "guilds": [{"id": "1401681709430341704", "name": "Jujutsu High", "features": ["COMMUNITY"],
@@ -25,16 +25,15 @@ type seed struct {
 	Guilds []seedGuild `json:"guilds"`
 }
 
-// seedBot is a bot that is in every guild.
+// seedBot is a member of every guild.
 type seedBot struct {
 	Name string `json:"name"`
-	// TokenFile holds its token; it is made when it is not there.
+	// TokenFile has the token. It is created if it does not exist.
 	TokenFile string `json:"tokenFile"`
 	// Permissions in each guild, the decimal number of an invite URL.
 	Permissions uint64 `json:"permissions,string"`
 }
 
-// seedGuild is a guild.
 type seedGuild struct {
 	ID       string        `json:"id"`
 	Name     string        `json:"name"`
@@ -51,14 +50,13 @@ type seedChannel struct {
 }
 
 const (
-	// botPermissions are what the operator's invite URL asks for: see and manage channels, manage
-	// the guild, its roles and webhooks, view the audit log.
+	// botPermissions are the permissions of the operator's invite URL: view and manage channels,
+	// manage the guild, its roles and webhooks, view the audit log.
 	botPermissions = 805307568
 	// adminPermissions is ADMINISTRATOR.
 	adminPermissions = 8
 )
 
-// seed is what the flags ask for.
 func (o options) seed() seed {
 	s := seed{
 		Bots:   []seedBot{{"operator", o.tokenFile, botPermissions}},
@@ -75,7 +73,7 @@ func (o options) seed() seed {
 	return s
 }
 
-// readSeed reads a seed file; a field that it does not know is an error.
+// readSeed refuses unknown fields.
 func readSeed(path string) (seed, error) {
 	var s seed
 	f, err := os.Open(path)
@@ -91,7 +89,7 @@ func readSeed(path string) (seed, error) {
 	return s, nil
 }
 
-// firstTokenFile is the token file to show in examples.
+// firstTokenFile is for examples.
 func (s seed) firstTokenFile() string {
 	if len(s.Bots) == 0 {
 		return "TOKEN-FILE"
@@ -99,8 +97,8 @@ func (s seed) firstTokenFile() string {
 	return s.Bots[0].TokenFile
 }
 
-// plant makes everything in the server, and says what and where.
-func (s seed) plant(srv *discordtest.Server, out io.Writer) error {
+// apply creates everything in the server and prints it.
+func (s seed) apply(srv *discordtest.Server, out io.Writer) error {
 	var bots []discordtest.Bot
 	for _, b := range s.Bots {
 		if b.TokenFile == "" {
@@ -122,23 +120,22 @@ func (s seed) plant(srv *discordtest.Server, out io.Writer) error {
 		for i, b := range bots {
 			srv.AddMember(made.ID, b.UserID, discordtest.Permissions(s.Bots[i].Permissions))
 		}
-		plantChannels(srv, made.ID, "", g.Channels)
+		createChannels(srv, made.ID, "", g.Channels)
 		_, _ = fmt.Fprintf(out, "guild %q: id %s\n", made.Name, made.ID)
 	}
 	return nil
 }
 
-// plantChannels makes channels in the given order.
-func plantChannels(srv *discordtest.Server, guild, parent string, list []seedChannel) {
+func createChannels(srv *discordtest.Server, guild, parent string, list []seedChannel) {
 	for i, c := range list {
 		id := srv.CreateChannelByHand(guild, discordtest.Channel{
 			Name: c.Name, Type: c.Type, Topic: c.Topic, ParentID: parent, Position: i,
 		})
-		plantChannels(srv, guild, id, c.Channels)
+		createChannels(srv, guild, id, c.Channels)
 	}
 }
 
-// readToken is the token in a file, or none when there is no file.
+// readToken returns an empty token if the file does not exist.
 func readToken(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +147,7 @@ func readToken(path string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// writeToken keeps a new token in its file, readable for the owner alone.
+// writeToken stores a new token in a file that only the owner can read.
 func writeToken(path, had, token string) error {
 	if had != "" {
 		return nil

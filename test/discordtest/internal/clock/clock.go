@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock is the simulator's time: real time plus what a test has added, or standing still.
+// Package clock is the simulator's clock: real time plus the test's advances, or frozen.
 package clock
 
 import (
@@ -9,24 +9,23 @@ import (
 	"time"
 )
 
-// Clock is the simulator's time: real time plus what Advance added, or standing still when frozen.
-// Timers hang on it, so that Advance fires them in order, and nothing has to sleep.
+// Clock is real time plus the advances, or frozen. Advance fires its timers in order, so nothing
+// has to sleep.
 type Clock struct {
 	mu     sync.Mutex
 	frozen bool
-	at     time.Time     // the present of a frozen clock
-	offset time.Duration // a running clock: distance to real time
+	at     time.Time     // the time of a frozen clock
+	offset time.Duration // of a running clock: distance to real time
 	timers []*timer      // sorted by time
-	wake   *time.Timer   // a running clock: fires at the first timer
+	wake   *time.Timer   // of a running clock: fires at the first timer
 }
 
-// timer is one thing to do at a moment.
 type timer struct {
 	at time.Time
 	do func()
 }
 
-// New returns a clock that shows start (zero: the present).
+// New returns a clock that starts at start (zero: now).
 func New(start time.Time, frozen bool) *Clock {
 	c := &Clock{frozen: frozen, at: start}
 	if start.IsZero() {
@@ -39,14 +38,13 @@ func New(start time.Time, frozen bool) *Clock {
 	return c
 }
 
-// Now is the present.
+// Now returns the simulator's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.present()
 }
 
-// present is Now under the lock.
 func (c *Clock) present() time.Time {
 	if c.frozen {
 		return c.at
@@ -54,7 +52,7 @@ func (c *Clock) present() time.Time {
 	return time.Now().Add(c.offset)
 }
 
-// Advance moves the clock by d and runs what has become due, in order of time, before it returns.
+// Advance moves the clock by d and runs everything due, in order of time, before it returns.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	c.at = c.at.Add(d)
@@ -63,8 +61,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.runDue()
 }
 
-// After runs do once d has passed, in a goroutine of its own or within Advance; the returned
-// function calls it off.
+// After runs do after d, in its own goroutine or within Advance. stop cancels it.
 func (c *Clock) After(d time.Duration, do func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +77,6 @@ func (c *Clock) After(d time.Duration, do func()) (stop func()) {
 	return func() { c.cancel(t) }
 }
 
-// cancel removes a timer that has not fired.
 func (c *Clock) cancel(t *timer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +84,7 @@ func (c *Clock) cancel(t *timer) {
 	c.arm()
 }
 
-// arm sets the real timer of a running clock to the first moment; callers hold the lock.
+// arm sets the real timer of a running clock to the first moment. The lock is held.
 func (c *Clock) arm() {
 	if c.wake != nil {
 		c.wake.Stop()
@@ -100,7 +96,7 @@ func (c *Clock) arm() {
 	c.wake = time.AfterFunc(max(0, c.timers[0].at.Sub(c.present())), c.runDue)
 }
 
-// runDue runs what is due, outside the lock.
+// runDue runs everything due, outside the lock.
 func (c *Clock) runDue() {
 	for {
 		c.mu.Lock()
@@ -116,7 +112,7 @@ func (c *Clock) runDue() {
 	}
 }
 
-// Stop forgets all timers.
+// Stop removes all timers.
 func (c *Clock) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// keepWindows is how many windows there may be before those that are over are forgotten.
+// keepWindows bounds the windows before ended ones are removed.
 const keepWindows = 10_000
 
-// Windows counts what happens in windows of time, by key: per bot, per bucket, per channel, per
-// address. The lock of the state guards it.
+// Windows counts events in time windows by key: per bot, bucket, channel or address. The lock of
+// the state guards it.
 type Windows struct {
 	all     map[string]*Window
 	sliding bool
 }
 
-// Window counts what happens from its start to its end. A sliding one starts with the oldest event
-// that still counts and ends when the newest no longer does.
+// Window counts from its start to its end. A sliding one starts with the oldest event that still
+// counts and ends when the newest no longer does.
 type Window struct {
 	Start, End time.Time
 	Used       int
 
-	events []time.Time // of a sliding one
+	events []time.Time // of a sliding window
 }
 
-// NewWindows starts with nothing used.
+// NewWindows returns empty windows.
 func NewWindows(sliding bool) *Windows { return &Windows{all: map[string]*Window{}, sliding: sliding} }
 
-// Current is the window of a key: a new one when the old one is over.
+// Current returns the window of a key, a new one if the last has ended.
 func (l *Windows) Current(key string, r Rate, now time.Time) *Window {
 	w := l.all[key]
 	if w == nil || !now.Before(w.End) {
@@ -46,7 +46,7 @@ func (l *Windows) Current(key string, r Rate, now time.Time) *Window {
 	return w
 }
 
-// slide drops the events that no longer count.
+// slide drops events that no longer count.
 func (w *Window) slide(r Rate, now time.Time) {
 	w.events = slices.DeleteFunc(w.events, func(t time.Time) bool { return !now.Before(t.Add(r.Per)) })
 	w.Used, w.Start = len(w.events), now
@@ -55,7 +55,7 @@ func (w *Window) slide(r Rate, now time.Time) {
 	}
 }
 
-// Take counts one event, unless the window is full: then it says for how long.
+// Take counts one event. If the window is full, it returns the time to wait.
 func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, ok bool) {
 	if r.N == 0 {
 		return 0, true
@@ -71,7 +71,7 @@ func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, o
 	return 0, true
 }
 
-// Full says how long a window stays full; zero when there is room. It counts nothing.
+// Full returns how long a window stays full; zero if there is room. It counts nothing.
 func (l *Windows) Full(key string, r Rate, now time.Time) time.Duration {
 	if w := l.Current(key, r, now); r.N > 0 && w.Used >= r.N {
 		return r.Per - now.Sub(w.Start)

@@ -28,11 +28,11 @@ const (
 	AuditWebhookDelete   = 52
 )
 
-// AuditKept is for how long Discord keeps the audit log.
+// AuditKept is the time for which Discord keeps the audit log.
 const AuditKept = 45 * 24 * time.Hour
 
-// AuditEntry is an entry of the audit log; readers see it from VisibleAt on. One that is Lost
-// (Faults.LoseAudit) they never see: only snapshots have it, for tests.
+// AuditEntry is an entry of the audit log, visible from VisibleAt on. A Lost one (Faults.LoseAudit)
+// is never visible; only snapshots have it, for tests.
 type AuditEntry struct {
 	ID, UserID, TargetID, Reason string
 	Action                       int
@@ -49,9 +49,9 @@ type Change struct {
 	Old any    `json:"old_value,omitempty"`
 }
 
-// Log writes an entry that readers see after Options.AuditDelay, and up to Options.AuditJitter later
-// still; members with the intent and VIEW_AUDIT_LOG get it as an event then. A fault may lose it. A
-// compatible server has no audit log.
+// Log writes an entry that becomes visible after Options.AuditDelay plus up to Options.AuditJitter.
+// Members with the intent and VIEW_AUDIT_LOG then get an event. A fault may lose it. A compatible
+// server has no audit log.
 func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	if d.opts.Compatible {
 		return
@@ -65,7 +65,7 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	}
 	delay := max(0, d.opts.AuditDelay)
 	if d.opts.AuditJitter > 0 {
-		delay += d.Upto(d.opts.AuditJitter)
+		delay += d.UpTo(d.opts.AuditJitter)
 	}
 	e.VisibleAt = d.Clock.Now().Add(delay)
 	g.Audit = append(g.Audit, e)
@@ -81,7 +81,7 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	d.After(delay, publish)
 }
 
-// Fill writes n entries that are visible at once and no event: channels that a user has made.
+// Fill writes n immediately visible entries without events, about channels of a user.
 func (d *Discord) Fill(g *GuildState, user string, n int) {
 	for range n {
 		id := d.NewID()
@@ -92,8 +92,8 @@ func (d *Discord) Fill(g *GuildState, user string, n int) {
 	}
 }
 
-// LogUpdate is log for the edit of a channel: one entry with the fields that differ, none when none
-// does; overwrites have entries of their own.
+// LogUpdate writes one entry with the changed fields of a channel, if any. Overwrites have their
+// own entries.
 func (d *Discord) LogUpdate(g *GuildState, user string, before, after *Channel, reason string) {
 	var changes []Change
 	old, now := before.Wire(), after.Wire()
@@ -110,7 +110,7 @@ func (d *Discord) LogUpdate(g *GuildState, user string, before, after *Channel, 
 	}
 }
 
-// OverwriteEntry is the entry of a changed overwrite.
+// OverwriteEntry returns the entry of a changed overwrite.
 func OverwriteEntry(action int, user, channel, reason string, o Overwrite) AuditEntry {
 	return AuditEntry{
 		Action: action, UserID: user, TargetID: channel, Reason: reason,
@@ -119,13 +119,11 @@ func OverwriteEntry(action int, user, channel, reason string, o Overwrite) Audit
 	}
 }
 
-// overwriteChange is an overwrite with what happened to it.
 type overwriteChange struct {
 	Overwrite
 	action int
 }
 
-// overwriteChanges compares two lists.
 func overwriteChanges(before, after []Overwrite) (out []overwriteChange) {
 	find := func(list []Overwrite, id string) int {
 		return slices.IndexFunc(list, func(o Overwrite) bool { return o.ID == id })
@@ -146,7 +144,7 @@ func overwriteChanges(before, after []Overwrite) (out []overwriteChange) {
 	return out
 }
 
-// Wire is the entry in Discord's JSON.
+// Wire returns the entry in Discord's JSON.
 func (e *AuditEntry) Wire() map[string]any {
 	w := map[string]any{"id": e.ID, "action_type": e.Action, "user_id": OrNull(e.UserID), "target_id": OrNull(e.TargetID)}
 	if e.Reason != "" {

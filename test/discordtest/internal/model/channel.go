@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Channel types that the simulator knows.
+// The simulated channel types.
 const (
 	TypeText         = 0
 	TypeVoice        = 2
@@ -17,7 +17,7 @@ const (
 	TypeMedia        = 16
 )
 
-// Overwrite is a permission overwrite of a channel: Type 0 is a role, 1 a member.
+// Overwrite is a permission overwrite of a channel. Type 0 is a role, 1 a member.
 type Overwrite struct {
 	ID    string      `json:"id"`
 	Type  int         `json:"type"`
@@ -25,7 +25,7 @@ type Overwrite struct {
 	Deny  Permissions `json:"deny"`
 }
 
-// Channel is a channel or, with TypeCategory, a group of channels. Empty strings stand for null.
+// Channel is a channel or a category (TypeCategory). Empty strings are null on the wire.
 type Channel struct {
 	ID, GuildID, ParentID string
 	Type                  int
@@ -38,12 +38,12 @@ type Channel struct {
 	Overwrites            []Overwrite
 	LastMessageID         string
 
-	// Of voice-like channels only.
+	// Voice-like channels only.
 	Bitrate, UserLimit int
 	Region             string // empty: automatic
-	VideoQuality       int    // 1 automatic, 2 full; 0: not set, which is automatic
+	VideoQuality       int    // 1 automatic, 2 full; 0: not set (automatic)
 
-	// Of forum-like channels only.
+	// Forum-like channels only.
 	Tags           []Tag
 	Reaction       Emoji
 	SortOrder      *int // 0 latest activity, 1 creation date
@@ -51,45 +51,44 @@ type Channel struct {
 	ThreadSlowmode int  // seconds
 }
 
-// Emoji is one of the guild by its ID, or a Unicode emoji by its Name; the zero value is none.
+// Emoji is a guild's own emoji (ID) or a Unicode one (Name); the zero value is none.
 type Emoji struct{ ID, Name string }
 
-// Tag is a tag that posts of a forum-like channel may have.
+// Tag is a tag for posts of a forum-like channel.
 type Tag struct {
 	ID, Name  string
 	Moderated bool // only moderators may set it
 	Emoji     Emoji
 }
 
-// Flags of forum-like channels: a post needs a tag; media are shown without a button to download them
-// (media channels only).
+// Flags of forum-like channels: a post needs a tag; media have no download button (media channels
+// only).
 const (
 	FlagRequireTag        = 1 << 4
 	FlagHideMediaDownload = 1 << 15
 )
 
-// defaultBitrate is that of a new voice-like channel.
 const defaultBitrate = 64000
 
-// Clone is a copy that shares nothing.
+// Clone returns a deep copy.
 func (c *Channel) Clone() Channel {
 	d := *c
 	d.Overwrites, d.Tags = slices.Clone(c.Overwrites), slices.Clone(c.Tags)
 	return d
 }
 
-// TextLike says whether the name is normalised and the channel shown above the voice-like ones.
+// TextLike reports whether names are normalised and the channel is shown above voice-like ones.
 func TextLike(kind int) bool {
 	return kind == TypeText || kind == TypeAnnouncement || kind == TypeForum || kind == TypeMedia
 }
 
-// VoiceLike says whether members talk in the channel.
+// VoiceLike reports whether members talk in channels of the type.
 func VoiceLike(kind int) bool { return kind == TypeVoice || kind == TypeStage }
 
-// ForumLike says whether the channel holds threads only.
+// ForumLike reports whether channels of the type have threads only.
 func ForumLike(kind int) bool { return kind == TypeForum || kind == TypeMedia }
 
-// Wire is the channel in Discord's JSON; which fields there are depends on the type.
+// Wire returns the channel in Discord's JSON. The fields depend on the type.
 func (c *Channel) Wire() map[string]any {
 	w := map[string]any{
 		"id": c.ID, "guild_id": c.GuildID, "type": c.Type, "name": c.Name, "position": c.Position, "flags": c.Flags,
@@ -115,7 +114,6 @@ func (c *Channel) Wire() map[string]any {
 	return w
 }
 
-// wireVoice adds the fields of a voice-like channel.
 func (c *Channel) wireVoice(w map[string]any) {
 	w["bitrate"], w["user_limit"], w["rtc_region"] = c.Bitrate, c.UserLimit, OrNull(c.Region)
 	if c.VideoQuality != 0 {
@@ -123,7 +121,6 @@ func (c *Channel) wireVoice(w map[string]any) {
 	}
 }
 
-// wireForum adds the fields of a forum-like channel.
 func (c *Channel) wireForum(w map[string]any) {
 	tags := []any{}
 	for _, t := range c.Tags {
@@ -147,7 +144,7 @@ func (c *Channel) wireForum(w map[string]any) {
 	}
 }
 
-// Defaults fills in what a new channel of a type has.
+// Defaults sets the defaults of a new channel.
 func (c *Channel) Defaults() {
 	if VoiceLike(c.Type) && c.Bitrate == 0 {
 		c.Bitrate = defaultBitrate

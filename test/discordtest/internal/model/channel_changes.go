@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ReplaceChannel puts the new state in place. The children of a category that had the very same
-// overwrites ("synced") follow it.
+// ReplaceChannel changes a channel. Children of a category with equal overwrites ("synced") follow
+// it.
 func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	before := ch.Clone()
 	*ch = after
@@ -26,7 +26,7 @@ func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	d.OnChange()
 }
 
-// IdentifyTags gives new tags their ids.
+// IdentifyTags gives new tags an id.
 func (d *Discord) IdentifyTags(ch *Channel) {
 	for i := range ch.Tags {
 		if ch.Tags[i].ID == "" {
@@ -35,7 +35,7 @@ func (d *Discord) IdentifyTags(ch *Channel) {
 	}
 }
 
-// InsertChannel gives the channel and its tags their ids and adds it.
+// InsertChannel adds a channel with new ids.
 func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	ch.ID = d.NewID()
 	d.IdentifyTags(ch)
@@ -45,8 +45,7 @@ func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	d.OnChange()
 }
 
-// Bottom is the position that Discord gives a new channel: below its like (observed; not
-// documented).
+// Bottom returns the position of a new channel: below all of its kind (observed; not documented).
 func (g *GuildState) Bottom(ch *Channel) int {
 	at := 0
 	for _, other := range g.Children(ch.ParentID) {
@@ -57,14 +56,14 @@ func (g *GuildState) Bottom(ch *Channel) int {
 	return at
 }
 
-// Required says whether a Community guild cannot do without the channel.
+// Required reports whether a Community guild needs the channel.
 func (g *GuildState) Required(id string) bool {
 	return g.Feature("COMMUNITY") && (id == g.RulesChannelID || id == g.PublicUpdatesChannelID)
 }
 
-// RemoveChannel deletes a channel and what belongs to it: children of a category lose their parent,
-// one CHANNEL_UPDATE each; webhooks and messages go; settings of the guild that name it become null
-// (GUILD_UPDATE). Positions stay.
+// RemoveChannel deletes a channel and its belongings. Children of a category lose their parent,
+// with one CHANNEL_UPDATE each. Webhooks and messages go. Settings of the guild that name it become
+// null (GUILD_UPDATE). Positions stay.
 func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
 	delete(g.Channels, ch.ID)
 	was := ch.Clone()

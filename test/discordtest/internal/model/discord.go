@@ -13,24 +13,24 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/clock"
 )
 
-// Discord is the whole state: users, bots, guilds and what is in them. Its lock guards everything
-// that the simulator knows, Gateway sessions and rate limits included, so that an answer and its
-// events are one step. Callers of its methods hold it.
+// Discord is the whole state: users, bots, guilds and their contents. Its lock guards everything in
+// the simulator, Gateway sessions and rate limits included, so that a response and its events are
+// one step. Callers of its methods hold it.
 type Discord struct {
 	sync.Mutex
 	Clock *clock.Clock
-	// URL is the address that clients are given, without a trailing slash.
+	// URL is the address for clients, without a trailing slash.
 	URL    string
 	Users  map[string]*User
 	Bots   map[string]*BotState // by token
 	Guilds map[string]*GuildState
-	// Events gets what happens in guilds: the Gateway.
+	// Events receives the events of guilds: the Gateway.
 	Events Events
 	// OnChange runs after every change, for the page.
 	OnChange func()
-	// Weakness is how answers may be wrong for a moment.
+	// Weakness makes responses wrong for a moment.
 	Weakness Weakness
-	// LoseAudit is how many of the next actions leave no audit log entry; negative: all.
+	// LoseAudit is the number of next actions without an audit log entry; negative: all.
 	LoseAudit int
 
 	opts   Options
@@ -38,7 +38,7 @@ type Discord struct {
 	random *rand.Rand
 }
 
-// Options are the choices that concern the state; discordtest.Options documents them.
+// Options are the state's part of discordtest.Options.
 type Options struct {
 	Seed                    uint64
 	AuditDelay, AuditJitter time.Duration
@@ -47,17 +47,16 @@ type Options struct {
 
 // Events sends events to clients. Its methods run under the lock.
 type Events interface {
-	// Event sends one to all that are to have it.
+	// Event sends an event to everyone who should get it.
 	Event(g *GuildState, name string, data map[string]any)
-	// Joined and Left say that a user became a member of a guild, or is none any more.
+	// Joined and Left report that a user joined or left a guild.
 	Joined(g *GuildState, user string)
 	Left(g *GuildState, user string)
 	// TokenReset ends all sessions of a bot.
 	TokenReset(user string)
 }
 
-// New makes a Discord without users, bots and guilds. Events must be set before anything happens in
-// it.
+// New makes an empty Discord. Set Events before its first change.
 func New(c *clock.Clock, o Options) *Discord {
 	return &Discord{
 		Clock: c, opts: o, Users: map[string]*User{}, Bots: map[string]*BotState{}, Guilds: map[string]*GuildState{},
@@ -66,8 +65,7 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After runs do under the lock once the duration has passed on the clock; the returned function
-// calls it off.
+// After runs do under the lock after the duration. stop cancels it.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()
@@ -79,15 +77,15 @@ func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 // NewID makes an id.
 func (d *Discord) NewID() string { return d.ids.next(d.Clock.Now()) }
 
-// Chance is true with a probability.
+// Chance is true with probability p.
 func (d *Discord) Chance(p float64) bool { return d.random.Float64() < p }
 
-// Upto is a random time of more than zero, up to the longest.
-func (d *Discord) Upto(longest time.Duration) time.Duration {
+// UpTo returns a random duration in (0, longest].
+func (d *Discord) UpTo(longest time.Duration) time.Duration {
 	return 1 + time.Duration(d.random.Int64N(int64(longest)))
 }
 
-// Secret makes a random text of n characters.
+// Secret returns a random text of n characters.
 func (d *Discord) Secret(n int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	b := make([]byte, n)
@@ -97,22 +95,22 @@ func (d *Discord) Secret(n int) string {
 	return string(b)
 }
 
-// GatewayURL is where websockets connect to.
+// GatewayURL returns the address for websockets.
 func (d *Discord) GatewayURL() string { return "ws" + strings.TrimPrefix(d.URL, "http") + "/gateway" }
 
-// Emit sends an event of a guild; during an outage no client gets it.
+// Emit sends an event of a guild. During an outage no client gets it.
 func (d *Discord) Emit(g *GuildState, event string, data map[string]any) {
 	if !g.Unavailable {
 		d.Events.Event(g, event, data)
 	}
 }
 
-// SortedGuilds are the guilds by age.
+// SortedGuilds returns the guilds by age.
 func (d *Discord) SortedGuilds() []*GuildState {
 	return slices.SortedFunc(maps.Values(d.Guilds), func(a, b *GuildState) int { return CompareIDs(a.ID, b.ID) })
 }
 
-// GuildsOf is how many guilds a user is in.
+// GuildsOf returns the number of a user's guilds.
 func (d *Discord) GuildsOf(user string) int {
 	n := 0
 	for _, g := range d.Guilds {

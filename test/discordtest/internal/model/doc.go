@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package model is the state of a simulated Discord: users, bots, guilds and all that is in them,
-// under one lock.
+// Package model is the state of a simulated Discord: users, bots, guilds and their contents, under
+// one lock.
 //
-// For each thing there is what it is and how Discord writes it as JSON (channel.go, guild.go,
-// users.go, members.go, webhooks.go, messages.go), and what follows from a change of it, whether a
-// bot or a user makes it: events, audit log entries, and the changes of other things
-// (channel_changes.go, guild_changes.go, audit.go). What a caller may change is not decided here:
-// REST asks first (packages rest/...), and what a test does as a user needs no permission.
-// permissions.go computes what a member may do.
+// For each kind of object it has the type and its JSON (channel.go, guild.go, users.go, members.go,
+// webhooks.go, messages.go), and the effects of a change by a bot or a user: events, audit log
+// entries and changes of other objects (channel_changes.go, guild_changes.go, audit.go). It does
+// not decide whether a caller may make a change: REST checks that first (packages rest/...), and a
+// test acting as a user needs no permission. permissions.go computes a member's permissions.
 package model

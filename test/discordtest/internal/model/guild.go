@@ -11,7 +11,7 @@ import (
 // Guild is a Discord server: its settings, roles and, in snapshots, everything in it.
 type Guild struct {
 	ID, Name, OwnerID                                                                            string
-	Description, Icon, Splash, Banner                                                            string // images: hash
+	Description, Icon, Splash, Banner                                                            string // hashes of images
 	Features                                                                                     []string
 	VerificationLevel, DefaultNotifications, ExplicitContentFilter, MFALevel                     int
 	AFKTimeout, SystemChannelFlags                                                               int
@@ -22,17 +22,15 @@ type Guild struct {
 	PreferredLocale                                                                              string
 	Roles                                                                                        []Role
 
-	// Channels in the order in which Discord shows them, Webhooks by age and Messages by age: in
-	// snapshots only.
+	// In snapshots only: Channels in display order, Webhooks and Messages by age.
 	Channels []Channel            `json:"-"`
 	Webhooks []Webhook            `json:"-"`
 	Messages map[string][]Message `json:"-"` // by channel id
-	Audit    []AuditEntry         `json:"-"` // whether visible yet or not
+	Audit    []AuditEntry         `json:"-"` // with entries that are not visible yet
 	Members  map[string]Member    `json:"-"`
 }
 
-// GuildState is a guild as it is now. The fields that its settings (Guild) have for snapshots are
-// hidden by those here.
+// GuildState is the current state of a guild. Its fields hide the snapshot fields of Guild.
 type GuildState struct {
 	Guild
 	Channels    map[string]*Channel
@@ -41,16 +39,17 @@ type GuildState struct {
 	Members     map[string]*Member
 	Audit       []AuditEntry
 	Unavailable bool // during an outage
-	// InTurn reports whether overwrites are applied in the order in which they were sent.
-	InTurn bool
+	// OverwritesInOrder reports whether overwrites are applied in the order in which they were
+	// sent.
+	OverwritesInOrder bool
 
-	// What reads may get for a moment instead of what was written (weakness.go), by id.
+	// Wrong values that reads may get for a moment (weakness.go), by id.
 	channelLags  map[string]lag[Channel]
 	webhookLags  map[string]lag[Webhook]
 	settingsLags map[string]lag[Guild]
 }
 
-// Role finds a role; the pointer is into the guild.
+// Role returns a role of the guild, not a copy.
 func (g *GuildState) Role(id string) *Role {
 	i := slices.IndexFunc(g.Roles, func(r Role) bool { return r.ID == id })
 	if i < 0 {
@@ -59,42 +58,38 @@ func (g *GuildState) Role(id string) *Role {
 	return &g.Roles[i]
 }
 
-// sorted are the channels by age, which is how REST lists them.
+// REST lists channels by age.
 func (g *GuildState) sorted() []*Channel { return byAge(g.Channels) }
 
-// byAge are channels by age.
 func byAge(channels map[string]*Channel) []*Channel {
 	return slices.SortedFunc(maps.Values(channels), func(a, b *Channel) int { return CompareIDs(a.ID, b.ID) })
 }
 
-// SortedWebhooks are the webhooks by age.
+// SortedWebhooks returns the webhooks by age.
 func (g *GuildState) SortedWebhooks() []*Webhook { return webhooksByAge(g.Webhooks) }
 
-// webhooksByAge are webhooks by age.
 func webhooksByAge(webhooks map[string]*Webhook) []*Webhook {
 	return slices.SortedFunc(maps.Values(webhooks), func(a, b *Webhook) int { return CompareIDs(a.ID, b.ID) })
 }
 
-// ListChannels are the channels by age as REST lists them for a bot: without those that it may not
-// view. The read may be stale.
+// ListChannels returns the channels that a bot may view, by age. The read may be stale.
 func (d *Discord) ListChannels(g *GuildState, user string, stale bool) []*Channel {
 	all := byAge(reads(d, g.channelLags, g.Channels, stale))
 	return slices.DeleteFunc(all, func(c *Channel) bool { return d.Hides(g, c, user) })
 }
 
-// ListWebhooks are the webhooks by age as REST lists them. The read may be stale.
+// ListWebhooks returns the webhooks by age. The read may be stale.
 func (d *Discord) ListWebhooks(g *GuildState, stale bool) []*Webhook {
 	return webhooksByAge(reads(d, g.webhookLags, g.Webhooks, stale))
 }
 
-// Children are the channels of a category by age.
+// Children returns the channels of a category by age.
 func (g *GuildState) Children(category string) []*Channel {
 	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return c.ParentID != category })
 }
 
-// Displayed are the channels in the order in which the app shows them: those without a category
-// first, then each category with its children; text-like above voice-like, then by position, then
-// by age.
+// Displayed returns the channels in the app's order: those without a category first, then each
+// category with its children; text-like above voice-like, then by position, then by age.
 func (g *GuildState) Displayed() []*Channel {
 	order := func(a, b *Channel) int {
 		rank := cmp.Compare(displayRank(a), displayRank(b))
@@ -114,7 +109,7 @@ func (g *GuildState) Displayed() []*Channel {
 	return out
 }
 
-// displayRank is which block of its parent a channel is shown in.
+// displayRank orders the blocks of a parent.
 func displayRank(c *Channel) int {
 	switch {
 	case TextLike(c.Type):
@@ -125,7 +120,7 @@ func displayRank(c *Channel) int {
 	return 1
 }
 
-// Snapshot is a copy of all there is.
+// Snapshot returns a copy of everything.
 func (g *GuildState) Snapshot() Guild {
 	out := g.Guild
 	out.Features, out.Roles, out.Audit = slices.Clone(g.Features), slices.Clone(g.Roles), slices.Clone(g.Audit)
@@ -150,7 +145,7 @@ func (g *GuildState) Snapshot() Guild {
 	return out
 }
 
-// Wire is the guild as GET /guilds/{id} has it.
+// Wire returns the guild as in GET /guilds/{id}.
 func (g *GuildState) Wire() map[string]any {
 	roles := []any{}
 	for i := range g.Roles {
@@ -181,11 +176,11 @@ func (g *GuildState) Wire() map[string]any {
 	}
 }
 
-// Stub is a guild of which no more is known than that it is.
+// Stub returns an unavailable guild.
 func (g *GuildState) Stub() map[string]any { return map[string]any{"id": g.ID, "unavailable": true} }
 
-// GuildCreate is the guild as GUILD_CREATE has it for one bot: with channels, and of the members
-// itself. Channels lack guild_id there, as they often do on Discord.
+// GuildCreate returns the guild as in a bot's GUILD_CREATE: with channels, and with the bot as its
+// only member. Channels lack guild_id there, as they often do on Discord.
 func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
 	w := g.Wire()
 	channels, members := []any{}, []any{}
@@ -210,5 +205,5 @@ func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
 	return w
 }
 
-// Feature says whether a guild has one.
+// Feature reports whether the guild has a feature.
 func (g *GuildState) Feature(name string) bool { return slices.Contains(g.Features, name) }

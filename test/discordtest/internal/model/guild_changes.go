@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// newGuild is a guild as a user makes it, without the channels that the app adds.
+// newGuild is a guild as a user creates it, without the app's default channels.
 func newGuild(spec GuildSpec, owner string) *GuildState {
 	return &GuildState{
 		Guild: Guild{
@@ -25,7 +25,7 @@ func newGuild(spec GuildSpec, owner string) *GuildState {
 // AddGuild adds a guild of an owner.
 func (d *Discord) AddGuild(spec GuildSpec, owner string) *GuildState {
 	g := newGuild(spec, owner)
-	g.InTurn = d.opts.Compatible
+	g.OverwritesInOrder = d.opts.Compatible
 	g.Members[owner] = &Member{UserID: owner, JoinedAt: d.Clock.Now()}
 	d.Guilds[g.ID] = g
 	d.OnChange()
@@ -41,22 +41,21 @@ func (d *Discord) RemoveGuild(g *GuildState) {
 	d.OnChange()
 }
 
-// GuildSpec says what guild to make.
+// GuildSpec describes a new guild.
 type GuildSpec struct {
 	// ID is a snowflake; default: a new one.
 	ID string
-	// OwnerID is the user that owns it; default: a new one.
+	// OwnerID is the owning user; default: a new one.
 	OwnerID string
 	// Name, 2 to 100 characters; default "Test server".
 	Name string
-	// Features, such as "COMMUNITY", which brings "NEWS" (announcement channels).
+	// Features, such as "COMMUNITY", which implies "NEWS" (announcement channels).
 	Features []string
-	// MFALevel 1 asks for two-factor authentication for administrative calls.
+	// MFALevel 1 requires two-factor authentication for administrative calls.
 	MFALevel int
 }
 
-// withNews are features as Discord has them: a Community guild has NEWS, announcement channels, as
-// well.
+// A Community guild has NEWS (announcement channels) too.
 func withNews(features []string) []string {
 	if slices.Contains(features, "COMMUNITY") && !slices.Contains(features, "NEWS") {
 		return append(slices.Clone(features), "NEWS")
@@ -64,7 +63,7 @@ func withNews(features []string) []string {
 	return append([]string{}, features...)
 }
 
-// ReplaceGuild puts new settings in place and logs what differs.
+// ReplaceGuild changes settings and logs the changes.
 func (d *Discord) ReplaceGuild(g *GuildState, after Guild, user, reason string) {
 	before, was := g.Wire(), g.Guild
 	g.Guild = after

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// OrNull is a string, or null when it is empty.
+// OrNull returns null for an empty string.
 func OrNull(s string) any {
 	if s == "" {
 		return nil
@@ -14,10 +14,10 @@ func OrNull(s string) any {
 	return s
 }
 
-// TimeLayout is how Discord writes moments.
+// TimeLayout is Discord's format of times.
 const TimeLayout = "2006-01-02T15:04:05.000000-07:00"
 
-// JSON is JSON of what this package itself has put together; it cannot fail.
+// JSON encodes this package's own values, which cannot fail.
 func JSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

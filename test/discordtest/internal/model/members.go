@@ -13,11 +13,11 @@ type Member struct {
 	Roles    []string
 	Nick     string
 	JoinedAt time.Time
-	// Own is the id of the role that came with the invitation; empty for none.
+	// Own is the id of the invitation's role; empty for none.
 	Own string
 }
 
-// Wire is the member in Discord's JSON.
+// Wire returns the member in Discord's JSON.
 func (m *Member) Wire(u *User) map[string]any {
 	return map[string]any{
 		"user": u.Wire(), "nick": OrNull(m.Nick), "roles": append([]string{}, m.Roles...),
@@ -26,7 +26,7 @@ func (m *Member) Wire(u *User) map[string]any {
 	}
 }
 
-// RemoveMember takes a member out of a guild. A connected bot gets GUILD_DELETE without
+// RemoveMember removes a member from a guild. A connected bot gets GUILD_DELETE without
 // `unavailable`.
 func (d *Discord) RemoveMember(g *GuildState, user string) {
 	delete(g.Members, user)
@@ -42,7 +42,7 @@ func (d *Discord) TakeRole(g *GuildState, m *Member, role string) {
 	}
 }
 
-// GiveRole gives a member one more role.
+// GiveRole gives a member a role.
 func (d *Discord) GiveRole(g *GuildState, m *Member, role string) {
 	if !slices.Contains(m.Roles, role) {
 		m.Roles = append(m.Roles, role)
@@ -50,7 +50,7 @@ func (d *Discord) GiveRole(g *GuildState, m *Member, role string) {
 	}
 }
 
-// MemberChanged sends a member's new roles to the bot itself, and to those that have the intent.
+// MemberChanged sends a member's new roles to the bot itself and to sessions with the intent.
 func (d *Discord) MemberChanged(g *GuildState, m *Member) {
 	w := m.Wire(d.Users[m.UserID])
 	w["guild_id"] = g.ID

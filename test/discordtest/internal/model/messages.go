@@ -47,7 +47,7 @@ type EmbedFooter struct {
 	IconURL string `json:"icon_url,omitempty"`
 }
 
-// EmbedImage is a picture; the simulator fetches none.
+// EmbedImage is a picture, which the simulator does not fetch.
 type EmbedImage struct {
 	URL string `json:"url,omitempty"`
 }
@@ -59,7 +59,7 @@ type EmbedField struct {
 	Inline bool   `json:"inline"`
 }
 
-// Wire is the message in Discord's JSON.
+// Wire returns the message in Discord's JSON.
 func (m *Message) Wire() map[string]any {
 	w := map[string]any{
 		"id": m.ID, "type": 0, "channel_id": m.ChannelID, "content": m.Content, "flags": m.Flags, "tts": m.TTS,
@@ -91,7 +91,7 @@ func (d *Discord) Post(g *GuildState, m *Message) {
 	d.OnChange()
 }
 
-// RemoveMessage deletes one.
+// RemoveMessage deletes a message.
 func (d *Discord) RemoveMessage(g *GuildState, m *Message) {
 	g.Messages[m.ChannelID] = slices.DeleteFunc(g.Messages[m.ChannelID], func(x *Message) bool { return x == m })
 	d.Emit(g, "MESSAGE_DELETE", map[string]any{"id": m.ID, "channel_id": m.ChannelID, "guild_id": g.ID})

@@ -11,8 +11,7 @@ import (
 // Permissions is a set of permission bits; on the wire a decimal string.
 type Permissions uint64
 
-// Permission bits that the simulator's rules ask for; source: Discord's documentation,
-// "Permissions".
+// Permission bits of the simulator's rules. Source: Discord's documentation, "Permissions".
 const (
 	PermAdministrator      Permissions = 1 << 3
 	PermManageChannels     Permissions = 1 << 4
@@ -26,27 +25,26 @@ const (
 	PermManageRoles        Permissions = 1 << 28
 	PermManageWebhooks     Permissions = 1 << 29
 
-	// permAll is every bit that is defined today (0 to 52, without the gaps): what an administrator
-	// and the owner have.
+	// PermAll has every defined bit (0 to 52, without the gaps), as administrators and owners have.
 	PermAll Permissions = 1<<53 - 1
-	// permDefault is what @everyone has in a new guild: see channels, read and write messages,
-	// invite, speak.
+	// permDefault is @everyone's in a new guild: view channels, read and write messages, invite,
+	// speak.
 	permDefault Permissions = PermViewChannel | PermSendMessages | PermReadMessageHistory |
 		PermConnect | 1<<0 | 1<<6 | 1<<14 | 1<<15 | 1<<21
-	// permElevated needs two-factor authentication of the bot's owner where the guild asks for it.
+	// PermElevated needs two-factor authentication of the bot's owner if the guild requires it.
 	PermElevated = PermAdministrator | PermManageChannels | PermManageGuild | PermManageMessages | PermManageRoles |
 		PermManageWebhooks | 1<<1 | 1<<2
 )
 
-// Has says whether p holds all bits of want.
+// Has reports whether p has all bits of want.
 func (p Permissions) Has(want Permissions) bool { return p&want == want }
 
-// MarshalJSON writes the decimal string that Discord answers with.
+// MarshalJSON writes Discord's decimal string.
 func (p Permissions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(strconv.FormatUint(uint64(p), 10))
 }
 
-// GuildPermissions are a member's permissions in the guild, without any channel's overwrites.
+// GuildPermissions returns a member's permissions in the guild, before overwrites.
 func (g *GuildState) GuildPermissions(user string) Permissions {
 	m := g.Members[user]
 	if m == nil {
@@ -67,10 +65,11 @@ func (g *GuildState) GuildPermissions(user string) Permissions {
 	return p
 }
 
-// PermissionsIn are a member's permissions in a channel: base, then @everyone's overwrite, the
-// roles' together, the member's own; without VIEW_CHANNEL nothing is left, and in a voice-like channel
-// without CONNECT nothing with which to manage it. (Documented for MANAGE_CHANNELS "and others", "Implicit
-// Permissions"; which others is a guess.) A compatible server applies the overwrites in turn.
+// PermissionsIn returns a member's permissions in a channel: base, then @everyone's overwrite, the
+// roles' together, the member's own. Without VIEW_CHANNEL nothing remains, and in a voice-like
+// channel without CONNECT nothing for managing it. (Documented for MANAGE_CHANNELS "and others",
+// "Implicit Permissions"; the others are a guess.) A compatible server applies the overwrites in
+// order.
 func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 	p := g.GuildPermissions(user)
 	if p == PermAll || p == 0 {
@@ -86,15 +85,14 @@ func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 	return p
 }
 
-// overwritten are a member's permissions after overwrites.
 func (g *GuildState) overwritten(p Permissions, list []Overwrite, user string) Permissions {
 	var roleAllow, roleDeny, ownAllow, ownDeny Permissions
 	for _, o := range list {
 		applies := o.ID == g.ID || o.ID == user || slices.Contains(g.Members[user].Roles, o.ID)
 		switch {
-		case g.InTurn && applies:
+		case g.OverwritesInOrder && applies:
 			p = p&^o.Deny | o.Allow
-		case g.InTurn:
+		case g.OverwritesInOrder:
 		case o.ID == g.ID:
 			p = p&^o.Deny | o.Allow
 		case o.Type == 0 && slices.Contains(g.Members[user].Roles, o.ID):

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// TestPermissionsInTurn: a compatible server applies overwrites in the order in which they were sent.
-func TestPermissionsInTurn(t *testing.T) {
+// Compatible servers apply overwrites as sent.
+func TestACompatibleServerAppliesOverwritesInOrder(t *testing.T) {
 	t.Parallel()
 	const view = PermViewChannel
 	g := &GuildState{
-		Guild:  Guild{ID: "g", OwnerID: "o", Roles: []Role{{ID: "g", Permissions: view}, {ID: "r"}}},
-		InTurn: true, Members: map[string]*Member{"u": {UserID: "u", Roles: []string{"r"}}},
+		Guild:             Guild{ID: "g", OwnerID: "o", Roles: []Role{{ID: "g", Permissions: view}, {ID: "r"}}},
+		OverwritesInOrder: true, Members: map[string]*Member{"u": {UserID: "u", Roles: []string{"r"}}},
 	}
 	everyone, own := Overwrite{ID: "g", Deny: view}, Overwrite{ID: "u", Type: 1, Allow: view}
 	for name, tc := range map[string]struct {
@@ -30,8 +30,7 @@ func TestPermissionsInTurn(t *testing.T) {
 	}
 }
 
-// TestPermissionsIn is Discord's order: roles, @everyone's overwrite, the roles' overwrites
-// together, the member's own.
+// Discord's order: roles, @everyone's overwrite, the roles' overwrites together, the member's own.
 func TestPermissionsIn(t *testing.T) {
 	t.Parallel()
 	const view, send, manage = PermViewChannel, PermSendMessages, PermManageChannels

@@ -9,21 +9,21 @@ import (
 	"slices"
 )
 
-// Role is a role of a guild; @everyone has the guild's id.
+// Role is a role of a guild. The id of @everyone is the guild's.
 type Role struct {
 	ID, Name    string
 	Permissions Permissions
 	Position    int
-	// Color is 0 for none; Secondary makes it a gradient, Tertiary too a holographic one.
+	// Color is 0 for none. Secondary makes a gradient, Tertiary too a holographic role.
 	Color               int
 	Secondary, Tertiary *int
 	Hoist, Mentionable  bool
-	// Managed roles belong to a bot or an integration; Booster says that Discord gives it to those who
-	// boost the guild.
+	// Managed roles belong to a bot or an integration. Booster marks the role of members who boost
+	// the guild.
 	Managed, Booster bool
 }
 
-// Wire is the role in Discord's JSON.
+// Wire returns the role in Discord's JSON.
 func (r *Role) Wire() map[string]any {
 	w := map[string]any{
 		"id": r.ID, "name": r.Name, "permissions": r.Permissions, "position": r.Position, "managed": r.Managed || r.Booster,
@@ -38,15 +38,15 @@ func (r *Role) Wire() map[string]any {
 	return w
 }
 
-// RankedRoles are the roles as Discord ranks them, the lowest first: by position, of those with the
-// same one the older is above.
+// RankedRoles returns the roles by rank, lowest first: by position; of equal ones the older is
+// higher.
 func (g *Guild) RankedRoles() []Role {
 	return slices.SortedFunc(slices.Values(g.Roles), func(a, b Role) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), CompareIDs(b.ID, a.ID))
 	})
 }
 
-// OutranksRole says whether a member may write a role: it is the owner, or has a higher one.
+// OutranksRole reports whether a member may write a role: as the owner, or by a higher role.
 func (g *GuildState) OutranksRole(user, role string) bool {
 	if g.OwnerID == user {
 		return true
@@ -56,7 +56,7 @@ func (g *GuildState) OutranksRole(user, role string) bool {
 	return slices.ContainsFunc(g.Members[user].Roles, func(own string) bool { return rank(own) > rank(role) })
 }
 
-// AddRole makes a role at the top of a guild; returns its id.
+// AddRole creates a role at the top of a guild and returns its id.
 func (d *Discord) AddRole(g *GuildState, r Role) string {
 	for _, other := range g.Roles {
 		r.Position = max(r.Position, other.Position+1)
@@ -64,7 +64,7 @@ func (d *Discord) AddRole(g *GuildState, r Role) string {
 	return d.InsertRole(g, r)
 }
 
-// InsertRole makes a role at its position, where others may be too; returns its id.
+// InsertRole creates a role at its position, which others may share, and returns its id.
 func (d *Discord) InsertRole(g *GuildState, r Role) string {
 	r.ID = d.NewID()
 	g.Roles = append(g.Roles, r)
@@ -73,7 +73,7 @@ func (d *Discord) InsertRole(g *GuildState, r Role) string {
 	return r.ID
 }
 
-// ReplaceRole puts a new state in place and logs what differs.
+// ReplaceRole changes a role and logs the changes.
 func (d *Discord) ReplaceRole(g *GuildState, after Role, user, reason string) {
 	r := g.Role(after.ID)
 	before, now := r.Wire(), after.Wire()

@@ -11,10 +11,9 @@ import (
 // epoch is the first millisecond of snowflakes: 2015-01-01 UTC.
 const epoch = 1420070400000
 
-// snowflakes makes ids that grow, as Discord's do: milliseconds since 2015 in the upper 42 bits.
+// snowflakes makes growing ids as Discord does: milliseconds since 2015 in the upper 42 bits.
 type snowflakes struct{ last uint64 }
 
-// next returns a new id for the moment.
 func (s *snowflakes) next(now time.Time) string {
 	id := SnowflakeAt(now)
 	if id <= s.last {
@@ -24,13 +23,12 @@ func (s *snowflakes) next(now time.Time) string {
 	return strconv.FormatUint(id, 10)
 }
 
-// SnowflakeAt is the smallest id of a moment: what `after=` in audit log queries wants.
+// SnowflakeAt returns the smallest id of a moment, for `after=` in audit log queries.
 func SnowflakeAt(t time.Time) uint64 {
 	return uint64(max(0, t.UnixMilli()-epoch)) << 22
 }
 
-// SnowflakeTime is the moment at which an id was made, to the millisecond; the zero time when it is
-// none.
+// SnowflakeTime returns an id's time of creation, in milliseconds; the zero time for an invalid id.
 func SnowflakeTime(id string) time.Time {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -39,13 +37,13 @@ func SnowflakeTime(id string) time.Time {
 	return time.UnixMilli(int64(n>>22) + epoch)
 }
 
-// IsSnowflake says whether s is written as Discord wants ids: decimal, no sign, no leading zero.
+// IsSnowflake reports whether s has Discord's form of ids: decimal, no sign, no leading zero.
 func IsSnowflake(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 64)
 	return err == nil && strconv.FormatUint(n, 10) == s
 }
 
-// CompareIDs orders ids by age; both must be snowflakes.
+// CompareIDs orders ids by age. Both must be snowflakes.
 func CompareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestSnowflakes grow, also within a millisecond, and hold their time.
+// Ids grow, also within a millisecond, and contain their time.
 func TestSnowflakes(t *testing.T) {
 	t.Parallel()
 	var s snowflakes

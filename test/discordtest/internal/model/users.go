@@ -13,7 +13,7 @@ type User struct {
 	Bot      bool
 }
 
-// Wire is the user in Discord's JSON.
+// Wire returns the user in Discord's JSON.
 func (u *User) Wire() map[string]any {
 	return map[string]any{
 		"id": u.ID, "username": u.Name, "discriminator": "0", "global_name": nil, "avatar": nil,
@@ -21,18 +21,18 @@ func (u *User) Wire() map[string]any {
 	}
 }
 
-// Bot is an application with its bot user. AddBot fills what is left empty.
+// Bot is an application with its bot user. AddBot sets empty fields.
 type Bot struct {
 	// Name of the bot user; default "bot".
 	Name string
-	// Token is its secret; default: a random one.
+	// Token; default: a random one.
 	Token string
-	// UserID and ApplicationID are the same number, as for all applications of today.
+	// UserID and ApplicationID are equal, as for all current applications.
 	UserID, ApplicationID string
-	// OwnerWithout2FA is whether the owner of the bot has no two-factor authentication: guilds with
-	// MFALevel 1 then refuse its administrative calls with 60003.
+	// OwnerWithout2FA makes guilds with MFALevel 1 refuse the bot's administrative calls with
+	// 60003.
 	OwnerWithout2FA bool
-	// PrivilegedIntents are the privileged Gateway intents it may use (members, presences, message
+	// PrivilegedIntents are the bot's allowed privileged intents (members, presences, message
 	// content); others are closed with 4014.
 	PrivilegedIntents int
 }
@@ -43,7 +43,7 @@ type BotState struct {
 	User *User
 }
 
-// AddBot makes an application and its bot user, which is in no guild yet.
+// AddBot creates an application and its bot user, in no guild.
 func (d *Discord) AddBot(b Bot) Bot {
 	if b.Name == "" {
 		b.Name = "bot"
@@ -61,7 +61,7 @@ func (d *Discord) AddBot(b Bot) Bot {
 	return b
 }
 
-// newToken makes a token in the form of Discord's: user id, time, signature.
+// newToken has Discord's form: user id, time, signature.
 func (d *Discord) newToken(user string) string {
 	return base64.RawStdEncoding.EncodeToString([]byte(user)) + "." + d.Secret(6) + "." + d.Secret(38)
 }
@@ -75,7 +75,7 @@ func (d *Discord) ResetToken(b *BotState) string {
 	return b.Token
 }
 
-// BotOf is the bot of an Authorization header, or nil.
+// BotOf returns the bot of an Authorization header, or nil.
 func (d *Discord) BotOf(authorization string) *BotState {
 	token, ok := strings.CutPrefix(authorization, "Bot ")
 	if !ok {

@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// Weakness is how Discord's answers may be wrong without anything being wrong. All of it is random
-// from the seed; the zero value is an answer that is always right. Rates are probabilities, 0 to 1.
+// Weakness makes Discord's responses wrong at random, by the seed. The zero value makes none. Rates
+// are probabilities, 0 to 1.
 type Weakness struct {
-	// Stale is how often a read within For of a write answers as before it: a GET or a list with
-	// what was there then, a PATCH with 404/10003 where nothing was.
+	// Stale is the rate of reads within For of a write that answer as before it: a GET or a list
+	// with the old state, a PATCH of a new object with 404/10003.
 	Stale float64
-	// Missing is how often a write makes its channel or webhook unknown to GET, PATCH and lists for
-	// a moment of up to For, although it exists (seen: #8445).
+	// Missing is the rate of writes whose channel or webhook is unknown to GET, PATCH and lists for
+	// up to For, although it exists (seen: #8445).
 	Missing float64
-	// For is how long after a write reads may be wrong, at most: each write has a random time of
-	// its own up to it. Default 2 s.
+	// For is the longest time after a write with wrong reads; each write has a random one. Default
+	// 2 s.
 	For time.Duration
-	// Unauthorized, Forbidden and ServerErrors are how often a call of a bot is answered with 401,
-	// with 403 and with a 5xx for no reason. Of the 5xx some are carried out all the same. IDENTIFY is
-	// refused as often as calls are with 401, by 4004.
+	// Unauthorized, Forbidden and ServerErrors are the rates of a bot's calls that get 401, 403 or
+	// a 5xx for no reason. Some of the 5xx have their effect. IDENTIFY is refused by 4004 at the
+	// rate of 401.
 	Unauthorized, Forbidden, ServerErrors float64
 }
 
-// lag is what reads may get for a while instead of what was written.
+// lag is the wrong value for reads after a write.
 type lag[T any] struct {
-	before  *T // nil: there was nothing
+	before  *T // nil: it did not exist
 	missing bool
 	until   time.Time
 }
 
-// keepLags is how many lags there may be before those that are over are forgotten.
+// keepLags bounds the lags before ended ones are removed.
 const keepLags = 64
 
-// wrote notes a write, with what was there before it (nil: nothing).
+// wrote records a write and the former state (nil: none).
 func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	if d.Weakness.Stale == 0 && d.Weakness.Missing == 0 {
 		return
@@ -48,10 +48,10 @@ func wrote[T any](d *Discord, lags map[string]lag[T], id string, before *T) {
 	if longest == 0 {
 		longest = 2 * time.Second
 	}
-	lags[id] = lag[T]{before: before, missing: d.Chance(d.Weakness.Missing), until: now.Add(d.Upto(longest))}
+	lags[id] = lag[T]{before: before, missing: d.Chance(d.Weakness.Missing), until: now.Add(d.UpTo(longest))}
 }
 
-// read is what a read gets of a thing that is now as given (nil: not there).
+// read returns a read's value of an object whose current state is now (nil: none).
 func read[T any](d *Discord, lags map[string]lag[T], id string, now *T, stale bool) *T {
 	switch l, ok := lags[id]; {
 	case !ok || !d.Clock.Now().Before(l.until):
@@ -64,7 +64,6 @@ func read[T any](d *Discord, lags map[string]lag[T], id string, now *T, stale bo
 	return now
 }
 
-// reads are all things that a read gets.
 func reads[T any](d *Discord, lags map[string]lag[T], now map[string]*T, stale bool) map[string]*T {
 	out := maps.Clone(now)
 	for id := range lags {
@@ -77,7 +76,7 @@ func reads[T any](d *Discord, lags map[string]lag[T], now map[string]*T, stale b
 	return out
 }
 
-// WroteWebhook notes a write of a webhook, with what was there before it (nil: nothing).
+// WroteWebhook records a write of a webhook and the former state (nil: none).
 func (d *Discord) WroteWebhook(g *GuildState, id string, before *Webhook) {
 	wrote(d, g.webhookLags, id, before)
 }
@@ -102,7 +101,7 @@ func (d *Discord) ReadWebhook(id string, stale bool) (*GuildState, *Webhook) {
 	return nil, nil
 }
 
-// ReadSettings is the guild in Discord's JSON for a read, which may be stale.
+// ReadSettings returns the guild in Discord's JSON for a read, which may be stale.
 func (d *Discord) ReadSettings(g *GuildState, stale bool) map[string]any {
 	settings := read(d, g.settingsLags, g.ID, &g.Guild, stale)
 	if settings == nil { // a guild does not go missing

@@ -9,8 +9,8 @@ type Webhook struct {
 	Avatar                                             string // hash
 }
 
-// WebhookWire is a webhook in Discord's JSON for an application ("": for none in particular): token
-// and URL only for the one that made it.
+// WebhookWire returns a webhook in Discord's JSON for an application ("": none). Only its own
+// application gets token and URL.
 func (d *Discord) WebhookWire(w *Webhook, application string) map[string]any {
 	out := map[string]any{"id": w.ID, "type": 1, "guild_id": w.GuildID, "channel_id": w.ChannelID, "name": w.Name,
 		"avatar": OrNull(w.Avatar), "application_id": OrNull(w.ApplicationID)}
@@ -23,14 +23,14 @@ func (d *Discord) WebhookWire(w *Webhook, application string) map[string]any {
 	return out
 }
 
-// SecretWire is a webhook as a client gets it that knows its token.
+// SecretWire returns a webhook for a client that knows its token.
 func (d *Discord) SecretWire(w *Webhook) map[string]any {
 	out := d.WebhookWire(w, w.ApplicationID)
 	delete(out, "user")
 	return out
 }
 
-// WebhookChanged logs a change and sends its event, which carries the channel only.
+// WebhookChanged logs a change and sends its event, which has the channel only.
 func (d *Discord) WebhookChanged(g *GuildState, channel string, e AuditEntry) {
 	d.Log(g, e)
 	d.Emit(g, "WEBHOOKS_UPDATE", map[string]any{"guild_id": g.ID, "channel_id": channel})

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Replacer puts ids into the paths and bodies of a table.
+// Replacer replaces ids in the paths and bodies of a table.
 func Replacer(pairs ...string) Filler { return Filler{strings.NewReplacer(pairs...)} }
 
-// Filler is what Replacer makes.
+// Filler replaces texts; see [Replacer].
 type Filler struct{ r *strings.Replacer }
 
 // Text fills a path.

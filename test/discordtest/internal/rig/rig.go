@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rig is what the tests of discordtest start from: a Discord with one guild and one bot in
-// it, and a plain HTTP client whose calls and answers are held against Discord's OpenAPI
-// description where there is one.
+// Package rig is the test set-up of discordtest: a Discord with one guild and one bot, and a plain
+// HTTP client whose calls and responses are compared with Discord's OpenAPI description, if there
+// is one.
 package rig
 
 import (
@@ -19,30 +19,28 @@ import (
 	"jutsu.com/operators/test/discordtest/contract"
 )
 
-// Rig is a Discord with one guild and one bot in it, and a plain HTTP client that speaks for the
-// bot.
+// Rig is a Discord with one guild and one bot, and a plain HTTP client of the bot.
 type Rig struct {
 	T     *testing.T
 	Srv   *discordtest.Server
 	Bot   discordtest.Bot
 	Guild string
-	Last  http.Header // of the last answer
+	Last  http.Header // of the last response
 	// Client makes the calls.
 	Client *http.Client
 
-	compatible bool // and so not in all like Discord
+	compatible bool // not like Discord in everything
 }
 
-// Usual are the permissions that the operator asks for, with roles.
+// Usual are the permissions that the operator requests, with roles.
 const Usual = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermManageRoles | discordtest.PermManageWebhooks |
 	discordtest.PermSendMessages | discordtest.PermReadMessageHistory
 
-// Start is where the clocks of the tests stand.
+// Start is the initial time of the tests' clocks.
 var Start = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
-// New starts a Discord whose clock stands still and whose rates are unlimited, unless change says
-// otherwise.
+// New starts a Discord, by default with a frozen clock and without rate limits.
 func New(
 	t *testing.T, p discordtest.Permissions, change ...func(*discordtest.Options, *discordtest.GuildSpec),
 ) *Rig {
@@ -59,19 +57,18 @@ func New(
 	return r
 }
 
-// Limited is a rig with rate limits as change sets them.
+// Limited is a rig with the rate limits of change.
 func Limited(t *testing.T, change func(*discordtest.Limits)) *Rig {
 	t.Helper()
 	return New(t, Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })
 }
 
-// Community makes the guild a Community guild, which may have announcement channels, stages and
-// forums.
+// Community makes a Community guild, which may have announcement channels, stages and forums.
 func Community(_ *discordtest.Options, g *discordtest.GuildSpec) {
 	g.Features = []string{"COMMUNITY", "NEWS"}
 }
 
-// Answer is the answer to a call.
+// Answer is the response to a call.
 type Answer struct {
 	Status int
 	Raw    []byte
@@ -79,19 +76,19 @@ type Answer struct {
 	List   []any
 }
 
-// Code is the JSON error code, or 0.
+// Code returns the JSON error code, or 0.
 func (a Answer) Code() int {
 	n, _ := a.JSON["code"].(float64)
 	return int(n)
 }
 
-// ID is the id of the thing in the answer.
+// ID returns the id in the response.
 func (a Answer) ID() string {
 	s, _ := a.JSON["id"].(string)
 	return s
 }
 
-// Leaf finds the text code of a nested error: errors.<path>._errors[0].code.
+// Leaf returns the text code of a nested error: errors.<path>._errors[0].code.
 func Leaf(a Answer, path string) string {
 	at, _ := a.JSON["errors"].(map[string]any)
 	for _, key := range strings.Split(path, ".") {
@@ -106,7 +103,7 @@ func Leaf(a Answer, path string) string {
 	return code
 }
 
-// Do makes a call as the bot. A body that is a string goes as it is.
+// Do makes a call as the bot. A string body is sent unchanged.
 func (r *Rig) Do(method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	return r.As("Bot "+r.Bot.Token, method, path, body, header...)
@@ -157,8 +154,6 @@ func (r *Rig) As(auth, method, path string, body any, header ...string) Answer {
 	return a
 }
 
-// holdAgainstContract validates an answer against Discord's OpenAPI description, in every test,
-// when there is one.
 func (r *Rig) holdAgainstContract(req *http.Request, status int, header http.Header, body []byte) {
 	r.T.Helper()
 	if os.Getenv(contract.Variable) == "" {
@@ -176,8 +171,8 @@ func (r *Rig) holdAgainstContract(req *http.Request, status int, header http.Hea
 	}
 }
 
-// withPosition returns an answer with the position that compatible servers leave out of a channel, so that the
-// rest of it is held against the description: of a channel that lacks a property it fits no kind.
+// withPosition adds the position that compatible servers omit in a channel, so that the rest of it
+// is checked: a channel without a property matches no kind.
 func withPosition(body []byte) []byte {
 	var channel map[string]any
 	if err := json.Unmarshal(body, &channel); err != nil || channel["permission_overwrites"] == nil {
@@ -194,7 +189,7 @@ func withPosition(body []byte) []byte {
 	return completed
 }
 
-// Must is Do with an expected status.
+// Must is [Rig.Do] with an expected status.
 func (r *Rig) Must(status int, method, path string, body any, header ...string) Answer {
 	r.T.Helper()
 	a := r.Do(method, path, body, header...)
@@ -204,13 +199,13 @@ func (r *Rig) Must(status int, method, path string, body any, header ...string) 
 	return a
 }
 
-// Channel makes a channel and returns its id.
+// Channel creates a channel and returns its id.
 func (r *Rig) Channel(fields map[string]any) string {
 	r.T.Helper()
 	return r.Must(201, "POST", "/guilds/"+r.Guild+"/channels", fields).ID()
 }
 
-// Obj is short for a JSON object.
+// Obj is a JSON object.
 type Obj = map[string]any
 
 // TinyPNG is an image of one pixel as a data URI.
@@ -225,7 +220,7 @@ func Check(t *testing.T, err error) {
 	}
 }
 
-// Eventually waits for something that another goroutine brings about.
+// Eventually waits for another goroutine's effect.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick, limit := time.NewTicker(time.Millisecond), time.After(20*time.Second)

@@ -1,13 +1,12 @@
 "use strict";
 
-// What is shown is a pure function of two things: the last state from the server and the place that the address names
-// ("#/server/channel").
+// The page is a pure function of the last state from the server and of the place in the address ("#/server/channel").
 const by = (id) => document.getElementById(id);
 const TEXT = 0, VOICE = 2, CATEGORY = 4, NEWS = 5, STAGE = 13, FORUM = 15, MEDIA = 16;
 let state = { guilds: [], messages: [] };
 let stream, streamed;
 
-// place is the server and the channel to show: those of the address, or the first there are.
+// place returns the server and the channel of the address, or the first ones.
 function place() {
   const [, guildID, channelID] = location.hash.split("/");
   const guild = state.guilds.find((g) => g.id === guildID) || state.guilds[0];
@@ -16,7 +15,7 @@ function place() {
   return { guild, channel: channel || readable[0], chosen: Boolean(channel) };
 }
 
-// shape is an icon from path data.
+// shape makes an icon of path data.
 function shape(d) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
@@ -35,14 +34,14 @@ const SIGNS = {
   [MEDIA]: "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15 9h1",
 };
 
-// sign is what stands before a channel's name.
+// sign is the icon before a channel's name.
 function sign(channel) {
   const d = channel.private && channel.type === TEXT ? LOCK : SIGNS[channel.type];
   return element("span", { class: "sign" }, d ? shape(d) : "#");
 }
 
-// drawn is what each part of the page was last drawn from. A part is drawn anew only when that has changed: a button that
-// is replaced between press and release gets no click, it loses the focus, and a live region is read out again.
+// drawn has the data from which each part was last drawn. A part is redrawn only when its data changes: a button that is
+// replaced between press and release gets no click and loses the focus, and a live region is read out again.
 const drawn = {};
 function draw(part, from, how) {
   const now = JSON.stringify(from);
@@ -95,7 +94,7 @@ function voiceMarks(voice) {
   return [`${voice.bitrate / 1000} kbps`, voice.limit && `up to ${voice.limit}`, voice.region || "automatic region", voice.full && "720p video"];
 }
 
-// about is what stands above the messages of a voice channel, and in the place of those of a forum.
+// about precedes the messages of a voice channel, and replaces the messages of a forum.
 function about(channel) {
   if (channel?.voice) {
     const kind = channel.type === STAGE ? "No one is on stage" : "No one is connected";

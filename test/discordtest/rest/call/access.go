@@ -8,7 +8,7 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Guild finds the guild of the path. For a bot that is no member it does not exist.
+// Guild returns the guild in the path. For a bot that is not a member it does not exist.
 func (c *Call) Guild() (*model.GuildState, error) {
 	g := c.Discord.Guilds[c.Path("guild_id")]
 	switch {
@@ -20,7 +20,7 @@ func (c *Call) Guild() (*model.GuildState, error) {
 	return g, nil
 }
 
-// GuildWith is Guild for a route that needs permissions in it.
+// GuildWith is [Call.Guild] for a route that needs permissions in it.
 func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -29,8 +29,8 @@ func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	return g, c.May(g, g.GuildPermissions(c.Bot.UserID), p)
 }
 
-// Channel finds the channel of the path. A channel that the bot may not view exists (50001): denied
-// is not gone. A read or an edit may not find yet what is there.
+// Channel returns the channel in the path. One that the bot may not view exists (50001). A read or
+// an edit may not find a new one yet.
 func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	id := c.Path("channel_id")
 	if !model.IsSnowflake(id) {
@@ -52,13 +52,13 @@ func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	return g, ch, nil
 }
 
-// mayLag says whether the call may find things as they were before: reads and edits do, creates and
-// deletions do not.
+// mayLag reports whether the call may see old state: reads and edits may, creates and deletions
+// not.
 func (c *Call) mayLag() bool {
 	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodPatch
 }
 
-// ChannelWith is Channel for a route that needs permissions in it.
+// ChannelWith is [Call.Channel] for a route that needs permissions in it.
 func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Channel, error) {
 	g, ch, err := c.Channel()
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Chann
 	return g, ch, c.May(g, g.PermissionsIn(ch, c.Bot.UserID), p)
 }
 
-// May refuses what is not permitted, and what is permitted only with two-factor authentication.
+// May refuses missing permissions, and permissions that need two-factor authentication.
 func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	if !have.Has(want) {
 		return ErrPermissions
@@ -78,8 +78,8 @@ func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	return nil
 }
 
-// Webhook finds the webhook of the path for a bot: its own application's, or with MANAGE_WEBHOOKS
-// in the channel. To read its own a bot needs no permission; to change it, it does.
+// Webhook returns the webhook in the path for a bot: its own application's, or with MANAGE_WEBHOOKS
+// in the channel. Reading its own needs no permission; changing it does.
 func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 	id := c.Path("webhook_id")
 	g, w := c.Discord.FindWebhook(id)
@@ -96,13 +96,13 @@ func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 		return g, w, nil
 	}
 	have := g.GuildPermissions(c.Bot.UserID)
-	if in := g.Channels[w.ChannelID]; in != nil { // a stale read finds webhooks of channels that are gone
+	if in := g.Channels[w.ChannelID]; in != nil { // a stale read finds webhooks of deleted channels
 		have = g.PermissionsIn(in, c.Bot.UserID)
 	}
 	return g, w, c.May(g, have, model.PermManageWebhooks)
 }
 
-// WebhookByToken finds the one of the path by its secret.
+// WebhookByToken returns the webhook of the secret in the path.
 func (c *Call) WebhookByToken() (*model.GuildState, *model.Webhook, error) {
 	g, w := c.Discord.FindWebhook(c.Path("webhook_id"))
 	switch {

@@ -13,61 +13,61 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Call is one REST call under the lock of the state.
+// Call is one REST call. The lock of the state is held.
 type Call struct {
 	Discord *model.Discord
 	Options Options
 	Windows *limits.Windows // of the rate limits
 	Request *http.Request
 	Body    []byte
-	Bot     *model.BotState // nil on calls that need no authorization and bring none
+	Bot     *model.BotState // nil on calls without authorization that need none
 	Now     time.Time
-	// Stale is whether a read answers as before the last write.
+	// Stale makes a read answer as before the last write.
 	Stale  bool
-	Header http.Header // of the answer
+	Header http.Header // of the response
 }
 
-// Options are the choices that concern REST; discordtest.Options documents them.
+// Options are REST's part of discordtest.Options.
 type Options struct {
 	Limits             *limits.Limits
 	AllowGuildDeletion bool
 	AnyUserAgent       bool
 	Normalise          func(name string) string
 	Altered            Altered
-	// IgnoreTargetID lets target_id filter no audit log.
+	// IgnoreTargetID makes the audit log ignore the filter target_id.
 	IgnoreTargetID bool
 	Compatible     bool
 }
 
-// Altered is what Discord stores otherwise than it was sent, or not at all, without an error. That
-// it does so is a guess in each case; the zero value stores what was sent.
+// Altered makes Discord store another value than the sent one, or none, without an error. Each is a
+// guess. The zero value stores what was sent.
 type Altered struct {
-	// Topic rewrites the topic of a channel, after white space around it has gone.
+	// Topic rewrites the topic of a channel without surrounding white space.
 	Topic func(topic string) string
-	// AnnouncementSlowmode ignores rate_limit_per_user of announcement channels: documented are the
-	// other types.
+	// AnnouncementSlowmode ignores rate_limit_per_user of announcement channels, for which it is
+	// not documented.
 	AnnouncementSlowmode bool
-	// Locale ignores preferred_locale outside Community guilds, for which alone it is documented;
-	// Description ignores the description there.
+	// Locale and Description ignore these settings outside Community guilds, where preferred_locale
+	// is not documented.
 	Locale, Description bool
-	// CommunityChannels ignores rules_channel_id and public_updates_channel_id there likewise.
+	// CommunityChannels ignores rules_channel_id and public_updates_channel_id there.
 	CommunityChannels bool
-	// Icon ignores a guild's icon, as Discord has done with what is no image [C].
+	// Icon ignores a guild's icon, as Discord does with invalid images [C].
 	Icon bool
-	// Unsynced gives a new channel none of the overwrites of its category.
+	// Unsynced gives a new channel no overwrites of its category.
 	Unsynced bool
-	// Bare leaves out of a create what only voice-like and forum-like channels have.
+	// Bare ignores the fields of voice-like and forum-like channels in a create.
 	Bare bool
 }
 
-// Answer is what a client gets.
+// Answer is the response to a client.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Path is a variable of the route's template.
+// Path returns a variable of the route's template.
 func (c *Call) Path(name string) string { return c.Request.PathValue(name) }
 
 // Flag reads a boolean of the query: true, True or 1.
@@ -79,7 +79,7 @@ func (c *Call) Flag(name string) bool {
 	return false
 }
 
-// Number reads an integer of the query within bounds; absent is the default.
+// Number reads an integer of the query within bounds, with a default.
 func (c *Call) Number(name string, def, lo, hi int) (int, error) {
 	text := c.Request.URL.Query().Get(name)
 	if text == "" {
@@ -110,7 +110,7 @@ func (c *Call) Reason() (string, error) {
 	return text, nil
 }
 
-// HiddenLimit counts the call against a limit that no header shows before it is reached.
+// HiddenLimit counts the call against a limit without headers.
 func (c *Call) HiddenLimit(key string, r limits.Rate) error {
 	if wait, ok := c.Windows.Take(key, r, c.Now); !ok {
 		return &TooMany{After: wait, Scope: "user"}
@@ -118,5 +118,5 @@ func (c *Call) HiddenLimit(key string, r limits.Rate) error {
 	return nil
 }
 
-// MaxBody is the largest request body that is read, 25 MiB, Discord's limit of uploads.
+// MaxBody is the largest request body, 25 MiB: Discord's limit of uploads.
 const MaxBody = 25 << 20

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Error is an answer that is an error: {code, message, errors?}. Codes are documented ("JSON error
-// codes"); the HTTP statuses of some are known from reports only.
+// Error is an error response: {code, message, errors?}. Codes are documented ("JSON error codes");
+// the HTTP statuses of some are known from reports only.
 type Error struct {
 	Status  int    `json:"-"`
 	Code    int    `json:"code"`
@@ -20,11 +20,11 @@ type Error struct {
 	Errors  any    `json:"errors,omitempty"`
 }
 
-// Error is the text for logs of tests; clients get the JSON.
+// Error is for logs of tests; clients get the JSON.
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
-// For is the error as Discord writes it, or as a compatible server does, which has the HTTP status
-// in the place of Discord's codes, but 400 with 50013 for all that is not permitted.
+// For returns the error as Discord sends it, or as a compatible server does: the HTTP status
+// instead of Discord's codes, except 400 with 50013 for missing permissions.
 func (e *Error) For(compatible bool) *Error {
 	switch {
 	case !compatible:
@@ -35,12 +35,11 @@ func (e *Error) For(compatible bool) *Error {
 	return &Error{Status: e.Status, Code: e.Status, Message: e.Message, Errors: e.Errors}
 }
 
-// refusal is an error that needs no detail.
 func refusal(status, code int, message string) *Error {
 	return &Error{Status: status, Code: code, Message: message}
 }
 
-// Errors that need no detail.
+// Errors without details.
 var (
 	ErrUnauthorized     = refusal(http.StatusUnauthorized, 0, "401: Unauthorized")
 	ErrNotFound         = refusal(http.StatusNotFound, 0, "404: Not Found")
@@ -79,12 +78,12 @@ var (
 	errTwoFactor = refusal(http.StatusForbidden, 60003, "Two factor is required for this operation")
 )
 
-// LimitReached is the answer to one thing too many: 30013 and its like.
+// LimitReached is the error of one object too many, such as 30013.
 func LimitReached(code int, what string, n int) *Error {
 	return refusal(http.StatusBadRequest, code, fmt.Sprintf("Maximum number of %s reached (%d)", what, n))
 }
 
-// fieldError is one leaf of the nested errors: the path to the field, Discord's text code and the
+// fieldError is one leaf of the nested errors: the field's path, Discord's text code and the
 // message.
 type fieldError struct{ path, code, message string }
 
@@ -93,8 +92,7 @@ func Invalid(path, code, message string) *Error {
 	return invalidForm(fieldError{path, code, message})
 }
 
-// invalidForm is 50035 with the nested errors; a path is written with dots
-// ("permission_overwrites.0.allow").
+// invalidForm is 50035 with nested errors. A path has dots ("permission_overwrites.0.allow").
 func invalidForm(fields ...fieldError) *Error {
 	root := map[string]any{}
 	for _, f := range fields {
@@ -113,14 +111,14 @@ func invalidForm(fields ...fieldError) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: 50035, Message: "Invalid Form Body", Errors: root}
 }
 
-// TooMany is an answer 429.
+// TooMany is a 429 response.
 type TooMany struct {
 	After time.Duration
 	// Scope is user, global or shared; shared ones do not count as invalid requests.
 	Scope string
 }
 
-// Error makes it an error.
+// Error implements error.
 func (e *TooMany) Error() string {
 	if e.Scope == "shared" {
 		return "The resource is being rate limited."
@@ -128,7 +126,7 @@ func (e *TooMany) Error() string {
 	return "You are being rate limited."
 }
 
-// Write puts the 429 into an answer: the header in whole seconds, the body with the fraction.
+// Write writes the 429: the header in whole seconds, the body with the fraction.
 func (e *TooMany) Write(h http.Header) (status int, body any) {
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.After.Seconds()))))
 	h.Set("X-RateLimit-Scope", e.Scope)
@@ -141,7 +139,7 @@ func (e *TooMany) Write(h http.Header) (status int, body any) {
 	}
 }
 
-// CloudflareBan is what an address gets that made too many invalid requests: HTML, no JSON.
+// CloudflareBan is the response to a banned address: HTML, not JSON.
 func CloudflareBan(left time.Duration) Answer {
 	return Answer{
 		Status: http.StatusTooManyRequests,

@@ -23,8 +23,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Form reads the fields of a JSON object and collects what is wrong with them, as Discord does: all
-// faults at once, nested by path.
+// Form reads the fields of a JSON object and collects their errors, as Discord does: all at once,
+// nested by path.
 type Form struct {
 	fields map[string]json.RawMessage
 	path   string // prefix of the paths of errors, with a dot at its end
@@ -43,7 +43,7 @@ func (c *Call) Object() (*Form, error) {
 	return ParseForm(c.Body)
 }
 
-// NewForm is a form without fields, for what is wrong with other things.
+// NewForm returns a form without fields, for other errors.
 func NewForm() *Form { return &Form{errs: &[]fieldError{}} }
 
 // ParseForm reads a JSON object.
@@ -58,7 +58,7 @@ func ParseForm(body []byte) (*Form, error) {
 	return f, nil
 }
 
-// Sub is the form of an object within this one.
+// Sub returns the form of a nested object.
 func (f *Form) Sub(path string, raw json.RawMessage) *Form {
 	s := &Form{path: f.path + path + ".", errs: f.errs}
 	if err := json.Unmarshal(raw, &s.fields); err != nil || s.fields == nil {
@@ -67,15 +67,15 @@ func (f *Form) Sub(path string, raw json.RawMessage) *Form {
 	return s
 }
 
-// IsObject says whether there was an object to read.
+// IsObject reports whether there was an object.
 func (f *Form) IsObject() bool { return f.fields != nil }
 
-// Fail notes that a field is wrong.
+// Fail records an error of a field.
 func (f *Form) Fail(key, code, message string) {
 	*f.errs = append(*f.errs, fieldError{f.path + key, code, message})
 }
 
-// Err is everything that was found wrong, or nil.
+// Err returns all errors, or nil.
 func (f *Form) Err() error {
 	if len(*f.errs) == 0 {
 		return nil
@@ -83,34 +83,33 @@ func (f *Form) Err() error {
 	return invalidForm(*f.errs...)
 }
 
-// Has says whether a field is given, null or not.
+// Has reports whether a field is present, null or not.
 func (f *Form) Has(key string) bool { return f.fields[key] != nil }
 
-// Raw is the JSON of a field; nil when it is absent.
+// Raw returns the JSON of a field; nil if it is absent.
 func (f *Form) Raw(key string) json.RawMessage { return f.fields[key] }
 
-// Null says whether a field is given as null.
+// Null reports whether a field is null.
 func (f *Form) Null(key string) bool { return bytes.Equal(f.fields[key], []byte("null")) }
 
-// Given says whether a field has a value other than null.
+// Given reports whether a field has a value other than null.
 func (f *Form) Given(key string) bool { return f.Has(key) && !f.Null(key) }
 
-// Require notes a missing field.
+// Require records a missing field.
 func (f *Form) Require(key string) {
 	if !f.Given(key) {
 		f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
 	}
 }
 
-// NotNull notes a null that the field does not take.
+// NotNull records a forbidden null.
 func (f *Form) NotNull(key string) {
 	if f.Null(key) {
 		f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
 	}
 }
 
-// Text reads a string of lo to hi characters into out; null makes it empty. It is untouched when
-// the field is absent.
+// Text reads a string of lo to hi characters into out; null clears it, an absent field does not.
 func (f *Form) Text(key string, lo, hi int, out *string) {
 	if !f.Has(key) {
 		return
@@ -138,7 +137,7 @@ func (f *Form) Text(key string, lo, hi int, out *string) {
 	}
 }
 
-// Label reads a name as text does; of several white spaces in a row one is left.
+// Label reads a name as Text does, and reduces white space to single spaces.
 func (f *Form) Label(key string, lo, hi int, out *string) {
 	var s string
 	if json.Unmarshal(f.fields[key], &s) == nil {
@@ -149,7 +148,7 @@ func (f *Form) Label(key string, lo, hi int, out *string) {
 	f.Text(key, lo, hi, out)
 }
 
-// Integer reads a number of lo to hi into out; null makes it def.
+// Integer reads a number of lo to hi into out; null sets def.
 func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	if !f.Has(key) {
 		return
@@ -171,7 +170,7 @@ func (f *Form) Integer(key string, lo, hi, def int, out *int) {
 	}
 }
 
-// Choice reads a number that must be one of some; null makes it def.
+// Choice reads one of some numbers; null sets def.
 func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	n := *out
 	before := len(*f.errs)
@@ -184,7 +183,7 @@ func (f *Form) Choice(key string, def int, out *int, of ...int) {
 	}
 }
 
-// Boolean reads true or false; null makes it false.
+// Boolean reads true or false; null sets false.
 func (f *Form) Boolean(key string, out *bool) {
 	switch string(f.fields[key]) {
 	case "", "null":
@@ -200,7 +199,7 @@ func (f *Form) Boolean(key string, out *bool) {
 	}
 }
 
-// ID reads a snowflake, as a string or a number; null makes it empty.
+// ID reads a snowflake, as a string or a number; null clears it.
 func (f *Form) ID(key string, out *string) {
 	if !f.Has(key) {
 		return
@@ -217,7 +216,7 @@ func (f *Form) ID(key string, out *string) {
 	*out = s
 }
 
-// Bits reads a set of permissions, as a decimal string or a number; null and absence make it empty.
+// Bits reads permissions, as a decimal string or a number; null and absence clear it.
 func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = 0
 	if !f.Given(key) {
@@ -231,7 +230,7 @@ func (f *Form) Bits(key string, out *model.Permissions) {
 	*out = model.Permissions(n)
 }
 
-// List reads an array of at most hi things; null and absence make it empty.
+// List reads an array of at most hi elements; null and absence make it empty.
 func (f *Form) List(key string, hi int) []json.RawMessage {
 	if !f.Given(key) {
 		return nil
@@ -246,14 +245,14 @@ func (f *Form) List(key string, hi int) []json.RawMessage {
 	return out
 }
 
-// dataURI is how images come in.
+// dataURI matches an image.
 var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
 
-// maxImage is how large an image may be, in bytes [C].
+// maxImage bounds an image, in bytes [C].
 const maxImage = 10240 << 10
 
-// Image reads an image as a data URI, or null; it reads back as a hash only, which begins with "a_" for
-// an animated one. Width and height are limited where maxSide is not 0.
+// Image reads an image as a data URI, or null. It reads back as a hash, which begins with "a_" if
+// animated. A maxSide other than 0 bounds width and height.
 func (f *Form) Image(key string, to *string, maxSide int, animated bool) {
 	if !f.Given(key) {
 		if f.Null(key) {

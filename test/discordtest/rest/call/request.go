@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Request is a REST call that arrived. Secrets are not in it: no Authorization, and "[token]" where
-// a webhook's would be.
+// Request is a received REST call, without secrets: no Authorization, and "[token]" instead of a
+// webhook's.
 type Request struct {
 	// Time of arrival on the simulator's clock.
 	Time time.Time
@@ -21,8 +21,8 @@ type Request struct {
 	// Header without Authorization.
 	Header http.Header
 	Body   []byte
-	// BotID is the bot user that called; empty for none or an unknown token.
+	// BotID is the calling bot user; empty for none or an unknown token.
 	BotID string
-	// Status of the answer; 0 when the connection was cut or the call is still on.
+	// Status of the response; 0 during the call and for a cut connection.
 	Status int
 }

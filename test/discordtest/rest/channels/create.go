@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Create is POST /guilds/{guild_id}/channels. It cannot be repeated: each call makes another
-// channel, also with the same name.
+// Create is POST /guilds/{guild_id}/channels. It must not be repeated: each call makes another
+// channel, even of the same name.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -23,7 +23,7 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	ch := &model.Channel{GuildID: g.ID}
 	wrong := readFields(c, f, g, ch, true)
-	// A bot that may not create does not learn what is wrong with its form.
+	// Permissions precede the form's errors.
 	if err := mayCreateIn(c, g, ch.ParentID); err != nil {
 		return 0, nil, err
 	}
@@ -64,8 +64,8 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusCreated, answer(c, ch), nil
 }
 
-// mayCreateIn asks for MANAGE_CHANNELS, in the category when there is one (whether Discord checks
-// the category too is not documented; the stricter answer is assumed).
+// mayCreateIn requires MANAGE_CHANNELS, also in the category. (Discord does not document the
+// category; this is the stricter answer.)
 func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" {
 		return c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermManageChannels)
@@ -77,8 +77,8 @@ func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	return c.May(g, have, model.PermManageChannels)
 }
 
-// types are those of channels that a guild may have, without those for which a Community guild is needed
-// where they are refused as any other number is.
+// types are the channel types of a guild. Some types that need a Community guild are missing
+// without one, and so are refused like any other number.
 func types(g *model.GuildState) []int {
 	all := []int{
 		model.TypeText, model.TypeVoice, model.TypeCategory, model.TypeStage, model.TypeForum, model.TypeMedia,
@@ -89,9 +89,9 @@ func types(g *model.GuildState) []int {
 	return all
 }
 
-// available refuses the types that only a Community guild may have
-// (https://github.com/Rapptz/discord.py/issues/6883 shows how, for a stage; that media channels need
-// the same is a guess).
+// available refuses types for Community guilds only
+// (https://github.com/Rapptz/discord.py/issues/6883 shows how, for a stage; the same for media
+// channels is a guess).
 func available(g *model.GuildState, kind int) error {
 	if (kind == model.TypeStage || model.ForumLike(kind)) && !g.Feature("COMMUNITY") {
 		return call.ErrChannelType

@@ -9,7 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Delete is DELETE /channels/{channel_id}; it answers with what was deleted.
+// Delete is DELETE /channels/{channel_id}; it returns the deleted channel.
 func Delete(c *call.Call) (int, any, error) {
 	g, ch, err := c.ChannelWith(model.PermManageChannels)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads the fields of a create or an edit into ch, all but the overwrites. What the type
-// does not have is left out without an error, as Discord does.
+// readFields reads a create or an edit into ch, except overwrites. Fields that the type lacks are
+// ignored without an error, as on Discord.
 func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	readType(f, g, ch, create)
 	if create {
@@ -45,7 +45,7 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 	return f.Err()
 }
 
-// readType reads the type: any creatable one at first, later only text to announcement and back.
+// readType allows any type for a create, later only text to announcement and back.
 func readType(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) {
 	if create {
 		f.Choice("type", model.TypeText, &ch.Type, types(g)...)
@@ -78,7 +78,7 @@ func readParent(f *call.Form, g *model.GuildState, ch *model.Channel) {
 	}
 }
 
-// readDetails reads what categories do not have.
+// readDetails reads the fields that categories lack.
 func readDetails(c *call.Call, f *call.Form, ch *model.Channel) {
 	before := *ch
 	f.Boolean("nsfw", &ch.NSFW)
@@ -100,7 +100,6 @@ func readDetails(c *call.Call, f *call.Form, ch *model.Channel) {
 	f.Choice("default_auto_archive_duration", 0, &ch.DefaultAutoArchive, 60, 1440, 4320, 10080)
 }
 
-// readSpecial reads what only channels of some types have.
 func readSpecial(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	switch {
 	case model.VoiceLike(ch.Type):

@@ -12,11 +12,11 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// maxTags is how many tags a forum-like channel may have, maxTagName how long a name may be. (Discord's
-// OpenAPI description says 50, its reference 20.)
+// maxTags bounds the tags of a forum-like channel, maxTagName a tag's name. (Discord's OpenAPI
+// description says 50, its reference 20.)
 const maxTags, maxTagName = 20, 20
 
-// readForum reads what only forum-like channels have. Flags are not among the fields of a create.
+// A create has no flags.
 func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if err := readTags(f, g, ch, create); err != nil {
 		return err
@@ -46,7 +46,7 @@ func readForum(f *call.Form, g *model.GuildState, ch *model.Channel, create bool
 	return nil
 }
 
-// readFlags reads the flags that a bot may set; the others stay.
+// readFlags reads the flags that a bot may set; others stay.
 func readFlags(f *call.Form, ch *model.Channel) {
 	settable := model.FlagRequireTag
 	if ch.Type == model.TypeMedia {
@@ -57,8 +57,7 @@ func readFlags(f *call.Form, ch *model.Channel) {
 	ch.Flags = ch.Flags&^settable | flags&settable
 }
 
-// readTags reads the list of tags, which replaces the former one. A tag keeps its id only where it is
-// sent.
+// readTags replaces the list of tags. A tag keeps its id only if the id is sent.
 func readTags(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	if !f.Has("available_tags") {
 		return nil
@@ -92,7 +91,6 @@ func readTags(f *call.Form, g *model.GuildState, ch *model.Channel, create bool)
 	return nil
 }
 
-// readReaction reads the emoji that posts are offered for a reaction.
 func readReaction(f *call.Form, g *model.GuildState, ch *model.Channel) error {
 	if f.Null("default_reaction_emoji") {
 		ch.Reaction = model.Emoji{}
@@ -103,7 +101,7 @@ func readReaction(f *call.Form, g *model.GuildState, ch *model.Channel) error {
 	return readEmoji(f.Sub("default_reaction_emoji", f.Raw("default_reaction_emoji")), g, &ch.Reaction)
 }
 
-// readEmoji reads an emoji: one of the guild's own, a Unicode one, or none.
+// readEmoji reads a guild's own emoji, a Unicode one, or none.
 func readEmoji(f *call.Form, g *model.GuildState, out *model.Emoji) error {
 	var e model.Emoji
 	f.ID("emoji_id", &e.ID)

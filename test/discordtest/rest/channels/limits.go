@@ -27,7 +27,6 @@ func room(c *call.Call, g *model.GuildState, ch *model.Channel) error {
 	return roomIn(c, g, ch.ParentID)
 }
 
-// roomIn checks the limit of a category for one more child.
 func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" || len(g.Children(parent)) < c.Options.Limits.ChannelsPerCategory {
 		return nil
@@ -35,9 +34,9 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 	return call.Invalid("parent_id", "CHANNEL_PARENT_MAX_CHANNELS", "Maximum number of channels in category reached (50)")
 }
 
-// hiddenLimit is the limit on changes of names and topics: a window per channel that no header
-// shows, or two (Limits.NameAndTopicApart). A change of both counts once in each; nothing is
-// counted when either is full. A report of 2023 shows its 429 with scope "shared".
+// hiddenLimit limits changes of names and topics: one window per channel, or two
+// (Limits.NameAndTopicApart), without headers. A change of both counts once in each; nothing counts
+// if either is full. A report of 2023 shows its 429 with scope "shared".
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string

@@ -12,7 +12,6 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// mayMove asks for what a change of parent needs.
 func mayMove(c *call.Call, g *model.GuildState, ch, after *model.Channel) error {
 	if after.ParentID == ch.ParentID || after.ParentID == "" {
 		return nil
@@ -30,8 +29,8 @@ type move struct {
 	lock  bool
 }
 
-// Move is PATCH /guilds/{guild_id}/channels: positions of many, a new parent for at most one. All
-// or nothing.
+// Move is PATCH /guilds/{guild_id}/channels: many positions, a new parent for at most one. All or
+// nothing.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -70,7 +69,6 @@ func Move(c *call.Call) (int, any, error) {
 	return http.StatusNoContent, nil, nil
 }
 
-// readMoves reads the list and counts the changes of parents.
 func readMoves(g *model.GuildState, list []json.RawMessage) (moves []move, parents int, err error) {
 	top := call.NewForm()
 	for i, raw := range list {
@@ -97,9 +95,9 @@ func readMoves(g *model.GuildState, list []json.RawMessage) (moves []move, paren
 	return moves, parents, top.Err()
 }
 
-// mayBulkMove asks for MANAGE_CHANNELS in the guild or the present parent (the bot need not see the
-// channel); a new parent asks for it, and for sight, in the channel and the destination;
-// lock_permissions for MANAGE_ROLES too.
+// mayBulkMove requires MANAGE_CHANNELS in the guild or the current parent (the bot need not view
+// the channel). A new parent also requires it, and VIEW_CHANNEL, in the channel and the
+// destination; lock_permissions also requires MANAGE_ROLES.
 func mayBulkMove(c *call.Call, g *model.GuildState, m move) error {
 	base := g.GuildPermissions(c.Bot.UserID)
 	if p := g.Channels[m.ch.ParentID]; p != nil {

@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// NormaliseName is how the name of a text-like channel is stored: runs of white space, "-" and "~"
-// become one "-", leading "-" go, ASCII punctuation other than "_" and "-" goes, letters become
-// lower case; other alphabets and emoji stay. The rule is that of the official app, seen on the
-// server too; the server's exact order of steps is not documented.
+// NormaliseName returns the stored name of a text-like channel: runs of white space, "-" and "~"
+// become one "-", leading "-" and ASCII punctuation other than "_" and "-" go, letters become lower
+// case; other alphabets and emoji stay. This is the official app's rule, observed on the server
+// too; the server's order of steps is not documented.
 func NormaliseName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.TrimSpace(name) {

@@ -11,8 +11,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readOverwrites replaces the overwrites by those of the form, when it has any. `within` are
-// permissions that may be granted.
+// readOverwrites replaces the overwrites if the form has any. within are the permissions that may
+// be granted.
 func readOverwrites(
 	c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, within model.Permissions,
 ) error {
@@ -44,7 +44,6 @@ func readOverwrites(
 	return nil
 }
 
-// readAllowDeny reads type, allow and deny.
 func readAllowDeny(f *call.Form, o *model.Overwrite) {
 	kind := string(f.Raw("type"))
 	if kind == `"role"` || kind == `"member"` { // API v6 still works
@@ -56,8 +55,8 @@ func readAllowDeny(f *call.Form, o *model.Overwrite) {
 	f.Bits("deny", &o.Deny)
 }
 
-// checkOverwrite asks whether the role or user exists; a missing type follows from which of them it
-// is. How Discord answers to one that does not exist is a guess.
+// checkOverwrite checks that the role or user exists, and derives a missing type. Discord's answer
+// to one that does not exist is a guess.
 func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed bool) error {
 	isRole, isUser := g.Role(o.ID) != nil, c.Discord.Users[o.ID] != nil
 	if !typed && isUser {
@@ -70,9 +69,9 @@ func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed
 	return nil
 }
 
-// mayOverwrite asks whether the bot may go from one set of overwrites to another: it may grant and
-// remove only what it has itself, and MANAGE_ROLES only as an administrator. Documented for what is
-// granted; that it holds for what is removed, and that only the difference counts, are guesses.
+// mayOverwrite requires that the bot grants and removes only permissions that it has itself, and
+// MANAGE_ROLES only as an administrator. Only the grant is documented; removal, and that only the
+// difference counts, are guesses.
 func mayOverwrite(from, to []model.Overwrite, within model.Permissions) error {
 	if within.Has(model.PermAll) {
 		return nil
@@ -97,7 +96,6 @@ func mayOverwrite(from, to []model.Overwrite, within model.Permissions) error {
 	return nil
 }
 
-// put sets one overwrite in a list.
 func put(list []model.Overwrite, o model.Overwrite) []model.Overwrite {
 	if i := slices.IndexFunc(list, func(x model.Overwrite) bool { return x.ID == o.ID }); i >= 0 {
 		list[i] = o
@@ -149,7 +147,6 @@ func DeleteOverwrite(c *call.Call) (int, any, error) {
 	return changeOverwrites(c, g, ch, slices.Delete(slices.Clone(ch.Overwrites), i, i+1), model.AuditOverwriteDelete, o)
 }
 
-// changeOverwrites puts a new list in place, with the audit entry for the one that changed.
 func changeOverwrites(
 	c *call.Call, g *model.GuildState, ch *model.Channel, list []model.Overwrite, action int, o model.Overwrite,
 ) (int, any, error) {

@@ -9,7 +9,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// List lists the channels that the bot may view; all of them with Options.ShowHidden.
+// List lists the channels that the bot may view; all with Options.ShowHidden.
 func List(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -22,7 +22,7 @@ func List(c *call.Call) (int, any, error) {
 	return http.StatusOK, out, nil
 }
 
-// Get is one channel.
+// Get is GET /channels/{channel_id}.
 func Get(c *call.Call) (int, any, error) {
 	_, ch, err := c.Channel()
 	if err != nil {
@@ -31,7 +31,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, answer(c, ch), nil
 }
 
-// answer is one channel in Discord's JSON. Compatible servers leave the position out.
+// answer omits the position on compatible servers.
 func answer(c *call.Call, ch *model.Channel) map[string]any {
 	w := ch.Wire()
 	if c.Options.Compatible {

@@ -9,18 +9,16 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// regions are the voice regions, as GET /voice/regions listed them in 2026; Discord changes them now and
-// then.
+// regions are the voice regions of GET /voice/regions in 2026; Discord changes them now and then.
 var regions = []string{
 	"brazil", "hongkong", "india", "japan", "rotterdam", "singapore", "southafrica", "south-korea", "sydney",
 	"us-central", "us-east", "us-south", "us-west",
 }
 
-// bitrates are the highest ones of voice channels by the guild's boost level.
+// bitrates are the highest of voice channels by the guild's boost level.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// highestBitrate is that of a channel. Source:
-// https://docs.discord.com/developers/resources/channel#modify-channel.
+// Source: https://docs.discord.com/developers/resources/channel#modify-channel.
 func highestBitrate(g *model.GuildState, kind int) int {
 	switch {
 	case kind == model.TypeStage:
@@ -31,7 +29,7 @@ func highestBitrate(g *model.GuildState, kind int) int {
 	return bitrates[g.PremiumTier]
 }
 
-// readVoice reads what only voice-like channels have. How Discord refuses a region is a guess.
+// Discord's refusal of a region is a guess.
 func readVoice(f *call.Form, g *model.GuildState, ch *model.Channel) {
 	f.Integer("bitrate", 8000, highestBitrate(g, ch.Type), ch.Bitrate, &ch.Bitrate)
 	users := 99

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// wait waits on the simulator's clock; false when the client has gone or the server closed.
+// wait uses the simulator's clock. It returns false if the client is gone or the server closed.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true
@@ -33,13 +33,13 @@ func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}
 	return false
 }
 
-// Before waits ahead of the effect.
+// Before waits before the effect.
 func (f *Faults) Before(ctx context.Context, x *Fault) bool {
 	return x == nil || f.wait(ctx, x.Before, nil)
 }
 
-// Replace puts the fault's answer in the place of the real one. It makes no success of what was carried
-// out and refused.
+// Replace returns the fault's response instead of the real one. A refusal does not become a
+// success.
 func (x *Fault) Replace(a call.Answer) call.Answer {
 	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
 		return a
@@ -51,7 +51,7 @@ func (x *Fault) Replace(a call.Answer) call.Answer {
 	return call.Answer{Status: x.Status, Header: h, Body: []byte(x.Body)}
 }
 
-// Deliver sends the Answer, late, cut or not at all when the fault says so.
+// Deliver sends the response, delayed, cut or not at all.
 func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a call.Answer) {
 	if x != nil {
 		if !f.wait(r.Context(), x.After, nil) || !f.wait(r.Context(), 0, x.Hold) {
@@ -72,7 +72,7 @@ func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a cal
 	_, _ = w.Write(a.Body)
 }
 
-// cut writes the first n bytes of the answer to the bare connection (negative: all but the last
+// cut writes the first n bytes of the response to the bare connection (negative: all but the last
 // -n), then closes it. It does not return.
 func cut(w http.ResponseWriter, a call.Answer, n int) {
 	defer panic(http.ErrAbortHandler)

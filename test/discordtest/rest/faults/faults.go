@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults makes REST calls go wrong as a test says: which call (Fault), what happens to it
-// (Action), and how its answer is delayed, cut or dropped (deliver.go). What goes wrong with the
-// Gateway is in gateway/faults.go.
+// Package faults makes REST calls fail: a Fault selects calls for an Action; deliver.go delays,
+// cuts or drops the response. gateway/faults.go has the Gateway's faults.
 package faults
 
 import (
@@ -15,56 +14,54 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Fault is something that goes wrong with REST calls.
+// Fault selects REST calls for an Action.
 type Fault struct {
-	// Route it concerns, "METHOD /template" (see Routes); empty: all.
+	// Route is "METHOD /template" (see Routes); empty: all.
 	Route string
-	// Match narrows it further; nil: all calls of the route. It runs under the simulator's lock:
-	// don't call its methods.
+	// Match selects further; nil: all calls of the route. It runs under the simulator's lock, so it
+	// must not call the simulator's methods.
 	Match func(call.Request) bool
-	// Times is how often it happens before it is over; 0: until removed.
+	// Times is the number of calls to hit; 0: until removed.
 	Times int
-	// Rate is its probability, 0 to 1; 0 stands for 1.
+	// Rate is the probability, 0 to 1; 0 means 1.
 	Rate float64
-	// Action is what happens.
 	Action
 }
 
-// Action is what a fault does to a call. The constructors below name the usual ones.
+// Action is the effect of a fault; see the functions of package discordtest.
 type Action struct {
-	// Effect is whether the call is carried out.
+	// Effect reports whether the call is executed.
 	Effect bool
-	// Before and After are waits ahead of and behind the effect, on the simulator's clock.
+	// Before and After are waits around the effect, on the simulator's clock.
 	Before, After time.Duration
-	// Late other than 0 carries the call out only that long after the Answer, on the simulator's
+	// Late, if not 0, executes the call only that long after the response, on the simulator's
 	// clock.
 	Late time.Duration
-	// Hold keeps the answer back, after the effect, until it is closed.
+	// Hold delays the response after the effect until it is closed.
 	Hold <-chan struct{}
-	// Status other than 0 replaces the Answer, with Body and Header; with Effect, a success does not
-	// replace a refusal.
+	// Status, if not 0, replaces the response, with Body and Header. With Effect, a success does
+	// not replace a refusal.
 	Status int
 	Body   string
 	Header http.Header
 	// Drop closes the connection instead of answering; with Cut, after that many bytes of the
-	// answer (headers included); a negative Cut leaves that many bytes off the end.
+	// response (headers included). A negative Cut omits that many bytes at the end.
 	Drop bool
 	Cut  int
 }
 
-// Faults are the faults that are switched on.
+// Faults are the active faults.
 type Faults struct {
 	discord  *model.Discord
 	on       []*Fault
 	injected int
-	released chan struct{} // closed when held answers are to go
+	released chan struct{} // closed to release held responses
 }
 
-// New has nothing switched on.
+// New returns an empty set.
 func New(d *model.Discord) *Faults { return &Faults{discord: d, released: make(chan struct{})} }
 
-// Add switches a fault on; the returned function switches it off. The first one that fits a call
-// hits it.
+// Add activates a fault; remove deactivates it. The first matching one hits a call.
 func (f *Faults) Add(fault Fault) (remove func()) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
@@ -77,29 +74,28 @@ func (f *Faults) Add(fault Fault) (remove func()) {
 	}
 }
 
-// Clear switches all faults of REST calls off.
+// Clear deactivates all faults of REST calls.
 func (f *Faults) Clear() {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	f.on, f.discord.LoseAudit = nil, 0
 }
 
-// Injected is how many calls a fault has hit so far.
+// Injected counts the calls that a fault has hit.
 func (f *Faults) Injected() int {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	return f.injected
 }
 
-// LoseAudit makes the next n actions leave no audit log entry (negative: all), as Discord's log
-// may.
+// LoseAudit makes the next n actions (negative: all) leave no audit log entry, as Discord may.
 func (f *Faults) LoseAudit(n int) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
 	f.discord.LoseAudit = n
 }
 
-// Pick is the fault that hits a call, or nil; callers hold the lock.
+// Pick returns the fault that hits a call, or nil. The lock is held.
 func (f *Faults) Pick(r call.Request) *Fault {
 	for i, x := range f.on {
 		if x.Route != "" && x.Route != r.Route || x.Match != nil && !x.Match(r) {
@@ -120,7 +116,7 @@ func (f *Faults) Pick(r call.Request) *Fault {
 	return f.spurious(r)
 }
 
-// spurious is what hits a call of a bot for no reason (Options.Weakness), or nil.
+// spurious returns a random fault of a bot's call (Options.Weakness), or nil.
 func (f *Faults) spurious(r call.Request) *Fault {
 	hits := func(rate float64) bool { return rate > 0 && f.discord.Chance(rate) }
 	w, x := f.discord.Weakness, &Fault{}
@@ -146,7 +142,7 @@ func (f *Faults) spurious(r call.Request) *Fault {
 	return x
 }
 
-// Release lets held answers go, for good.
+// Release releases held responses for good.
 func (f *Faults) Release() {
 	f.discord.Lock()
 	defer f.discord.Unlock()

@@ -44,7 +44,7 @@ func AuditLog(c *call.Call) (int, any, error) {
 			(q.Get("after") == "" || model.CompareIDs(e.ID, q.Get("after")) > 0)
 	}
 	var found []model.AuditEntry
-	for i := 0; i < len(g.Audit) && len(found) < limit; i++ { // the log is by age
+	for i := 0; i < len(g.Audit) && len(found) < limit; i++ { // the log is ordered by age
 		e := &g.Audit[i]
 		if q.Get("after") == "" {
 			e = &g.Audit[len(g.Audit)-1-i]
@@ -56,10 +56,9 @@ func AuditLog(c *call.Call) (int, any, error) {
 	return http.StatusOK, auditPage(c, g, found), nil
 }
 
-// matches says whether a filter lets a value through.
 func matches(filter, value string) bool { return cmp.Or(filter, value) == value }
 
-// auditPage is the answer: the entries with the users and webhooks that they name.
+// auditPage has the entries with the users and webhooks that they name.
 func auditPage(c *call.Call, g *model.GuildState, entries []model.AuditEntry) map[string]any {
 	list, users, hooks := []any{}, map[string]any{}, map[string]any{}
 	for _, e := range entries {
@@ -80,7 +79,7 @@ func auditPage(c *call.Call, g *model.GuildState, entries []model.AuditEntry) ma
 	return page
 }
 
-// values are the values of a map in the order of its keys.
+// values are ordered by key.
 func values(m map[string]any) []any {
 	out := []any{}
 	for _, k := range slices.Sorted(maps.Keys(m)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package guilds answers the routes of guilds: settings, members and the audit log.
+// Package guilds has the routes of guilds: settings, members and the audit log.
 package guilds
 
 import (
@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Delete is DELETE /guilds/{guild_id}, for the owner. On Discord bots own none any more (the answer
-// is a guess).
+// Delete is DELETE /guilds/{guild_id}, for the owner. On Discord bots own no guilds any more (the
+// answer is a guess).
 func Delete(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -39,7 +39,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, w, nil
 }
 
-// settings are a guild's as REST answers with them. A compatible server leaves the roles out.
+// settings omits the roles on compatible servers.
 func settings(c *call.Call, wire map[string]any) map[string]any {
 	if c.Options.Compatible {
 		delete(wire, "roles")

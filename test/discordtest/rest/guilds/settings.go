@@ -11,17 +11,15 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// locales are the languages that a guild may prefer.
 var locales = []string{
 	"ar", "bg", "cs", "da", "de", "el", "en-GB", "en-US", "es-419", "es-ES", "fi", "fr", "he", "hi", "hr", "hu",
 	"id", "it", "ja", "ko", "lt", "nl", "no", "pl", "pt-BR", "ro", "ru", "sv-SE", "th", "tr", "uk", "vi", "zh-CN",
 	"zh-TW",
 }
 
-// community is the feature of a Community guild.
 const community = "COMMUNITY"
 
-// mutableFeatures are the features that an edit may set; the others stay as they are.
+// mutableFeatures are the features that an edit may set; others stay.
 var mutableFeatures = []string{community, "DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
 
 // Edit is PATCH /guilds/{guild_id}.
@@ -62,8 +60,8 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, settings(c, g.Wire()), nil
 }
 
-// ignoresCommunityChannels reports whether the two channels of a Community guild stay as they are, without an
-// error: an edit of one changes them with COMMUNITY among its features alone [C].
+// ignoresCommunityChannels reports whether both channels of a Community guild stay unchanged
+// without an error: an edit changes them only with COMMUNITY in its features [C].
 func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) bool {
 	if slices.Contains(after.Features, community) {
 		return g.Feature(community) && !f.Given("features")
@@ -71,13 +69,14 @@ func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, a
 	return c.Options.Altered.CommunityChannels || g.Feature(community)
 }
 
-// What a Community guild has at least: members with a verified email address, and a filter of what all send.
+// The minimum of a Community guild: members with a verified email address, and a filter of all
+// media.
 const minVerification, minFilter = 1, 2
 
-// mayCommunity asks for what switching COMMUNITY on or off needs [D]: an administrator, and, to switch it on,
-// the two channels in the same request: without them Discord answers as if the feature were out of order [C].
-// Such a guild needs a verification level and a filter, which cannot be lowered either [C]; that Discord
-// refuses, and does not raise them by itself, is a guess.
+// mayCommunity checks a change of COMMUNITY [D]: it requires an administrator and, for enabling,
+// both channels in the same request. Without them Discord answers as if the feature were out of
+// order [C]. Such a guild needs a verification level and a filter, which cannot be lowered either
+// [C]. That Discord refuses instead of raising them is a guess.
 func mayCommunity(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) error {
 	is, was := slices.Contains(after.Features, community), g.Feature(community)
 	if is != was {
@@ -100,7 +99,6 @@ func mayCommunity(c *call.Call, f *call.Form, g *model.GuildState, after *model.
 	return f.Err()
 }
 
-// readSettings reads the plain settings.
 func readSettings(c *call.Call, f *call.Form, g *model.Guild) {
 	before, isCommunity := *g, slices.Contains(g.Features, community)
 	f.NotNull("name")
@@ -129,7 +127,6 @@ func readSettings(c *call.Call, f *call.Form, g *model.Guild) {
 	}
 }
 
-// readChannelSettings reads the settings that name a channel of the guild.
 func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) {
 	for key, to := range map[string]*string{
 		"system_channel_id": &after.SystemChannelID, "afk_channel_id": &after.AFKChannelID,
@@ -152,11 +149,11 @@ func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) 
 	}
 }
 
-// maxIcon is the width and height for which icons are documented [D]. That larger ones are refused, and
-// not made smaller, is a guess, as is that an animated one is refused where the guild may have none.
+// maxIcon is the documented width and height of icons [D]. That larger ones are refused, and
+// animated ones without the feature, is a guess.
 const maxIcon = 1024
 
-// readImages reads icon, splash and banner; they read back as a hash only.
+// Images read back as hashes.
 func readImages(c *call.Call, f *call.Form, g *model.Guild) {
 	before, has := g.Icon, func(feature string) bool { return slices.Contains(g.Features, feature) }
 	f.Image("icon", &g.Icon, maxIcon, has("ANIMATED_ICON"))
@@ -167,7 +164,7 @@ func readImages(c *call.Call, f *call.Form, g *model.Guild) {
 	}
 }
 
-// readFeatures replaces the features that may be changed.
+// readFeatures replaces the mutable features.
 func readFeatures(f *call.Form, g *model.Guild) {
 	if !f.Given("features") {
 		return

@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads content, embeds and the rest into m. An edit leaves what is not given.
+// readFields reads a message. An edit keeps absent fields.
 func readFields(f *call.Form, m *model.Message) {
 	f.Text("content", 0, 2000, &m.Content)
 	f.Boolean("tts", &m.TTS)
@@ -37,10 +37,10 @@ func readFields(f *call.Form, m *model.Message) {
 	m.MentionsEveryone = mentionsEveryone(m.Content) && parses(f.Raw("allowed_mentions"), "everyone")
 }
 
-// maxEmbeds is how many characters the embeds of a message may have in all.
+// maxEmbeds bounds the characters of all embeds of a message.
 const maxEmbeds = 6000
 
-// embedLength is how much of maxEmbeds an embed takes.
+// embedLength counts an embed's characters for maxEmbeds.
 func embedLength(e *model.Embed) int {
 	n := utf8.RuneCountInString(e.Title + e.Description)
 	for _, f := range e.Fields {
@@ -55,19 +55,18 @@ func embedLength(e *model.Embed) int {
 	return n
 }
 
-// isEmpty says whether a message shows nothing: embeds without anything in them do not count.
+// isEmpty: embeds without content do not count.
 func isEmpty(m *model.Message) bool {
 	return m.Content == "" && !slices.ContainsFunc(m.Embeds, func(e model.Embed) bool {
 		return embedLength(&e) > 0 || e.Image != nil || e.Thumbnail != nil || e.URL != "" || e.Timestamp != ""
 	})
 }
 
-// mentionsEveryone says whether a message mentions all members of its channel.
 func mentionsEveryone(content string) bool {
 	return strings.Contains(content, "@everyone") || strings.Contains(content, "@here")
 }
 
-// parses says whether allowed_mentions lets a kind through; absent lets all.
+// parses reports whether allowed_mentions allows a kind; absent allows all.
 func parses(raw json.RawMessage, kind string) bool {
 	if raw == nil {
 		return true
@@ -77,7 +76,7 @@ func parses(raw json.RawMessage, kind string) bool {
 	return strings.Contains(strings.Join(allowed.Parse, " "), kind)
 }
 
-// readEmbed reads one embed and checks Discord's lengths.
+// readEmbed checks Discord's lengths.
 func readEmbed(f *call.Form, raw json.RawMessage) model.Embed {
 	e := model.Embed{}
 	if !f.IsObject() {
@@ -106,7 +105,6 @@ func readEmbed(f *call.Form, raw json.RawMessage) model.Embed {
 	return e
 }
 
-// readEmbedParts checks the lengths of fields, author and footer.
 func readEmbedParts(f *call.Form) {
 	ignored := ""
 	for i, raw := range f.List("fields", 25) {
@@ -124,8 +122,7 @@ func readEmbedParts(f *call.Form) {
 	}
 }
 
-// readForm reads the body of a message: JSON, a form, or multipart with payload_json. Files are not
-// kept.
+// readForm reads JSON, a form, or multipart with payload_json. Files are not kept.
 func readForm(c *call.Call) (*call.Form, error) {
 	kind, _, _ := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	switch kind {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package messages answers the routes of messages, those of bots and those sent through webhooks.
+// Package messages has the routes of messages, of bots and of webhooks.
 package messages
 
 import (
@@ -64,7 +64,6 @@ func List(c *call.Call) (int, any, error) {
 	return http.StatusOK, out, nil
 }
 
-// find finds the one of the path within a channel.
 func find(c *call.Call, g *model.GuildState, channel string) (*model.Message, error) {
 	for _, m := range g.Messages[channel] {
 		if m.ID == c.Path("message_id") {
@@ -74,7 +73,7 @@ func find(c *call.Call, g *model.GuildState, channel string) (*model.Message, er
 	return nil, call.ErrUnknownMessage
 }
 
-// Get is one message.
+// Get is GET /channels/{channel_id}/messages/{message_id}.
 func Get(c *call.Call) (int, any, error) {
 	g, ch, err := c.ChannelWith(model.PermReadMessageHistory)
 	if err != nil {
@@ -87,7 +86,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// Delete removes one: the bot's own, or with MANAGE_MESSAGES any.
+// Delete deletes a message: the bot's own, or any with MANAGE_MESSAGES.
 func Delete(c *call.Call) (int, any, error) {
 	g, ch, err := c.Channel()
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// ExecuteWebhook is POST /webhooks/{webhook_id}/{webhook_token}: a message from outside, without
-// authorization.
+// ExecuteWebhook is POST /webhooks/{webhook_id}/{webhook_token}, without authorization.
 func ExecuteWebhook(c *call.Call) (int, any, error) {
 	g, w, err := c.WebhookByToken()
 	if err != nil {
@@ -55,7 +54,6 @@ func ExecuteWebhook(c *call.Call) (int, any, error) {
 	return http.StatusNoContent, nil, nil
 }
 
-// findWebhookMessage finds a message that the webhook of the path has sent.
 func findWebhookMessage(c *call.Call) (*model.GuildState, *model.Message, error) {
 	g, w, err := c.WebhookByToken()
 	if err != nil {
@@ -71,7 +69,7 @@ func findWebhookMessage(c *call.Call) (*model.GuildState, *model.Message, error)
 	return g, m, nil
 }
 
-// GetWebhookMessage is one message of a webhook.
+// GetWebhookMessage returns a message of a webhook.
 func GetWebhookMessage(c *call.Call) (int, any, error) {
 	_, m, err := findWebhookMessage(c)
 	if err != nil {
@@ -80,7 +78,7 @@ func GetWebhookMessage(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// EditWebhookMessage changes one.
+// EditWebhookMessage changes a message of a webhook.
 func EditWebhookMessage(c *call.Call) (int, any, error) {
 	g, m, err := findWebhookMessage(c)
 	if err != nil {
@@ -106,7 +104,7 @@ func EditWebhookMessage(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// DeleteWebhookMessage removes one.
+// DeleteWebhookMessage deletes a message of a webhook.
 func DeleteWebhookMessage(c *call.Call) (int, any, error) {
 	g, m, err := findWebhookMessage(c)
 	if err != nil {

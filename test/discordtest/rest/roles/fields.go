@@ -11,11 +11,10 @@ import (
 
 const maxColor = 0xFFFFFF
 
-// The colours that a holographic role has to have. Source:
+// The required colours of a holographic role. Source:
 // https://docs.discord.com/developers/topics/permissions#role-object-role-colors-object.
 const holographic1, holographic2, holographic3 = 11127295, 16759788, 16761760
 
-// readFields reads the fields of a create or an edit into r.
 func readFields(c *call.Call, f *call.Form, g *model.GuildState, r *model.Role) error {
 	before := *r
 	if f.Given("name") {
@@ -42,7 +41,7 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, r *model.Role) 
 	return nil
 }
 
-// readColors reads the colours: a gradient has two, a holographic role these three.
+// readColors: a gradient has two colours, a holographic role these three.
 func readColors(f *call.Form, r *model.Role) {
 	colors := f.Sub("colors", f.Raw("colors"))
 	if !colors.IsObject() {

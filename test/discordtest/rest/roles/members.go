@@ -18,7 +18,7 @@ func Take(c *call.Call) (int, any, error) { return change(c, "$remove", c.Discor
 func change(
 	c *call.Call, key string, do func(g *model.GuildState, m *model.Member, role string),
 ) (int, any, error) {
-	g, r, err := writtenOwn(c)
+	g, r, err := ordinary(c)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -13,9 +13,9 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Move is PATCH /guilds/{guild_id}/roles: positions of many, all or nothing, answered with all roles.
-// Positions are kept as they are sent. What is refused is not documented: here, that another role than
-// before comes to stand above one that the bot cannot write. Libraries send all roles of the guild.
+// Move is PATCH /guilds/{guild_id}/roles: many positions, all or nothing; it returns all roles.
+// Positions are stored as sent. Refusals are not documented: here, a change of the roles that rank
+// above one that the bot cannot write. Libraries send all roles of the guild.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -25,7 +25,7 @@ func Move(c *call.Call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if !slices.Equal(beyond(g, g.Roles, c.Bot.UserID), beyond(g, after, c.Bot.UserID)) {
+	if !slices.Equal(outOfReach(g, g.Roles, c.Bot.UserID), outOfReach(g, after, c.Bot.UserID)) {
 		return 0, nil, call.ErrPermissions
 	}
 	reason, err := c.Reason()
@@ -38,7 +38,6 @@ func Move(c *call.Call) (int, any, error) {
 	return http.StatusOK, g.Wire()["roles"], nil
 }
 
-// readMoves returns the roles with their new positions.
 func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 	var list []json.RawMessage
 	if !json.Valid(body) {
@@ -67,8 +66,8 @@ func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 	return after, top.Err()
 }
 
-// beyond are the ids of the roles from the lowest one on that a member cannot write, as they rank.
-func beyond(g *model.GuildState, roles []model.Role, user string) (ids []string) {
+// outOfReach returns the ids of all roles from the lowest one that a member cannot write, by rank.
+func outOfReach(g *model.GuildState, roles []model.Role, user string) (ids []string) {
 	for _, r := range (&model.Guild{Roles: roles}).RankedRoles() {
 		if len(ids) > 0 || r.ID != g.ID && !g.OutranksRole(user, r.ID) {
 			ids = append(ids, r.ID)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package roles answers the routes of roles and of the roles of members. A bot needs MANAGE_ROLES, and
-// a role above the one that it writes; it can grant no permission that it lacks. Source:
-// https://docs.discord.com/developers/topics/permissions#permission-hierarchy. That roles which belong
-// to bots, integrations and boosts can be neither deleted nor given has the code 50028 is a guess.
+// Package roles has the routes of roles and of members' roles. A bot needs MANAGE_ROLES and a role
+// above the one that it writes, and can grant only its own permissions. Source:
+// https://docs.discord.com/developers/topics/permissions#permission-hierarchy. That roles of bots,
+// integrations and boosts can be neither deleted nor given (50028) is a guess.
 package roles
 
 import (
@@ -35,8 +35,8 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, r.Wire(), nil
 }
 
-// Create is POST /guilds/{guild_id}/roles. It cannot be repeated: each call makes another role, also
-// with the same name. A new role stands at position 1, as others may: that none makes room is a guess.
+// Create is POST /guilds/{guild_id}/roles. It must not be repeated: each call makes another role,
+// even of the same name. A new role shares position 1 with others; that no other moves is a guess.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
@@ -67,7 +67,7 @@ func Create(c *call.Call) (int, any, error) {
 
 // Edit is PATCH /guilds/{guild_id}/roles/{role_id}.
 func Edit(c *call.Call) (int, any, error) {
-	g, r, err := written(c)
+	g, r, err := writable(c)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -92,7 +92,7 @@ func Edit(c *call.Call) (int, any, error) {
 
 // Delete is DELETE /guilds/{guild_id}/roles/{role_id}.
 func Delete(c *call.Call) (int, any, error) {
-	g, r, err := writtenOwn(c)
+	g, r, err := ordinary(c)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -108,8 +108,8 @@ func Delete(c *call.Call) (int, any, error) {
 	return http.StatusNoContent, nil, nil
 }
 
-// written finds the role of the path, which the bot may write.
-func written(c *call.Call) (*model.GuildState, *model.Role, error) {
+// writable returns the role in the path if the bot may write it.
+func writable(c *call.Call) (*model.GuildState, *model.Role, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {
 		return nil, nil, err
@@ -124,9 +124,9 @@ func written(c *call.Call) (*model.GuildState, *model.Role, error) {
 	return g, r, nil
 }
 
-// writtenOwn is written for a role that belongs to nothing and is not @everyone.
-func writtenOwn(c *call.Call) (*model.GuildState, *model.Role, error) {
-	g, r, err := written(c)
+// ordinary is writable without @everyone and managed roles.
+func ordinary(c *call.Call) (*model.GuildState, *model.Role, error) {
+	g, r, err := writable(c)
 	if err == nil && (r.Managed || r.Booster || r.ID == g.ID) {
 		err = call.ErrInvalidRole
 	}

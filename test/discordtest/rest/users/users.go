@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package users answers the routes of the bot itself: its user, its guilds, its application, and
-// where its Gateway is.
+// Package users has the routes of the bot itself: its user, guilds, application and Gateway.
 package users
 
 import (
@@ -17,7 +16,7 @@ func Gateway(c *call.Call) (int, any, error) {
 	return http.StatusOK, map[string]any{"url": c.Discord.GatewayURL()}, nil
 }
 
-// GatewayBot is GET /gateway/bot: with how many sessions may still be started today.
+// GatewayBot is GET /gateway/bot, with the number of sessions that may still be started today.
 func GatewayBot(c *call.Call) (int, any, error) {
 	l := c.Options.Limits
 	total, used, reset := l.SessionStarts.N, 0, 0
@@ -35,10 +34,10 @@ func GatewayBot(c *call.Call) (int, any, error) {
 	}, nil
 }
 
-// shardSize is how many guilds Discord recommends for one of several sessions.
+// shardSize is Discord's recommended number of guilds per session.
 const shardSize = 1000
 
-// shards is how many sessions Discord recommends: one until it demands more.
+// shards is Discord's recommended number of sessions: one until more are required.
 func shards(c *call.Call) int {
 	guilds, most := c.Discord.GuildsOf(c.Bot.UserID), c.Options.Limits.GuildsPerSession
 	if most == 0 || guilds < most {
@@ -55,7 +54,7 @@ func Me(c *call.Call) (int, any, error) {
 	return http.StatusOK, w, nil
 }
 
-// Guilds is GET /users/@me/guilds: by age, a page at a time.
+// Guilds is GET /users/@me/guilds: by age, in pages.
 func Guilds(c *call.Call) (int, any, error) {
 	limit, err := c.Number("limit", 200, 1, 200)
 	if err != nil {
@@ -79,7 +78,7 @@ func Guilds(c *call.Call) (int, any, error) {
 		}
 		out = append(out, w)
 	}
-	if q.Get("before") != "" && len(out) > limit { // the page that ends there, not the first one
+	if q.Get("before") != "" && len(out) > limit { // the last page before that id, not the first
 		out = out[len(out)-limit:]
 	}
 	return http.StatusOK, out[:min(limit, len(out))], nil

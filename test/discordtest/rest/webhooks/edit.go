@@ -10,7 +10,6 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readFields reads name and avatar.
 func readFields(f *call.Form, w *model.Webhook, create bool) {
 	if create {
 		f.Require("name")
@@ -45,7 +44,7 @@ func room(c *call.Call, g *model.GuildState, channel string) error {
 	return nil
 }
 
-// Edit is PATCH /webhooks/{webhook_id}: it may move to another channel of the guild.
+// Edit is PATCH /webhooks/{webhook_id}; it may move the webhook to another channel of the guild.
 func Edit(c *call.Call) (int, any, error) {
 	g, w, err := c.Webhook(true)
 	if err != nil {
@@ -57,7 +56,7 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, c.Discord.WebhookWire(w, c.Bot.ApplicationID), nil
 }
 
-// EditWithToken is PATCH with the secret: it cannot move.
+// EditWithToken is PATCH with the secret; it cannot move the webhook.
 func EditWithToken(c *call.Call) (int, any, error) {
 	g, w, err := c.WebhookByToken()
 	if err != nil {
@@ -69,7 +68,6 @@ func EditWithToken(c *call.Call) (int, any, error) {
 	return http.StatusOK, c.Discord.SecretWire(w), nil
 }
 
-// apply reads and applies an edit.
 func apply(c *call.Call, g *model.GuildState, w *model.Webhook, user string, move bool) error {
 	f, err := c.Object()
 	if err != nil {

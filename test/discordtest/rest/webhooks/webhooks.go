@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhooks answers the routes of webhooks, by their id or with their token.
+// Package webhooks has the routes of webhooks, by their id or with their token.
 package webhooks
 
 import (
@@ -67,7 +67,7 @@ func ListOfGuild(c *call.Call) (int, any, error) {
 	return http.StatusOK, list(c, g, ""), nil
 }
 
-// list lists by age; channel "" is all.
+// list is by age; channel "" means all.
 func list(c *call.Call, g *model.GuildState, channel string) []any {
 	out := []any{}
 	for _, w := range c.Discord.ListWebhooks(g, c.Stale) {
@@ -114,7 +114,6 @@ func DeleteWithToken(c *call.Call) (int, any, error) {
 	return remove(c, g, w, "")
 }
 
-// remove deletes one.
 func remove(c *call.Call, g *model.GuildState, w *model.Webhook, user string) (int, any, error) {
 	reason, err := c.Reason()
 	if err != nil {
