@@ -41,13 +41,13 @@ const (
 func Transient(after time.Duration) *conditions.Issue {
 	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
-	issue.Brief = true
+	issue.Transient = true
 	return issue
 }
 
 // IsTransient reports whether an issue resolves within seconds.
 func IsTransient(issue *conditions.Issue) bool {
-	return issue != nil && issue.Brief
+	return issue != nil && issue.Transient
 }
 
 // Of returns the issues of an error. The queue's back-off delays errors that are not Discord's.
