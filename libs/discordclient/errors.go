@@ -53,9 +53,9 @@ type RateLimited struct {
 	Op    string        // what was being done, such as "create channel"
 	After time.Duration // how long to wait, more than 0
 	// Scope is what is limited: user (this bot, in this bucket), shared (everybody, this resource),
-	// global (this bot, all calls), hidden (no header announces it: name and topic), unknown (the
-	// first call of a route is under way), blocked (refused by what is in front of Discord, or too
-	// many refusals).
+	// global (this bot, all calls), tenant (half of those, see [WithTenant]), hidden (no header
+	// announces it: name and topic), unknown (the first call of a route is under way), blocked
+	// (refused by what is in front of Discord, or too many refusals).
 	Scope string
 	// Local is true when the call was not sent, because it was known that it would be refused.
 	Local bool
@@ -64,9 +64,15 @@ type RateLimited struct {
 	Refusals bool
 }
 
-// Queued reports whether it is the bot's own limit of calls of all kinds, in the line for which the
-// caller has a place, see [WithCaller].
-func (e *RateLimited) Queued() bool { return e.Local && e.Scope == ratelimit.ScopeGlobal }
+// Queued reports whether the caller has a place in the call queue, see [WithCaller]: it waits for
+// [Options].GlobalPerSecond, or for its tenant's share of that.
+func (e *RateLimited) Queued() bool {
+	return e.Local && (e.Scope == ratelimit.ScopeGlobal || e.ExceedsShare())
+}
+
+// ExceedsShare reports whether the tenant has used up its share of [Options].GlobalPerSecond, see
+// [WithTenant].
+func (e *RateLimited) ExceedsShare() bool { return e.Scope == ratelimit.ScopeTenant }
 
 // Error names the call, the scope and the wait.
 func (e *RateLimited) Error() string {

@@ -50,7 +50,7 @@ func NewMetrics() *Metrics {
 	// are few kinds.
 	refused := []string{ratelimit.ScopeUser, ratelimit.ScopeShared, ratelimit.ScopeGlobal, ratelimit.ScopeBlocked}
 	for origin, scopes := range map[string][]string{
-		"discord": refused, "local": append(refused, ratelimit.ScopeHidden, ratelimit.ScopeUnknown),
+		"discord": refused, "local": append(refused, ratelimit.ScopeTenant, ratelimit.ScopeHidden, ratelimit.ScopeUnknown),
 	} {
 		for _, scope := range scopes {
 			m.limited.WithLabelValues(scope, origin)
