@@ -47,7 +47,7 @@ type Reconciler struct {
 	Status *status.Recorder
 
 	icons icons
-	line  lifecycle.CallQueue
+	calls lifecycle.CallQueue
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch;patch
@@ -72,7 +72,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
 		WatchesMetadata(&corev1.ConfigMap{}, requests(r.ofConfigMap)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), onEvent)).
-		WatchesRawSource(&r.line).
+		WatchesRawSource(&r.calls).
 		WithOptions(lifecycle.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
@@ -95,7 +95,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServer) (reconcile.Result, error) {
-	ctx = r.line.Caller(r.Bots.Caused(ctx, server), server, 1)
+	ctx = r.calls.Caller(r.Bots.Caused(ctx, server), server, 1)
 	if !r.Status.Satisfied(server) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}

@@ -28,7 +28,7 @@ const (
 	// MaxTransient is the longest wait for a rate limit that is not reported: the status would be
 	// outdated before it is read, and under load each object would be written several times.
 	MaxTransient = 5 * time.Second
-	// maxQueued is the same for a wait whose end is certain, in the line for the bot's own calls.
+	// maxQueued is the same for a wait in the call queue, whose end is certain.
 	maxQueued = 30 * time.Second
 	// deniedRetry is when something that Discord does not permit is retried, should no event report
 	// that the bot was given the permission. Each try counts towards Discord's limit of invalid
@@ -126,7 +126,7 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 // same one, each is written once a minute and not whenever a few have gone through.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
-	case l.Queued() && l.After <= maxQueued: // its turn (lifecycle.Queue) comes before; this is a safeguard
+	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue notifies it before; this is a safeguard
 		return Transient(l.After + l.After/4 + time.Second)
 	case l.After <= MaxTransient:
 		return Transient(l.After)
@@ -137,9 +137,12 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 			"Discord refused too many calls for the objects of this namespace in the last ten minutes, which delays all of "+
 				"them. Correct the objects whose edits it refuses: their Degraded condition says why.").After(l.After)
 	}
-	return conditions.Progressing(v1alpha1.ReasonRateLimited,
-		"Discord's rate limit (%s) delays %q. It is retried by %s.",
-		l.Scope, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
+	limit := fmt.Sprintf("Discord's rate limit (%s)", l.Scope)
+	if l.ExceedsShare() {
+		limit = "The share that the objects of this namespace have of the calls of another namespace's bot"
+	}
+	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s delays %q. It is retried by %s.",
+		limit, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 
 // Full is the issue that a limit of Discord is reached.
