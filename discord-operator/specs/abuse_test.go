@@ -6,6 +6,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -224,6 +227,78 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			Expect(b.idsNamed("alerts")).To(ConsistOf(b.kept.Status.ChannelID))
 		})
 	})
+
+var _ = Describe("A granted tenant that edits its channels all the time", SpecPriority(1), func() {
+	// looped is how many channels it edits every second, more than its share of the calls allows.
+	const looped = 60
+
+	It("takes at most half of the bot's calls, and nobody else waits for a call", func(ctx context.Context) {
+		l := discordtest.NoRateLimits()
+		l.Global = discordtest.Rate{N: 50, Per: time.Second}
+		anotherDiscord(ctx, discordtest.Options{Limits: l})
+		b := newResident(ctx)
+		a, other := b.newTenant(ctx, nil), b.newTenant(ctx, nil)
+		edit(ctx, b.server, serverAllows(v1alpha1.FromAll))
+		var channels []client.Object
+		for i := range looped {
+			channels = append(channels, a.channel("", fmt.Sprintf("loop-%d", i)))
+		}
+		ready(ctx, channels...)
+		var end func()
+		b.undisturbed(ctx, func() {
+			going := context.WithoutCancel(ctx) // the spec's ends before what is deferred does
+			seconds := 0
+			_, end = everySecond(func() {
+				seconds++
+				for _, c := range channels {
+					edit(going, c.DeepCopyObject().(*v1alpha1.DiscordChannel), slowmode(seconds))
+				}
+			})
+			DeferCleanup(end)
+			Eventually(ctx, func() int { return busiestSecond(b.changesBy(a.ns)) }).
+				Should(BeNumerically(">=", 15), "the loop should use its share up")
+			Eventually(ctx, func() int { return heldBack(ctx, "tenant") }).Should(BeNumerically(">", 0))
+			ready(ctx, other.channel("", "other", withWebhook))
+		})
+		end()
+		Expect(heldBack(ctx, "global")).To(BeZero(), "no call should wait for those of the loop")
+		Expect(busiestSecond(b.changesBy(a.ns))).To(BeNumerically("<=", 25))
+		eventuallyReady(ctx, channels...)
+	})
+})
+
+// changesBy are the times at which objects of a namespace changed something on Discord.
+func (w *world) changesBy(namespace string) (times []time.Time) {
+	for _, r := range discord.RequestsOf(w.bot.UserID) {
+		if reason, _ := url.PathUnescape(r.Header.Get("X-Audit-Log-Reason")); strings.Contains(reason, " "+namespace+"/") {
+			times = append(times, r.Time)
+		}
+	}
+	return times
+}
+
+// busiestSecond is the highest number of times within a second, of times in order.
+func busiestSecond(times []time.Time) (most int) {
+	first := 0
+	for i, t := range times {
+		for t.Sub(times[first]) >= time.Second {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
+// heldBack is how many calls the operator has held back for a limit, by its scope.
+func heldBack(ctx context.Context, scope string) int {
+	GinkgoHelper()
+	series := fmt.Sprintf(`(?m)^discord_rate_limited_total\{origin="local",scope=%q\} (\d+)$`, scope)
+	found := regexp.MustCompile(series).FindStringSubmatch(scrape(ctx))
+	Expect(found).NotTo(BeNil(), "the series should exist from the start")
+	n, err := strconv.Atoi(found[1])
+	Expect(err).NotTo(HaveOccurred())
+	return n
+}
 
 // forgery is a Secret of 1 MiB that looks like another one, in another namespace.
 func forgery(of *corev1.Secret, namespace, name string) *corev1.Secret {

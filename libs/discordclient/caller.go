@@ -9,31 +9,47 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-type callerKey struct{}
+type (
+	callerKey struct{}
+	tenantKey struct{}
+)
 
 type caller struct {
-	id    string
-	calls int
-	turn  func()
+	id          string
+	calls       int
+	notifyReady func()
 }
 
-// WithCaller returns a context for the next calls (1 or more) of one caller, such as an object's
-// UID. If Discord's limit of 50 calls per second delays the first of them, the caller gets a place
-// in the queue. Once all its calls fit into the limit, turn runs once in another goroutine, and the
-// place stays reserved for one more second. With a nil turn, the caller must call again within one
-// second after the estimate in [RateLimited]. Without WithCaller, equal calls share one place.
-func WithCaller(ctx context.Context, id string, calls int, turn func()) context.Context {
-	return context.WithValue(ctx, callerKey{}, caller{id, calls, turn})
+// WithCaller returns a context for the calls of one caller, such as a Kubernetes object, by its UID.
+// If [Options].GlobalPerSecond or its tenant's share of that holds a call back, the caller keeps a
+// place in the call queue and need not ask again. notifyReady is called once, from another goroutine,
+// when the limit has room for the number of calls, 1 or more, that the caller is about to make; they
+// stay reserved for a second more. With a nil notifyReady the caller must come back by itself, within
+// a second after the time that [RateLimited] names, which is an estimate. Without a caller, equal
+// calls share one place.
+func WithCaller(ctx context.Context, id string, calls int, notifyReady func()) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller{id, calls, notifyReady})
 }
 
-func (c *call) limited(ctx context.Context) ratelimit.Call {
+// WithTenant returns a context for the calls of one of the tenants that share the bot, such as a
+// Kubernetes namespace. While calls wait for [Options].GlobalPerSecond, tenants take turns. A tenant
+// that [Options].Owner does not report makes at most half of the calls. Calls without a tenant are the
+// bot's own.
+func WithTenant(ctx context.Context, tenant string) context.Context {
+	return context.WithValue(ctx, tenantKey{}, tenant)
+}
+
+// limited returns the description of a call for the limiter: creates and deletes are urgent.
+func (c *Client) limited(ctx context.Context, cl *call) ratelimit.Call {
 	by, ok := ctx.Value(callerKey{}).(caller)
 	if !ok {
-		by = caller{id: c.method + " " + c.url, calls: 1}
+		by = caller{id: cl.method + " " + cl.url, calls: 1}
 	}
+	tenant, _ := ctx.Value(tenantKey{}).(string)
 	return ratelimit.Call{
-		Route: c.method + " " + c.route, Major: c.major, Hidden: c.hidden,
-		Urgent: c.method == http.MethodPost || c.method == http.MethodDelete,
-		Caller: by.id, More: max(by.calls-1, 0), Turn: by.turn,
+		Route: cl.method + " " + cl.route, Major: cl.major, Hidden: cl.hidden,
+		Urgent: cl.method == http.MethodPost || cl.method == http.MethodDelete,
+		Tenant: tenant, Limited: tenant != "" && !c.opts.Owner(tenant),
+		Caller: by.id, More: max(by.calls-1, 0), NotifyReady: by.notifyReady,
 	}
 }

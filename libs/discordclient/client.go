@@ -93,7 +93,7 @@ func (c *Client) mayCreate(ctx context.Context, create call, guildID string) err
 	if err := c.admit(&create); err != nil {
 		return err
 	}
-	if wait := c.limiter.Peek(create.limited(ctx)); wait != nil {
+	if wait := c.limiter.Peek(c.limited(ctx, &create)); wait != nil {
 		return &RateLimited{Op: create.op, After: wait.After, Scope: wait.Scope, Local: true}
 	}
 	return nil

@@ -45,11 +45,12 @@ const (
 
 // RateLimited is the error of a call that a rate limit refused.
 type RateLimited struct {
-	Op    string        // such as "create channel"
-	After time.Duration // time to wait, more than 0
-	// Scope is the limit: user (this bot and bucket), shared (this resource, all bots), global
-	// (this bot, all calls), hidden (name and topic; no header announces it), unknown (the first
-	// call of a route is in flight) or blocked (refused by Cloudflare, or too many refusals).
+	Op    string        // what was being done, such as "create channel"
+	After time.Duration // how long to wait, more than 0
+	// Scope is what is limited: user (this bot, in this bucket), shared (everybody, this resource),
+	// global (this bot, all calls), tenant (half of those, see [WithTenant]), hidden (no header
+	// announces it: name and topic), unknown (the first call of a route is under way), blocked
+	// (refused by what is in front of Discord, or too many refusals).
 	Scope string
 	// Local reports that the call was not sent.
 	Local bool
@@ -57,8 +58,15 @@ type RateLimited struct {
 	Refusals bool
 }
 
-// Queued reports whether the caller has a place in the queue; see [WithCaller].
-func (e *RateLimited) Queued() bool { return e.Local && e.Scope == ratelimit.ScopeGlobal }
+// Queued reports whether the caller has a place in the call queue, see [WithCaller]: it waits for
+// [Options].GlobalPerSecond, or for its tenant's share of that.
+func (e *RateLimited) Queued() bool {
+	return e.Local && (e.Scope == ratelimit.ScopeGlobal || e.ExceedsShare())
+}
+
+// ExceedsShare reports whether the tenant has used up its share of [Options].GlobalPerSecond, see
+// [WithTenant].
+func (e *RateLimited) ExceedsShare() bool { return e.Scope == ratelimit.ScopeTenant }
 
 func (e *RateLimited) Error() string {
 	return fmt.Sprintf("%s: rate limited (%s) for another %s", e.Op, e.Scope, e.After.Round(time.Millisecond))

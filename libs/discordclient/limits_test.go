@@ -3,6 +3,7 @@
 package discordclient_test
 
 import (
+	"context"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -103,6 +104,74 @@ func TestEditsDoNotStarveCreatesAndDeletes(t *testing.T) {
 		if err := r.client.DeleteChannel(t.Context(), r.create(discordclient.ChannelCreate{Name: "c"}).ID, ""); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if got := wire.tooMany.Load(); got != 0 {
+		t.Errorf("Discord refused %d calls", got)
+	}
+}
+
+// One tenant uses up its half of the limit, and the owner's calls go on.
+func TestATenantLeavesHalfOfTheLimit(t *testing.T) {
+	t.Parallel()
+	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
+	r := newRig(t, func(so *discordtest.Options, co *discordclient.Options) {
+		so.Frozen, so.Clock = true, time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+		so.Limits = discordtest.NoRateLimits()
+		so.Limits.Global = discordtest.Rate{N: 50, Per: time.Second}
+		co.GlobalPerSecond, co.Transport = 50, wire
+		co.Owner = func(tenant string) bool { return tenant == "owner" }
+	})
+	r.opts.Now = r.srv.Now
+	r.client = r.newClient()
+	c := r.create(discordclient.ChannelCreate{Name: "a"})
+	if err := r.client.DeleteChannel(t.Context(), r.create(discordclient.ChannelCreate{Name: "b"}).ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	tenant := discordclient.WithTenant(t.Context(), "tenant")
+	owner := discordclient.WithTenant(t.Context(), "owner")
+	edit := func(ctx context.Context) error {
+		_, err := r.client.EditChannel(ctx, c.ID, discordclient.ChannelEdit{NSFW: discordclient.Set(true)}, "")
+		return err
+	}
+	create := func(ctx context.Context) error {
+		_, err := r.client.CreateChannel(ctx, r.guild, discordclient.ChannelCreate{Name: "c"}, "")
+		return err
+	}
+	until := func(ctx context.Context, call func(context.Context) error) (n int, held *discordclient.RateLimited) {
+		t.Helper()
+		for ; n < 100; n++ {
+			if err := call(ctx); err != nil {
+				return n, limited(t, err)
+			}
+		}
+		t.Fatal("no call is limited")
+		return n, nil
+	}
+	if err := edit(t.Context()); err != nil { // the first call of its route
+		t.Fatal(err)
+	}
+	r.srv.Advance(time.Second)
+	edits, held := until(tenant, edit)
+	if edits != 20 || !held.ExceedsShare() || !held.Queued() {
+		t.Errorf("a tenant makes %d edits, want 20, and then %+v", edits, held)
+	}
+	if creates, held := until(tenant, create); creates != 5 || !held.ExceedsShare() || !held.Queued() {
+		t.Errorf("a tenant makes %d creates beside them, want 5, and then %+v", creates, held)
+	}
+	if err := r.client.MayCreateChannel(tenant, r.guild); err == nil || !limited(t, err).ExceedsShare() {
+		t.Errorf("another create of the tenant: %v", err)
+	}
+	if err := r.client.MayCreateChannel(owner, r.guild); err != nil {
+		t.Errorf("a create of the owner: %v", err)
+	}
+	edits, _ = until(owner, edit)
+	creates, held := until(owner, create)
+	if edits != 20 || creates != 5 || held.ExceedsShare() || !held.Queued() {
+		t.Errorf("the owner makes %d edits and %d creates beside, want 20 and 5, and then %+v", edits, creates, held)
+	}
+	r.srv.Advance(3 * time.Second) // nobody comes back for the calls that are reserved
+	if creates, _ := until(owner, create); creates != 50 {
+		t.Errorf("the owner makes %d creates in a second alone, want 50", creates)
 	}
 	if got := wire.tooMany.Load(); got != 0 {
 		t.Errorf("Discord refused %d calls", got)

@@ -48,7 +48,7 @@ func NewMetrics() *Metrics {
 	// A series that starts at 0 shows its first increase.
 	refused := []string{ratelimit.ScopeUser, ratelimit.ScopeShared, ratelimit.ScopeGlobal, ratelimit.ScopeBlocked}
 	for origin, scopes := range map[string][]string{
-		"discord": refused, "local": append(refused, ratelimit.ScopeHidden, ratelimit.ScopeUnknown),
+		"discord": refused, "local": append(refused, ratelimit.ScopeTenant, ratelimit.ScopeHidden, ratelimit.ScopeUnknown),
 	} {
 		for _, scope := range scopes {
 			m.limited.WithLabelValues(scope, origin)

@@ -26,13 +26,16 @@ type Options struct {
 	APIURL string
 	// Timeout of one REST call. Default 15 s.
 	Timeout time.Duration
-	// GlobalPerSecond limits all calls; a fifth is reserved for creates and deletes. Default 50, as
-	// Discord.
+	// GlobalPerSecond is the limit over all calls. Other calls than creates and deletes take at most
+	// four fifths of it. Default 50, Discord's.
 	GlobalPerSecond int
-	// Invalid counts refused requests. Discord counts per address, so give all Clients of a process
-	// the same count, or shares of it. Each may use as much as the others leave: a bot that is
-	// refused all the time stops before the others. [WithRefusals] counts a call elsewhere.
-	// Default: a count of its own.
+	// Owner reports whether a tenant, see [WithTenant], may use GlobalPerSecond up. Every other one
+	// takes at most half of it. It is called before each call of a tenant. Default: no tenant may.
+	Owner func(tenant string) bool
+	// Invalid counts refused requests. Discord counts by address, so give all Clients of a process
+	// the same, or shares of it. Each may use up what the others leave, and no more than they did:
+	// a bot that is refused all the time stops before the others. [WithRefusals] has a call count
+	// elsewhere. Default: its own.
 	Invalid *InvalidRequests
 	// Circumstances returns a value that changes when Discord's permission for calls about a guild,
 	// channel or webhook may change. While it stays equal, a denied call is not repeated for up to
@@ -65,6 +68,9 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	o.Timeout = cmp.Or(o.Timeout, 15*time.Second)
 	o.GlobalPerSecond = cmp.Or(o.GlobalPerSecond, 50)
 	o.UserAgent = cmp.Or(o.UserAgent, "DiscordBot (https://jutsu.com/operators, 1.0)")
+	if o.Owner == nil {
+		o.Owner = func(string) bool { return false }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

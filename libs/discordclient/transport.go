@@ -146,7 +146,7 @@ func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	if err := c.admit(cl); err != nil {
 		return nil, err
 	}
-	ticket, wait := c.limiter.Reserve(cl.limited(req.Context()))
+	ticket, wait := c.limiter.Reserve(c.limited(req.Context(), cl))
 	if wait != nil {
 		return nil, &RateLimited{Op: cl.op, After: wait.After, Scope: wait.Scope, Local: true}
 	}

@@ -61,6 +61,7 @@ discord_rate_limited_total{origin="local",scope="blocked"} 0
 discord_rate_limited_total{origin="local",scope="global"} 0
 discord_rate_limited_total{origin="local",scope="hidden"} 0
 discord_rate_limited_total{origin="local",scope="shared"} 0
+discord_rate_limited_total{origin="local",scope="tenant"} 0
 discord_rate_limited_total{origin="local",scope="unknown"} 0
 discord_rate_limited_total{origin="local",scope="user"} 1
 # HELP discord_gateway_connected Bots that are connected to the Gateway, by namespace.

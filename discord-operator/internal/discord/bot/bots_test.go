@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -216,4 +217,81 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 			t.Errorf("%s: deletion: %v", version, err)
 		}
 	}
+}
+
+// Objects of another namespace than a server's take at most half of the calls of its bot. A namespace with
+// a server of that bot takes all.
+func TestANamespaceHasAShareOfAnothersBot(t *testing.T) {
+	t.Parallel()
+	var received atomic.Int32
+	answer := make(chan struct{})
+	discord := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/users/@me") {
+			http.NotFound(w, r)
+			return
+		}
+		if received.Add(1) > 1 { // the first shows the route's limit
+			<-answer
+		}
+		_, _ = w.Write([]byte(`{"id":"1"}`))
+	}))
+	var calls sync.WaitGroup
+	defer func() { // before the context ends
+		close(answer)
+		calls.Wait()
+		discord.Close()
+	}()
+	secret := &secrets{version: "1", token: "a.bot.token"}
+	bots := bot.New(t.Context(), secret, secret, bot.Config{APIURL: discord.URL, Resync: time.Hour})
+	serverIn := func(namespace string) *bot.Bot {
+		t.Helper()
+		o := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}}
+		o.Spec.TokenSecretRef.Name, o.Spec.TokenSecretRef.Key = "bot", "token"
+		found, err := bots.Of(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	shared := serverIn("owner")
+	ask := func(namespace string) error {
+		o := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}}
+		_, err := shared.CurrentUser(bots.Caused(t.Context(), o))
+		return err
+	}
+	sent := func(namespace string, n int32) {
+		t.Helper()
+		want := received.Load() + n
+		for range n {
+			calls.Go(func() {
+				if err := ask(namespace); err != nil {
+					t.Errorf("a call of %s: %v", namespace, err)
+				}
+			})
+		}
+		for deadline := time.Now().Add(10 * time.Second); received.Load() < want && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		if got := received.Load(); got != want {
+			t.Fatalf("Discord has received %d calls, want %d", got, want)
+		}
+	}
+	held := func(namespace string) {
+		t.Helper()
+		limited, _ := errors.AsType[*discordclient.RateLimited](ask(namespace))
+		if limited == nil || !limited.ExceedsShare() {
+			t.Errorf("a call of %s is answered with %v, want that it exceeds its share", namespace, limited)
+		}
+	}
+	if err := ask("owner"); err != nil {
+		t.Fatal(err)
+	}
+	sent("tenant", 20) // a fifth of its 25 are for creates and deletes
+	held("tenant")
+	sent("owner", 10)
+	serverIn("tenant")
+	sent("tenant", 5)
+	bots.Release(types.NamespacedName{Namespace: "tenant", Name: "a"})
+	held("tenant")
+	sent("other", 2)
 }

@@ -57,7 +57,22 @@ func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	return share
 }
 
-// Caused returns a context whose refused calls count for the namespace of an object.
+// Caused returns a context for the calls that an object causes. Their refusals count for its namespace,
+// whichever bot makes them, and they take its share of that bot's calls.
 func (b *Bots) Caused(ctx context.Context, o client.Object) context.Context {
+	ctx = discordclient.WithTenant(ctx, o.GetNamespace())
 	return discordclient.WithRefusals(ctx, b.refusals.of(o.GetNamespace()))
+}
+
+// owns reports whether a namespace has a server that uses a token. Others have at most half of the
+// calls of its bot.
+func (b *Bots) owns(namespace, token string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for server, u := range b.uses {
+		if server.Namespace == namespace && u.bot != nil && u.bot.token == token {
+			return true
+		}
+	}
+	return false
 }

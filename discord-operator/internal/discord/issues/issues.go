@@ -114,7 +114,7 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 // rateLimited reports the end to the minute, so that each of hundreds of objects is written once.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
-	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue enqueues it before; this is a safeguard
+	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue notifies it before; this is a safeguard
 		return Transient(l.After + l.After/4 + time.Second)
 	case l.After <= MaxTransient:
 		return Transient(l.After)
@@ -125,9 +125,12 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 			"Discord refused too many calls for the objects of this namespace in the last ten minutes, which delays all of "+
 				"them. Correct the objects whose edits it refuses: their Degraded condition says why.").After(l.After)
 	}
-	return conditions.Progressing(v1alpha1.ReasonRateLimited,
-		"Discord's rate limit (%s) delays %q. It is retried by %s.",
-		l.Scope, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
+	limit := fmt.Sprintf("Discord's rate limit (%s)", l.Scope)
+	if l.ExceedsShare() {
+		limit = "The share that the objects of this namespace have of the calls of another namespace's bot"
+	}
+	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s delays %q. It is retried by %s.",
+		limit, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 
 // Full is the issue of a reached limit.

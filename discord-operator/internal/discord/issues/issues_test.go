@@ -37,6 +37,10 @@ func queued(after time.Duration) error {
 	return &discordclient.RateLimited{Op: "edit channel", After: after, Scope: "global", Local: true}
 }
 
+func exceeding(after time.Duration) error {
+	return &discordclient.RateLimited{Op: "edit channel", After: after, Scope: "tenant", Local: true}
+}
+
 func TestOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 9, 10, 11, 12, 500, time.FixedZone("somewhere", 3600))
@@ -59,6 +63,10 @@ func TestOf(t *testing.T) {
 		"a place in the call queue": {queued(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
 		"a place far back in the call queue": {queued(maxQueued + time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (global) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
+		"a place in the call queue for a share": {exceeding(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
+		"a place far back in the call queue for a share": {exceeding(maxQueued + time.Second), conditions.Progressing("RateLimited",
+			`The share that the objects of this namespace have of the calls of another namespace's bot delays "edit channel". `+
+				`It is retried by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
 		"a bad token":                     {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. The owner of the DiscordServer must replace it.")},
 		"denied":                          {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(deniedRetry)},
 		"full":                            {refusal(discordclient.ClassLimit), conditions.Degraded("LimitReached", "").After(fullRetry)},

@@ -33,14 +33,14 @@ func TestCallQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	queue := fairqueue.New("line", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	queue := fairqueue.New("calls", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(queue.ShutDown)
-	var line CallQueue
-	if err := line.Start(t.Context(), queue); err != nil {
+	var calls CallQueue
+	if err := calls.Start(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
 	channel := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "held-back", UID: "1"}}
-	ctx := line.Caller(t.Context(), channel, 1)
+	ctx := calls.Caller(t.Context(), channel, 1)
 	held := func() *discordclient.RateLimited {
 		_, err := api.CurrentApplication(ctx)
 		limited, _ := errors.AsType[*discordclient.RateLimited](err)
@@ -54,7 +54,7 @@ func TestCallQueue(t *testing.T) {
 		limited = held()
 	}
 	if limited == nil || !limited.Queued() {
-		t.Fatalf("the sixth call in a second is answered with %v, want a place in the line", limited)
+		t.Fatalf("the sixth call in a second is answered with %v, want a place in the call queue", limited)
 	}
 	queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "waiting"}})
 	back := func(context.Context) (bool, error) { return queue.Len() == 2, nil }
@@ -65,6 +65,6 @@ func TestCallQueue(t *testing.T) {
 		t.Errorf("%s comes first, want the object that was held back", first)
 	}
 	if again := held(); again != nil {
-		t.Errorf("when its turn has come it is held back again: %v", again)
+		t.Errorf("after it is notified it is held back again: %v", again)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Answer is what an HTTP answer says about rate limits. Make it with [ParseHeader].
+// Answer has the rate limits that an HTTP answer reports. Make it with [ParseHeader].
 type Answer struct {
 	Bucket     string
 	Limit      int
@@ -17,16 +17,16 @@ type Answer struct {
 	Reset      float64       // when the window ends, seconds since 1970 by Discord's clock
 	ResetAfter time.Duration // the same from now
 	Refused    *Refusal      // set for a 429
-	Foreign    bool          // a proxy's, or of a server that has failed: it says nothing about buckets
+	Foreign    bool          // from a proxy or a failed server: it says nothing about buckets
 }
 
-// Refusal is the part of a 429 that is not in the headers of every answer.
+// Refusal has what only a 429 reports.
 type Refusal struct {
 	After time.Duration
 	Scope string // user, shared, global or blocked
 }
 
-// ParseHeader reads the headers of an answer. What is missing or malformed is left zero.
+// ParseHeader reads the headers of an answer. Missing and malformed values are zero.
 func ParseHeader(h http.Header) Answer {
 	limit, _ := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 	remaining, _ := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
@@ -37,9 +37,8 @@ func ParseHeader(h http.Header) Answer {
 	}
 }
 
-// Seconds reads a number of seconds, fractional or not, as headers carry it, rounded up to the
-// millisecond; 0 for what is no number, at most a day (a longer one would be a mistake that stops
-// the caller for ever).
+// Seconds parses a number of seconds and rounds it up to the millisecond. It returns 0 for anything
+// else, and at most a day: a mistake of the server must not stop the caller for ever.
 func Seconds(s string) time.Duration {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) || f <= 0 {
@@ -48,18 +47,20 @@ func Seconds(s string) time.Duration {
 	return time.Duration(math.Ceil(min(f, 24*60*60)*1000)) * time.Millisecond
 }
 
-// hiddenSlack is how much longer than the bucket's own reset a wait must be to come from a limit
-// that no header shows.
+// hiddenSlack is the time beyond its bucket's reset from which a wait comes from a limit that no
+// header shows.
 const hiddenSlack = time.Second
 
-// Done gives a ticket back. answer is nil when none came: the call may or may not have been
-// counted.
+// Done gives a ticket back. answer is nil if none came: Discord may have counted the call.
 func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	l.global.end(t.began, now)
-	defer func() { l.call(now) }()
+	l.whole.end(t.call, t.began, now)
+	if t.share != nil {
+		t.share.end(t.call, t.began, now)
+	}
+	defer l.notifyReady(now)
 	if b := l.buckets[t.key]; b != nil && t.key.name != "" {
 		b.inFlight--
 		if answer == nil {
@@ -84,7 +85,7 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 	}
 }
 
-// count takes over what an answer says about its bucket.
+// count records the state of a bucket.
 func (l *Limiter) count(c Call, a *Answer, now time.Time) {
 	k := l.kinds[a.Bucket]
 	if k == nil {
@@ -103,8 +104,7 @@ func (l *Limiter) count(c Call, a *Answer, now time.Time) {
 	}
 }
 
-// refuse notes a 429 where it belongs: everywhere, at a limit without headers, or at its bucket. A
-// call that is not under the global limit is refused on its own account, whatever the scope says.
+// refuse records a 429 for all calls, for a limit that no header shows, or for a bucket.
 func (l *Limiter) refuse(c Call, a *Answer, now time.Time) {
 	until := now.Add(a.Refused.After)
 	switch {
@@ -121,13 +121,13 @@ func (l *Limiter) refuse(c Call, a *Answer, now time.Time) {
 	case a.Bucket != "" && a.Limit > 0:
 		b := l.buckets[bucketKey{a.Bucket, c.Major}]
 		b.blocked, b.scope = until, a.Refused.Scope
-	default: // a 429 that names no bucket: hold this kind of call on this object
+	default: // it names no bucket
 		l.routes[c.Route].known = true
 		l.block(c, until, a.Refused.Scope)
 	}
 }
 
-// block closes a route without a bucket for one major parameter, through a bucket made up for it.
+// block closes a route without a bucket for one major parameter. It makes up a bucket for that.
 func (l *Limiter) block(c Call, until time.Time, scope string) {
 	r := l.routes[c.Route]
 	if r.name == "" {

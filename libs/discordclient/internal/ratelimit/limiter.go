@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ratelimit keeps account of Discord's rate limits and says at once whether a call may be made
-// now or how long its caller has to wait. It does no I/O: its callers report the answers.
-//
-// What it accounts for (https://discord.com/developers/docs/topics/rate-limits):
-//   - buckets: Discord names them in X-RateLimit-Bucket; one exists per name and major parameter
-//     (channel, guild, webhook). Which bucket a route belongs to is learnt from its first answer,
-//     which is why one call of a route goes first and alone, for a second at most;
-//   - the global limit, 50 calls per second and bot, kept as a sliding window, which is at least as
-//     strict as any fixed one. A call stays in it until a second after its answer, since Discord may
-//     have counted it as late as that. Callers that it holds back stand in a line (line.go), and are
-//     called when their turn has come;
-//   - limits that no header shows, such as two changes of a channel's name or topic in ten minutes:
-//     learnt from the 429 that breaks them and then applied to that kind of change on that channel;
-//   - creates and deletes are urgent: a part of the global budget, and the last call of a bucket they
-//     share with edits, is kept for them, so that a stream of edits cannot starve them.
+// Package ratelimit tracks Discord's rate limits and returns at once how long a call has to wait. It
+// does no I/O. Source of the limits: https://discord.com/developers/docs/topics/rate-limits.
+//   - Buckets: one for each name (X-RateLimit-Bucket) and major parameter. The first answer on a route
+//     shows the name, so the first call goes alone, for a second at most. Edits leave the last call of
+//     a bucket to creates and deletes.
+//   - The global limit of 50 calls per second (budget.go): edits and reads take at most four fifths, so
+//     that they cannot starve creates and deletes, which are urgent. A limited tenant takes at most
+//     half of all. Callers that have to wait are queued (callqueue.go), and tenants take turns.
+//   - Limits that no header shows, such as two changes of a channel's name or topic in ten minutes: a
+//     429 shows one, which then holds for that kind of change on that channel.
 package ratelimit
 
 import (
-	"slices"
+	"maps"
 	"sync"
 	"time"
 )
@@ -28,32 +23,32 @@ const (
 	ScopeUser    = "user"    // this bot used up the bucket
 	ScopeShared  = "shared"  // everybody together used up the resource
 	ScopeGlobal  = "global"  // this bot makes too many calls of all kinds
+	ScopeTenant  = "tenant"  // this tenant used up its share of the global limit
 	ScopeHidden  = "hidden"  // a limit that no header announces, such as name and topic
 	ScopeUnknown = "unknown" // the limits of a route are not known yet and its first call is under way
 	ScopeBlocked = "blocked" // refused by something in front of Discord's API, or too many refusals
 )
 
 const (
-	globalWindow = time.Second
-	// probePause is how long to wait for the first answer on a route, or for one that may free a
-	// call.
-	probePause = 100 * time.Millisecond
-	// probeExpiry ends a probe whose answer does not come: a call that hangs would hold up those about
-	// all other guilds until it times out.
-	probeExpiry = time.Second
+	probePause  = 100 * time.Millisecond // the wait for an answer that may free a call
+	probeExpiry = time.Second            // a call that hangs must not hold up other guilds
 	pruneEvery  = 1024
 )
 
-// Call is what the limiter needs to know about a call.
+// Call describes a call to the limiter.
 type Call struct {
-	Route  string // method and path template
-	Major  string // major parameter: the guild's, channel's or webhook's id
-	Urgent bool   // a create or a delete
-	Hidden string // kind of change under a limit of its own, such as "name"; empty for none
-	Caller string // whose place in the line for the global limit it takes
-	More   int    // how many calls the caller will make right after it
-	Turn   func() // called when the caller's turn in that line has come, once, and not under any lock; nil for not
+	Route       string // method and path template
+	Major       string // major parameter: the id of the guild, channel or webhook
+	Urgent      bool   // a create or a delete
+	Hidden      string // kind of change under a limit of its own, such as "name"; empty for none
+	Tenant      string // takes turns with other tenants; empty for the bot's own calls
+	Limited     bool   // whether the tenant is limited to its share of the global limit
+	Caller      string // whose place in the call queue it takes, unique within the tenant
+	More        int    // number of calls that the caller will make right after it
+	NotifyReady func() // called once, without a lock, when the caller may make its calls; nil for never
 }
+
+func (c Call) calls() int { return 1 + c.More }
 
 // Wait says that a call may not be made before After is over.
 type Wait struct {
@@ -63,15 +58,16 @@ type Wait struct {
 
 // Limiter is safe for concurrent use. Make it with [New].
 type Limiter struct {
-	mu      sync.Mutex
-	now     func() time.Time
-	global  window
-	line    line
-	timer   *time.Timer // calls the next in the line; nil before the first
-	reserve int
+	mu     sync.Mutex
+	now    func() time.Time
+	whole  *budget
+	shares map[string]*budget // of limited tenants with calls under way or in the last second
+	unused *budget            // the share of every other tenant; never changed
+	queue  callQueue
+	timer  *time.Timer // runs notifyReady; nil before the first
 
-	blocked    time.Time // everything, until then
-	held       time.Time // everything under the global limit, until then
+	blocked    time.Time // no call until then
+	held       time.Time // no call under the global limit until then
 	routes     map[string]*route
 	kinds      map[string]*kind
 	buckets    map[bucketKey]*bucket
@@ -79,44 +75,18 @@ type Limiter struct {
 	sincePrune int
 }
 
-type (
-	bucketKey struct{ name, major string }
-	hiddenKey struct{ kind, major string }
-)
+type hiddenKey struct{ kind, major string }
 
-// route is what is known about a route: nothing, that it has no bucket (name empty), or its
-// bucket's name.
 type route struct {
 	known   bool
-	name    string
+	name    string    // of the bucket; empty for none
 	probing time.Time // when the call that will show it was let through; zero for none
 }
 
-// kind is what all buckets of one name have in common.
-type kind struct {
-	limit  int
-	urgent bool          // whether creates or deletes count in it
-	length time.Duration // of a window, at least: the longest rest of one that Discord named
-}
-
-// bucket counts one window. What may still be sent is the lowest remainder that Discord named in
-// this window (all of it while none was named), minus the calls that may count in it unseen: those
-// under way, and those whose answer was lost less than a window ago.
-type bucket struct {
-	lowest   int
-	inFlight int
-	lost     []time.Time // when the window is surely over that a call without an answer may count in, oldest first
-	reset    time.Time   // when the window ends; zero for a window that no answer has dated yet
-	window   float64     // Discord's own name for the window: X-RateLimit-Reset
-	blocked  time.Time
-	scope    string
-}
-
-// New makes a limiter. perSecond is the global limit (Discord: 50), of which a fifth is kept for
-// urgent calls.
+// New makes a limiter. perSecond is the global limit (Discord: 50).
 func New(perSecond int, now func() time.Time) *Limiter {
 	return &Limiter{
-		now: now, global: window{ended: make([]time.Time, perSecond)}, reserve: perSecond / 5,
+		now: now, whole: newBudget(perSecond), shares: map[string]*budget{}, unused: newBudget(max(perSecond/2, 1)),
 		routes: map[string]*route{}, kinds: map[string]*kind{},
 		buckets: map[bucketKey]*bucket{}, hidden: map[hiddenKey]time.Time{},
 	}
@@ -127,11 +97,11 @@ type Ticket struct {
 	call  Call
 	probe bool
 	key   bucketKey
+	share *budget // nil unless the tenant is limited
 	began time.Time
 }
 
-// Reserve answers at once: either with the right to make the call now, or with how long to wait
-// (then Wait is not nil).
+// Reserve returns the right to make the call now, or else the time to wait.
 func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,9 +111,13 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	if wait != nil {
 		return Ticket{}, wait
 	}
-	l.global.underWay++
-	l.line.served(c, now)
 	t := Ticket{call: c, probe: !r.known, began: now}
+	l.whole.begin(c)
+	if c.Limited {
+		t.share = l.claimShare(c.Tenant, now)
+		t.share.begin(c)
+	}
+	l.queue.serve(c, now)
 	if t.probe {
 		r.probing = now
 	}
@@ -154,8 +128,7 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	return t, nil
 }
 
-// Peek returns what Reserve would answer now, without the right to a call. A caller that has to wait
-// for the global limit has its place in the line by it.
+// Peek returns the Wait that Reserve would return now, and queues a caller likewise.
 func (l *Limiter) Peek(c Call) *Wait {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,13 +136,12 @@ func (l *Limiter) Peek(c Call) *Wait {
 	return wait
 }
 
-// check finds the route and the bucket of a call (nil while it is not known, or there is none), and
-// what it has to wait for.
+// check finds the route and the bucket of a call (nil for none or an unknown one), and its wait.
 func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	if now.Before(l.held) && l.held.After(l.blocked) {
-		if c.Turn != nil {
-			l.line.queue(c, l.held)
-			l.call(now)
+		if c.NotifyReady != nil {
+			l.queue.put(c, l.held)
+			l.notifyReady(now)
 		}
 		return nil, nil, &Wait{l.held.Sub(now), ScopeGlobal}
 	}
@@ -190,7 +162,7 @@ func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	var b *bucket
 	if r.known && r.name != "" {
 		b = l.bucket(bucketKey{r.name, c.Major}, now)
-		if wait := l.full(b, l.kinds[r.name], c, now); wait != nil {
+		if wait := b.wait(c, l.kinds[r.name], now); wait != nil {
 			return nil, nil, wait
 		}
 	}
@@ -200,71 +172,82 @@ func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	return r, b, nil
 }
 
-// bucket finds or makes a bucket and starts a new window when the old one is over.
-func (l *Limiter) bucket(key bucketKey, now time.Time) *bucket {
-	b := l.buckets[key]
-	if b == nil {
-		b = &bucket{lowest: l.kinds[key.name].limit}
-		l.buckets[key] = b
+// globalWait returns how long a call has to wait for its share and for the global limit, nil for not
+// at all, and queues its caller.
+func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
+	l.queue.removeExpired(now)
+	var ahead demands
+	for _, p := range l.queue.ahead(c) {
+		l.budgetWait(p.Call, &ahead, now)
 	}
-	b.lost = slices.DeleteFunc(b.lost, func(t time.Time) bool { return !now.Before(t) })
-	if !b.reset.IsZero() && !now.Before(b.reset) {
-		b.lowest, b.reset, b.window = l.kinds[key.name].limit, time.Time{}, 0
+	after, scope := l.budgetWait(c, &ahead, now)
+	if after <= 0 {
+		return nil
+	}
+	l.queue.put(c, now.Add(after))
+	if c.NotifyReady != nil {
+		l.notifyReady(now)
+	}
+	return &Wait{after, scope}
+}
+
+// demands counts the calls of the callers ahead, for each budget.
+type demands struct {
+	whole  demand
+	shares map[string]*demand
+}
+
+func (d *demands) share(tenant string) *demand {
+	own := d.shares[tenant]
+	if own == nil {
+		if d.shares == nil {
+			d.shares = map[string]*demand{}
+		}
+		own = &demand{}
+		d.shares[tenant] = own
+	}
+	return own
+}
+
+// budgetWait returns how long a caller has to wait behind the calls ahead, to which it adds its own. A
+// caller that waits for its share holds up no other tenant.
+func (l *Limiter) budgetWait(c Call, ahead *demands, now time.Time) (time.Duration, string) {
+	if c.Limited {
+		if after := l.share(c.Tenant).wait(c, ahead.share(c.Tenant), now); after > 0 {
+			return after, ScopeTenant
+		}
+	}
+	return l.whole.wait(c, &ahead.whole, now), ScopeGlobal
+}
+
+func (l *Limiter) share(tenant string) *budget {
+	if b := l.shares[tenant]; b != nil {
+		return b
+	}
+	return l.unused
+}
+
+// claimShare returns the share of a tenant that makes a call. A new one replaces idle ones, so there are
+// at most as many as calls in the global window, and one.
+func (l *Limiter) claimShare(tenant string, now time.Time) *budget {
+	b := l.shares[tenant]
+	if b == nil {
+		maps.DeleteFunc(l.shares, func(_ string, b *budget) bool { return b.idle(now) })
+		b = newBudget(l.unused.size())
+		l.shares[tenant] = b
 	}
 	return b
 }
 
-// full says how long a call has to wait for a bucket, nil for not at all.
-func (l *Limiter) full(b *bucket, k *kind, c Call, now time.Time) *Wait {
-	if now.Before(b.blocked) {
-		return &Wait{b.blocked.Sub(now), b.scope}
-	}
-	keep := 0
-	if !c.Urgent && k.urgent && k.limit > 2 {
-		keep = 1
-	}
-	switch {
-	case b.lowest-b.inFlight-len(b.lost) > keep:
-		return nil
-	case !b.reset.IsZero():
-		return &Wait{b.reset.Sub(now), ScopeUser}
-	case b.inFlight == 0 && len(b.lost) > 0:
-		return &Wait{b.lost[0].Sub(now), ScopeUser}
-	}
-	return &Wait{probePause, ScopeUser} // all of an undated window is under way: the next answer shows more
-}
-
-// globalWait says how long a call has to wait for the global budget, nil for not at all. It has to
-// wait where those before it in the line need what is free.
-func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
-	wait := l.budget(now, c.Urgent, l.line.before(c, now)+c.More)
-	if wait <= 0 {
-		return nil
-	}
-	l.line.queue(c, now.Add(wait))
-	if c.Turn != nil {
-		l.call(now)
-	}
-	return &Wait{wait, ScopeGlobal}
-}
-
-// budget says how long it is until a call may be made, urgent or not, that leaves so many others to make.
-func (l *Limiter) budget(now time.Time, urgent bool, others int) time.Duration {
-	if !urgent {
-		others += l.reserve
-	}
-	return l.global.wait(now, others)
-}
-
-// call calls those in the line whose turn has come, and sees to it that the next are called.
-func (l *Limiter) call(now time.Time) {
+// notifyReady notifies callers in the queue, and sets the timer for the next.
+func (l *Limiter) notifyReady(now time.Time) {
 	next := max(l.held.Sub(now), l.blocked.Sub(now))
 	if next <= 0 {
-		var turns []func()
-		turns, next = l.line.call(now, func(urgent bool, others int) time.Duration { return l.budget(now, urgent, others) })
-		for _, turn := range turns {
-			go turn()
-		}
+		var ahead demands
+		next = l.queue.notifyReady(now, func(c Call) time.Duration {
+			after, _ := l.budgetWait(c, &ahead, now)
+			return after
+		})
 	}
 	switch {
 	case next <= 0:
@@ -272,73 +255,30 @@ func (l *Limiter) call(now time.Time) {
 		l.timer = time.AfterFunc(next, func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.call(l.now())
+			l.notifyReady(l.now())
 		})
 	default:
 		l.timer.Reset(next)
 	}
 }
 
-// Remaining is how many calls of the global budget could be made now.
+// Remaining returns the number of calls that the global limit allows now.
 func (l *Limiter) Remaining() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.global.free(l.now())
+	return l.whole.all.free(l.now())
 }
 
-// prune forgets what is over, now and then, so that memory follows the calls in use and not the
-// calls ever made.
+// prune drops idle buckets and expired limits now and then.
 func (l *Limiter) prune(now time.Time) {
 	if l.sincePrune++; l.sincePrune < pruneEvery {
 		return
 	}
 	l.sincePrune = 0
-	for key, b := range l.buckets {
-		l.bucket(key, now)
-		if b.inFlight == 0 && len(b.lost) == 0 && !now.Before(b.reset) && !now.Before(b.blocked) {
+	for key := range l.buckets {
+		if l.bucket(key, now).idle(now) {
 			delete(l.buckets, key)
 		}
 	}
-	for key, until := range l.hidden {
-		if !now.Before(until) {
-			delete(l.hidden, key)
-		}
-	}
-}
-
-// window is the calls under way and the times at which the last calls ended, as many as are allowed
-// in globalWindow, oldest at next.
-type window struct {
-	underWay int
-	ended    []time.Time
-	next     int
-	took     time.Duration // how long a call lasts: a moving average
-}
-
-// wait says how long until a call may be made that leaves others calls of the window unused.
-func (w *window) wait(now time.Time, others int) time.Duration {
-	taken, size := w.underWay+others, len(w.ended)
-	free := w.ended[(w.next+taken)%size].Add(globalWindow)
-	if free.Before(now) {
-		free = now
-	}
-	// What is taken beyond the window is free a round after what is taken in it, and so on.
-	return free.Add(time.Duration(taken/size) * (globalWindow + w.took)).Sub(now)
-}
-
-func (w *window) end(began, now time.Time) {
-	w.underWay--
-	w.ended[w.next] = now
-	w.next = (w.next + 1) % len(w.ended)
-	w.took += (now.Sub(began) - w.took) / 8
-}
-
-func (w *window) free(now time.Time) int {
-	n := -w.underWay
-	for _, t := range w.ended {
-		if now.Sub(t) >= globalWindow {
-			n++
-		}
-	}
-	return n
+	maps.DeleteFunc(l.hidden, func(_ hiddenKey, until time.Time) bool { return !now.Before(until) })
 }

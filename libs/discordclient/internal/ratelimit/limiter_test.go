@@ -44,6 +44,16 @@ func remove(id string) ratelimit.Call {
 	return ratelimit.Call{Route: "DELETE /channels/{}", Major: id, Urgent: true}
 }
 
+// known makes a limiter of 50 calls per second that knows that the routes have no bucket.
+func known(t *testing.T, c *clock) *ratelimit.Limiter {
+	t.Helper()
+	l := ratelimit.New(50, c.now)
+	call(t, l, edit("0"), &ratelimit.Answer{})
+	call(t, l, remove("0"), &ratelimit.Answer{})
+	c.advance(2 * time.Second)
+	return l
+}
+
 // call makes a call that must be allowed and reports its answer.
 func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Answer) {
 	t.Helper()
@@ -234,10 +244,8 @@ func TestRefusalsByScope(t *testing.T) {
 func TestGlobalLimitKeepsAPartForUrgentCalls(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	l := ratelimit.New(50, c.now)
-	call(t, l, edit("1"), &ratelimit.Answer{})
-	call(t, l, remove("1"), &ratelimit.Answer{})
-	for range 38 {
+	l := known(t, c)
+	for range 40 {
 		call(t, l, edit("1"), nil)
 	}
 	refused(t, l, edit("1"), time.Second, ratelimit.ScopeGlobal)
@@ -253,6 +261,21 @@ func TestGlobalLimitKeepsAPartForUrgentCalls(t *testing.T) {
 		t.Errorf("%d calls remain a second later, want 50", got)
 	}
 	call(t, l, edit("1"), nil)
+}
+
+// Urgent calls take nothing of the part of edits while there is room for both.
+func TestUrgentCallsLeaveThePartOfEdits(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := known(t, c)
+	for range 10 {
+		call(t, l, remove("1"), nil)
+	}
+	for range 40 {
+		call(t, l, edit("1"), nil)
+	}
+	refused(t, l, edit("1"), time.Second, ratelimit.ScopeGlobal)
+	refused(t, l, remove("1"), time.Second, ratelimit.ScopeGlobal)
 }
 
 func TestEditsLeaveTheLastCallOfASharedBucket(t *testing.T) {
@@ -407,26 +430,25 @@ func (a *caller) act(t *testing.T, c *clock, l *ratelimit.Limiter, took time.Dur
 	return false
 }
 
-// queue has callers make their calls, each as soon as it may, and returns how often they have asked.
-func queue(t *testing.T, c *clock, l *ratelimit.Limiter, line []*caller, took time.Duration) (attempts int) {
+// serve has callers make their calls, each as soon as it may, and returns how often they have asked.
+func serve(t *testing.T, c *clock, l *ratelimit.Limiter, queue []*caller, took time.Duration) (attempts int) {
 	t.Helper()
-	for len(line) > 0 {
-		first := slices.MinFunc(line, func(a, b *caller) int { return a.next.Compare(b.next) })
+	for len(queue) > 0 {
+		first := slices.MinFunc(queue, func(a, b *caller) int { return a.next.Compare(b.next) })
 		c.t = first.next
 		if first.ticket == nil {
 			attempts++
 		}
 		if first.act(t, c, l, took) {
-			line = slices.DeleteFunc(line, func(a *caller) bool { return a == first })
+			queue = slices.DeleteFunc(queue, func(a *caller) bool { return a == first })
 		}
 	}
 	return attempts
 }
 
-// Callers that come back when they may are held back once each, or two times more where it turns out
-// that calls last, however many they are; they are not held back between the calls that they have
-// announced, and leave no call of the limit unused.
-func TestCallersStandInALine(t *testing.T) {
+// However many callers come back when they may, each is held back once, or up to three times if calls
+// last. None is held back between the calls that it has announced, and every call of the limit is used.
+func TestCallersComeBackWhenTheyMay(t *testing.T) {
 	t.Parallel()
 	const latency = 50 * time.Millisecond
 	for name, test := range map[string]struct {
@@ -443,16 +465,15 @@ func TestCallersStandInALine(t *testing.T) {
 			l := ratelimit.New(50, c.now)
 			call(t, l, remove("0"), &ratelimit.Answer{}) // the route has no bucket
 			began := c.t
-			line := make([]*caller, test.callers)
-			for i := range line {
-				line[i] = &caller{call: remove("1"), next: c.t}
-				line[i].call.Caller, line[i].call.More = strconv.Itoa(i), test.more
+			all := make([]*caller, test.callers)
+			for i := range all {
+				all[i] = &caller{call: named(remove("1"), i, test.more), next: c.t}
 			}
-			attempts, calls := queue(t, c, l, line, test.took), test.callers*(1+test.more)
+			attempts, calls := serve(t, c, l, all, test.took), test.callers*(1+test.more)
 			if most := test.callers*test.heldBack + calls; attempts > most {
 				t.Errorf("%d callers made %d attempts for %d calls, want %d at most", test.callers, attempts, calls, most)
 			}
-			// while the first of two calls lasts, what is kept for the second is not used
+			// the call that is reserved for a caller is not used while its first one lasts
 			round := time.Second + time.Duration(1+test.more)*test.took
 			if took, want := c.t.Sub(began), time.Duration(calls/50)*round; took > want {
 				t.Errorf("%d calls took %v, want %v", calls, took, want)
@@ -461,8 +482,8 @@ func TestCallersStandInALine(t *testing.T) {
 	}
 }
 
-// Who does not come back holds nobody up for longer than a second.
-func TestAPlaceIsNotKeptForEver(t *testing.T) {
+// A caller that does not come back holds nobody up for longer than a second.
+func TestPlacesExpire(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	l := ratelimit.New(50, c.now)

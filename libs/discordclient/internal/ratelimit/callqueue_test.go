@@ -13,42 +13,42 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// crew are callers that come, and come back when they are called.
-type crew struct {
+// callers ask for their calls, and again when they are notified.
+type callers struct {
 	t    *testing.T
 	l    *ratelimit.Limiter
-	took time.Duration // of each call
+	took time.Duration // duration of each call
 
 	mu       sync.Mutex
-	begun    map[string]time.Time // the first call of each
+	begun    map[string]time.Time // the first call of each caller
 	attempts int
 	calls    sync.WaitGroup
 }
 
-// newCrew is one of a limiter of 50 calls in a second, which knows the routes of remove and edit.
-func newCrew(t *testing.T, took time.Duration) *crew {
+// newCallers makes callers of a limiter of 50 calls per second that knows the routes of remove and edit.
+func newCallers(t *testing.T, took time.Duration) *callers {
 	t.Helper()
-	c := &crew{t: t, l: ratelimit.New(50, time.Now), took: took, begun: map[string]time.Time{}}
+	c := &callers{t: t, l: ratelimit.New(50, time.Now), took: took, begun: map[string]time.Time{}}
 	call(t, c.l, remove("0"), &ratelimit.Answer{}) // the routes have no bucket
 	call(t, c.l, edit("0"), &ratelimit.Answer{})
-	<-time.After(2 * time.Second) // and what has been learnt so is over
+	<-time.After(2 * time.Second) // these calls have left the window
 	return c
 }
 
-// come has a caller ask for its calls, and again whenever it is called.
-func (c *crew) come(what ratelimit.Call) {
+// start has a caller ask for its calls, and again whenever it is notified.
+func (c *callers) start(what ratelimit.Call) {
 	c.calls.Add(1)
-	what.Turn = func() { c.ask(what) }
+	what.NotifyReady = func() { c.ask(what) }
 	c.ask(what)
 }
 
-func (c *crew) ask(what ratelimit.Call) {
+func (c *callers) ask(what ratelimit.Call) {
 	c.mu.Lock()
 	c.attempts++
 	c.mu.Unlock()
 	ticket, wait := c.l.Reserve(what)
 	if wait != nil {
-		return // it is called
+		return // until it is notified
 	}
 	c.mu.Lock()
 	c.begun[what.Caller] = time.Now()
@@ -74,9 +74,9 @@ func named(what ratelimit.Call, i, more int) ratelimit.Call {
 	return what
 }
 
-// Those who are held back ask once more, when they are called; they go in the order in which they came,
-// and leave no call of the limit unused.
-func TestCallersAreCalledInTurn(t *testing.T) {
+// A caller that is held back asks once more, when it is notified. Callers go in the order in which they
+// came, and use every call of the limit.
+func TestCallersAreNotifiedInOrder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		callers, more int
@@ -88,15 +88,15 @@ func TestCallersAreCalledInTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c, began := newCrew(t, test.took), time.Now()
+				c, began := newCallers(t, test.took), time.Now()
 				for i := range test.callers {
-					c.come(named(remove("1"), i, test.more))
+					c.start(named(remove("1"), i, test.more))
 				}
 				c.calls.Wait()
 				calls := test.callers * (1 + test.more)
 				rounds := (calls+49)/50 - 1
 				least := time.Duration(rounds)*(time.Second+test.took) + time.Duration(1+test.more)*test.took
-				// while the first of two calls lasts, what is kept for the second is not used
+				// the call that is reserved for a caller is not used while its first one lasts
 				if took := time.Since(began); took > least+time.Duration(test.more*rounds)*test.took {
 					t.Errorf("%d calls took %v, want %v", calls, took, least)
 				}
@@ -105,7 +105,7 @@ func TestCallersAreCalledInTurn(t *testing.T) {
 				}
 				for i := 1; i < test.callers; i++ {
 					if c.begun[strconv.Itoa(i)].Before(c.begun[strconv.Itoa(i-1)]) {
-						t.Fatalf("caller %d went before the one in front of it", i)
+						t.Fatalf("caller %d went before the one ahead of it", i)
 					}
 				}
 			})
@@ -113,16 +113,16 @@ func TestCallersAreCalledInTurn(t *testing.T) {
 	}
 }
 
-// What is urgent does not stand behind what is not, which leaves it its part.
-func TestTheUrgentAreCalledFirst(t *testing.T) {
+// Urgent callers do not wait behind others, which leave them their part.
+func TestUrgentCallersAreNotifiedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, began := newCrew(t, 0), time.Now()
+		c, began := newCallers(t, 0), time.Now()
 		for i := range 100 { // 40 in each second
-			c.come(named(edit("1"), i, 0))
+			c.start(named(edit("1"), i, 0))
 		}
 		for i := range 20 {
-			c.come(named(remove("1"), 100+i, 0))
+			c.start(named(remove("1"), 100+i, 0))
 		}
 		c.calls.Wait()
 		var urgent, others []time.Duration
@@ -142,42 +142,42 @@ func TestTheUrgentAreCalledFirst(t *testing.T) {
 	})
 }
 
-// Who is called and does not come holds nobody up for longer than a second.
-func TestATurnIsNotKeptForEver(t *testing.T) {
+// A caller that is notified and does not come back holds nobody up for longer than a second.
+func TestReservationsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, began := newCrew(t, 0), time.Now()
+		c, began := newCallers(t, 0), time.Now()
 		for i := range 50 {
-			c.come(named(remove("1"), i, 0))
+			c.start(named(remove("1"), i, 0))
 		}
-		called := 0
+		notified := 0
 		for i := range 50 {
 			gone := named(remove("1"), 100+i, 0)
-			gone.Turn = func() { c.mu.Lock(); defer c.mu.Unlock(); called++ }
+			gone.NotifyReady = func() { c.mu.Lock(); defer c.mu.Unlock(); notified++ }
 			if _, wait := c.l.Reserve(gone); wait == nil {
 				t.Fatal("more than 50 calls are allowed at once")
 			}
 		}
-		c.come(named(remove("1"), 999, 0))
+		c.start(named(remove("1"), 999, 0))
 		c.calls.Wait()
-		if called != 50 {
-			t.Errorf("%d were called, want 50", called)
+		if notified != 50 {
+			t.Errorf("%d callers were notified, want 50", notified)
 		}
 		if took := time.Since(began); took < 2*time.Second || took > 2100*time.Millisecond {
-			t.Errorf("behind 50 who do not come one went after %v, want 2s", took)
+			t.Errorf("behind 50 callers that do not come back one went after %v, want 2s", took)
 		}
 	})
 }
 
-// Discord's own refusal of all calls holds everybody up, and ends for all in the order in which they came.
-func TestTurnsComeAfterARefusal(t *testing.T) {
+// After Discord's own refusal of all calls, callers go in the order in which they came.
+func TestCallersAreNotifiedAfterARefusal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, began := newCrew(t, 0), time.Now()
+		c, began := newCallers(t, 0), time.Now()
 		ticket, _ := c.l.Reserve(remove("1"))
 		c.l.Done(ticket, refusal(ratelimit.ScopeGlobal, 5*time.Second))
 		for i := range 60 {
-			c.come(named(remove("1"), i, 0))
+			c.start(named(remove("1"), i, 0))
 		}
 		c.calls.Wait()
 		first, last := c.begun["0"].Sub(began), c.begun["59"].Sub(began)

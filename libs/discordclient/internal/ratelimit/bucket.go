@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ratelimit
+
+import (
+	"slices"
+	"time"
+)
+
+type bucketKey struct{ name, major string }
+
+// kind has the properties of all buckets of one name.
+type kind struct {
+	limit  int
+	urgent bool          // whether creates or deletes count in it
+	length time.Duration // of a window, at least: the longest rest of one that Discord named
+}
+
+// bucket allows the lowest remainder that Discord named in this window, minus the calls that may count
+// unseen: those under way or without an answer.
+type bucket struct {
+	lowest   int
+	inFlight int
+	lost     []time.Time // when the window of a call without an answer is surely over, oldest first
+	reset    time.Time   // when the window ends; zero for a window that no answer has dated yet
+	window   float64     // Discord's own name for the window: X-RateLimit-Reset
+	blocked  time.Time
+	scope    string
+}
+
+// bucket returns a bucket, in its present window.
+func (l *Limiter) bucket(key bucketKey, now time.Time) *bucket {
+	b := l.buckets[key]
+	if b == nil {
+		b = &bucket{lowest: l.kinds[key.name].limit}
+		l.buckets[key] = b
+	}
+	b.lost = slices.DeleteFunc(b.lost, func(t time.Time) bool { return !now.Before(t) })
+	if !b.reset.IsZero() && !now.Before(b.reset) {
+		b.lowest, b.reset, b.window = l.kinds[key.name].limit, time.Time{}, 0
+	}
+	return b
+}
+
+func (b *bucket) wait(c Call, k *kind, now time.Time) *Wait {
+	if now.Before(b.blocked) {
+		return &Wait{b.blocked.Sub(now), b.scope}
+	}
+	keep := 0
+	if !c.Urgent && k.urgent && k.limit > 2 {
+		keep = 1
+	}
+	switch {
+	case b.lowest-b.inFlight-len(b.lost) > keep:
+		return nil
+	case !b.reset.IsZero():
+		return &Wait{b.reset.Sub(now), ScopeUser}
+	case b.inFlight == 0 && len(b.lost) > 0:
+		return &Wait{b.lost[0].Sub(now), ScopeUser}
+	}
+	return &Wait{probePause, ScopeUser} // all of an undated window is under way: the next answer shows more
+}
+
+// idle reports whether dropping the bucket loses nothing.
+func (b *bucket) idle(now time.Time) bool {
+	return b.inFlight == 0 && len(b.lost) == 0 && !now.Before(b.reset) && !now.Before(b.blocked)
+}

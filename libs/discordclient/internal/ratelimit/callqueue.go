@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ratelimit
+
+import (
+	"slices"
+	"time"
+)
+
+// reservation bounds the wait for a notified caller: its object may be gone, or all workers busy.
+const reservation = time.Second
+
+// callQueue has the callers that wait for a share or for the global limit. If all came back when the
+// next call is free, n callers would make n*n attempts.
+//
+// Tenants take turns (start-time fair queueing): the tag of a new place is that of its tenant's last
+// place, or of the last place served if that is higher, plus its calls.
+type callQueue struct {
+	places []place // by tag
+	served int     // the highest tag that was notified or served
+}
+
+type place struct {
+	Call
+	tag int
+	due time.Time // when its reservation begins: an estimate until the caller is notified
+}
+
+// remaining returns how long p stays reserved.
+func (p place) remaining(now time.Time) time.Duration { return reservation - now.Sub(p.due) }
+
+// removeExpired drops places whose reservation has expired.
+func (q *callQueue) removeExpired(now time.Time) {
+	q.places = slices.DeleteFunc(q.places, func(p place) bool { return p.NotifyReady == nil && p.remaining(now) <= 0 })
+}
+
+// ahead returns the places ahead of a caller, queued or not. Urgent calls overtake the other calls of
+// their tenant.
+func (q *callQueue) ahead(c Call) []place {
+	i := q.find(c)
+	if i < 0 && c.Urgent {
+		i = slices.IndexFunc(q.places, func(p place) bool { return p.Tenant == c.Tenant && !p.Urgent })
+	}
+	if i < 0 {
+		i = q.index(q.nextTag(c))
+	}
+	return q.places[:i]
+}
+
+func (q *callQueue) put(c Call, due time.Time) {
+	p := place{Call: c, due: due}
+	i := q.find(c)
+	if i >= 0 {
+		p.tag = q.places[i].tag
+		q.places[i] = p
+		return
+	}
+	p.tag = q.nextTag(c)
+	i = q.index(p.tag)
+	q.places = slices.Insert(q.places, i, p)
+	if c.Urgent {
+		q.overtake(i)
+	}
+}
+
+// overtake moves the urgent place i ahead of the others of its tenant, which move to that tenant's
+// next places: the turns of other tenants stay.
+func (q *callQueue) overtake(i int) {
+	for j := i - 1; j >= 0; j-- {
+		a, b := &q.places[i], &q.places[j]
+		if a.Tenant != b.Tenant {
+			continue
+		}
+		if b.Urgent {
+			return
+		}
+		*a, *b = *b, *a
+		a.tag, b.tag = b.tag, a.tag
+		i = j
+	}
+}
+
+// serve removes a caller, and reserves its further calls ahead of all others.
+func (q *callQueue) serve(c Call, now time.Time) {
+	if i := q.find(c); i >= 0 {
+		q.served = max(q.served, q.places[i].tag)
+		q.places = slices.Delete(q.places, i, i+1)
+	}
+	if c.More > 0 {
+		c.More, c.NotifyReady = c.More-1, nil
+		q.places = slices.Insert(q.places, 0, place{Call: c, due: now})
+	}
+}
+
+// notifyReady notifies the callers that need not wait any more, and returns when to try again, 0 for
+// never. It calls wait for each place in order.
+func (q *callQueue) notifyReady(now time.Time, wait func(Call) time.Duration) (next time.Duration) {
+	q.removeExpired(now)
+	next = reservation
+	waiting := false
+	for i := range q.places {
+		p := &q.places[i]
+		after := wait(p.Call)
+		switch {
+		case p.NotifyReady == nil:
+			next = min(next, p.remaining(now))
+		case after > 0:
+			next, waiting = min(next, after), true
+		default:
+			go p.NotifyReady()
+			p.NotifyReady, p.due, q.served = nil, now, max(q.served, p.tag)
+		}
+	}
+	if !waiting {
+		return 0
+	}
+	return next
+}
+
+func (q *callQueue) find(c Call) int {
+	return slices.IndexFunc(q.places, func(p place) bool { return p.Caller == c.Caller && p.Tenant == c.Tenant })
+}
+
+func (q *callQueue) nextTag(c Call) int {
+	tag := q.served
+	for _, p := range q.places {
+		if p.Tenant == c.Tenant {
+			tag = max(tag, p.tag)
+		}
+	}
+	return tag + c.calls()
+}
+
+func (q *callQueue) index(tag int) int {
+	i, _ := slices.BinarySearchFunc(q.places, tag+1, func(p place, tag int) int { return p.tag - tag })
+	return i
+}
