@@ -27,7 +27,7 @@ type options struct {
 	actions int
 	// roundTimeout bounds the time to reconcile everything after a round.
 	roundTimeout time.Duration
-	// quiet is how long the operators must then stay idle.
+	// quiet is the time that the operators must then stay idle.
 	quiet time.Duration
 	// only matches the names of enabled actions; nil enables all.
 	only *regexp.Regexp
