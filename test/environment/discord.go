@@ -35,6 +35,7 @@ type DiscordProcess struct {
 // Guild is a server of a simulated Discord.
 type Guild struct{ ID, Name string }
 
+// SimulatedDiscord is StartDiscord for Options.Discord.
 func SimulatedDiscord(log string, guild Guild, more ...Guild) func(context.Context) (DiscordAPI, error) {
 	return func(ctx context.Context) (DiscordAPI, error) { return StartDiscord(ctx, log, guild, more...) }
 }
@@ -59,6 +60,7 @@ type DiscordCommand struct {
 	More  []Guild
 }
 
+// Start returns when Discord serves.
 func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error) {
 	d = &DiscordProcess{}
 	if d.folder, err = os.MkdirTemp("", "discordtest-"); err != nil {
@@ -104,6 +106,7 @@ func (d *DiscordProcess) findURL(context.Context) error {
 // URL returns the address of the page.
 func (d *DiscordProcess) URL() string { return d.url }
 
+// APIURL implements DiscordAPI.
 func (d *DiscordProcess) APIURL() string { return d.url + "/api/v10" }
 
 // TokenFile returns the file with the token of the operator's bot, which has the permissions of the

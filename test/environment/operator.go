@@ -33,6 +33,7 @@ type Operator struct {
 	Lease     string
 }
 
+// The operators of this project.
 var (
 	Dojo    = Operator{Name: "dojo-operator", Namespace: "dojo-system", Lease: "dojo-operator.core.jutsu.com"}
 	Discord = Operator{Name: "discord-operator", Namespace: "discord-system", Lease: "discord-operator.discord.jutsu.com"}

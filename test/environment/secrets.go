@@ -16,6 +16,7 @@ type Secrets struct {
 	all []string
 }
 
+// Add returns the secret.
 func (s *Secrets) Add(secret string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,6 +77,7 @@ type Operator struct {
 	proven   rbacusage.Set
 }
 
+// RunSpecs runs the suite.
 func (o *Operator) RunSpecs(t *testing.T) {
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ctrl.SetLogger(ginkgo.GinkgoLogr)
@@ -102,6 +103,7 @@ func (o *Operator) Build() []byte {
 	return []byte(strings.Join(paths, "\n"))
 }
 
+// Plugin returns the path of a plugin that Build has built.
 func (o *Operator) Plugin(name string) string { return o.built[name] }
 
 // Begin starts the environment of this test process with the operator installed but not started. It
@@ -141,6 +143,7 @@ func (o *Operator) file(format string) string {
 // LogFile is the log of the operator's processes of this test process.
 func (o *Operator) LogFile() string { return filepath.Join(o.folder(), o.file("operator-%d.log")) }
 
+// Process is one process of the operator.
 type Process struct {
 	*environment.Process
 	changed bool // it has other flags than usual
@@ -177,6 +180,7 @@ func (p *Process) Stop() {
 	})
 }
 
+// Stop ends the current process as Kubernetes does.
 func (o *Operator) Stop() {
 	ginkgo.GinkgoHelper()
 	o.process.Stop()

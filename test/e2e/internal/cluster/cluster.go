@@ -114,6 +114,7 @@ func (c *Cluster) Registry() string { return c.registry.Address("127.0.0.1") }
 // KillPod kills all processes of a pod at once, as the OOM killer does.
 func (c *Cluster) KillPod(uid types.UID) error { return c.node.KillPod(uid) }
 
+// KeepLogs copies all logs to folder, which outlives the cluster.
 func (c *Cluster) KeepLogs(folder string) error {
 	return errors.Join(c.Control.KeepLogs(folder), c.node.KeepLogs(folder))
 }
