@@ -16,7 +16,7 @@ const workingDir = "/tmp"
 
 // Users selects the user that pods run as.
 type Users struct {
-	// ByPlatform leaves user and group unset: OpenShift's restricted SecurityContextConstraints choose them.
+	// ByPlatform sets no user: OpenShift's restricted SecurityContextConstraints choose one.
 	ByPlatform bool
 }
 
