@@ -52,7 +52,8 @@ func ReadySince(c *cnpgv1.Cluster) time.Time {
 	return created
 }
 
-func lastWrite(o metav1.Object) time.Time {
+// LastWritten returns when an object was last written, its status included.
+func LastWritten(o metav1.Object) time.Time {
 	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
 }
 
