@@ -53,7 +53,7 @@ var databaseConfig = Config{
 
 // withDatabase gives a Dojo a database in the Cluster pg of another owner.
 func withDatabase(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
-	d := &corev1api.Dojo{
+	dojo := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo"},
 		Spec: corev1api.DojoSpec{
 			AccountID: "Masamichi Yaga", Title: "Tokyo Jujutsu High", Replicas: ptr.To[int32](1),
@@ -64,22 +64,22 @@ func withDatabase(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 		},
 	}
 	for _, change := range changes {
-		change(d)
+		change(dojo)
 	}
-	return d
+	return dojo
 }
 
-func inOwnCluster(d *corev1api.Dojo) {
-	d.Spec.Postgres.ClusterRef = nil
-	d.Spec.Postgres.Cluster = &corev1api.PostgresCluster{
+func inOwnCluster(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.ClusterRef = nil
+	dojo.Spec.Postgres.Cluster = &corev1api.PostgresCluster{
 		Instances: ptr.To[int32](3), Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")},
 	}
 }
 
-func reclaimed(d *corev1api.Dojo) { d.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }
+func reclaimed(dojo *corev1api.Dojo) { dojo.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }
 
-func nightly(d *corev1api.Dojo) {
-	d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+func nightly(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
 		Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot, FinalBackup: true,
 	}
 }
@@ -105,7 +105,7 @@ func (w *databaseWorld) Defined(_ context.Context, kind optionalkinds.Kind) (boo
 	return w.Has(kind) || w.unreadable && slices.Contains(w.without, kind.Kind), nil
 }
 
-func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
+func newDatabaseWorld(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -116,13 +116,13 @@ func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
 	clock := testclock.NewFakePassiveClock(databaseNoon)
 	server := applytest.New(scheme, clock)
 	noError(t, addIndexes(t.Context(), server))
-	w := &databaseWorld{t: t, server: server, dojo: d.DeepCopy()}
+	w := &databaseWorld{t: t, server: server, dojo: dojo.DeepCopy()}
 	w.Reconciler = &Reconciler{
 		Client: server, Live: server, Kinds: w, Clock: clock, Config: databaseConfig,
 		applier: apply.New(server, ownership.FieldOwner, apply.Reasons{Refused: corev1api.ReasonChildRefused}, clock),
 	}
 	noError(t, server.Create(t.Context(), w.dojo))
-	if d.Spec.Postgres.ClusterRef != nil {
+	if dojo.Spec.Postgres.ClusterRef != nil {
 		pg := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "pg"}}
 		pg.Spec.Instances = 1
 		noError(t, server.Create(t.Context(), pg))
@@ -131,9 +131,9 @@ func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
 }
 
 // upToDate returns a world that is in sync.
-func upToDate(t *testing.T, d *corev1api.Dojo) *databaseWorld {
+func upToDate(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 	t.Helper()
-	w := newDatabaseWorld(t, d)
+	w := newDatabaseWorld(t, dojo)
 	for range 8 {
 		w.play()
 		if _, plan := w.reconcile(); plan.Apply == nil && plan.Issues == nil {

@@ -147,10 +147,10 @@ func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := tokyo(inPG, waitingFor("instances of the Cluster school/pg", 2*time.Hour))
-			w := inSync(t, d)
+			dojo := tokyo(inPG, waitingFor("instances of the Cluster school/pg", 2*time.Hour))
+			w := inSync(t, dojo)
 			w.SQL, w.jobs = "other", nil // so that a Job is planned
-			of := func(cluster *cnpgv1.Cluster) string { return described(w, d, cluster) }
+			of := func(cluster *cnpgv1.Cluster) string { return described(w, dojo, cluster) }
 			whole := largeCluster()
 			c.state(whole)
 			stripped := whole.DeepCopy()
@@ -168,10 +168,10 @@ func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 }
 
 // described returns all messages and writes of a plan.
-func described(w *world, d *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
+func described(w *world, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	w.t.Helper()
 	w.Cluster.Live = cluster
-	plan := w.plan(d).Plan
+	plan := w.plan(dojo).Plan
 	var text strings.Builder
 	for _, issue := range plan.Issues {
 		text.WriteString(issue.Error() + " after " + issue.RequeueAfter.String() + "\n")

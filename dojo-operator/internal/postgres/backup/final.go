@@ -18,9 +18,9 @@ const withoutFinal = "without spec.postgres.cluster.backup.finalBackup the data 
 
 // PlanFinal blocks until the backup has completed. known reports whether the Database is the
 // Dojo's.
-func PlanFinal(d *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
-	b, c, name := d.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(d)
-	owned := ownership.Holds(d, c)
+func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
+	b, c, name := dojo.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(dojo)
+	owned := ownership.Holds(dojo, c)
 	if b == nil || !b.FinalBackup || c.DeletionTimestamp != nil || !owned && !known ||
 		s.Final != nil && s.Final.Status.Phase == cnpgv1.BackupPhaseCompleted {
 		return step
@@ -34,7 +34,7 @@ func PlanFinal(d *corev1api.Dojo, s State, in Input, known, readable bool) (step
 	case !owned: // a user may have restored it
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"No final backup can be taken, and no data is deleted: the Cluster %s/%s is not this Dojo's. %s %s",
-			d.Namespace, c.Name, ownership.HandOver(d, cnpg.ClusterKind.Kind, c),
+			dojo.Namespace, c.Name, ownership.HandOver(dojo, cnpg.ClusterKind.Kind, c),
 			"Or set the reclaimPolicy to Retain; "+withoutFinal)
 	case s.Final != nil && cnpg.BackupFailed(s.Final):
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
@@ -43,9 +43,9 @@ func PlanFinal(d *corev1api.Dojo, s State, in Input, known, readable bool) (step
 	case cnpg.Hibernates(c):
 		issue = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
 			"so that no final backup can be taken. Resume it with `kubectl annotate cluster %s %s-`; "+withoutFinal,
-			d.Namespace, c.Name, c.Name, cnpg.HibernationAnnotation)
+			dojo.Namespace, c.Name, c.Name, cnpg.HibernationAnnotation)
 	case s.Final == nil:
-		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(d, c))
+		desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, c))
 		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Final, desired))
 	default:
 		since, deadline := s.Final.CreationTimestamp.Time, in.Deadline

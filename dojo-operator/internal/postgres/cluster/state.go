@@ -25,14 +25,14 @@ type State struct {
 	Others []string
 }
 
-func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, err error) {
-	name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ClusterName(d)}
+func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State, err error) {
+	name := types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.ClusterName(dojo)}
 	s.Live, err = apply.Get(ctx, r, cnpg.ClusterKind.Kind, name, &cnpgv1.Cluster{})
-	if err != nil || s.Live != nil || d.Spec.Postgres.Cluster == nil {
+	if err != nil || s.Live != nil || dojo.Spec.Postgres.Cluster == nil {
 		return s, err
 	}
 	for i, suffix := range cnpg.BudgetSuffixes() {
-		name.Name = d.Name + suffix
+		name.Name = dojo.Name + suffix
 		s.Budgets[i], err = apply.Get(ctx, r, "PodDisruptionBudget", name, &policyv1.PodDisruptionBudget{})
 		if err != nil {
 			return s, err

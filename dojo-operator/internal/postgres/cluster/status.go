@@ -26,9 +26,9 @@ func Describe(c *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
 }
 
 // Unreachable says why requests cannot reach Postgres. A nil Cluster does not exist.
-func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster) string {
+func Unreachable(dojo *corev1api.Dojo, c *cnpgv1.Cluster) string {
 	const message = "Requests cannot reach Postgres: "
-	name := fmt.Sprintf("Cluster %s/%s", d.Namespace, cnpg.ClusterName(d))
+	name := fmt.Sprintf("Cluster %s/%s", dojo.Namespace, cnpg.ClusterName(dojo))
 	switch {
 	case c == nil:
 		return message + "the " + name + " does not exist."

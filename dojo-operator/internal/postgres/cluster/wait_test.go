@@ -17,10 +17,10 @@ import (
 
 func TestHibernationMessages(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.Suspend = true })
+	dojo := dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true })
 	in := cnpg.Input{Now: dojotest.Noon, Deadline: time.Minute}
 	c := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
-	says := func() string { return hibernation(d, c, in).Message }
+	says := func() string { return hibernation(dojo, c, in).Message }
 	c.Status.ReadyInstances = 2
 	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: 2 instances are ready." {
 		t.Error(got)
@@ -29,7 +29,7 @@ func TestHibernationMessages(t *testing.T) {
 	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: Waiting for pg-1 to be deleted." {
 		t.Error(got)
 	}
-	if issue := hibernation(d, c, in); issue.Type != conditions.TypeProgressing || issue.WaitingFor == "" {
+	if issue := hibernation(dojo, c, in); issue.Type != conditions.TypeProgressing || issue.WaitingFor == "" {
 		t.Errorf("%+v", issue)
 	}
 }

@@ -18,8 +18,8 @@ import (
 var checkScript string
 
 // PlanCheck checks whether Postgres has the restored database. No other SQL runs meanwhile.
-func PlanCheck(d *corev1api.Dojo, s State, clusterUID string, as As, cfg Config) Step {
-	p := &planner{dojo: d, State: s, config: cfg, task: checkTask(d, clusterUID, as, cfg.Users)}
+func PlanCheck(dojo *corev1api.Dojo, s State, clusterUID string, as As, cfg Config) Step {
+	p := &planner{dojo: dojo, State: s, config: cfg, task: checkTask(dojo, clusterUID, as, cfg.Users)}
 	p.divide()
 	p.step.Issue = p.run()
 	return p.step
@@ -38,11 +38,11 @@ func (p *planner) checkFailed(why string) *conditions.Issue {
 		p.task.title(), why, advice, p.job.Name)
 }
 
-func checkTask(d *corev1api.Dojo, clusterUID string, as As, users pods.Users) task {
+func checkTask(dojo *corev1api.Dojo, clusterUID string, as As, users pods.Users) task {
 	return task{
-		object: "what was restored", digest: digest(checkScript, clusterUID, cnpg.SQLName(d)),
-		template: podFor(d, containerFor(d, as, checkScript), users),
-		doing:    "looks whether the database " + cnpg.SQLName(d) + " is in",
+		object: "what was restored", digest: digest(checkScript, clusterUID, cnpg.SQLName(dojo)),
+		template: podFor(dojo, containerFor(dojo, as, checkScript), users),
+		doing:    "looks whether the database " + cnpg.SQLName(dojo) + " is in",
 		reason:   corev1api.ReasonDatabaseNotRestored,
 		advice: "No empty database is made in its place. Delete the Dojo and its Cluster, and create the Dojo again with " +
 			"bootstrap.recovery.database: status.database.name of the Dojo that the backup is of.",

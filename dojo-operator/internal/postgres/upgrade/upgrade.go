@@ -47,17 +47,20 @@ type State struct {
 
 // Observe reads the objects of an upgrade of a Dojo's own Cluster, if one is due.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, images cnpg.Images,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, c *cnpgv1.Cluster, images cnpg.Images,
 ) (s State, err error) {
 	s.Images = images
-	v := versionsOf(d, c, s)
+	v := versionsOf(dojo, c, s)
 	if !v.due() && !v.begun() {
 		return s, nil
 	}
-	backups := map[string]**cnpgv1.Backup{backupNameBefore(d, c, v): &s.Backup, backupName(d, c, afterSuffix, v): &s.After}
+	backups := map[string]**cnpgv1.Backup{
+		backupNameBefore(dojo, c, v):        &s.Backup,
+		backupName(dojo, c, afterSuffix, v): &s.After,
+	}
 	delete(backups, "") // an upgrade without a backup, or one that the status does not record yet
 	for name, backup := range backups {
-		name := types.NamespacedName{Namespace: d.Namespace, Name: name}
+		name := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 		if *backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{}); err != nil {
 			return s, err
 		}
@@ -79,11 +82,11 @@ type versions struct {
 	reachable, committed bool
 }
 
-func versionsOf(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (v versions) {
-	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil || !ownership.Holds(d, c) {
+func versionsOf(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) (v versions) {
+	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || !ownership.Holds(dojo, c) {
 		return v
 	}
-	v.wanted, v.image, v.data = cnpg.Majors(d, c, s.Images)
+	v.wanted, v.image, v.data = cnpg.Majors(dojo, c, s.Images)
 	v.from, _ = strconv.Atoi(c.Annotations[fromAnnotation])
 	v.reachable, v.committed = cnpg.Up(c), committed(s.Job, s.Pods)
 	return v
@@ -115,8 +118,8 @@ func (v versions) target() int {
 const beforeSuffix, afterSuffix = "before", "after"
 
 // The status of a verified or reverted upgrade does not count for the next.
-func requestedAt(d *corev1api.Dojo, v versions) *metav1.Time {
-	db := d.Status.Database
+func requestedAt(dojo *corev1api.Dojo, v versions) *metav1.Time {
+	db := dojo.Status.Database
 	if db == nil || db.Upgrade == nil || db.Upgrade.Step == corev1api.UpgradeVerifying && !v.begun() {
 		return nil
 	}
@@ -124,29 +127,29 @@ func requestedAt(d *corev1api.Dojo, v versions) *metav1.Time {
 }
 
 // backupName is empty until the status records the request. A later request gets another Backup.
-func backupName(d *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) string {
+func backupName(dojo *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) string {
 	const maxStem = 45 // as for the final Backup, for the labels of snapshots
-	requested := requestedAt(d, v)
+	requested := requestedAt(dojo, v)
 	if requested == nil {
 		return ""
 	}
 	id := fmt.Sprint(c.UID, requested.Unix(), v.target())
-	return d.Name[:min(len(d.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(id)
+	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(id)
 }
 
-func backupNameBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
+func backupNameBefore(dojo *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
 	if v.begun() {
 		return c.Annotations[backupAnnotation]
 	}
-	return backupName(d, c, beforeSuffix, v)
+	return backupName(dojo, c, beforeSuffix, v)
 }
 
 // Next returns the step of an upgrade, or "". stopped reports whether no pod uses Postgres.
-func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
-	switch v := versionsOf(d, c, s); {
+func Next(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
+	switch v := versionsOf(dojo, c, s); {
 	case v.due() && !v.reachable:
 		return corev1api.UpgradeWaiting
-	case v.due() && !backedUp(d, s, v):
+	case v.due() && !backedUp(dojo, s, v):
 		return corev1api.UpgradeBackingUp
 	case v.due() && !stopped:
 		return corev1api.UpgradeStopping
@@ -170,16 +173,16 @@ func RequiresStop(step corev1api.UpgradeStep) bool {
 	return false
 }
 
-func backedUp(d *corev1api.Dojo, s State, v versions) bool {
-	if d.Annotations[corev1api.UpgradeWithoutBackupAnnotation] == strconv.Itoa(v.wanted) {
+func backedUp(dojo *corev1api.Dojo, s State, v versions) bool {
+	if dojo.Annotations[corev1api.UpgradeWithoutBackupAnnotation] == strconv.Itoa(v.wanted) {
 		return true
 	}
-	return d.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
+	return dojo.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
 }
 
 // The Cluster keeps its image until the upgrade may begin. An annotation has the former version.
-func change(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
-	v := versionsOf(d, c, s)
+func change(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
+	v := versionsOf(dojo, c, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
 	// CloudNativePG assigns its Job's result to the version that the Cluster names at its end.
 	running := v.begun() && v.data == v.from && v.image > v.from && !v.returning()
@@ -228,14 +231,14 @@ func takenBefore(c *cnpgv1.Cluster, s State) string {
 }
 
 // Verification returns the identity of the query, and the version that it expects.
-func Verification(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (id string, major int) {
-	v := versionsOf(d, c, s)
+func Verification(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) (id string, major int) {
+	v := versionsOf(dojo, c, s)
 	return fmt.Sprint(c.UID, " from ", v.from, " to ", v.data), v.data
 }
 
-func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step cnpg.Step) {
-	v := versionsOf(d, c, s)
-	name, policy := backupName(d, c, beforeSuffix, v), d.BackupPolicy()
+func takeBefore(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step cnpg.Step) {
+	v := versionsOf(dojo, c, s)
+	name, policy := backupName(dojo, c, beforeSuffix, v), dojo.BackupPolicy()
 	var issue *conditions.Issue
 	switch {
 	case policy == nil:
@@ -243,12 +246,12 @@ func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step c
 			"The upgrade of the Cluster %s/%s from Postgres %d to %d has not begun: without spec.postgres.cluster.backup there "+
 				"would be no way back. Configure backups; or do without one for this version with "+
 				"`kubectl annotate dojo %s --overwrite %s=%d`; or set the version to %d again.",
-			d.Namespace, c.Name, v.data, v.wanted, d.Name, corev1api.UpgradeWithoutBackupAnnotation, v.wanted, v.data)
+			dojo.Namespace, c.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation, v.wanted, v.data)
 	case name == "":
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
 			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.data, v.wanted).After(apply.StaleRetry)
 	case s.Backup == nil:
-		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(d, c))
+		desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, c))
 		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Backup, desired))
 		issue = backingUp(v, name)
 	case cnpg.BackupFailed(s.Backup):
@@ -277,25 +280,25 @@ func backingUp(v versions, backup string) *conditions.Issue {
 }
 
 // takeAfter does not wait. Backups of the former version cannot restore later times.
-func takeAfter(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
-	v := versionsOf(d, c, s)
-	name := backupName(d, c, afterSuffix, v)
-	if d.BackupPolicy() == nil || s.After != nil || v.data == v.from || name == "" {
+func takeAfter(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
+	v := versionsOf(dojo, c, s)
+	name := backupName(dojo, c, afterSuffix, v)
+	if dojo.BackupPolicy() == nil || s.After != nil || v.data == v.from || name == "" {
 		return nil
 	}
 	return apply.Write(ownership.FieldOwner, s.After, ownership.Data(
-		d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpec(d, d.BackupPolicy())))
+		dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpec(dojo, dojo.BackupPolicy())))
 }
 
-func wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) *conditions.Issue {
-	v := versionsOf(d, c, s)
+func wait(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) *conditions.Issue {
+	v := versionsOf(dojo, c, s)
 	from := v.from
 	if !v.begun() {
 		from = v.data
 	}
-	object := fmt.Sprintf("upgrade of the Cluster %s/%s from Postgres %d to %d", d.Namespace, c.Name, from, v.target())
+	object := fmt.Sprintf("upgrade of the Cluster %s/%s from Postgres %d to %d", dojo.Namespace, c.Name, from, v.target())
 	if v.returning() {
-		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", d.Namespace, c.Name, from)
+		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", dojo.Namespace, c.Name, from)
 	}
 	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase), adviceBeforeStart(s, from)
 	switch {
@@ -315,7 +318,7 @@ func wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) *conditions.I
 		message += fmt.Sprintf(" pg_upgrade has begun: Postgres %d does not come back before it has ended.", from)
 		advice = fmt.Sprintf("See `kubectl logs job/%s`.", s.Job.Name)
 	}
-	since := d.WaitingSince(object, in.Now)
+	since := dojo.WaitingSince(object, in.Now)
 	if s.Job != nil && s.Job.Status.StartTime != nil && v.data != v.target() {
 		since = s.Job.Status.StartTime.Time
 	}
@@ -351,8 +354,8 @@ func adviceForReturn(c *cnpgv1.Cluster, s State, v versions) string {
 		c.Name, v.from, restoreAdvice(c, s, v.from))
 }
 
-func verificationFailed(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, why string) *conditions.Issue {
-	v := versionsOf(d, c, s)
+func verificationFailed(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, why string) *conditions.Issue {
+	v := versionsOf(dojo, c, s)
 	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
 		"Postgres %d runs, and no pod of the application, because the query that verifies it fails: %s. %s",
 		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(c, s, v.from))
@@ -372,34 +375,36 @@ func restoreAdvice(c *cnpgv1.Cluster, s State, from int) string {
 }
 
 // Upgraded reports whether the data is of the new version, which is not verified yet.
-func Upgraded(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool {
-	v := versionsOf(d, c, s)
+func Upgraded(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool {
+	v := versionsOf(dojo, c, s)
 	return v.begun() && v.data > v.from
 }
 
 // Begun reports whether the Cluster names its new version, which is not verified yet.
-func Begun(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool { return versionsOf(d, c, s).begun() }
+func Begun(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool {
+	return versionsOf(dojo, c, s).begun()
+}
 
 // Unreachable says why no pod runs during an upgrade.
-func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) string {
+func Unreachable(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) string {
 	return fmt.Sprintf("No pod runs while Postgres in the Cluster %s/%s is upgraded to version %d.",
-		d.Namespace, c.Name, versionsOf(d, c, s).target())
+		dojo.Namespace, c.Name, versionsOf(dojo, c, s).target())
 }
 
 // Status returns the upgrade's part of a Dojo's status, or nil.
 func Status(
-	d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep, now time.Time,
+	dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep, now time.Time,
 ) *corev1api.UpgradeStatus {
 	if step == "" {
 		return nil
 	}
-	v := versionsOf(d, c, s)
+	v := versionsOf(dojo, c, s)
 	status := &corev1api.UpgradeStatus{From: strconv.Itoa(v.data), To: strconv.Itoa(v.target()), Step: step}
 	if v.begun() {
 		status.From = strconv.Itoa(v.from)
 	}
 	status.Backup = takenBefore(c, s)
-	if status.RequestedAt = requestedAt(d, v); status.RequestedAt == nil {
+	if status.RequestedAt = requestedAt(dojo, v); status.RequestedAt == nil {
 		status.RequestedAt = new(metav1.NewTime(now).Rfc3339Copy())
 	}
 	return status
