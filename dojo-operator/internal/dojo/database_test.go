@@ -191,10 +191,10 @@ func (w *databaseWorld) remove(o client.Object, name string) {
 func (w *databaseWorld) play() {
 	w.t.Helper()
 	for _, name := range []string{"pg", "tokyo-db"} {
-		setStatus(w, name, func(c *cnpgv1.Cluster) {
-			c.Status.ReadyInstances, c.Status.CurrentPrimary, c.Status.Image = c.Spec.Instances, "pg-1", "postgres:17"
-			c.Status.TargetPrimary = "pg-1"
-			c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
+		setStatus(w, name, func(cluster *cnpgv1.Cluster) {
+			cluster.Status.ReadyInstances, cluster.Status.CurrentPrimary, cluster.Status.Image = cluster.Spec.Instances, "pg-1", "postgres:17"
+			cluster.Status.TargetPrimary = "pg-1"
+			cluster.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
 		})
 	}
 	setStatus(w, "tokyo-db", func(r *cnpgv1.DatabaseRole) {

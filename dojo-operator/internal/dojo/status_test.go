@@ -120,9 +120,9 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 	t.Parallel()
 	const reason = corev1api.ReasonDatabaseUnreachable
 	unreachable := reported(3, conditions.Unusable(reason, "Requests cannot reach Postgres: x."), rolling)
-	up := func(c *cnpgv1.Cluster) {
-		c.Status.CurrentPrimary, c.Status.TargetPrimary = "pg-1", "pg-1"
-		c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
+	up := func(cluster *cnpgv1.Cluster) {
+		cluster.Status.CurrentPrimary, cluster.Status.TargetPrimary = "pg-1", "pg-1"
+		cluster.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
 	}
 	cases := map[string]struct {
 		before     func(*corev1api.Dojo)

@@ -296,11 +296,11 @@ func (w *world) play() {
 }
 
 func (w *world) playPostgres() {
-	if c := w.Cluster.Live; c != nil {
-		c.Status = cnpgv1.ClusterStatus{
-			CurrentPrimary: "pg-1", TargetPrimary: "pg-1", Image: "postgres:17", Conditions: c.Status.Conditions,
+	if cluster := w.Cluster.Live; cluster != nil {
+		cluster.Status = cnpgv1.ClusterStatus{
+			CurrentPrimary: "pg-1", TargetPrimary: "pg-1", Image: "postgres:17", Conditions: cluster.Status.Conditions,
 		}
-		setReady(c, c.Spec.Instances)
+		setReady(cluster, cluster.Spec.Instances)
 	}
 	for l, login := range w.Login.Logins {
 		if login.Role == nil {
@@ -318,13 +318,13 @@ func (w *world) playPostgres() {
 }
 
 // setReady makes this many instances of a Cluster ready, the primary first.
-func setReady(c *cnpgv1.Cluster, instances int) {
+func setReady(cluster *cnpgv1.Cluster, instances int) {
 	var ready []string
 	for i := range instances {
 		ready = append(ready, fmt.Sprint("pg-", i+1))
 	}
-	c.Status.ReadyInstances = instances
-	c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: ready}
+	cluster.Status.ReadyInstances = instances
+	cluster.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: ready}
 }
 
 // unwrittenFor sets the time since the last change of all objects.

@@ -63,16 +63,16 @@ func For(dojo *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
 
 // needsFirst reports whether nothing of this Cluster could be restored before the schedule's next
 // time: CloudNativePG counts the first backup of a former Cluster (ReconcileScheduledBackup).
-func needsFirst(c *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
-	return c != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
-		schedule.Status.LastScheduleTime.Before(&c.CreationTimestamp)
+func needsFirst(cluster *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
+	return cluster != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
+		schedule.Status.LastScheduleTime.Before(&cluster.CreationTimestamp)
 }
 
-func firstBackup(dojo *corev1api.Dojo, c *cnpgv1.Cluster, live *cnpgv1.Backup) *apply.Object {
+func firstBackup(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, live *cnpgv1.Backup) *apply.Object {
 	if live != nil {
 		return nil
 	}
-	name := cnpg.FirstBackupName(dojo, c.UID)
-	desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, c))
+	name := cnpg.FirstBackupName(dojo, cluster.UID)
+	desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, cluster))
 	return apply.Write(ownership.FieldOwner, live, desired)
 }

@@ -40,12 +40,14 @@ func Observe(
 }
 
 // ObserveTaken finds Last and First. A backup older than the Cluster is of a former Cluster.
-func (s *State) ObserveTaken(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, c *cnpgv1.Cluster) (err error) {
-	if dojo.BackupPolicy() == nil || c == nil {
+func (s *State) ObserveTaken(
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster,
+) (err error) {
+	if dojo.BackupPolicy() == nil || cluster == nil {
 		return nil
 	}
-	if needsFirst(c, s.Schedule) {
-		if s.First, err = get(ctx, r, dojo, cnpg.FirstBackupName(dojo, c.UID)); err != nil {
+	if needsFirst(cluster, s.Schedule) {
+		if s.First, err = get(ctx, r, dojo, cnpg.FirstBackupName(dojo, cluster.UID)); err != nil {
 			return err
 		}
 	}
@@ -55,8 +57,8 @@ func (s *State) ObserveTaken(ctx context.Context, r apply.Reader, dojo *corev1ap
 	}
 	for i := range backups.Items {
 		b := &backups.Items[i]
-		if b.Spec.Cluster.Name != c.Name || b.Status.Phase != cnpgv1.BackupPhaseCompleted ||
-			b.CreationTimestamp.Before(&c.CreationTimestamp) {
+		if b.Spec.Cluster.Name != cluster.Name || b.Status.Phase != cnpgv1.BackupPhaseCompleted ||
+			b.CreationTimestamp.Before(&cluster.CreationTimestamp) {
 			continue
 		}
 		if s.Last == nil || completed(b).After(completed(s.Last)) {

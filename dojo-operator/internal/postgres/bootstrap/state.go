@@ -53,12 +53,12 @@ func readSource(ctx context.Context, r apply.Reader, name types.NamespacedName) 
 	return r.ReadSecret(ctx, name)
 }
 
-func filled(c *cnpgv1.Cluster) bool { return c.Status.CurrentPrimary != "" }
+func filled(cluster *cnpgv1.Cluster) bool { return cluster.Status.CurrentPrimary != "" }
 
 // jobName returns the name of CloudNativePG's Job that fills a Cluster (pkg/specs/jobs.go).
-func jobName(dojo *corev1api.Dojo, c *cnpgv1.Cluster) string {
+func jobName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	names := cnpg.BootstrapJobs(dojo)
-	if b := c.Spec.Bootstrap; b != nil && b.Recovery != nil && b.Recovery.Source == "" {
+	if b := cluster.Spec.Bootstrap; b != nil && b.Recovery != nil && b.Recovery.Source == "" {
 		return names[len(names)-1] // recovers from snapshots
 	}
 	return names[0]

@@ -68,14 +68,14 @@ func notReady(live *cnpgv1.Cluster, waiting *conditions.Issue, in Input) *condit
 		waiting.Message, in.Deadline, live.Name)
 }
 
-func progress(dojo *corev1api.Dojo, c *cnpgv1.Cluster) *conditions.Issue {
+func progress(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *conditions.Issue {
 	phase := ""
-	if c.Status.Phase != "" {
-		phase = ": " + c.Status.Phase
+	if cluster.Status.Phase != "" {
+		phase = ": " + cluster.Status.Phase
 	}
 	return conditions.Progressing(corev1api.ReasonWaitingForCluster,
 		"%d of %d instances of the Cluster %s/%s are ready%s.",
-		c.Status.ReadyInstances, c.Spec.Instances, dojo.Namespace, cnpg.ClusterName(dojo), phase)
+		cluster.Status.ReadyInstances, cluster.Spec.Instances, dojo.Namespace, cnpg.ClusterName(dojo), phase)
 }
 
 // WaitForHibernation blocks until the Cluster of a suspended Dojo is hibernated.
@@ -98,13 +98,13 @@ func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 }
 
 // CloudNativePG hibernates a healthy Cluster only.
-func hibernation(dojo *corev1api.Dojo, c *cnpgv1.Cluster, in cnpg.Input) *conditions.Issue {
-	condition := meta.FindStatusCondition(c.Status.Conditions, cnpg.HibernationAnnotation)
-	if cnpg.Hibernates(c) && condition != nil && condition.Status == metav1.ConditionTrue {
+func hibernation(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in cnpg.Input) *conditions.Issue {
+	condition := meta.FindStatusCondition(cluster.Status.Conditions, cnpg.HibernationAnnotation)
+	if cnpg.Hibernates(cluster) && condition != nil && condition.Status == metav1.ConditionTrue {
 		return nil
 	}
-	object := fmt.Sprintf("hibernation of the Cluster %s/%s", c.Namespace, c.Name)
-	message := fmt.Sprintf("Waiting for the %s: %d instances are ready", object, c.Status.ReadyInstances)
+	object := fmt.Sprintf("hibernation of the Cluster %s/%s", cluster.Namespace, cluster.Name)
+	message := fmt.Sprintf("Waiting for the %s: %d instances are ready", object, cluster.Status.ReadyInstances)
 	if condition != nil {
 		message = fmt.Sprintf("Waiting for the %s: %s", object, condition.Message)
 	}
@@ -112,5 +112,5 @@ func hibernation(dojo *corev1api.Dojo, c *cnpgv1.Cluster, in cnpg.Input) *condit
 		conditions.Progressing(corev1api.ReasonSuspending, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonClusterNotReady,
 			"%s. It has been like this for more than %s. See `kubectl describe cluster %s` and its pods.",
-			message, in.Deadline, c.Name).For(object))
+			message, in.Deadline, cluster.Name).For(object))
 }

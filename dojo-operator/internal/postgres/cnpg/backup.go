@@ -26,10 +26,10 @@ func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 }
 
 // BackupSpecNow is for the Cluster as it is, which archives elsewhere until an upgrade begins.
-func BackupSpecNow(dojo *corev1api.Dojo, c *cnpgv1.Cluster) map[string]any {
+func BackupSpecNow(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) map[string]any {
 	policy := *dojo.BackupPolicy()
-	for i := range c.Spec.Plugins {
-		if p := &c.Spec.Plugins[i]; policy.Plugin != nil && p.Name == policy.Plugin.Name {
+	for i := range cluster.Spec.Plugins {
+		if p := &cluster.Spec.Plugins[i]; policy.Plugin != nil && p.Name == policy.Plugin.Name {
 			plugin := *policy.Plugin
 			plugin.Parameters = p.Parameters
 			policy.Plugin = &plugin

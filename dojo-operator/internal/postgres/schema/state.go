@@ -44,7 +44,7 @@ type State struct {
 
 // Observe reads the SQL of a Dojo. c and db are nil if they do not exist.
 func Observe(
-	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, c *cnpgv1.Cluster, db *cnpgv1.Database, now time.Time,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, db *cnpgv1.Database, now time.Time,
 ) (s State, err error) {
 	s.Now = now
 	all, err := jobs(ctx, r, dojo)
@@ -58,7 +58,7 @@ func Observe(
 			s.Jobs = append(s.Jobs, job)
 		}
 	}
-	if err := s.observeSQL(ctx, r, dojo, c, db); err != nil {
+	if err := s.observeSQL(ctx, r, dojo, cluster, db); err != nil {
 		return s, err
 	}
 	if s.Digest != "" {
@@ -94,7 +94,7 @@ func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*ba
 
 // observeSQL reads only metadata if a digest of the same versions is known.
 func (s *State) observeSQL(
-	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, c *cnpgv1.Cluster, db *cnpgv1.Database,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, db *cnpgv1.Database,
 ) error {
 	var versions []string
 	for _, source := range sources(dojo) {
@@ -108,10 +108,10 @@ func (s *State) observeSQL(
 			s.Missing = cmp.Or(s.Missing, source.kind+" "+source.name.String())
 		}
 	}
-	if s.Missing != "" || c == nil || db == nil {
+	if s.Missing != "" || cluster == nil || db == nil {
 		return nil
 	}
-	database := []string{script, string(c.UID), string(db.UID)}
+	database := []string{script, string(cluster.UID), string(db.UID)}
 	s.Versions = digest(append(database, versions...)...)
 	if known := s.knownDigest(db); known != "" {
 		s.Digest = known

@@ -35,21 +35,21 @@ type Step struct {
 
 // Plan continues an upgrade. It blocks while the application must not run.
 func Plan(dojo *corev1api.Dojo, s State, in Input) Step {
-	c := in.Cluster
-	step := Step{Change: change(dojo, c, s, in.Step)}
+	cluster := in.Cluster
+	step := Step{Change: change(dojo, cluster, s, in.Step)}
 	switch in.Step {
 	case corev1api.UpgradeBackingUp:
-		step.Step = takeBefore(dojo, c, s, in)
+		step.Step = takeBefore(dojo, cluster, s, in)
 	case corev1api.UpgradeStopping:
 		step.Delete = in.Idle
-		step.Blocks = wait(dojo, c, s, in)
+		step.Blocks = wait(dojo, cluster, s, in)
 	case corev1api.UpgradeUpgrading:
-		step.Blocks = wait(dojo, c, s, in)
+		step.Blocks = wait(dojo, cluster, s, in)
 	case corev1api.UpgradeVerifying:
 		step.Step = in.Verification
 		step.Blocks = verify(dojo, s, in)
 		if step.Blocks == nil {
-			step.Step = step.Then(cnpg.Write(takeAfter(dojo, c, s), in.Statistics))
+			step.Step = step.Then(cnpg.Write(takeAfter(dojo, cluster, s), in.Statistics))
 			step.Change.Annotations = nil
 		}
 	case corev1api.UpgradeWaiting:

@@ -47,16 +47,16 @@ type State struct {
 
 // Observe reads the objects of an upgrade of a Dojo's own Cluster, if one is due.
 func Observe(
-	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, c *cnpgv1.Cluster, images cnpg.Images,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, images cnpg.Images,
 ) (s State, err error) {
 	s.Images = images
-	v := versionsOf(dojo, c, s)
+	v := versionsOf(dojo, cluster, s)
 	if !v.due() && !v.begun() {
 		return s, nil
 	}
 	backups := map[string]**cnpgv1.Backup{
-		backupNameBefore(dojo, c, v):        &s.Backup,
-		backupName(dojo, c, afterSuffix, v): &s.After,
+		backupNameBefore(dojo, cluster, v):        &s.Backup,
+		backupName(dojo, cluster, afterSuffix, v): &s.After,
 	}
 	delete(backups, "") // an upgrade without a backup, or one that the status does not record yet
 	for name, backup := range backups {
@@ -68,7 +68,7 @@ func Observe(
 	if !v.begun() {
 		return s, nil
 	}
-	err = s.observeJob(ctx, r, c)
+	err = s.observeJob(ctx, r, cluster)
 	return s, err
 }
 
@@ -82,13 +82,13 @@ type versions struct {
 	reachable, committed bool
 }
 
-func versionsOf(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) (v versions) {
-	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || !ownership.Holds(dojo, c) {
+func versionsOf(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (v versions) {
+	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || !ownership.Holds(dojo, cluster) {
 		return v
 	}
-	v.wanted, v.image, v.data = cnpg.Majors(dojo, c, s.Images)
-	v.from, _ = strconv.Atoi(c.Annotations[fromAnnotation])
-	v.reachable, v.committed = cnpg.Up(c), committed(s.Job, s.Pods)
+	v.wanted, v.image, v.data = cnpg.Majors(dojo, cluster, s.Images)
+	v.from, _ = strconv.Atoi(cluster.Annotations[fromAnnotation])
+	v.reachable, v.committed = cnpg.Up(cluster), committed(s.Job, s.Pods)
 	return v
 }
 
@@ -127,26 +127,26 @@ func requestedAt(dojo *corev1api.Dojo, v versions) *metav1.Time {
 }
 
 // backupName is empty until the status records the request. A later request gets another Backup.
-func backupName(dojo *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) string {
+func backupName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, suffix string, v versions) string {
 	const maxStem = 45 // as for the final Backup, for the labels of snapshots
 	requested := requestedAt(dojo, v)
 	if requested == nil {
 		return ""
 	}
-	id := fmt.Sprint(c.UID, requested.Unix(), v.target())
+	id := fmt.Sprint(cluster.UID, requested.Unix(), v.target())
 	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(id)
 }
 
-func backupNameBefore(dojo *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
+func backupNameBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, v versions) string {
 	if v.begun() {
-		return c.Annotations[backupAnnotation]
+		return cluster.Annotations[backupAnnotation]
 	}
-	return backupName(dojo, c, beforeSuffix, v)
+	return backupName(dojo, cluster, beforeSuffix, v)
 }
 
 // Next returns the step of an upgrade, or "". stopped reports whether no pod uses Postgres.
-func Next(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
-	switch v := versionsOf(dojo, c, s); {
+func Next(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
+	switch v := versionsOf(dojo, cluster, s); {
 	case v.due() && !v.reachable:
 		return corev1api.UpgradeWaiting
 	case v.due() && !backedUp(dojo, s, v):
@@ -181,13 +181,13 @@ func backedUp(dojo *corev1api.Dojo, s State, v versions) bool {
 }
 
 // The Cluster keeps its image until the upgrade may begin. An annotation has the former version.
-func change(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
-	v := versionsOf(dojo, c, s)
+func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
+	v := versionsOf(dojo, cluster, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
 	// CloudNativePG assigns its Job's result to the version that the Cluster names at its end.
 	running := v.begun() && v.data == v.from && v.image > v.from && !v.returning()
 	if v.due() && !starts || running || v.begun() && v.wanted > v.data && !v.resuming() {
-		all.Spec = currentImage(c)
+		all.Spec = currentImage(cluster)
 	}
 	from := v.from
 	if starts {
@@ -195,7 +195,7 @@ func change(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.Upg
 	}
 	if from > 0 {
 		all.Annotations = map[string]string{fromAnnotation: strconv.Itoa(from)}
-		if name := takenBefore(c, s); name != "" {
+		if name := takenBefore(cluster, s); name != "" {
 			all.Annotations[backupAnnotation] = name
 		}
 	}
@@ -220,8 +220,8 @@ func currentImage(live *cnpgv1.Cluster) map[string]any {
 
 // barman-cloud deletes Backups outside of the Cluster's present archive, which an upgrade may
 // change (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
-func takenBefore(c *cnpgv1.Cluster, s State) string {
-	switch name := c.Annotations[backupAnnotation]; {
+func takenBefore(cluster *cnpgv1.Cluster, s State) string {
+	switch name := cluster.Annotations[backupAnnotation]; {
 	case name != "":
 		return name
 	case s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted:
@@ -231,14 +231,14 @@ func takenBefore(c *cnpgv1.Cluster, s State) string {
 }
 
 // Verification returns the identity of the query, and the version that it expects.
-func Verification(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) (id string, major int) {
-	v := versionsOf(dojo, c, s)
-	return fmt.Sprint(c.UID, " from ", v.from, " to ", v.data), v.data
+func Verification(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (id string, major int) {
+	v := versionsOf(dojo, cluster, s)
+	return fmt.Sprint(cluster.UID, " from ", v.from, " to ", v.data), v.data
 }
 
-func takeBefore(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step cnpg.Step) {
-	v := versionsOf(dojo, c, s)
-	name, policy := backupName(dojo, c, beforeSuffix, v), dojo.BackupPolicy()
+func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) (step cnpg.Step) {
+	v := versionsOf(dojo, cluster, s)
+	name, policy := backupName(dojo, cluster, beforeSuffix, v), dojo.BackupPolicy()
 	var issue *conditions.Issue
 	switch {
 	case policy == nil:
@@ -246,12 +246,13 @@ func takeBefore(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (ste
 			"The upgrade of the Cluster %s/%s from Postgres %d to %d has not begun: without spec.postgres.cluster.backup there "+
 				"would be no way back. Configure backups; or do without one for this version with "+
 				"`kubectl annotate dojo %s --overwrite %s=%d`; or set the version to %d again.",
-			dojo.Namespace, c.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation, v.wanted, v.data)
+			dojo.Namespace, cluster.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation,
+			v.wanted, v.data)
 	case name == "":
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
 			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.data, v.wanted).After(apply.StaleRetry)
 	case s.Backup == nil:
-		desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, c))
+		desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, cluster))
 		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Backup, desired))
 		issue = backingUp(v, name)
 	case cnpg.BackupFailed(s.Backup):
@@ -280,9 +281,9 @@ func backingUp(v versions, backup string) *conditions.Issue {
 }
 
 // takeAfter does not wait. Backups of the former version cannot restore later times.
-func takeAfter(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
-	v := versionsOf(dojo, c, s)
-	name := backupName(dojo, c, afterSuffix, v)
+func takeAfter(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) *apply.Object {
+	v := versionsOf(dojo, cluster, s)
+	name := backupName(dojo, cluster, afterSuffix, v)
 	if dojo.BackupPolicy() == nil || s.After != nil || v.data == v.from || name == "" {
 		return nil
 	}
@@ -290,30 +291,32 @@ func takeAfter(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
 		dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpec(dojo, dojo.BackupPolicy())))
 }
 
-func wait(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) *conditions.Issue {
-	v := versionsOf(dojo, c, s)
+func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *conditions.Issue {
+	v := versionsOf(dojo, cluster, s)
 	from := v.from
 	if !v.begun() {
 		from = v.data
 	}
-	object := fmt.Sprintf("upgrade of the Cluster %s/%s from Postgres %d to %d", dojo.Namespace, c.Name, from, v.target())
+	object := fmt.Sprintf("upgrade of the Cluster %s/%s from Postgres %d to %d",
+		dojo.Namespace, cluster.Name, from, v.target())
 	if v.returning() {
-		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", dojo.Namespace, c.Name, from)
+		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", dojo.Namespace, cluster.Name, from)
 	}
-	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase), adviceBeforeStart(s, from)
+	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, cluster.Status.Phase), adviceBeforeStart(s, from)
 	switch {
 	case in.Step == corev1api.UpgradeStopping:
 		object = "pods to end, before the " + object
 		message = fmt.Sprintf("Waiting for the %s: %s.", object, in.Running)
 		advice = "See `kubectl describe pod` of it, and whether its node answers. " + advice
 	case v.returning():
-		advice = adviceForReturn(c, s, v)
+		advice = adviceForReturn(cluster, s, v)
 	case v.begun() && v.data == v.target():
-		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.data, c.Status.Phase)
-		advice = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s", c.Name, restoreAdvice(c, s, from))
+		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.data, cluster.Status.Phase)
+		advice = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s",
+			cluster.Name, restoreAdvice(cluster, s, from))
 	case failed(s.Job):
 		return conditions.Degraded(corev1api.ReasonUpgradeFailed, "The %s has failed, and no pod runs. %s", object,
-			adviceAfterFailure(c, s, from))
+			adviceAfterFailure(cluster, s, from))
 	case v.committed:
 		message += fmt.Sprintf(" pg_upgrade has begun: Postgres %d does not come back before it has ended.", from)
 		advice = fmt.Sprintf("See `kubectl logs job/%s`.", s.Job.Name)
@@ -339,30 +342,30 @@ func adviceBeforeStart(s State, from int) string {
 
 // A log with pg_control.old shows that files are linked (disable_old_cluster in pg_upgrade's
 // controldata.c).
-func adviceAfterFailure(c *cnpgv1.Cluster, s State, from int) string {
+func adviceAfterFailure(cluster *cnpgv1.Cluster, s State, from int) string {
 	if neverStarted(s.Pods) {
 		return adviceBeforeStart(s, from)
 	}
 	return fmt.Sprintf("See `kubectl logs job/%s`. If its log names pg_control.old, or is gone, Postgres %d may not "+
 		"start with the data any more. %s Otherwise, set the version to %d again: the data is as it was, and the Cluster "+
-		"starts with it.", s.Job.Name, from, restoreAdvice(c, s, from), from)
+		"starts with it.", s.Job.Name, from, restoreAdvice(cluster, s, from), from)
 }
 
-func adviceForReturn(c *cnpgv1.Cluster, s State, v versions) string {
+func adviceForReturn(cluster *cnpgv1.Cluster, s State, v versions) string {
 	return fmt.Sprintf("See `kubectl describe cluster %s` and its pods. If Postgres %d does not start, pg_upgrade had "+
 		"begun with its data: set the higher version again, which succeeds if the new data is in place. Otherwise: %s",
-		c.Name, v.from, restoreAdvice(c, s, v.from))
+		cluster.Name, v.from, restoreAdvice(cluster, s, v.from))
 }
 
-func verificationFailed(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, why string) *conditions.Issue {
-	v := versionsOf(dojo, c, s)
+func verificationFailed(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, why string) *conditions.Issue {
+	v := versionsOf(dojo, cluster, s)
 	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
 		"Postgres %d runs, and no pod of the application, because the query that verifies it fails: %s. %s",
-		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(c, s, v.from))
+		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(cluster, s, v.from))
 }
 
-func restoreAdvice(c *cnpgv1.Cluster, s State, from int) string {
-	name := takenBefore(c, s)
+func restoreAdvice(cluster *cnpgv1.Cluster, s State, from int) string {
+	name := takenBefore(cluster, s)
 	switch {
 	case name == "":
 		return fmt.Sprintf("There is no backup of Postgres %d.", from)
@@ -375,35 +378,35 @@ func restoreAdvice(c *cnpgv1.Cluster, s State, from int) string {
 }
 
 // Upgraded reports whether the data is of the new version, which is not verified yet.
-func Upgraded(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool {
-	v := versionsOf(dojo, c, s)
+func Upgraded(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
+	v := versionsOf(dojo, cluster, s)
 	return v.begun() && v.data > v.from
 }
 
 // Begun reports whether the Cluster names its new version, which is not verified yet.
-func Begun(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool {
-	return versionsOf(dojo, c, s).begun()
+func Begun(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
+	return versionsOf(dojo, cluster, s).begun()
 }
 
 // Unreachable says why no pod runs during an upgrade.
-func Unreachable(dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State) string {
+func Unreachable(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) string {
 	return fmt.Sprintf("No pod runs while Postgres in the Cluster %s/%s is upgraded to version %d.",
-		dojo.Namespace, c.Name, versionsOf(dojo, c, s).target())
+		dojo.Namespace, cluster.Name, versionsOf(dojo, cluster, s).target())
 }
 
 // Status returns the upgrade's part of a Dojo's status, or nil.
 func Status(
-	dojo *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep, now time.Time,
+	dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1api.UpgradeStep, now time.Time,
 ) *corev1api.UpgradeStatus {
 	if step == "" {
 		return nil
 	}
-	v := versionsOf(dojo, c, s)
+	v := versionsOf(dojo, cluster, s)
 	status := &corev1api.UpgradeStatus{From: strconv.Itoa(v.data), To: strconv.Itoa(v.target()), Step: step}
 	if v.begun() {
 		status.From = strconv.Itoa(v.from)
 	}
-	status.Backup = takenBefore(c, s)
+	status.Backup = takenBefore(cluster, s)
 	if status.RequestedAt = requestedAt(dojo, v); status.RequestedAt == nil {
 		status.RequestedAt = new(metav1.NewTime(now).Rfc3339Copy())
 	}

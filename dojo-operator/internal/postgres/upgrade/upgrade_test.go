@@ -46,26 +46,28 @@ func allowing(version string) func(*corev1api.Dojo) {
 // pg is the Dojo's own Cluster with an image of one version and data of another. from is the former
 // version, or "".
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
-	c := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
+	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,
 		Labels: ownership.Labels(dojotest.Dojo(), ownership.Application),
 	}}
-	c.Spec.ImageName = "registry.example/postgres:" + names
-	c.Status = cnpgv1.ClusterStatus{
+	cluster.Spec.ImageName = "registry.example/postgres:" + names
+	cluster.Status = cnpgv1.ClusterStatus{
 		CurrentPrimary: "tokyo-db-1", TargetPrimary: "tokyo-db-1", Phase: "Cluster in healthy state",
-		Image: c.Spec.ImageName, PGDataImageInfo: &cnpgv1.ImageInfo{MajorVersion: has},
+		Image: cluster.Spec.ImageName, PGDataImageInfo: &cnpgv1.ImageInfo{MajorVersion: has},
 		InstancesStatus: map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"tokyo-db-1"}},
 	}
 	if from != "" {
-		c.Annotations = map[string]string{fromAnnotation: from, backupAnnotation: "tokyo-before-1"}
+		cluster.Annotations = map[string]string{fromAnnotation: from, backupAnnotation: "tokyo-before-1"}
 	}
 	for _, change := range changes {
-		change(c)
+		change(cluster)
 	}
-	return c
+	return cluster
 }
 
-func down(c *cnpgv1.Cluster) { c.Status.InstancesStatus, c.Status.Phase = nil, "Upgrading" }
+func down(cluster *cnpgv1.Cluster) {
+	cluster.Status.InstancesStatus, cluster.Status.Phase = nil, "Upgrading"
+}
 
 func backup(phase cnpgv1.BackupPhase) *cnpgv1.Backup {
 	b := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{
@@ -270,9 +272,9 @@ func TestSteps(t *testing.T) {
 // A backup belongs to one upgrade: earlier ones do not count.
 func TestBackups(t *testing.T) {
 	t.Parallel()
-	dojo, c := dojotest.Dojo(wants("17")), pg("16", "", 16)
+	dojo, cluster := dojotest.Dojo(wants("17")), pg("16", "", 16)
 	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}}
-	plan := takeBefore(dojo, c, s, Input{}).Plan()
+	plan := takeBefore(dojo, cluster, s, Input{}).Plan()
 	if len(plan.Apply) != 1 || plan.Apply[0].Kind != "Backup" {
 		t.Fatal(dojotest.Kinds(plan))
 	}
@@ -282,15 +284,15 @@ func TestBackups(t *testing.T) {
 	}
 	recorded := dojo.Status.Database.Upgrade
 	recorded.RequestedAt = new(metav1.NewTime(dojotest.Noon.Add(30 * 24 * time.Hour)))
-	if again := takeBefore(dojo, c, s, Input{}).Plan(); again.Apply[0].Name == plan.Apply[0].Name {
+	if again := takeBefore(dojo, cluster, s, Input{}).Plan(); again.Apply[0].Name == plan.Apply[0].Name {
 		t.Error("the same backup serves another upgrade")
 	}
 	recorded.Step = corev1api.UpgradeVerifying
-	if next := takeBefore(dojo, c, s, Input{}).Plan(); len(next.Apply) > 0 || dojotest.Worst(next.Issues) != "Progressing/Upgrading" {
+	if next := takeBefore(dojo, cluster, s, Input{}).Plan(); len(next.Apply) > 0 || dojotest.Worst(next.Issues) != "Progressing/Upgrading" {
 		t.Error("what is recorded of the former upgrade counts for the next:", next)
 	}
 	dojo.Status.Database = nil
-	if early := takeBefore(dojo, c, s, Input{}).Plan(); len(early.Apply) > 0 || dojotest.Worst(early.Issues) != "Progressing/Upgrading" {
+	if early := takeBefore(dojo, cluster, s, Input{}).Plan(); len(early.Apply) > 0 || dojotest.Worst(early.Issues) != "Progressing/Upgrading" {
 		t.Error("a backup begins before the status records when the upgrade was asked for:", early)
 	}
 	dojo = dojotest.Dojo(wants("17"))
@@ -354,18 +356,18 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(wants("17"))
 	s := State{Backup: backup("completed"), Images: cnpg.Images{Image: "registry.example/postgres"}}
-	for _, c := range []*cnpgv1.Cluster{pg("16", "", 16), pg("17", "16", 16), pg("17", "16", 17)} {
+	for _, cluster := range []*cnpgv1.Cluster{pg("16", "", 16), pg("17", "16", 16), pg("17", "16", 17)} {
 		want := &corev1api.UpgradeStatus{
 			From: "16", To: "17", Step: "Stopping", Backup: "tokyo-before-1", RequestedAt: new(metav1.NewTime(dojotest.Noon)),
 		}
 		later := dojotest.Noon.Add(time.Hour)
-		if diff := cmp.Diff(want, Status(dojo, c, s, corev1api.UpgradeStopping, later)); diff != "" {
+		if diff := cmp.Diff(want, Status(dojo, cluster, s, corev1api.UpgradeStopping, later)); diff != "" {
 			t.Error(diff)
 		}
 		unrecorded := dojotest.Dojo(wants("17"))
 		unrecorded.Status.Database = nil
 		want.RequestedAt = new(metav1.NewTime(later))
-		if diff := cmp.Diff(want, Status(unrecorded, c, s, corev1api.UpgradeStopping, later)); diff != "" {
+		if diff := cmp.Diff(want, Status(unrecorded, cluster, s, corev1api.UpgradeStopping, later)); diff != "" {
 			t.Error(diff)
 		}
 	}
