@@ -417,8 +417,8 @@ func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 		for i := range issues {
 			issues[i].Part = plan.Apply[1].Part
 		}
-		now := status(w.dojo, s, apply.Results{}, append(issues, plan.Issues...))
-		got := meta.FindStatusCondition(now.Conditions, corev1api.ConditionDatabaseReady)
+		next := status(w.dojo, s, apply.Results{}, append(issues, plan.Issues...))
+		got := meta.FindStatusCondition(next.Conditions, corev1api.ConditionDatabaseReady)
 		if got == nil || got.Status != metav1.ConditionFalse || got.Reason != c.want ||
 			got.ObservedGeneration != w.dojo.Generation {
 			t.Errorf("%s: %+v", name, got)
@@ -426,13 +426,13 @@ func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 	}
 	done := upToDate(t, withDatabase())
 	s, plan = done.plan()
-	now := status(done.dojo, s, apply.Results{}, plan.Issues)
-	if !meta.IsStatusConditionTrue(now.Conditions, corev1api.ConditionDatabaseReady) {
-		t.Errorf("in the end: %+v", now.Conditions)
+	next := status(done.dojo, s, apply.Results{}, plan.Issues)
+	if !meta.IsStatusConditionTrue(next.Conditions, corev1api.ConditionDatabaseReady) {
+		t.Errorf("in the end: %+v", next.Conditions)
 	}
 	done.dojo.Spec.Postgres = nil
-	now = status(done.dojo, s, apply.Results{}, nil)
-	if got := meta.FindStatusCondition(now.Conditions, corev1api.ConditionDatabaseReady); got != nil {
+	next = status(done.dojo, s, apply.Results{}, nil)
+	if got := meta.FindStatusCondition(next.Conditions, corev1api.ConditionDatabaseReady); got != nil {
 		t.Errorf("a Dojo without spec.postgres has %+v", got)
 	}
 }

@@ -93,8 +93,8 @@ spec:
 
 func newHistory(t rapid.TB, dojo *corev1api.Dojo) *history {
 	t.Helper()
-	now := testclock.NewFakePassiveClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
-	h := &history{t: t, ctx: context.Background(), server: applytest.New(modelScheme, now), clock: now, dojo: dojo}
+	clock := testclock.NewFakePassiveClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	h := &history{t: t, ctx: context.Background(), server: applytest.New(modelScheme, clock), clock: clock, dojo: dojo}
 	if err := addIndexes(h.ctx, h.server); err != nil {
 		t.Fatal(err)
 	}

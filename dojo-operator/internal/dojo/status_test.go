@@ -446,7 +446,7 @@ func TestDeferral(t *testing.T) {
 	waits.WaitingFor = []corev1api.Wait{{Object: "Secret school/pg-app"}}
 	another := conditions.Progressing(corev1api.ReasonWaitingForCredentials, "x")
 	cases := map[string]struct {
-		now  corev1api.DojoStatus
+		next corev1api.DojoStatus
 		live *appsv1.Deployment
 		want time.Duration
 	}{
@@ -471,7 +471,7 @@ func TestDeferral(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := deferral(before, c.now, workload.State{Now: dojotest.Noon, Deployment: c.live})
+			got := deferral(before, c.next, workload.State{Now: dojotest.Noon, Deployment: c.live})
 			if got != c.want {
 				t.Errorf("deferred by %s, want %s", got, c.want)
 			}

@@ -65,7 +65,7 @@ func waitForIngress(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue
 		conditions.Degraded(corev1api.ReasonIngressNotReady,
 			"No controller has reported an address of the %s, so that the HTTPRoute stays, and requests go through its "+
 				"Gateway. See `kubectl describe ingress -n %s %s`, and correct spec.exposure.ingress.className. "+
-				"If the Ingress serves without, `kubectl delete httproute -n %s %s`.",
+				"If the Ingress serves without one, `kubectl delete httproute -n %s %s`.",
 			object, dojo.Namespace, dojo.Name, dojo.Namespace, dojo.Name).For(object))
 }
 

@@ -188,7 +188,7 @@ func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
 	if c := metav1.GetControllerOfNoCopy(live); c != nil {
 		owner = fmt.Sprintf(", once the %s %s does not control it any more (metadata.ownerReferences)", c.Kind, c.Name)
 	}
-	return fmt.Sprintf("If it is to be, as after a restore, hand it over with `%s`%s; "+
+	return fmt.Sprintf("If it should be, as after a restore, hand it over with `%s`%s; "+
 		"with the reclaimPolicy Delete it is then deleted with the Dojo.", command, owner)
 }
 
@@ -205,7 +205,7 @@ func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 	if apply.TooLarge(live) && live.GetDeletionTimestamp() == nil {
 		return conditions.Degraded(corev1api.ReasonNameConflict,
 			"The %s %s/%s takes more than %d KiB of memory, the most that the operator keeps of an object, so it is left "+
-				"alone. Make it smaller (kubectl edit), and what makes it so large in the Dojo's spec.",
+				"alone. Make it smaller with `kubectl edit`, and the fields of the Dojo's spec that make it so large.",
 			kind, dojo.Namespace, live.GetName(), apply.MaxKept>>10)
 	}
 	if ByDojo(live) && metav1.GetControllerOfNoCopy(live).Name == dojo.Name || live.GetDeletionTimestamp() != nil {

@@ -474,7 +474,7 @@ func TestMessages(t *testing.T) {
 			"Postgres has not got the role dojo_school_tokyo for more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe DatabaseRole tokyo-db`."},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
-			"The DatabaseRole school/tokyo-db exists and is not this Dojo's. If it is to be, as after a restore, hand it over with " +
+			"The DatabaseRole school/tokyo-db exists and is not this Dojo's. If it should be, as after a restore, hand it over with " +
 				"`kubectl label -n school databaserole tokyo-db --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
 				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},

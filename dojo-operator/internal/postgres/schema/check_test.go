@@ -26,11 +26,11 @@ func TestPlanCheck(t *testing.T) {
 		want      string
 		says      string
 	}{
-		"begins":  {"", running(0), "ApplyingSchema", "looks whether the database dojo_school_tokyo is in what was restored."},
+		"begins":  {"", running(0), "ApplyingSchema", "looks for the database dojo_school_tokyo in the restored data."},
 		"found":   {batchv1.JobComplete, ended(0, 0), "", ""},
 		"missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database is made in its place."},
 		"Postgres is not reached": {batchv1.JobFailed, ended(2, 0), "SchemaFailed",
-			"What was restored may not be what it should: no route to host. It could not be looked at."},
+			"The restored data may be incomplete: no route to host. The check could not run."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -370,9 +370,9 @@ func restoreAdvice(cluster *cnpgv1.Cluster, s State, from int) string {
 	case name == "":
 		return fmt.Sprintf("There is no backup of Postgres %d.", from)
 	case s.Backup == nil:
-		return fmt.Sprintf("The way back is the backup %s of Postgres %d. Its object is gone, as where serverName changes, "+
-			"but not what it stands for: docs/operations.md restores that by bootstrap.recovery.objectStore, of the former "+
-			"serverName.", name, from)
+		return fmt.Sprintf("The way back is the backup %s of Postgres %d. Its object is gone, as after a change of "+
+			"serverName. Restore the backup with bootstrap.recovery.objectStore and the former serverName, as "+
+			"docs/operations.md says.", name, from)
 	}
 	return fmt.Sprintf("The way back is the Backup %s of Postgres %d, which docs/operations.md restores.", name, from)
 }
