@@ -12,6 +12,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
@@ -32,7 +33,7 @@ type Config struct {
 	// Image has no tag: that is the version in the spec. Catalog replaces it if not empty.
 	Image   string
 	Catalog string
-	Users   schema.Users
+	Users   pods.Users
 }
 
 func (c Config) images() cnpg.Images { return cnpg.Images{Image: c.Image, Catalog: c.Catalog} }

@@ -23,15 +23,12 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Users selects the user that pods run as.
-type Users = pods.Users
-
 // Config holds the deadlines and the user of pods.
 type Config struct {
 	// Deadline limits running SQL and former Jobs, ProgressDeadline missing SQL and starting pods.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
-	Users            Users
+	Users            pods.Users
 }
 
 // As selects the login that runs SQL, and the image of Postgres.

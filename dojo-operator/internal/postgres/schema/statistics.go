@@ -11,6 +11,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -23,7 +24,7 @@ const statisticsSuffix = "-statistics-"
 const statisticsTTL = 24 * 60 * 60
 
 // Statistics plans the Job that analyzes an upgraded database, while the application serves.
-func Statistics(dojo *corev1api.Dojo, s State, id string, as As, users Users) *apply.Object {
+func Statistics(dojo *corev1api.Dojo, s State, id string, as As, users pods.Users) *apply.Object {
 	template := podFor(dojo, containerFor(dojo, as, statisticsScript), users)
 	t := task{digest: digest(statisticsScript, id), template: template}
 	name := nameOf(dojo, statisticsSuffix, t.digest)
