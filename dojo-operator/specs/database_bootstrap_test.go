@@ -107,7 +107,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		eventuallyReady(ctx, dojo)
 		now := ofKind("Database", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(now), now)).To(Succeed())
-		Expect(now.GetUID()).NotTo(Equal(was.GetUID()), "it is looked first whether what was restored has the database")
+		Expect(now.GetUID()).NotTo(Equal(was.GetUID()), "the check for the database runs first")
 	})
 
 	It("is restored from the Backup of a deleted Dojo, and never without it", func(ctx context.Context) {

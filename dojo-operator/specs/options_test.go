@@ -75,8 +75,8 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		before := template(ctx, dojo)
 		edit(ctx, dojo, options)
 		eventuallyReady(ctx, dojo)
-		now := template(ctx, dojo)
-		pod, container := now.Spec, now.Spec.Containers[0]
+		after := template(ctx, dojo)
+		pod, container := after.Spec, after.Spec.Containers[0]
 		Expect(pod.Volumes).To(ConsistOf(HaveField("Name", "tmp"),
 			HaveField("ConfigMap", HaveField("LocalObjectReference.Name", "files")),
 			HaveField("Secret", HaveField("SecretName", "keys")),
@@ -96,7 +96,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		Expect(pod.ServiceAccountName).To(Equal("web"))
 		Expect(pod.AutomountServiceAccountToken).To(BeNil(), "the ServiceAccount says whether")
 		Expect(pod.PriorityClassName).To(Equal(ns))
-		Expect(now.Annotations).To(And(HaveKeyWithValue("example.org/scrape", "yes"), HaveLen(2)))
+		Expect(after.Annotations).To(And(HaveKeyWithValue("example.org/scrape", "yes"), HaveLen(2)))
 		// Created fields become ours by an apply first, which is a write of its own.
 		Expect(slices.Compact(withoutStatus(operator.WritesAtRest(ns)))).To(Equal([]string{"create secrets/tokyo-credentials",
 			"create deployments/tokyo", "create services/tokyo", "patch deployments/tokyo"}))

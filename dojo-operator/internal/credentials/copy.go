@@ -79,24 +79,26 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 }
 
 // A client that changes a key of the Dojo's own Secret takes its ownership, so metadata suffices.
-func copied(d *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
-	labels, keys := ownership.Labels(d, ownership.Application), keysWith(hosts.ReadOnly)
+func copied(dojo *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
+	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(hosts.ReadOnly)
 	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(source, hosts) &&
 		apply.SecretInSync(ownership.FieldOwner, own, labels, keys) &&
 		apply.OwnedFields(ownership.FieldOwner, own).Has(revisionPath)
 }
 
-func secretFor(d *corev1api.Dojo, data map[string][]byte, record, revision string) *corev1ac.SecretApplyConfiguration {
-	return corev1ac.Secret(Name(d), d.Namespace).
-		WithLabels(ownership.Labels(d, ownership.Application)).
+func secretFor(
+	dojo *corev1api.Dojo, data map[string][]byte, record, revision string,
+) *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret(Name(dojo), dojo.Namespace).
+		WithLabels(ownership.Labels(dojo, ownership.Application)).
 		WithAnnotations(map[string]string{sourceAnnotation: record, ownership.RevisionAnnotation: revision}).
-		WithOwnerReferences(ownership.Reference(d)).
+		WithOwnerReferences(ownership.Reference(dojo)).
 		WithType(corev1.SecretTypeOpaque).
 		WithData(data)
 }
 
 // translate never quotes a value.
-func translate(d *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
+func translate(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	user := "user"
 	if len(source.Data[user]) == 0 && len(source.Data["username"]) > 0 {
 		user = "username"
@@ -116,7 +118,7 @@ func translate(d *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *co
 		return nil, incomplete(source, "has white space under the key %q", "host")
 	}
 	// CloudNativePG writes the short name of its Service, which other namespaces cannot resolve.
-	if source.Namespace != d.Namespace && !strings.ContainsAny(host, ".:") {
+	if source.Namespace != dojo.Namespace && !strings.ContainsAny(host, ".:") {
 		host += "." + source.Namespace + ".svc"
 	}
 	return map[string][]byte{

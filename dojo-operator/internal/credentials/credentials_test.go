@@ -43,7 +43,7 @@ func elsewhere(grant string) func(*corev1.Secret) {
 }
 
 func referring(namespace string) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Namespace = namespace }
+	return func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = namespace }
 }
 
 func key(name, value string) func(*corev1.Secret) {
@@ -60,18 +60,18 @@ func annotate(name, value string) func(*corev1.Secret) {
 
 func relabel(s *corev1.Secret) { s.Labels[ownership.NameLabel] = "another" }
 
-func observe(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo, cfg Config) State {
+func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo, cfg Config) State {
 	t.Helper()
-	s, err := Observe(t.Context(), c.Reader(d), d, nil, cfg, dojotest.Noon)
+	s, err := Observe(t.Context(), c.Reader(dojo), dojo, nil, cfg, dojotest.Noon)
 	must(t, err)
 	return s
 }
 
 // copiedFor returns a cluster with copied credentials.
-func copiedFor(t *testing.T, d *corev1api.Dojo, source *corev1.Secret) *dojotest.Cluster {
+func copiedFor(t *testing.T, dojo *corev1api.Dojo, source *corev1.Secret) *dojotest.Cluster {
 	t.Helper()
 	c := dojotest.NewCluster(t, source)
-	c.Do(d, Plan(d, observe(t, c, d, testConfig), true, testConfig).Plan)
+	c.Do(dojo, Plan(dojo, observe(t, c, dojo, testConfig), true, testConfig).Plan)
 	return c
 }
 
@@ -252,11 +252,11 @@ func TestCopied(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := dojotest.Dojo()
-			cluster := copiedFor(t, d, dojotest.Source())
+			dojo := dojotest.Dojo()
+			cluster := copiedFor(t, dojo, dojotest.Source())
 			own, source := ownOf(t, cluster), sourceOf(t, cluster, "school")
 			c.change(t, cluster, own, source)
-			if got := copied(d, dojotest.Metadata(own), dojotest.Metadata(source), Hosts{}); got != c.want {
+			if got := copied(dojo, dojotest.Metadata(own), dojotest.Metadata(source), Hosts{}); got != c.want {
 				t.Errorf("copied is %v", got)
 			}
 		})
@@ -293,7 +293,7 @@ func TestPlan(t *testing.T) {
 		before.Worst = worst
 		return before
 	}
-	d, abroad := dojotest.Dojo(), dojotest.Dojo(referring("databases"))
+	dojo, abroad := dojotest.Dojo(), dojotest.Dojo(referring("databases"))
 	waited := func(object string, ago time.Duration) *corev1api.Dojo {
 		return dojotest.Dojo(dojotest.WaitingFor(object, ago))
 	}
@@ -308,7 +308,7 @@ func TestPlan(t *testing.T) {
 	after := func(source, own func(*corev1.Secret)) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
-			c := copiedFor(t, d, dojotest.Source())
+			c := copiedFor(t, dojo, dojotest.Source())
 			if source != nil {
 				applytest.Edit(t, c.Server, "kubectl", sourceOf(t, c, "school"), source)
 			}
@@ -321,7 +321,7 @@ func TestPlan(t *testing.T) {
 	deleted := func(get func(*testing.T, *dojotest.Cluster) *corev1.Secret) func(*testing.T) *dojotest.Cluster {
 		return func(t *testing.T) *dojotest.Cluster {
 			t.Helper()
-			c := copiedFor(t, d, dojotest.Source())
+			c := copiedFor(t, dojo, dojotest.Source())
 			must(t, c.Delete(t.Context(), get(t, c)))
 			return c
 		}
@@ -346,28 +346,28 @@ func TestPlan(t *testing.T) {
 		cluster func(*testing.T) *dojotest.Cluster
 		want    result
 	}{
-		"first time": {d, start(dojotest.Source()), created},
-		"up to date": {d, after(nil, nil), same},
-		"rotated": {d, after(key("password", "red"), nil),
+		"first time": {dojo, start(dojotest.Source()), created},
+		"up to date": {dojo, after(nil, nil), same},
+		"rotated": {dojo, after(key("password", "red"), nil),
 			result{Revision: renewed, Writes: true, Exists: true, Rotation: true}},
-		"source touched, same values": {d, after(key("uri", "x"), nil),
+		"source touched, same values": {dojo, after(key("uri", "x"), nil),
 			result{Revision: kept, Writes: true, Exists: true}},
-		"source touched, with another key in the copy": {d, after(key("uri", "x"), key("EXTRA", "x")),
+		"source touched, with another key in the copy": {dojo, after(key("uri", "x"), key("EXTRA", "x")),
 			result{Revision: kept, Writes: true, Exists: true}},
-		"copy deleted": {d, deleted(ownOf), created},
-		"copy edited": {d, after(nil, key("DB_PASS", "x")),
+		"copy deleted": {dojo, deleted(ownOf), created},
+		"copy edited": {dojo, after(nil, key("DB_PASS", "x")),
 			result{Revision: renewed, Writes: true, Exists: true, Drifted: true}},
-		"copy relabelled": {d, after(nil, relabel),
+		"copy relabelled": {dojo, after(nil, relabel),
 			result{Revision: kept, Writes: true, Exists: true, Drifted: true}},
-		"no source":                                     {d, start(), issue(none, waiting)},
+		"no source":                                     {dojo, start(), issue(none, waiting)},
 		"no source, within the deadline":                {waited("Secret school/pg-app", 89*time.Second), start(), issue(none, waiting)},
 		"no source, past the deadline":                  {waited("Secret school/pg-app", 90*time.Second), start(), issue(none, missing)},
 		"no source, after another was missing for long": {waited("Secret school/other", time.Hour), start(), issue(none, waiting)},
-		"no reference": {dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.CredentialsRef = nil }), start(),
+		"no reference": {dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef = nil }), start(),
 			issue(none, missing)},
-		"source deleted":                   {d, deleted(home), issue(same, waiting)},
-		"source became incomplete":         {d, after(without("host"), nil), issue(same, incomplete)},
-		"incomplete from the start":        {d, start(dojotest.Source(key("password", ""))), issue(none, incomplete)},
+		"source deleted":                   {dojo, deleted(home), issue(same, waiting)},
+		"source became incomplete":         {dojo, after(without("host"), nil), issue(same, incomplete)},
+		"incomplete from the start":        {dojo, start(dojotest.Source(key("password", ""))), issue(none, incomplete)},
 		"of another namespace, missing":    {abroad, start(), issue(none, notShared)},
 		"of another namespace, not shared": {abroad, start(dojotest.Source(elsewhere(""))), issue(none, notShared)},
 		"of another namespace, shared":     {abroad, start(dojotest.Source(elsewhere("school"))), created},
@@ -410,22 +410,22 @@ func TestPlan(t *testing.T) {
 // Standbys that come or go change a host, which rolls the pods and is no rotation.
 func TestStandbys(t *testing.T) {
 	t.Parallel()
-	d, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
+	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
 	revisions := map[string]bool{}
 	for _, host := range []string{"", "pg-ro", "other-ro", ""} {
 		observed := func() State {
 			source := sourceOf(t, c, "school")
 			generated := &Generated{Name: client.ObjectKeyFromObject(source), Secret: dojotest.Metadata(source), Hosts: Hosts{ReadOnly: host}}
-			s, err := Observe(t.Context(), c.Reader(d), d, generated, testConfig, dojotest.Noon)
+			s, err := Observe(t.Context(), c.Reader(dojo), dojo, generated, testConfig, dojotest.Noon)
 			must(t, err)
 			return s
 		}
-		access := Plan(d, observed(), true, testConfig)
+		access := Plan(dojo, observed(), true, testConfig)
 		if len(access.Plan.Apply) != 1 || access.Plan.Apply[0].Rotation || revisions[access.Revision] {
 			t.Fatalf("to %q: writes %v, revision %s", host, dojotest.Kinds(access.Plan), access.Revision)
 		}
 		revisions[access.Revision] = true
-		c.Do(d, access.Plan)
+		c.Do(dojo, access.Plan)
 		own := ownOf(t, c)
 		if got, has := own.Data[ReadOnlyKey]; string(got) != host || has != (host != "") {
 			t.Errorf("has %q, want %q", got, host)
@@ -433,13 +433,13 @@ func TestStandbys(t *testing.T) {
 		if SourceOf(dojotest.Metadata(own)) != "pg-app" {
 			t.Errorf("comes from %s", SourceOf(dojotest.Metadata(own)))
 		}
-		if again := Plan(d, observed(), true, testConfig); again.Plan.Apply != nil || again.Revision != access.Revision {
+		if again := Plan(dojo, observed(), true, testConfig); again.Plan.Apply != nil || again.Revision != access.Revision {
 			t.Errorf("with %q, the next reconcile writes %v", host, dojotest.Kinds(again.Plan))
 		}
 	}
-	optional := Optional(dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.Postgres = &corev1api.Postgres{} }))
-	if diff := cmp.Diff([]string{ReadOnlyKey}, optional); diff != "" || Optional(d) != nil {
-		t.Error("pods may read", Optional(d), diff)
+	optional := Optional(dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Postgres = &corev1api.Postgres{} }))
+	if diff := cmp.Diff([]string{ReadOnlyKey}, optional); diff != "" || Optional(dojo) != nil {
+		t.Error("pods may read", Optional(dojo), diff)
 	}
 }
 
@@ -447,20 +447,20 @@ func TestStandbys(t *testing.T) {
 // version of the source stays.
 func TestPooler(t *testing.T) {
 	t.Parallel()
-	d, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
+	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
 	for i, hosts := range []Hosts{{}, {Pooler: "bouncer"}, {"pg-ro", "bouncer"}, {ReadOnly: "pg-ro"}, {}} {
 		observed := func() State {
 			source := sourceOf(t, c, "school")
 			generated := &Generated{Name: client.ObjectKeyFromObject(source), Secret: dojotest.Metadata(source), Hosts: hosts}
-			s, err := Observe(t.Context(), c.Reader(d), d, generated, testConfig, dojotest.Noon)
+			s, err := Observe(t.Context(), c.Reader(dojo), dojo, generated, testConfig, dojotest.Noon)
 			must(t, err)
 			return s
 		}
-		access := Plan(d, observed(), true, testConfig)
+		access := Plan(dojo, observed(), true, testConfig)
 		if len(access.Plan.Apply) != 1 || access.Plan.Apply[0].Rotation {
 			t.Fatalf("%d: writes %v", i, dojotest.Kinds(access.Plan))
 		}
-		c.Do(d, access.Plan)
+		c.Do(dojo, access.Plan)
 		own := ownOf(t, c)
 		want := "pg-rw"
 		if hosts.Pooler != "" {
@@ -473,7 +473,7 @@ func TestPooler(t *testing.T) {
 		if SourceOf(known) != "pg-app" || PoolerOf(known) != hosts.Pooler || copiedVersion(known) != versionOf(observed().Source) {
 			t.Errorf("%d: comes from %s with %q", i, SourceOf(known), PoolerOf(known))
 		}
-		if again := Plan(d, observed(), true, testConfig); again.Plan.Apply != nil || again.Revision != access.Revision {
+		if again := Plan(dojo, observed(), true, testConfig); again.Plan.Apply != nil || again.Revision != access.Revision {
 			t.Errorf("%d: the next reconcile writes %v", i, dojotest.Kinds(again.Plan))
 		}
 	}
@@ -485,11 +485,11 @@ func TestPooler(t *testing.T) {
 // Copied credentials stay in use until the database is usable.
 func TestPlanWithoutUsableSource(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo()
-	c := copiedFor(t, d, dojotest.Source())
+	dojo := dojotest.Dojo()
+	c := copiedFor(t, dojo, dojotest.Source())
 	revision := ownOf(t, c).Annotations[ownership.RevisionAnnotation]
 	applytest.Edit(t, c.Server, "kubectl", sourceOf(t, c, "school"), key("password", "red"))
-	access := Plan(d, observe(t, c, d, testConfig), false, testConfig)
+	access := Plan(dojo, observe(t, c, dojo, testConfig), false, testConfig)
 	if access.Revision != revision || access.Plan.Apply != nil || access.Plan.Issues != nil {
 		t.Errorf("got %+v, the revision was %s", access, revision)
 	}
@@ -502,8 +502,8 @@ func TestMissingSourceIsWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const object = "Secret school/pg-app"
-			d := dojotest.Dojo(dojotest.WaitingFor(object, ago))
-			issues := Plan(d, observe(t, dojotest.NewCluster(t), d, testConfig), true, testConfig).Plan.Issues
+			dojo := dojotest.Dojo(dojotest.WaitingFor(object, ago))
+			issues := Plan(dojo, observe(t, dojotest.NewCluster(t), dojo, testConfig), true, testConfig).Plan.Issues
 			if len(issues) != 1 || issues[0].WaitingFor != object || !strings.Contains(issues[0].Message, object) {
 				t.Fatalf("issues are %+v", issues)
 			}
@@ -517,9 +517,9 @@ func TestMissingSourceIsWaitedFor(t *testing.T) {
 // A user who may create Dojos must not learn about Secrets of another namespace.
 func TestNotSharedRevealsNothing(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(referring("databases"))
+	dojo := dojotest.Dojo(referring("databases"))
 	issues := func(objects ...client.Object) any {
-		return Plan(d, observe(t, dojotest.NewCluster(t, objects...), d, testConfig), true, testConfig).Plan.Issues
+		return Plan(dojo, observe(t, dojotest.NewCluster(t, objects...), dojo, testConfig), true, testConfig).Plan.Issues
 	}
 	if diff := cmp.Diff(issues(), issues(dojotest.Source(elsewhere("others")))); diff != "" {
 		t.Error("a Secret that does not exist and one that is not shared read differently", diff)
@@ -531,18 +531,18 @@ func TestSourceInNamespaceThatIsNotWatched(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig
 	cfg.Namespaces = []string{"school"}
-	d := dojotest.Dojo(referring("databases"))
-	s := observe(t, dojotest.NewCluster(t, dojotest.Source(elsewhere("*"))), d, cfg)
+	dojo := dojotest.Dojo(referring("databases"))
+	s := observe(t, dojotest.NewCluster(t, dojotest.Source(elsewhere("*"))), dojo, cfg)
 	if s.Source != nil || s.SourceSecret != nil {
 		t.Errorf("it was read: %+v", s)
 	}
-	issues := Plan(d, s, true, cfg).Plan.Issues
+	issues := Plan(dojo, s, true, cfg).Plan.Issues
 	if dojotest.Worst(issues) != "Degraded/CredentialsNotShared" ||
 		!strings.Contains(issues[0].Message, "a namespace that this operator does not watch") {
 		t.Errorf("issues are %+v", issues)
 	}
-	d = dojotest.Dojo()
-	issues = Plan(d, observe(t, dojotest.NewCluster(t), d, cfg), true, cfg).Plan.Issues
+	dojo = dojotest.Dojo()
+	issues = Plan(dojo, observe(t, dojotest.NewCluster(t), dojo, cfg), true, cfg).Plan.Issues
 	if got := dojotest.Worst(issues); got != "Progressing/WaitingForCredentials" {
 		t.Errorf("of the Dojo's own namespace: %s", got)
 	}
@@ -550,10 +550,10 @@ func TestSourceInNamespaceThatIsNotWatched(t *testing.T) {
 
 func TestGrantWithdrawnBeforeTheCacheShowsIt(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(referring("databases"))
-	s := observe(t, dojotest.NewCluster(t, dojotest.Source(elsewhere("*"))), d, testConfig)
+	dojo := dojotest.Dojo(referring("databases"))
+	s := observe(t, dojotest.NewCluster(t, dojotest.Source(elsewhere("*"))), dojo, testConfig)
 	s.SourceSecret = dojotest.Source(elsewhere(""), key("password", "red")) // as the API server has it
-	plan := Plan(d, s, true, testConfig).Plan
+	plan := Plan(dojo, s, true, testConfig).Plan
 	if plan.Apply != nil || dojotest.Worst(plan.Issues) != "Degraded/CredentialsNotShared" {
 		t.Errorf("writes %v, issues are %+v", dojotest.Kinds(plan), plan.Issues)
 	}
@@ -586,25 +586,25 @@ func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 		for name, change := range cases {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				d := dojotest.Dojo()
-				cluster := copiedFor(t, d, dojotest.Source())
+				dojo := dojotest.Dojo()
+				cluster := copiedFor(t, dojo, dojotest.Source())
 				if change == nil {
 					must(t, cluster.Delete(t.Context(), ownOf(t, cluster)))
 				} else {
 					applytest.Edit(t, cluster.Server, "kubectl", ownOf(t, cluster), change)
 				}
 				before := ownOf(t, cluster)
-				reader := cluster.Reader(d)
-				reader.Cache = hiding{cluster.Server, Name(d)}
+				reader := cluster.Reader(dojo)
+				reader.Cache = hiding{cluster.Server, Name(dojo)}
 				var from *Generated
 				if generated {
 					source := sourceOf(t, cluster, "school")
 					from = &Generated{Name: client.ObjectKeyFromObject(source), Secret: dojotest.Metadata(source)}
-					d.Spec.CredentialsRef = nil
+					dojo.Spec.CredentialsRef = nil
 				}
-				s, err := Observe(t.Context(), reader, d, from, testConfig, dojotest.Noon)
+				s, err := Observe(t.Context(), reader, dojo, from, testConfig, dojotest.Noon)
 				must(t, err)
-				results := cluster.Run(t.Context(), d, Plan(d, s, true, testConfig).Plan)
+				results := cluster.Run(t.Context(), dojo, Plan(dojo, s, true, testConfig).Plan)
 				if exists := change != nil; results.Stale != exists || len(results.Issues) > 0 {
 					t.Errorf("results %+v", results)
 				} else if diff := cmp.Diff(before, ownOf(t, cluster)); (diff == "") != exists {

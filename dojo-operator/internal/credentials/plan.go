@@ -17,18 +17,18 @@ type Access struct {
 }
 
 // Plan copies the source into the Dojo's own Secret, or keeps the copy while source is unusable.
-func Plan(d *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
+func Plan(dojo *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
 	if s.Own != nil {
 		a.Revision = s.Own.GetAnnotations()[ownership.RevisionAnnotation]
 	}
 	if !usable {
 		return a
 	}
-	if issue := sourceIssue(d, s, cfg); issue != nil || s.SourceSecret == nil {
+	if issue := sourceIssue(dojo, s, cfg); issue != nil || s.SourceSecret == nil {
 		a.Plan.Report(issue)
 		return a
 	}
-	data, issue := translate(d, s.SourceSecret)
+	data, issue := translate(dojo, s.SourceSecret)
 	if issue != nil {
 		a.Plan.Report(issue)
 		return a
@@ -44,7 +44,7 @@ func Plan(d *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
 		a.Revision = s.Nonce
 	}
 	record := recordOf(s.SourceSecret, s.Hosts)
-	secret := apply.Write(ownership.FieldOwner, s.Own, apply.Typed(secretFor(d, data, record, a.Revision)))
+	secret := apply.Write(ownership.FieldOwner, s.Own, apply.Typed(secretFor(dojo, data, record, a.Revision)))
 	secret.Rotation = s.Own != nil && !same && copiedVersion(s.Own) != versionOf(s.SourceSecret)
 	a.Plan.Add(secret)
 	return a

@@ -22,7 +22,7 @@ func Strip(secret *metav1.PartialObjectMetadata) {
 	}
 }
 
-func sourceIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+func sourceIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	switch {
 	case s.Name.Name == "": // created before the schema required it
 		return conditions.Degraded(corev1api.ReasonCredentialsNotFound,
@@ -30,19 +30,19 @@ func sourceIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	case !cfg.watches(s.Name.Namespace):
 		return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
 			"The Secret %s is in a namespace that this operator does not watch. Name one of a namespace that it watches, "+
-				"such as %s.", s.Name, d.Namespace)
-	case s.Source == nil && s.Name.Namespace == d.Namespace:
-		return missing(d, s, cfg)
-	case s.Source == nil || !ownership.Shared(d, s.Source),
-		s.SourceSecret != nil && !ownership.Shared(d, s.SourceSecret): // revoked since
-		return notShared(d, s)
+				"such as %s.", s.Name, dojo.Namespace)
+	case s.Source == nil && s.Name.Namespace == dojo.Namespace:
+		return missing(dojo, s, cfg)
+	case s.Source == nil || !ownership.Shared(dojo, s.Source),
+		s.SourceSecret != nil && !ownership.Shared(dojo, s.SourceSecret): // revoked since
+		return notShared(dojo, s)
 	}
 	return nil
 }
 
-func missing(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+func missing(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	object := "Secret " + s.Name.String()
-	return conditions.WaitUntil(s.Now, d.WaitingSince(object, s.Now), cfg.ProgressDeadline,
+	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonWaitingForCredentials,
 			"Waiting for the %s with the database credentials.", object).For(object),
 		conditions.Degraded(corev1api.ReasonCredentialsNotFound,
@@ -50,8 +50,8 @@ func missing(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 }
 
 // notShared does not reveal whether a Secret exists in another namespace.
-func notShared(d *corev1api.Dojo, s State) *conditions.Issue {
+func notShared(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
 		"The Secret %s does not exist or is not shared with this namespace. Its owner shares it with the annotation %s: %q.",
-		s.Name, corev1api.AllowedNamespacesAnnotation, d.Namespace)
+		s.Name, corev1api.AllowedNamespacesAnnotation, dojo.Namespace)
 }

@@ -27,15 +27,15 @@ const hostKey = "DB_ENDPOINT"
 const ReadOnlyKey = "DB_READONLY_ENDPOINT"
 
 // Optional are keys that the Dojo's own Secret may have. Pods do not roll when they come or go.
-func Optional(d *corev1api.Dojo) []string {
-	if d.Spec.Postgres == nil {
+func Optional(dojo *corev1api.Dojo) []string {
+	if dojo.Spec.Postgres == nil {
 		return nil
 	}
 	return []string{ReadOnlyKey}
 }
 
 // Name returns the name of the Dojo's own Secret.
-func Name(d *corev1api.Dojo) string { return d.Name + "-credentials" }
+func Name(dojo *corev1api.Dojo) string { return dojo.Name + "-credentials" }
 
 // Config holds the operator's flags. No Namespaces means all.
 type Config struct {
@@ -74,18 +74,18 @@ type Generated struct {
 }
 
 // ObserveOwn reads the metadata of the Dojo's own Secret, or nil.
-func ObserveOwn(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (*metav1.PartialObjectMetadata, error) {
-	own := types.NamespacedName{Namespace: d.Namespace, Name: Name(d)}
+func ObserveOwn(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (*metav1.PartialObjectMetadata, error) {
+	own := types.NamespacedName{Namespace: dojo.Namespace, Name: Name(dojo)}
 	return apply.Get(ctx, r, "Secret", own, apply.Metadata("v1", "Secret"))
 }
 
 // Observe reads the credentials. generated is nil for a Dojo with spec.credentialsRef.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, generated *Generated, cfg Config, now time.Time,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, generated *Generated, cfg Config, now time.Time,
 ) (s State, err error) {
-	s = State{Now: now, Nonce: rand.Text(), Name: d.CredentialsSource()}
-	own := types.NamespacedName{Namespace: d.Namespace, Name: Name(d)}
-	if s.Own, err = ObserveOwn(ctx, r, d); err != nil {
+	s = State{Now: now, Nonce: rand.Text(), Name: dojo.CredentialsSource()}
+	own := types.NamespacedName{Namespace: dojo.Namespace, Name: Name(dojo)}
+	if s.Own, err = ObserveOwn(ctx, r, dojo); err != nil {
 		return s, err
 	}
 	if generated != nil {
@@ -96,11 +96,11 @@ func Observe(
 			return s, err
 		}
 	}
-	if s.Source == nil || !ownership.Shared(d, s.Source) {
+	if s.Source == nil || !ownership.Shared(dojo, s.Source) {
 		return s, nil
 	}
 	// If the cache lacks an existing Secret, the POST fails, and nothing is written after it.
-	if s.Conflict(d) != nil || copied(d, s.Own, s.Source, s.Hosts) {
+	if s.Conflict(dojo) != nil || copied(dojo, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}
 	if s.SourceSecret, err = r.ReadSecret(ctx, s.Name); err != nil || s.Own == nil {
@@ -111,6 +111,6 @@ func Observe(
 }
 
 // Conflict returns the issue of a foreign Secret with the name of the Dojo's own, or nil.
-func (s *State) Conflict(d *corev1api.Dojo) *conditions.Issue {
-	return ownership.NameConflict(d, "Secret", s.Own)
+func (s *State) Conflict(dojo *corev1api.Dojo) *conditions.Issue {
+	return ownership.NameConflict(dojo, "Secret", s.Own)
 }

@@ -81,17 +81,17 @@ func requestAnnotations() []string {
 }
 
 // Nothing writes the stripped metadata back: finalizers and status are patched.
-func stripDojo(d *corev1api.Dojo) {
-	all := d.Annotations
-	d.Annotations, d.Labels, d.OwnerReferences, d.ManagedFields = nil, nil, nil, nil
-	for i := range d.Status.Conditions {
-		c := &d.Status.Conditions[i]
+func stripDojo(dojo *corev1api.Dojo) {
+	all := dojo.Annotations
+	dojo.Annotations, dojo.Labels, dojo.OwnerReferences, dojo.ManagedFields = nil, nil, nil, nil
+	for i := range dojo.Status.Conditions {
+		c := &dojo.Status.Conditions[i]
 		apply.ShareStrings(&c.Type, &c.Reason, &c.Message)
 		apply.ShareStrings(&c.Status)
 	}
 	for _, name := range requestAnnotations() {
 		if requested, ok := all[name]; ok {
-			metav1.SetMetaDataAnnotation(&d.ObjectMeta, name, strings.Clone(requested[:min(len(requested), maxRequest)]))
+			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, name, strings.Clone(requested[:min(len(requested), maxRequest)]))
 		}
 	}
 }

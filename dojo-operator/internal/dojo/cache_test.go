@@ -238,10 +238,10 @@ func TestStripKeepsOurObjectsWhole(t *testing.T) {
 // The cache keeps the metadata of a Dojo that is read, so that no user can fill the memory.
 func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(exposed)
-	want := d.DeepCopy()
-	d.Labels, d.ManagedFields, d.OwnerReferences = large().Labels, large().ManagedFields, large().OwnerReferences
-	d.Annotations = map[string]string{
+	dojo := dojotest.Dojo(exposed)
+	want := dojo.DeepCopy()
+	dojo.Labels, dojo.ManagedFields, dojo.OwnerReferences = large().Labels, large().ManagedFields, large().OwnerReferences
+	dojo.Annotations = map[string]string{
 		"a": "b", corev1api.RotatePasswordAnnotation: strings.Repeat("now", 1000), corev1api.RecreateDatabaseAnnotation: "uid",
 		corev1api.PausedAnnotation: "true",
 	}
@@ -250,7 +250,7 @@ func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 		corev1api.RecreateDatabaseAnnotation: "uid",
 		corev1api.PausedAnnotation:           "true",
 	}
-	got, err := strip(d)
+	got, err := strip(dojo)
 	must(t, err)
 	if diff := cmp.Diff(any(want), got); diff != "" {
 		t.Error(diff)
@@ -260,17 +260,17 @@ func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 // A too large object of ours is left alone: neither overwritten nor deleted.
 func TestTooLargeObjectIsANameConflict(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo()
+	dojo := dojotest.Dojo()
 	live := &appsv1.Deployment{ObjectMeta: written(forged(small()))}
 	live.Annotations = map[string]string{"a": strings.Repeat("b", apply.MaxKept)}
 	_, err := strip(live)
 	must(t, err)
 	live.DeletionTimestamp = nil
-	issue := ownership.NameConflict(d, "Deployment", live)
+	issue := ownership.NameConflict(dojo, "Deployment", live)
 	if !issue.IsDegraded() || issue.Reason != corev1api.ReasonNameConflict || !strings.Contains(issue.Message, "128 KiB") {
 		t.Errorf("got %v", issue)
 	}
-	if ownership.Holds(d, live) {
+	if ownership.Holds(dojo, live) {
 		t.Error("is written to")
 	}
 }

@@ -133,24 +133,24 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 }
 
 // Reconcile observes, plans, applies and updates the status, in that order.
-func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
-	if !d.DeletionTimestamp.IsZero() && !hasFinalizer(d) {
-		return r.applySafeguards(ctx, d) // the garbage collector deletes the children
+func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
+	if !dojo.DeletionTimestamp.IsZero() && !hasFinalizer(dojo) {
+		return r.applySafeguards(ctx, dojo) // the garbage collector deletes the children
 	}
-	state, err := r.observe(ctx, d)
+	state, err := r.observe(ctx, dojo)
 	if errors.Is(err, apply.ErrStale) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	if err != nil {
 		issues := conditions.Of(err)
-		return r.updateStatus(ctx, d, lastKnownStatus(d, issues), issues)
+		return r.updateStatus(ctx, dojo, lastKnownStatus(dojo, issues), issues)
 	}
-	plan := Plan(d, state, r.Config)
-	if paused(d) {
-		plan = pause(d, plan, monitoring.Safeguards(d, state.Monitoring, r.Config.Monitoring))
+	plan := Plan(dojo, state, r.Config)
+	if paused(dojo) {
+		plan = pause(dojo, plan, monitoring.Safeguards(dojo, state.Monitoring, r.Config.Monitoring))
 	}
-	results := r.applier.Run(ctx, d, plan)
-	r.reportWrites(d, results)
+	results := r.applier.Run(ctx, dojo, plan)
+	r.reportWrites(dojo, results)
 	if slices.ContainsFunc(results.Issues, notLeading) {
 		return reconcile.Result{}, fence.ErrNotLeading
 	}
@@ -158,12 +158,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	issues := slices.Concat(results.Issues, plan.Issues)
-	next := status(d, state, results, issues)
-	if wait := deferral(d.Status, next, state.Workload); wait > 0 {
+	next := status(dojo, state, results, issues)
+	if wait := deferral(dojo.Status, next, state.Workload); wait > 0 {
 		return conditions.Result(append(issues, conditions.Issue{RequeueAfter: wait}))
 	}
-	result, err := r.updateStatus(ctx, d, next, issues)
-	if wait := workload.AwaitsMetrics(d, state.Workload); err == nil && wait > 0 &&
+	result, err := r.updateStatus(ctx, dojo, next, issues)
+	if wait := workload.AwaitsMetrics(dojo, state.Workload); err == nil && wait > 0 &&
 		(result.RequeueAfter == 0 || wait < result.RequeueAfter) {
 		result.RequeueAfter = wait
 	}
@@ -171,16 +171,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 }
 
 // applySafeguards is for a deleted Dojo that another client's finalizer keeps.
-func (r *Reconciler) applySafeguards(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
-	observed, err := monitoring.Observe(ctx, r.reader(d), d, r.Kinds.Has, r.Clock.Now())
+func (r *Reconciler) applySafeguards(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
+	observed, err := monitoring.Observe(ctx, r.reader(dojo), dojo, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	results := r.applier.Run(ctx, d, monitoring.Safeguards(d, observed, r.Config.Monitoring))
-	r.reportWrites(d, results)
+	results := r.applier.Run(ctx, dojo, monitoring.Safeguards(dojo, observed, r.Config.Monitoring))
+	r.reportWrites(dojo, results)
 	switch {
 	case slices.ContainsFunc(results.Issues, notLeading):
 		return reconcile.Result{}, fence.ErrNotLeading
@@ -190,80 +190,81 @@ func (r *Reconciler) applySafeguards(ctx context.Context, d *corev1api.Dojo) (re
 	return conditions.Result(results.Issues)
 }
 
-func (r *Reconciler) reader(d *corev1api.Dojo) apply.Reader {
+func (r *Reconciler) reader(dojo *corev1api.Dojo) apply.Reader {
 	return apply.Reader{
-		Cache: r.Client, Live: r.Live, Expectations: r.applier.Expectations, Unchanged: r.applier.Unchanged(d.UID),
+		Cache: r.Client, Live: r.Live, Expectations: r.applier.Expectations, Unchanged: r.applier.Unchanged(dojo.UID),
 	}
 }
 
 func notLeading(i conditions.Issue) bool { return errors.Is(i.Err, fence.ErrNotLeading) }
 
-func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, err error) {
-	if !r.applier.Expectations.Satisfied(expectations.KeyOf("Dojo", d.Namespace, d.Name), d) {
+func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State, err error) {
+	if !r.applier.Expectations.Satisfied(expectations.KeyOf("Dojo", dojo.Namespace, dojo.Name), dojo) {
 		return s, apply.ErrStale
 	}
 	now := r.Clock.Now()
-	reader := r.reader(d)
-	if s.Workload, err = workload.Observe(ctx, reader, d, now); err != nil {
+	reader := r.reader(dojo)
+	if s.Workload, err = workload.Observe(ctx, reader, dojo, now); err != nil {
 		return s, err
 	}
-	if s.Workload.BudgetTakenBy, err = r.budgetTakenBy(ctx, d); err != nil {
+	if s.Workload.BudgetTakenBy, err = r.budgetTakenBy(ctx, dojo); err != nil {
 		return s, err
 	}
-	if s.Exposure, err = exposure.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
+	if s.Exposure, err = exposure.Observe(ctx, reader, dojo, r.Kinds.Has, now); err != nil {
 		return s, err
 	}
-	if s.Monitoring, err = monitoring.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
+	if s.Monitoring, err = monitoring.Observe(ctx, reader, dojo, r.Kinds.Has, now); err != nil {
 		return s, err
 	}
-	generated, err := s.observePostgres(ctx, reader, d, r.Kinds, r.Config.Postgres, now)
+	generated, err := s.observePostgres(ctx, reader, dojo, r.Kinds, r.Config.Postgres, now)
 	if err != nil {
 		return s, err
 	}
-	s.Workload.HoldStart, s.Workload.Stopped = postgres.Unreachable(d, s.Postgres), postgres.RequiresStop(d, s.Postgres)
-	s.Credentials, err = credentials.Observe(ctx, reader, d, generated, r.Config.Credentials, now)
+	s.Workload.HoldStart = postgres.Unreachable(dojo, s.Postgres)
+	s.Workload.Stopped = postgres.RequiresStop(dojo, s.Postgres)
+	s.Credentials, err = credentials.Observe(ctx, reader, dojo, generated, r.Config.Credentials, now)
 	return s, err
 }
 
 func (s *State) observePostgres(
-	ctx context.Context, reader apply.Reader, d *corev1api.Dojo, kinds Kinds, cfg postgres.Config, now time.Time,
+	ctx context.Context, reader apply.Reader, dojo *corev1api.Dojo, kinds Kinds, cfg postgres.Config, now time.Time,
 ) (*credentials.Generated, error) {
-	if d.Spec.Postgres == nil {
+	if dojo.Spec.Postgres == nil {
 		s.Postgres = postgres.State{Now: now}
 		return nil, nil
 	}
-	own, err := credentials.ObserveOwn(ctx, reader, d)
+	own, err := credentials.ObserveOwn(ctx, reader, dojo)
 	if err != nil {
 		return nil, err
 	}
-	s.Postgres, err = postgres.Observe(ctx, reader, d, credentials.SourceOf(own), kinds, cfg, now)
+	s.Postgres, err = postgres.Observe(ctx, reader, dojo, credentials.SourceOf(own), kinds, cfg, now)
 	s.Postgres.Application.Pooled = credentials.PoolerOf(own) != ""
-	if err == nil && postgres.WaitsForPods(d, s.Postgres) {
+	if err == nil && postgres.WaitsForPods(dojo, s.Postgres) {
 		revision := ""
 		if own != nil {
 			revision = own.GetAnnotations()[ownership.RevisionAnnotation]
 		}
-		s.Postgres.Application.Outdated, err = workload.Outdated(ctx, reader, d, s.Workload.Deployment, revision)
+		s.Postgres.Application.Outdated, err = workload.Outdated(ctx, reader, dojo, s.Workload.Deployment, revision)
 	}
-	if err == nil && (d.Spec.Suspend || postgres.UpgradeStep(d, s.Postgres) != "") {
-		s.Postgres.Application.Pods, err = workload.Running(ctx, reader, d)
+	if err == nil && (dojo.Spec.Suspend || postgres.UpgradeStep(dojo, s.Postgres) != "") {
+		s.Postgres.Application.Pods, err = workload.Running(ctx, reader, dojo)
 		s.Postgres.Application.Stopped = err == nil && len(s.Postgres.Application.Pods) == 0
 	}
-	name, secret := postgres.Source(d, s.Postgres)
-	source := client.ObjectKey{Namespace: d.Namespace, Name: name}
-	hosts := credentials.Hosts{ReadOnly: postgres.ReadOnlyHost(d, s.Postgres), Pooler: postgres.Host(d, s.Postgres)}
+	name, secret := postgres.Source(dojo, s.Postgres)
+	source := client.ObjectKey{Namespace: dojo.Namespace, Name: name}
+	hosts := credentials.Hosts{ReadOnly: postgres.ReadOnlyHost(dojo, s.Postgres), Pooler: postgres.Host(dojo, s.Postgres)}
 	return &credentials.Generated{Name: source, Secret: secret, Hosts: hosts}, err
 }
 
 // budgetTakenBy names the Dojo whose Cluster needs a PodDisruptionBudget of this Dojo's name.
-func (r *Reconciler) budgetTakenBy(ctx context.Context, d *corev1api.Dojo) (string, error) {
+func (r *Reconciler) budgetTakenBy(ctx context.Context, dojo *corev1api.Dojo) (string, error) {
 	for _, suffix := range cnpg.BudgetSuffixes() {
-		name, found := strings.CutSuffix(d.Name, suffix)
+		name, found := strings.CutSuffix(dojo.Name, suffix)
 		if !found {
 			continue
 		}
 		var other corev1api.Dojo
-		err := r.Client.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: name}, &other)
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: dojo.Namespace, Name: name}, &other)
 		if err == nil && other.Spec.Postgres != nil && other.Spec.Postgres.Cluster != nil {
 			return name, nil
 		}
@@ -274,25 +275,25 @@ func (r *Reconciler) budgetTakenBy(ctx context.Context, d *corev1api.Dojo) (stri
 	return "", nil
 }
 
-func (r *Reconciler) reportWrites(d *corev1api.Dojo, results apply.Results) {
+func (r *Reconciler) reportWrites(dojo *corev1api.Dojo, results apply.Results) {
 	for _, result := range results.Objects {
 		r.Metrics.Applied(result)
 		switch o := result.Object; {
 		case result.Outcome == apply.Failed:
 		case o.Rotation:
-			r.event(d, corev1.EventTypeNormal, "CredentialsRotated",
+			r.event(dojo, corev1.EventTypeNormal, "CredentialsRotated",
 				"The database credentials have changed; the pods are replaced.")
-		case result.Outcome == apply.Updated && o.Drift && d.Status.ObservedGeneration == d.Generation:
-			r.event(d, corev1.EventTypeNormal, "DriftCorrected",
+		case result.Outcome == apply.Updated && o.Drift && dojo.Status.ObservedGeneration == dojo.Generation:
+			r.event(dojo, corev1.EventTypeNormal, "DriftCorrected",
 				fmt.Sprintf("The %s %s was changed by another client and has its desired state again.", o.Kind, o.Name))
 		}
 	}
 }
 
-func (r *Reconciler) event(d *corev1api.Dojo, kind, reason, message string) {
+func (r *Reconciler) event(dojo *corev1api.Dojo, kind, reason, message string) {
 	const maxLength = 1024 // what the API server accepts
 	if len(message) > maxLength {
 		message = strings.ToValidUTF8(message[:maxLength-3], "") + "..."
 	}
-	r.Events.Eventf(d, nil, kind, reason, "Reconcile", "%s", message)
+	r.Events.Eventf(dojo, nil, kind, reason, "Reconcile", "%s", message)
 }

@@ -112,7 +112,7 @@ func TestEvents(t *testing.T) {
 	drift := drifts()["target of the port"].change
 	respecified := func(w *world) {
 		drift(w)
-		applytest.Edit(w.t, w.Server, "kubectl", w.dojo(), func(d *corev1api.Dojo) { d.Spec.Title = "Kyoto" })
+		applytest.Edit(w.t, w.Server, "kubectl", w.dojo(), func(dojo *corev1api.Dojo) { dojo.Spec.Title = "Kyoto" })
 	}
 	for name, c := range map[string]struct {
 		change func(*world)
@@ -169,7 +169,7 @@ func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
 	w.intercept(func(string) error { return errUnreachable })
 	stale := w.dojo()
-	applytest.Edit(t, w.Server, "kubectl", w.dojo(), func(d *corev1api.Dojo) { d.Labels = map[string]string{"a": "b"} })
+	applytest.Edit(t, w.Server, "kubectl", w.dojo(), func(dojo *corev1api.Dojo) { dojo.Labels = map[string]string{"a": "b"} })
 	result, err := w.reconciler.Reconcile(t.Context(), stale)
 	if !errors.Is(err, errUnreachable) || !result.IsZero() || conditions.Conflict(err) {
 		t.Errorf("ends with %+v, %v", result, err)

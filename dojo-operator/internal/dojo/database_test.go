@@ -53,7 +53,7 @@ var databaseConfig = Config{
 
 // withDatabase gives a Dojo a database in the Cluster pg of another owner.
 func withDatabase(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
-	d := &corev1api.Dojo{
+	dojo := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo"},
 		Spec: corev1api.DojoSpec{
 			AccountID: "Masamichi Yaga", Title: "Tokyo Jujutsu High", Replicas: ptr.To[int32](1),
@@ -64,22 +64,22 @@ func withDatabase(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 		},
 	}
 	for _, change := range changes {
-		change(d)
+		change(dojo)
 	}
-	return d
+	return dojo
 }
 
-func inOwnCluster(d *corev1api.Dojo) {
-	d.Spec.Postgres.ClusterRef = nil
-	d.Spec.Postgres.Cluster = &corev1api.PostgresCluster{
+func inOwnCluster(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.ClusterRef = nil
+	dojo.Spec.Postgres.Cluster = &corev1api.PostgresCluster{
 		Instances: ptr.To[int32](3), Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")},
 	}
 }
 
-func reclaimed(d *corev1api.Dojo) { d.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }
+func reclaimed(dojo *corev1api.Dojo) { dojo.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }
 
-func nightly(d *corev1api.Dojo) {
-	d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+func nightly(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
 		Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot, FinalBackup: true,
 	}
 }
@@ -105,7 +105,7 @@ func (w *databaseWorld) Defined(_ context.Context, kind optionalkinds.Kind) (boo
 	return w.Has(kind) || w.unreadable && slices.Contains(w.without, kind.Kind), nil
 }
 
-func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
+func newDatabaseWorld(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -116,13 +116,13 @@ func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
 	clock := testclock.NewFakePassiveClock(databaseNoon)
 	server := applytest.New(scheme, clock)
 	noError(t, addIndexes(t.Context(), server))
-	w := &databaseWorld{t: t, server: server, dojo: d.DeepCopy()}
+	w := &databaseWorld{t: t, server: server, dojo: dojo.DeepCopy()}
 	w.Reconciler = &Reconciler{
 		Client: server, Live: server, Kinds: w, Clock: clock, Config: databaseConfig,
 		applier: apply.New(server, ownership.FieldOwner, apply.Reasons{Refused: corev1api.ReasonChildRefused}, clock),
 	}
 	noError(t, server.Create(t.Context(), w.dojo))
-	if d.Spec.Postgres.ClusterRef != nil {
+	if dojo.Spec.Postgres.ClusterRef != nil {
 		pg := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "pg"}}
 		pg.Spec.Instances = 1
 		noError(t, server.Create(t.Context(), pg))
@@ -131,9 +131,9 @@ func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
 }
 
 // upToDate returns a world that is in sync.
-func upToDate(t *testing.T, d *corev1api.Dojo) *databaseWorld {
+func upToDate(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 	t.Helper()
-	w := newDatabaseWorld(t, d)
+	w := newDatabaseWorld(t, dojo)
 	for range 8 {
 		w.play()
 		if _, plan := w.reconcile(); plan.Apply == nil && plan.Issues == nil {
@@ -191,10 +191,10 @@ func (w *databaseWorld) remove(o client.Object, name string) {
 func (w *databaseWorld) play() {
 	w.t.Helper()
 	for _, name := range []string{"pg", "tokyo-db"} {
-		setStatus(w, name, func(c *cnpgv1.Cluster) {
-			c.Status.ReadyInstances, c.Status.CurrentPrimary, c.Status.Image = c.Spec.Instances, "pg-1", "postgres:17"
-			c.Status.TargetPrimary = "pg-1"
-			c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
+		setStatus(w, name, func(cluster *cnpgv1.Cluster) {
+			cluster.Status.ReadyInstances, cluster.Status.CurrentPrimary, cluster.Status.Image = cluster.Spec.Instances, "pg-1", "postgres:17"
+			cluster.Status.TargetPrimary = "pg-1"
+			cluster.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
 		})
 	}
 	setStatus(w, "tokyo-db", func(r *cnpgv1.DatabaseRole) {
@@ -417,8 +417,8 @@ func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 		for i := range issues {
 			issues[i].Part = plan.Apply[1].Part
 		}
-		now := status(w.dojo, s, apply.Results{}, append(issues, plan.Issues...))
-		got := meta.FindStatusCondition(now.Conditions, corev1api.ConditionDatabaseReady)
+		next := status(w.dojo, s, apply.Results{}, append(issues, plan.Issues...))
+		got := meta.FindStatusCondition(next.Conditions, corev1api.ConditionDatabaseReady)
 		if got == nil || got.Status != metav1.ConditionFalse || got.Reason != c.want ||
 			got.ObservedGeneration != w.dojo.Generation {
 			t.Errorf("%s: %+v", name, got)
@@ -426,13 +426,13 @@ func TestDatabaseReadyReportsARefusedStep(t *testing.T) {
 	}
 	done := upToDate(t, withDatabase())
 	s, plan = done.plan()
-	now := status(done.dojo, s, apply.Results{}, plan.Issues)
-	if !meta.IsStatusConditionTrue(now.Conditions, corev1api.ConditionDatabaseReady) {
-		t.Errorf("in the end: %+v", now.Conditions)
+	next := status(done.dojo, s, apply.Results{}, plan.Issues)
+	if !meta.IsStatusConditionTrue(next.Conditions, corev1api.ConditionDatabaseReady) {
+		t.Errorf("in the end: %+v", next.Conditions)
 	}
 	done.dojo.Spec.Postgres = nil
-	now = status(done.dojo, s, apply.Results{}, nil)
-	if got := meta.FindStatusCondition(now.Conditions, corev1api.ConditionDatabaseReady); got != nil {
+	next = status(done.dojo, s, apply.Results{}, nil)
+	if got := meta.FindStatusCondition(next.Conditions, corev1api.ConditionDatabaseReady); got != nil {
 		t.Errorf("a Dojo without spec.postgres has %+v", got)
 	}
 }

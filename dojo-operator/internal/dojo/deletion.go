@@ -19,17 +19,17 @@ import (
 )
 
 // planDeletion stops, backs up and drops, or marks the data as retained. The finalizer goes last.
-func planDeletion(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
+func planDeletion(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	steps := []func() apply.Plan{
-		func() apply.Plan { return issueOnly(postgres.Unreadable(d, s.Postgres, cfg.Postgres)) },
-		func() apply.Plan { return postgres.Keep(d, s.Postgres) },
+		func() apply.Plan { return issueOnly(postgres.Unreadable(dojo, s.Postgres, cfg.Postgres)) },
+		func() apply.Plan { return postgres.Keep(dojo, s.Postgres) },
 	}
-	if cnpg.Reclaims(d) {
+	if cnpg.Reclaims(dojo) {
 		steps = append(steps,
-			func() apply.Plan { return issueOnly(postgres.InUse(d, s.Postgres)) },
-			func() apply.Plan { return planStop(d, s, cfg) },
-			func() apply.Plan { return postgres.FinalBackup(d, s.Postgres, cfg.Postgres) },
-			func() apply.Plan { return postgres.Drop(d, s.Postgres, cfg.Postgres) })
+			func() apply.Plan { return issueOnly(postgres.InUse(dojo, s.Postgres)) },
+			func() apply.Plan { return planStop(dojo, s, cfg) },
+			func() apply.Plan { return postgres.FinalBackup(dojo, s.Postgres, cfg.Postgres) },
+			func() apply.Plan { return postgres.Drop(dojo, s.Postgres, cfg.Postgres) })
 	}
 	var plan apply.Plan
 	for _, step := range steps {
@@ -39,7 +39,7 @@ func planDeletion(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 			return plan.ForPart(corev1api.ConditionDatabaseReady)
 		}
 	}
-	plan.Finalizers = withoutFinalizer(d)
+	plan.Finalizers = withoutFinalizer(dojo)
 	return plan
 }
 
@@ -49,15 +49,15 @@ func issueOnly(issue *conditions.Issue) (p apply.Plan) {
 }
 
 // planStop ends every session in the database.
-func planStop(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
+func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	now, deadline, live := s.Workload.Now, cfg.Postgres.Deadline, s.Workload.Deployment
-	if live != nil && ownership.Conflicts(d, live) && ownership.LabelledFor(d.Name, live) {
+	if live != nil && ownership.Conflicts(dojo, live) && ownership.LabelledFor(dojo.Name, live) {
 		return issueOnly(conditions.Degraded(corev1api.ReasonDeletionStalled,
 			"The Dojo is being deleted with its data, which the pods of the Deployment %s use: "+
 				"it is ours by its labels and no longer controlled by the Dojo, as after a deletion with --cascade=orphan. "+
 				"Delete it with `kubectl delete deployment %s`, or set the reclaimPolicy to Retain.", live.Name, live.Name))
 	}
-	if live != nil && !ownership.Conflicts(d, live) {
+	if live != nil && !ownership.Conflicts(dojo, live) {
 		since := now
 		if live.DeletionTimestamp == nil {
 			p.Delete = append(p.Delete, apply.Delete("Deployment", live))
@@ -73,7 +73,7 @@ func planStop(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 		return p
 	}
 	if remaining := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive()); len(remaining) > 0 {
-		p.Report(cnpg.Deleting(now, stoppingSince(d, remaining), deadline, fmt.Sprintf("%d pods to end", len(remaining)),
+		p.Report(cnpg.Deleting(now, stoppingSince(dojo, remaining), deadline, fmt.Sprintf("%d pods to end", len(remaining)),
 			fmt.Sprintf("They may write to the database: %s. Find out why they do not end, "+
 				"such as a node that does not answer, or delete them.", names(remaining))))
 	}
@@ -81,8 +81,8 @@ func planStop(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 }
 
 // stoppingSince returns since when pods end: a Dojo's deletion ends all that it controls.
-func stoppingSince(d *corev1api.Dojo, pods []corev1.Pod) time.Time {
-	since := d.DeletionTimestamp.Time
+func stoppingSince(dojo *corev1api.Dojo, pods []corev1.Pod) time.Time {
+	since := dojo.DeletionTimestamp.Time
 	for i := range pods {
 		if asked := pods[i].DeletionTimestamp; asked != nil && asked.After(since) {
 			since = asked.Time
@@ -103,11 +103,11 @@ func names(pods []corev1.Pod) string {
 	return strings.Join(all, ", ")
 }
 
-func hasFinalizer(d *corev1api.Dojo) bool {
-	return slices.Contains(d.Finalizers, corev1api.DatabaseFinalizer)
+func hasFinalizer(dojo *corev1api.Dojo) bool {
+	return slices.Contains(dojo.Finalizers, corev1api.DatabaseFinalizer)
 }
 
-func withoutFinalizer(d *corev1api.Dojo) []string {
+func withoutFinalizer(dojo *corev1api.Dojo) []string {
 	ours := func(f string) bool { return f == corev1api.DatabaseFinalizer }
-	return slices.DeleteFunc(append([]string{}, d.Finalizers...), ours)
+	return slices.DeleteFunc(append([]string{}, dojo.Finalizers...), ours)
 }

@@ -25,9 +25,9 @@ import (
 
 // borrowing is a Dojo with the login of the Dojo tokyo.
 func borrowing(namespace string) *corev1api.Dojo {
-	return withDatabase(func(d *corev1api.Dojo) {
-		d.Namespace, d.Name, d.Spec.Postgres = namespace, "kyoto", nil
-		d.Spec.CredentialsRef = &corev1api.SecretReference{Namespace: "school", Name: "tokyo-db"}
+	return withDatabase(func(dojo *corev1api.Dojo) {
+		dojo.Namespace, dojo.Name, dojo.Spec.Postgres = namespace, "kyoto", nil
+		dojo.Spec.CredentialsRef = &corev1api.SecretReference{Namespace: "school", Name: "tokyo-db"}
 	})
 }
 
@@ -138,7 +138,7 @@ func TestDeletion(t *testing.T) {
 			func(w *databaseWorld) { w.dojo.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimRetain },
 			result{[]string{"Database", "DatabaseRole", "Secret"}, nil, waits, false}},
 		"its Cluster is in use": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
-			guest := withDatabase(func(d *corev1api.Dojo) { d.Name, d.Spec.Postgres.ClusterRef.Name = "kyoto", "tokyo-db" })
+			guest := withDatabase(func(dojo *corev1api.Dojo) { dojo.Name, dojo.Spec.Postgres.ClusterRef.Name = "kyoto", "tokyo-db" })
 			noError(w.t, w.server.Create(w.t.Context(), guest))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
 		"its login is in use": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
@@ -260,9 +260,9 @@ func TestDeletionCompletes(t *testing.T) {
 
 func TestFinalizers(t *testing.T) {
 	t.Parallel()
-	other := func(d *corev1api.Dojo) { d.Finalizers = append(d.Finalizers, "example.org/theirs") }
-	ours := func(d *corev1api.Dojo) { d.Finalizers = append(d.Finalizers, corev1api.DatabaseFinalizer) }
-	credentials := func(d *corev1api.Dojo) { d.Spec.Postgres = nil }
+	other := func(dojo *corev1api.Dojo) { dojo.Finalizers = append(dojo.Finalizers, "example.org/theirs") }
+	ours := func(dojo *corev1api.Dojo) { dojo.Finalizers = append(dojo.Finalizers, corev1api.DatabaseFinalizer) }
+	credentials := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres = nil }
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
 		want []string

@@ -152,13 +152,13 @@ func TestAdditionsOfOthersCostNoWrite(t *testing.T) {
 	for name, change := range additions() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := dojotest.Dojo()
-			w := reconciled(t, d)
+			dojo := dojotest.Dojo()
+			w := reconciled(t, dojo)
 			change(w)
 			if name == "replicas, by an autoscaler" {
-				w.do(d) // leaves them to it
+				w.do(dojo) // leaves them to it
 			}
-			if plan := w.do(d); plan.Apply != nil || plan.Delete != nil {
+			if plan := w.do(dojo); plan.Apply != nil || plan.Delete != nil {
 				t.Errorf("writes %v, deletes %v", dojotest.Kinds(plan), dojotest.Deleted(plan))
 			}
 		})
@@ -170,17 +170,17 @@ func TestDriftIsCorrected(t *testing.T) {
 	for name, c := range drifts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := dojotest.Dojo()
-			w := reconciled(t, d)
+			dojo := dojotest.Dojo()
+			w := reconciled(t, dojo)
 			c.change(w)
-			plan := w.do(d)
+			plan := w.do(dojo)
 			if diff := cmp.Diff(c.writes, dojotest.Kinds(plan)); diff != "" {
 				t.Error("writes", diff)
 			}
-			if again := w.do(d); again.Apply != nil {
+			if again := w.do(dojo); again.Apply != nil {
 				t.Errorf("and %v is written again", dojotest.Kinds(again))
 			}
-			same(t, reconciled(t, d), w)
+			same(t, reconciled(t, dojo), w)
 			if plan.Apply[0].Live != nil && !plan.Apply[0].Drift {
 				t.Error("is not reported as drift")
 			}

@@ -151,9 +151,9 @@ func TestMemoryOfLargestDojos(t *testing.T) {
 	var most uint64
 	for _, o := range largest.Of(crd) {
 		held := largest.Held(3, func(uint64) any {
-			d := &corev1api.Dojo{}
-			must(t, json.Unmarshal(o.JSON, d))
-			return stripped(t, d)
+			dojo := &corev1api.Dojo{}
+			must(t, json.Unmarshal(o.JSON, dojo))
+			return stripped(t, dojo)
 		})
 		most = max(most, held)
 		if held > uint64(4*len(o.JSON)+largest.Allowance) {

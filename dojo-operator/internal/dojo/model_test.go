@@ -91,10 +91,10 @@ spec:
     }}}}}
 `
 
-func newHistory(t rapid.TB, d *corev1api.Dojo) *history {
+func newHistory(t rapid.TB, dojo *corev1api.Dojo) *history {
 	t.Helper()
-	now := testclock.NewFakePassiveClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
-	h := &history{t: t, ctx: context.Background(), server: applytest.New(modelScheme, now), clock: now, dojo: d}
+	clock := testclock.NewFakePassiveClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	h := &history{t: t, ctx: context.Background(), server: applytest.New(modelScheme, clock), clock: clock, dojo: dojo}
 	if err := addIndexes(h.ctx, h.server); err != nil {
 		t.Fatal(err)
 	}

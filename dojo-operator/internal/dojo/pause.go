@@ -18,12 +18,12 @@ import (
 
 const resume = "Remove the annotation " + corev1api.PausedAnnotation + " to resume."
 
-func paused(d *corev1api.Dojo) bool { return d.Annotations[corev1api.PausedAnnotation] == "true" }
+func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }
 
 // pause replaces all writes of a plan, but those of guards, by an issue.
-func pause(d *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
+func pause(dojo *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	names, parts := pending(p)
-	if d.DeletionTimestamp != nil {
+	if dojo.DeletionTimestamp != nil {
 		issue := conditions.Degraded(corev1api.ReasonPaused,
 			"The Dojo is being deleted and is paused, so neither it nor its data is deleted. %s", resume)
 		return apply.Join(apply.Plan{Issues: append(ofAllParts(*issue), p.Issues...)}, guards)
@@ -65,7 +65,7 @@ func abbreviate(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func setPaused(d *corev1api.Dojo, all *[]metav1.Condition) {
-	conditions.SetPaused(all, d.Generation, paused(d),
+func setPaused(dojo *corev1api.Dojo, all *[]metav1.Condition) {
+	conditions.SetPaused(all, dojo.Generation, paused(dojo),
 		"The Dojo is paused: it is observed, and none of its children is written. "+resume)
 }

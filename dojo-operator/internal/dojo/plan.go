@@ -36,36 +36,37 @@ type State struct {
 }
 
 // Plan plans all writes for a Dojo. A failing part does not stop the others.
-func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
-	guards := monitoring.Safeguards(d, s.Monitoring, cfg.Monitoring)
-	if d.DeletionTimestamp != nil {
-		return apply.Join(planDeletion(d, s, cfg), guards) // stop, back up, drop
+func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
+	guards := monitoring.Safeguards(dojo, s.Monitoring, cfg.Monitoring)
+	if dojo.DeletionTimestamp != nil {
+		return apply.Join(planDeletion(dojo, s, cfg), guards) // stop, back up, drop
 	}
-	if issue := blockingIssue(d, s); issue != nil {
+	if issue := blockingIssue(dojo, s); issue != nil {
 		return apply.Join(apply.Plan{Issues: ofAllParts(*issue)}, guards)
 	}
-	database := postgres.Plan(d, s.Postgres, cfg.Postgres)
-	access := credentials.Plan(d, s.Credentials, database.Usable(s.Credentials.Own != nil), cfg.Credentials)
+	database := postgres.Plan(dojo, s.Postgres, cfg.Postgres)
+	access := credentials.Plan(dojo, s.Credentials, database.Usable(s.Credentials.Own != nil), cfg.Credentials)
 	secret := workload.Credentials{
-		SecretName: credentials.Name(d), Keys: credentials.Keys, Optional: credentials.Optional(d), Revision: access.Revision,
+		SecretName: credentials.Name(dojo), Keys: credentials.Keys, Optional: credentials.Optional(dojo),
+		Revision: access.Revision,
 	}
-	app := workload.Plan(d, s.Workload, secret, database.Migrating(), cfg.Workload)
+	app := workload.Plan(dojo, s.Workload, secret, database.Migrating(), cfg.Workload)
 	var outside apply.Plan
 	if workload.Served(s.Workload, secret) {
 		service := exposure.Service{PortName: workload.PortName, Port: workload.ServicePort}
-		outside = exposure.Plan(d, s.Exposure, service, cfg.Exposure)
+		outside = exposure.Plan(dojo, s.Exposure, service, cfg.Exposure)
 	}
-	alerts := monitoring.Plan(d, s.Monitoring, workload.PortName, cfg.Monitoring)
-	return apply.Join(apply.Plan{Finalizers: planFinalizers(d, s)}, database.Plan, access.Plan, app, outside, alerts)
+	alerts := monitoring.Plan(dojo, s.Monitoring, workload.PortName, cfg.Monitoring)
+	return apply.Join(apply.Plan{Finalizers: planFinalizers(dojo, s)}, database.Plan, access.Plan, app, outside, alerts)
 }
 
 // blockingIssue returns the issue of a Dojo for which only the safeguards apply, or nil.
-func blockingIssue(d *corev1api.Dojo, s State) *conditions.Issue {
-	if d.Spec.Database == corev1api.DatabaseMongo {
+func blockingIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
+	if dojo.Spec.Database == corev1api.DatabaseMongo {
 		return conditions.Degraded(corev1api.ReasonDatabaseNotSupported,
 			"spec.database Mongo is not supported yet; what runs is left as it is. Use Postgres.")
 	}
-	return cmp.Or(s.Credentials.Conflict(d), s.Workload.Conflict(d))
+	return cmp.Or(s.Credentials.Conflict(dojo), s.Workload.Conflict(dojo))
 }
 
 func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
@@ -77,12 +78,12 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 }
 
 // A finalizer that is no longer wanted stays until all data is marked as retained.
-func planFinalizers(d *corev1api.Dojo, s State) []string {
-	switch desired, present := cnpg.Reclaims(d), hasFinalizer(d); {
+func planFinalizers(dojo *corev1api.Dojo, s State) []string {
+	switch desired, present := cnpg.Reclaims(dojo), hasFinalizer(dojo); {
 	case desired && !present:
-		return append(slices.Clone(d.Finalizers), corev1api.DatabaseFinalizer)
-	case !desired && present && postgres.Kept(d, s.Postgres):
-		return withoutFinalizer(d)
+		return append(slices.Clone(dojo.Finalizers), corev1api.DatabaseFinalizer)
+	case !desired && present && postgres.Kept(dojo, s.Postgres):
+		return withoutFinalizer(dojo)
 	}
 	return nil
 }

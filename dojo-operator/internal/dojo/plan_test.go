@@ -100,7 +100,7 @@ func TestPlan(t *testing.T) {
 	noScaler := func(w *world) { w.remove(objectOf[autoscalingv2.HorizontalPodAutoscaler](w, "scaler")) }
 	foreignBudget := func() client.Object { return &policyv1.PodDisruptionBudget{ObjectMeta: foreign("tokyo")} }
 	foreignIngress := func() client.Object { return &networkingv1.Ingress{ObjectMeta: foreign("tokyo")} }
-	title := func(d *corev1api.Dojo) { d.Spec.Title = "Kyoto" }
+	title := func(dojo *corev1api.Dojo) { dojo.Spec.Title = "Kyoto" }
 	dojo, replicas := dojotest.Dojo, dojotest.Replicas
 	cases := map[string]struct {
 		empty  bool // else a Dojo of three replicas runs before the change
@@ -193,12 +193,12 @@ func TestBlockedParts(t *testing.T) {
 // Issues are ordered: credentials, pods, alerts.
 func TestOrderOfIssues(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(inGroup, dojotest.WaitingFor("Secret school/pg-app", time.Hour))
+	dojo := dojotest.Dojo(inGroup, dojotest.WaitingFor("Secret school/pg-app", time.Hour))
 	w := reconciled(t, dojotest.Dojo())
 	w.remove(w.source())
 	w.crash()
 	w.without = "DiscordChannel"
-	_, plan := w.plan(d)
+	_, plan := w.plan(dojo)
 	var got []string
 	for _, issue := range plan.Issues {
 		got = append(got, issue.Reason)
@@ -218,9 +218,9 @@ var (
 
 // drawDojo draws a Dojo that the schema admits.
 func drawDojo(t *rapid.T) *corev1api.Dojo {
-	return dojotest.Dojo(dojotest.Replicas(rapid.Int32Range(0, 100).Draw(t, "replicas")), func(d *corev1api.Dojo) {
-		d.Generation = rapid.Int64Range(1, 9).Draw(t, "generation")
-		d.Spec.AccountID, d.Spec.Title = drawText.Draw(t, "account"), drawText.Draw(t, "title")
+	return dojotest.Dojo(dojotest.Replicas(rapid.Int32Range(0, 100).Draw(t, "replicas")), func(dojo *corev1api.Dojo) {
+		dojo.Generation = rapid.Int64Range(1, 9).Draw(t, "generation")
+		dojo.Spec.AccountID, dojo.Spec.Title = drawText.Draw(t, "account"), drawText.Draw(t, "title")
 	})
 }
 
@@ -257,10 +257,10 @@ func TestOneReconcileIsEnough(t *testing.T) {
 func TestAnyName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := dojotest.Dojo(dojotest.Named(drawName.Draw(t, "name")))
+		dojo := dojotest.Dojo(dojotest.Named(drawName.Draw(t, "name")))
 		w := newWorld(t, dojotest.Source())
-		w.do(d)
-		if _, plan := w.plan(d); plan.Apply != nil || plan.Delete != nil {
+		w.do(dojo)
+		if _, plan := w.plan(dojo); plan.Apply != nil || plan.Delete != nil {
 			t.Fatalf("the next reconcile writes %v, deletes %v", dojotest.Kinds(plan), dojotest.Deleted(plan))
 		}
 	})
@@ -270,22 +270,22 @@ func TestForeignFieldsAndLostChildren(t *testing.T) {
 	t.Parallel()
 	added, broken := additions(), drifts()
 	rapid.Check(t, func(t *rapid.T) {
-		d := dojotest.Dojo(dojotest.Replicas(rapid.Int32Range(2, 5).Draw(t, "replicas")))
-		w := reconciled(t, d)
+		dojo := dojotest.Dojo(dojotest.Replicas(rapid.Int32Range(2, 5).Draw(t, "replicas")))
+		w := reconciled(t, dojo)
 		for _, name := range drawSome(t, "added", slices.Sorted(maps.Keys(added)), 0) {
 			added[name](w)
 		}
-		w.do(d) // leaves replicas to an autoscaler
-		if _, plan := w.plan(d); plan.Apply != nil {
+		w.do(dojo) // leaves replicas to an autoscaler
+		if _, plan := w.plan(dojo); plan.Apply != nil {
 			t.Fatalf("%v written for what is not ours", dojotest.Kinds(plan))
 		}
 		for _, name := range drawSome(t, "broken", slices.Sorted(maps.Keys(broken)), 1) {
 			broken[name].change(w)
 		}
-		if plan := w.do(d); plan.Apply == nil {
+		if plan := w.do(dojo); plan.Apply == nil {
 			t.Fatal("no drift is corrected")
 		}
-		if plan := w.do(d); plan.Apply != nil {
+		if plan := w.do(dojo); plan.Apply != nil {
 			t.Fatalf("%v written once more", dojotest.Kinds(plan))
 		}
 	})

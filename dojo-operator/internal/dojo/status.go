@@ -32,99 +32,99 @@ import (
 // second.
 const countsInterval = 2 * time.Second
 
-func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditions.Issue) corev1api.DojoStatus {
-	desired := s.Workload.Replicas(d)
+func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []conditions.Issue) corev1api.DojoStatus {
+	desired := s.Workload.Replicas(dojo)
 	next := corev1api.DojoStatus{
-		ObservedGeneration: d.Generation,
-		Conditions:         slices.Clone(d.Status.Conditions),
-		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(d)}),
+		ObservedGeneration: dojo.Generation,
+		Conditions:         slices.Clone(dojo.Status.Conditions),
+		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(dojo)}),
 		DesiredReplicas:    &desired,
-		Database:           postgres.Status(d, s.Postgres),
-		Hosts:              exposure.Status(d, s.Exposure),
-		Alerts:             monitoring.Status(d, s.Monitoring),
-		WaitingFor:         awaitedObjects(d, s.Workload.Now, issues),
+		Database:           postgres.Status(dojo, s.Postgres),
+		Hosts:              exposure.Status(dojo, s.Exposure),
+		Alerts:             monitoring.Status(dojo, s.Monitoring),
+		WaitingFor:         awaitedObjects(dojo, s.Workload.Now, issues),
 	}
-	if live := s.Workload.Deployment; live != nil && !ownership.Conflicts(d, live) {
+	if live := s.Workload.Deployment; live != nil && !ownership.Conflicts(dojo, live) {
 		next.Replicas, next.ReadyReplicas = live.Status.Replicas, live.Status.ReadyReplicas
 		next.UpdatedReplicas, next.AvailableReplicas = live.Status.UpdatedReplicas, live.Status.AvailableReplicas
 	}
 	next.ReadyStatus = fmt.Sprintf("%d/%d", next.ReadyReplicas, desired)
-	own := s.Credentials.Own != nil && s.Credentials.Conflict(d) == nil
-	if own || results.Wrote(expectations.KeyOf("Secret", d.Namespace, credentials.Name(d))) {
-		next.Credentials = &corev1api.LocalCredentials{Name: credentials.Name(d), Namespace: d.Namespace}
+	own := s.Credentials.Own != nil && s.Credentials.Conflict(dojo) == nil
+	if own || results.Wrote(expectations.KeyOf("Secret", dojo.Namespace, credentials.Name(dojo))) {
+		next.Credentials = &corev1api.LocalCredentials{Name: credentials.Name(dojo), Namespace: dojo.Namespace}
 	}
 	service := s.Workload.Service
-	if service != nil && !ownership.Conflicts(d, service) ||
-		results.Wrote(expectations.KeyOf("Service", d.Namespace, d.Name)) {
-		next.Endpoint = workload.Endpoint(d)
+	if service != nil && !ownership.Conflicts(dojo, service) ||
+		results.Wrote(expectations.KeyOf("Service", dojo.Namespace, dojo.Name)) {
+		next.Endpoint = workload.Endpoint(dojo)
 	}
-	available := availability(d, &next, postgres.WhyUnreachable(d, s.Postgres))
-	conditions.Set(&next.Conditions, d.Generation, available, conditions.Worst(issues))
-	setParts(d, s, issues, &next.Conditions)
-	if d.Spec.Suspend {
-		setSuspended(d, next.Conditions)
+	available := availability(dojo, &next, postgres.WhyUnreachable(dojo, s.Postgres))
+	conditions.Set(&next.Conditions, dojo.Generation, available, conditions.Worst(issues))
+	setParts(dojo, s, issues, &next.Conditions)
+	if dojo.Spec.Suspend {
+		setSuspended(dojo, next.Conditions)
 	}
-	setPaused(d, &next.Conditions)
+	setPaused(dojo, &next.Conditions)
 	return next
 }
 
 // lastKnownStatus is for a failed observation.
-func lastKnownStatus(d *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStatus {
-	next := *d.Status.DeepCopy()
-	next.ObservedGeneration = d.Generation
+func lastKnownStatus(dojo *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStatus {
+	next := *dojo.Status.DeepCopy()
+	next.ObservedGeneration = dojo.Generation
 	if next.DesiredReplicas == nil {
-		next.DesiredReplicas = d.Spec.Replicas
+		next.DesiredReplicas = dojo.Spec.Replicas
 	}
 	unreachable := ""
 	if was := meta.FindStatusCondition(next.Conditions, conditions.TypeAvailable); was != nil &&
 		was.Reason == corev1api.ReasonDatabaseUnreachable {
 		unreachable = was.Message
 	}
-	conditions.Set(&next.Conditions, d.Generation, availability(d, &next, unreachable), conditions.Worst(issues))
-	setPaused(d, &next.Conditions)
+	conditions.Set(&next.Conditions, dojo.Generation, availability(dojo, &next, unreachable), conditions.Worst(issues))
+	setPaused(dojo, &next.Conditions)
 	return next
 }
 
-func setSuspended(d *corev1api.Dojo, all []metav1.Condition) {
+func setSuspended(dojo *corev1api.Dojo, all []metav1.Condition) {
 	const wake = " Set spec.suspend to false to resume it."
 	for kind, message := range map[string]string{
 		conditions.TypeReady:             "The Dojo is suspended, as its spec asks." + wake,
 		corev1api.ConditionDatabaseReady: "The Cluster is hibernated, and all data is kept." + wake,
 	} {
 		c := meta.FindStatusCondition(all, kind)
-		hibernates := d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil
+		hibernates := dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil
 		if c != nil && c.Status == metav1.ConditionTrue && (kind == conditions.TypeReady || hibernates) {
 			c.Reason, c.Message = corev1api.ReasonSuspended, message
 		}
 	}
 }
 
-func setParts(d *corev1api.Dojo, s State, issues []conditions.Issue, all *[]metav1.Condition) {
-	if d.Spec.Postgres != nil {
-		conditions.SetPart(all, d.Generation, corev1api.ConditionDatabaseReady, issues,
+func setParts(dojo *corev1api.Dojo, s State, issues []conditions.Issue, all *[]metav1.Condition) {
+	if dojo.Spec.Postgres != nil {
+		conditions.SetPart(all, dojo.Generation, corev1api.ConditionDatabaseReady, issues,
 			corev1api.ReasonDatabaseReady, "The database matches the spec.")
 	}
-	if d.DeletionTimestamp != nil {
+	if dojo.DeletionTimestamp != nil {
 		return // only the deletion of the data counts
 	}
-	if backup := postgres.BackupCondition(d, s.Postgres); backup != nil {
+	if backup := postgres.BackupCondition(dojo, s.Postgres); backup != nil {
 		meta.SetStatusCondition(all, *backup)
 	} else {
 		meta.RemoveStatusCondition(all, corev1api.ConditionBackupSucceeded)
 	}
-	if d.Spec.Alerts != nil {
-		conditions.SetPart(all, d.Generation, corev1api.ConditionAlertsReady, issues,
-			corev1api.ReasonAlertsReady, fmt.Sprintf("Alerts show in the DiscordChannel %s.", monitoring.ChannelName(d)))
+	if dojo.Spec.Alerts != nil {
+		conditions.SetPart(all, dojo.Generation, corev1api.ConditionAlertsReady, issues,
+			corev1api.ReasonAlertsReady, fmt.Sprintf("Alerts show in the DiscordChannel %s.", monitoring.ChannelName(dojo)))
 	} else {
 		meta.RemoveStatusCondition(all, corev1api.ConditionAlertsReady)
 	}
 }
 
-func awaitedObjects(d *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []corev1api.Wait) {
+func awaitedObjects(dojo *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []corev1api.Wait) {
 	for _, issue := range issues {
 		known := slices.ContainsFunc(all, func(w corev1api.Wait) bool { return w.Object == issue.WaitingFor })
 		if issue.WaitingFor != "" && !known {
-			since := metav1.NewTime(d.WaitingSince(issue.WaitingFor, now))
+			since := metav1.NewTime(dojo.WaitingSince(issue.WaitingFor, now))
 			all = append(all, corev1api.Wait{Object: issue.WaitingFor, Since: since})
 		}
 	}
@@ -132,14 +132,14 @@ func awaitedObjects(d *corev1api.Dojo, now time.Time, issues []conditions.Issue)
 }
 
 // availability distinguishes an outage from a Dojo that has not started or is scaled to zero.
-func availability(d *corev1api.Dojo, s *corev1api.DojoStatus, unreachable string) conditions.Availability {
+func availability(dojo *corev1api.Dojo, s *corev1api.DojoStatus, unreachable string) conditions.Availability {
 	was := meta.FindStatusCondition(s.Conditions, conditions.TypeAvailable)
 	switch {
 	case s.ReadyReplicas > 0 && unreachable != "":
 		return conditions.Unusable(corev1api.ReasonDatabaseUnreachable, unreachable)
 	case s.ReadyReplicas > 0:
 		return conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
-	case d.Spec.Suspend:
+	case dojo.Spec.Suspend:
 		return conditions.NothingDesired(corev1api.ReasonSuspended, "The Dojo is suspended, so nothing runs.")
 	case *s.DesiredReplicas == 0:
 		return conditions.NothingDesired(corev1api.ReasonScaledToZero, "No replicas are desired, so nothing runs.")
@@ -156,16 +156,16 @@ func availability(d *corev1api.Dojo, s *corev1api.DojoStatus, unreachable string
 }
 
 func (r *Reconciler) updateStatus(
-	ctx context.Context, d *corev1api.Dojo, next corev1api.DojoStatus, issues []conditions.Issue,
+	ctx context.Context, dojo *corev1api.Dojo, next corev1api.DojoStatus, issues []conditions.Issue,
 ) (reconcile.Result, error) {
 	result, err := conditions.Result(issues)
-	if equality.Semantic.DeepEqual(d.Status, next) {
+	if equality.Semantic.DeepEqual(dojo.Status, next) {
 		return result, err
 	}
-	before := d.Status
-	same := metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, ResourceVersion: d.ResourceVersion}
+	before := dojo.Status
+	same := metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name, ResourceVersion: dojo.ResourceVersion}
 	was, after := &corev1api.Dojo{ObjectMeta: same, Status: before}, &corev1api.Dojo{ObjectMeta: same, Status: next}
-	done := r.applier.Expectations.Writing(expectations.KeyOf("Dojo", d.Namespace, d.Name))
+	done := r.applier.Expectations.Writing(expectations.KeyOf("Dojo", dojo.Namespace, dojo.Name))
 	// The version keeps the status from a new Dojo of the same name: the API server compares no UID.
 	failed := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		client.FieldOwner(ownership.FieldOwner))
@@ -184,26 +184,26 @@ func (r *Reconciler) updateStatus(
 	case failed != nil:
 		return reconcile.Result{}, errors.Join(err, fmt.Errorf("patch status: %w", failed))
 	}
-	r.recordTransition(ctx, d, before, next)
+	r.recordTransition(ctx, dojo, before, next)
 	if others && err == nil {
 		result.RequeueAfter = apply.StaleRetry
 	}
 	return result, err
 }
 
-func (r *Reconciler) recordTransition(ctx context.Context, d *corev1api.Dojo, before, after corev1api.DojoStatus) {
+func (r *Reconciler) recordTransition(ctx context.Context, dojo *corev1api.Dojo, before, after corev1api.DojoStatus) {
 	conditions.LogChange(ctx, "Dojo", before.Conditions, after.Conditions)
 	if event := conditions.EventFor(before.Conditions, after.Conditions); event != nil {
-		r.event(d, event.Type, event.Reason, event.Message)
+		r.event(dojo, event.Type, event.Reason, event.Message)
 	}
 	if neverAvailable(before.Conditions) && meta.IsStatusConditionTrue(after.Conditions, conditions.TypeAvailable) {
-		r.Metrics.Available(r.Clock.Since(d.CreationTimestamp.Time))
+		r.Metrics.Available(r.Clock.Since(dojo.CreationTimestamp.Time))
 	}
 	ready := func(s corev1api.DojoStatus) bool {
 		return meta.IsStatusConditionTrue(s.Conditions, conditions.TypeReady)
 	}
 	if ready(after) && !ready(before) {
-		r.Metrics.Ready(r.Clock.Since(notReadySince(d, before.Conditions)))
+		r.Metrics.Ready(r.Clock.Since(notReadySince(dojo, before.Conditions)))
 	}
 }
 
@@ -212,11 +212,11 @@ func neverAvailable(was []metav1.Condition) bool {
 	return c == nil || c.Reason == corev1api.ReasonStarting
 }
 
-func notReadySince(d *corev1api.Dojo, was []metav1.Condition) time.Time {
+func notReadySince(dojo *corev1api.Dojo, was []metav1.Condition) time.Time {
 	if c := meta.FindStatusCondition(was, conditions.TypeReady); c != nil && !neverAvailable(was) {
 		return c.LastTransitionTime.Time
 	}
-	return d.CreationTimestamp.Time
+	return dojo.CreationTimestamp.Time
 }
 
 // deferral is 0 unless only counts differ a little and the Deployment has just moved.

@@ -28,9 +28,9 @@ var errUnreachable = errors.New("connection refused")
 
 // reported gives the Dojo the status of an earlier reconcile.
 func reported(ready int32, can conditions.Availability, worst *conditions.Issue) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) {
-		d.Status.ReadyReplicas, d.Status.ReadyStatus, d.Status.ObservedGeneration = ready, "3/3", d.Generation
-		conditions.Set(&d.Status.Conditions, d.Generation, can, worst)
+	return func(dojo *corev1api.Dojo) {
+		dojo.Status.ReadyReplicas, dojo.Status.ReadyStatus, dojo.Status.ObservedGeneration = ready, "3/3", dojo.Generation
+		conditions.Set(&dojo.Status.Conditions, dojo.Generation, can, worst)
 	}
 }
 
@@ -44,7 +44,7 @@ var (
 	scalesUp = reported(0, conditions.Unusable(corev1api.ReasonScalingUp, "x"), rolling)
 )
 
-func isSuspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
+func isSuspended(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true }
 
 // issues drops nil issues.
 func issues(all ...*conditions.Issue) (list []conditions.Issue) {
@@ -57,15 +57,15 @@ func issues(all ...*conditions.Issue) (list []conditions.Issue) {
 }
 
 // serving is the state of a Dojo whose Deployment has this many ready replicas.
-func serving(d *corev1api.Dojo, ready int32) State {
-	live := &appsv1.Deployment{ObjectMeta: childOf(d), Spec: appsv1.DeploymentSpec{Replicas: d.Spec.Replicas}}
+func serving(dojo *corev1api.Dojo, ready int32) State {
+	live := &appsv1.Deployment{ObjectMeta: childOf(dojo), Spec: appsv1.DeploymentSpec{Replicas: dojo.Spec.Replicas}}
 	live.Status.ReadyReplicas = ready
 	return State{Workload: workload.State{Now: dojotest.Noon, Deployment: live}}
 }
 
-func childOf(d *corev1api.Dojo) metav1.ObjectMeta {
-	owner := *metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))
-	return metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, OwnerReferences: []metav1.OwnerReference{owner}}
+func childOf(dojo *corev1api.Dojo) metav1.ObjectMeta {
+	owner := *metav1.NewControllerRef(dojo, corev1api.GroupVersion.WithKind("Dojo"))
+	return metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name, OwnerReferences: []metav1.OwnerReference{owner}}
 }
 
 // conditionOf returns the status and the reason of a condition, or "".
@@ -120,9 +120,9 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 	t.Parallel()
 	const reason = corev1api.ReasonDatabaseUnreachable
 	unreachable := reported(3, conditions.Unusable(reason, "Requests cannot reach Postgres: x."), rolling)
-	up := func(c *cnpgv1.Cluster) {
-		c.Status.CurrentPrimary, c.Status.TargetPrimary = "pg-1", "pg-1"
-		c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
+	up := func(cluster *cnpgv1.Cluster) {
+		cluster.Status.CurrentPrimary, cluster.Status.TargetPrimary = "pg-1", "pg-1"
+		cluster.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
 	}
 	cases := map[string]struct {
 		before     func(*corev1api.Dojo)
@@ -156,20 +156,20 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := dojotest.Dojo(c.before, inCluster, dojotest.Replicas(c.replicas))
-			s := serving(d, c.ready)
+			dojo := dojotest.Dojo(c.before, inCluster, dojotest.Replicas(c.replicas))
+			s := serving(dojo, c.ready)
 			s.Postgres.Cluster.Live = &cnpgv1.Cluster{}
 			up(s.Postgres.Cluster.Live)
 			c.change(&s.Postgres)
-			got := status(d, s, apply.Results{}, nil)
+			got := status(dojo, s, apply.Results{}, nil)
 			available := meta.FindStatusCondition(got.Conditions, conditions.TypeAvailable)
 			if is := conditionOf(got, conditions.TypeAvailable); is != c.want || available.Message != c.says {
 				t.Errorf("Available is %s: %s", is, available.Message)
 			}
 		})
 	}
-	d := dojotest.Dojo(unreachable, inCluster)
-	if got := lastKnownStatus(d, nil); conditionOf(got, conditions.TypeAvailable) != "False/"+reason {
+	dojo := dojotest.Dojo(unreachable, inCluster)
+	if got := lastKnownStatus(dojo, nil); conditionOf(got, conditions.TypeAvailable) != "False/"+reason {
 		t.Errorf("what was known does not stand: %s", conditionOf(got, conditions.TypeAvailable))
 	}
 }
@@ -178,16 +178,16 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 // hibernated.
 func TestDatabaseOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
-	for want, d := range map[string]*corev1api.Dojo{
+	for want, dojo := range map[string]*corev1api.Dojo{
 		"True/Suspended": dojotest.Dojo(ownCluster, isSuspended),
 		"True/Ready":     dojotest.Dojo(inCluster, isSuspended),
 	} {
-		got := status(d, serving(d, 0), apply.Results{}, nil)
+		got := status(dojo, serving(dojo, 0), apply.Results{}, nil)
 		if is := conditionOf(got, corev1api.ConditionDatabaseReady); is != want {
 			t.Errorf("DatabaseReady is %s, want %s", is, want)
 		}
-		d.Status = got
-		if again := status(d, serving(d, 0), apply.Results{}, nil); cmp.Diff(got, again) != "" {
+		dojo.Status = got
+		if again := status(dojo, serving(dojo, 0), apply.Results{}, nil); cmp.Diff(got, again) != "" {
 			t.Error("the next status differs", cmp.Diff(got, again))
 		}
 	}
@@ -224,15 +224,15 @@ func TestUnobserved(t *testing.T) {
 		})
 	}
 
-	d := dojotest.Dojo(serves, dojotest.WaitingFor("Secret school/pg-app", time.Minute))
-	d.Status.Endpoint, d.Status.AvailableReplicas, d.Status.DesiredReplicas = "tokyo.school.svc:80", 2, new(int32(7))
-	before := d.DeepCopy()
-	got := lastKnownStatus(d, failed)
-	if diff := cmp.Diff(before, d); diff != "" {
+	dojo := dojotest.Dojo(serves, dojotest.WaitingFor("Secret school/pg-app", time.Minute))
+	dojo.Status.Endpoint, dojo.Status.AvailableReplicas, dojo.Status.DesiredReplicas = "tokyo.school.svc:80", 2, new(int32(7))
+	before := dojo.DeepCopy()
+	got := lastKnownStatus(dojo, failed)
+	if diff := cmp.Diff(before, dojo); diff != "" {
 		t.Error("unobserved is not pure", diff)
 	}
-	got.Conditions = d.Status.Conditions
-	if diff := cmp.Diff(d.Status, got); diff != "" {
+	got.Conditions = dojo.Status.Conditions
+	if diff := cmp.Diff(dojo.Status, got); diff != "" {
 		t.Error("the last known facts do not stand", diff)
 	}
 }
@@ -247,13 +247,13 @@ func TestStatusFacts(t *testing.T) {
 	}
 	none := all(3, corev1api.DojoStatus{ReadyStatus: "0/3"})
 	none.Endpoint, none.Credentials = "", nil
-	d := dojotest.Dojo()
+	dojo := dojotest.Dojo()
 	// counted is a state with all children.
 	counted := func(desired int32, counts appsv1.DeploymentStatus) State {
 		s := serving(dojotest.Dojo(dojotest.Replicas(desired)), 0)
 		s.Workload.Deployment.Status = counts
-		s.Workload.Service = &corev1.Service{ObjectMeta: childOf(d)}
-		s.Credentials.Own = dojotest.Metadata(&corev1.Secret{ObjectMeta: childOf(d)})
+		s.Workload.Service = &corev1.Service{ObjectMeta: childOf(dojo)}
+		s.Credentials.Own = dojotest.Metadata(&corev1.Secret{ObjectMeta: childOf(dojo)})
 		return s
 	}
 	autoscaled := counted(7, appsv1.DeploymentStatus{
@@ -308,7 +308,7 @@ func TestStatusFacts(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := status(d, c.state, c.results, nil)
+			got := status(dojo, c.state, c.results, nil)
 			got.Conditions = nil
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
@@ -320,13 +320,13 @@ func TestStatusFacts(t *testing.T) {
 // A reconcile without news makes an equal status, so that nothing is written.
 func TestStatusIsStable(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(inGroup)
+	dojo := dojotest.Dojo(inGroup)
 	w := newWorld(t, dojotest.Source())
-	w.do(d)
+	w.do(dojo)
 	w.serve(2)
-	s, plan := w.plan(d)
-	d.Status = status(d, s, apply.Results{}, plan.Issues)
-	if diff := cmp.Diff(d.Status, status(d, s, apply.Results{}, plan.Issues)); diff != "" {
+	s, plan := w.plan(dojo)
+	dojo.Status = status(dojo, s, apply.Results{}, plan.Issues)
+	if diff := cmp.Diff(dojo.Status, status(dojo, s, apply.Results{}, plan.Issues)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -338,7 +338,7 @@ func TestOptionalParts(t *testing.T) {
 		of.Part = part
 		return &of
 	}
-	both := func(d *corev1api.Dojo) { inCluster(d); inGroup(d) }
+	both := func(dojo *corev1api.Dojo) { inCluster(dojo); inGroup(dojo) }
 	const databaseReady, alertsReady = "True/" + corev1api.ReasonDatabaseReady, "True/" + corev1api.ReasonAlertsReady
 	cases := map[string]struct {
 		dojo             *corev1api.Dojo
@@ -421,12 +421,12 @@ func TestDeferral(t *testing.T) {
 		}}
 	}
 	ending := func(ready int32, count string, worst *conditions.Issue) corev1api.DojoStatus {
-		d := dojotest.Dojo(reported(ready, conditions.Usable(corev1api.ReasonReplicasReady, count), worst))
-		d.Status.ReadyStatus = count
-		for i := range d.Status.Conditions {
-			d.Status.Conditions[i].LastTransitionTime = metav1.NewTime(dojotest.Noon)
+		dojo := dojotest.Dojo(reported(ready, conditions.Usable(corev1api.ReasonReplicasReady, count), worst))
+		dojo.Status.ReadyStatus = count
+		for i := range dojo.Status.Conditions {
+			dojo.Status.Conditions[i].LastTransitionTime = metav1.NewTime(dojotest.Noon)
 		}
-		return d.Status
+		return dojo.Status
 	}
 	progress := func(count string) *conditions.Issue {
 		return conditions.Progressing(corev1api.ReasonRollingOut, "%s", count)
@@ -446,7 +446,7 @@ func TestDeferral(t *testing.T) {
 	waits.WaitingFor = []corev1api.Wait{{Object: "Secret school/pg-app"}}
 	another := conditions.Progressing(corev1api.ReasonWaitingForCredentials, "x")
 	cases := map[string]struct {
-		now  corev1api.DojoStatus
+		next corev1api.DojoStatus
 		live *appsv1.Deployment
 		want time.Duration
 	}{
@@ -471,7 +471,7 @@ func TestDeferral(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := deferral(before, c.now, workload.State{Now: dojotest.Noon, Deployment: c.live})
+			got := deferral(before, c.next, workload.State{Now: dojotest.Noon, Deployment: c.live})
 			if got != c.want {
 				t.Errorf("deferred by %s, want %s", got, c.want)
 			}

@@ -37,12 +37,12 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 }
 
 func referencesOf(o client.Object) []string {
-	d := o.(*corev1api.Dojo)
-	names := []string{d.Name, credentials.Name(d), monitoring.ChannelName(d), monitoring.SecretName(d)}
-	all := []string{d.CredentialsSource().String()}
-	for _, name := range append(names, cnpg.References(d)...) {
+	dojo := o.(*corev1api.Dojo)
+	names := []string{dojo.Name, credentials.Name(dojo), monitoring.ChannelName(dojo), monitoring.SecretName(dojo)}
+	all := []string{dojo.CredentialsSource().String()}
+	for _, name := range append(names, cnpg.References(dojo)...) {
 		if name != "" {
-			all = append(all, types.NamespacedName{Namespace: d.Namespace, Name: name}.String())
+			all = append(all, types.NamespacedName{Namespace: dojo.Namespace, Name: name}.String())
 		}
 	}
 	return all
@@ -85,8 +85,8 @@ func channelOf(o client.Object) string {
 }
 
 func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster string) []reconcile.Request {
-	own := func(d *corev1api.Dojo) bool {
-		return d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil && cnpg.ClusterName(d) == cluster
+	own := func(dojo *corev1api.Dojo) bool {
+		return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil && cnpg.ClusterName(dojo) == cluster
 	}
 	name := types.NamespacedName{Namespace: namespace, Name: cluster}
 	return r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: name.String()})
@@ -94,20 +94,20 @@ func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster stri
 
 // ownerOfClusterOf returns the Dojo whose Cluster or login another Dojo uses.
 func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
-	d := o.(*corev1api.Dojo)
+	dojo := o.(*corev1api.Dojo)
 	own := func(owner *corev1api.Dojo) bool {
 		return owner.Spec.Postgres != nil && owner.Spec.Postgres.Cluster != nil
 	}
-	return append(r.ownerOfCluster(ctx, d.Namespace, cnpg.ClusterName(d)),
-		r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: d.CredentialsSource().String()})...)
+	return append(r.ownerOfCluster(ctx, dojo.Namespace, cnpg.ClusterName(dojo)),
+		r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: dojo.CredentialsSource().String()})...)
 }
 
 func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
-	var d corev1api.Dojo
+	var dojo corev1api.Dojo
 	for _, request := range dojoOfPod(ctx, pod) {
-		if r.Client.Get(ctx, request.NamespacedName, &d) == nil && (d.DeletionTimestamp != nil || d.Spec.Suspend ||
-			d.Status.Database != nil && (d.Status.Database.FormerLogin != "" || d.Status.Database.Pooler != nil ||
-				d.Status.Database.Upgrade != nil)) {
+		if r.Client.Get(ctx, request.NamespacedName, &dojo) == nil && (dojo.DeletionTimestamp != nil || dojo.Spec.Suspend ||
+			dojo.Status.Database != nil && (dojo.Status.Database.FormerLogin != "" || dojo.Status.Database.Pooler != nil ||
+				dojo.Status.Database.Upgrade != nil)) {
 			return []reconcile.Request{request}
 		}
 	}
@@ -131,16 +131,16 @@ var mayLeaveCluster = predicate.Funcs{
 }
 
 func (r *Reconciler) dojosWithKind(ctx context.Context, kind optionalkinds.Kind) []reconcile.Request {
-	return r.dojosMatching(ctx, func(d *corev1api.Dojo) bool {
+	return r.dojosMatching(ctx, func(dojo *corev1api.Dojo) bool {
 		switch kind.Group {
 		case cnpgv1.SchemeGroupVersion.Group:
-			return d.Spec.Postgres != nil
+			return dojo.Spec.Postgres != nil
 		case discordv1alpha1.GroupVersion.Group:
-			return d.Spec.Alerts != nil
+			return dojo.Spec.Alerts != nil
 		case exposure.Group:
-			return d.Spec.Exposure != nil // also to delete the HTTPRoute of one with an Ingress
+			return dojo.Spec.Exposure != nil // also to delete the HTTPRoute of one with an Ingress
 		}
-		return monitoring.Monitored(d)
+		return monitoring.Monitored(dojo)
 	})
 }
 
@@ -153,8 +153,8 @@ func (r *Reconciler) dojosMatching(
 	}
 	var requests []reconcile.Request
 	for i := range dojos.Items {
-		if d := &dojos.Items[i]; matches(d) {
-			requests = append(requests, request(d.Namespace, d.Name))
+		if dojo := &dojos.Items[i]; matches(dojo) {
+			requests = append(requests, request(dojo.Namespace, dojo.Name))
 		}
 	}
 	return requests

@@ -65,7 +65,7 @@ func TestIndexes(t *testing.T) {
 	job := &batchv1.Job{ObjectMeta: labelled(ownership.Schema)}
 	applicationPod := &corev1.Pod{ObjectMeta: labelled(ownership.Application)}
 	schemaPod := &corev1.Pod{ObjectMeta: labelled(ownership.Schema)}
-	noReference := func(d *corev1api.Dojo) { d.Spec.CredentialsRef = nil }
+	noReference := func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef = nil }
 	const dojos, scalers = "*v1.Dojo ", "*v2.HorizontalPodAutoscaler " + workload.AutoscalerTarget
 	cases := map[string]struct {
 		index  string
@@ -130,8 +130,8 @@ func TestDojosOfAnObject(t *testing.T) {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name}
 	}
 	dojo, called := dojotest.Dojo, dojotest.Named
-	guest := dojo(called("guest"), referring("school"), func(d *corev1api.Dojo) { d.Namespace = "abroad" })
-	other := dojo(called("other"), func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Name = "kyoto-credentials" })
+	guest := dojo(called("guest"), referring("school"), func(dojo *corev1api.Dojo) { dojo.Namespace = "abroad" })
+	other := dojo(called("other"), func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Name = "kyoto-credentials" })
 	osaka := dojo(called("osaka"), inCluster, withSQL, monitored)
 	own := dojo(called("own"), ownCluster, inChannel)
 	w := newWorld(t, dojo(), dojo(called("kyoto")), guest, other, osaka, own)
@@ -261,8 +261,8 @@ func TestScalerChanged(t *testing.T) {
 func TestRequested(t *testing.T) {
 	t.Parallel()
 	request := func(value string) *corev1api.Dojo {
-		return dojotest.Dojo(func(d *corev1api.Dojo) {
-			d.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: value}
+		return dojotest.Dojo(func(dojo *corev1api.Dojo) {
+			dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: value}
 		})
 	}
 	accepted := request("1")

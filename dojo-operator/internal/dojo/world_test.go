@@ -99,28 +99,28 @@ func asCached(server client.WithWatch) client.Client {
 	})
 }
 
-func (w *world) plan(d *corev1api.Dojo) (State, apply.Plan) {
+func (w *world) plan(dojo *corev1api.Dojo) (State, apply.Plan) {
 	w.t.Helper()
-	s, err := w.reconciler.observe(context.Background(), d)
+	s, err := w.reconciler.observe(context.Background(), dojo)
 	must(w.t, err)
-	return s, Plan(d, s, testConfig)
+	return s, Plan(dojo, s, testConfig)
 }
 
 // do plans and applies.
-func (w *world) do(d *corev1api.Dojo) apply.Plan {
+func (w *world) do(dojo *corev1api.Dojo) apply.Plan {
 	w.t.Helper()
-	_, plan := w.plan(d)
-	w.Do(d, plan)
+	_, plan := w.plan(dojo)
+	w.Do(dojo, plan)
 	return plan
 }
 
 // reconciled returns a world in which a Dojo with credentials runs.
-func reconciled(t dojotest.TB, d *corev1api.Dojo, objects ...client.Object) *world {
+func reconciled(t dojotest.TB, dojo *corev1api.Dojo, objects ...client.Object) *world {
 	t.Helper()
 	w := newWorld(t, append(objects, dojotest.Source())...)
-	w.do(d)
-	w.serve(*d.Spec.Replicas)
-	w.do(d)
+	w.do(dojo)
+	w.serve(*dojo.Spec.Replicas)
+	w.do(dojo)
 	return w
 }
 
@@ -166,47 +166,47 @@ func scaledTo(n int32) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.Replicas = &n }
 }
 
-func mongo(d *corev1api.Dojo) { d.Spec.Database = corev1api.DatabaseMongo }
+func mongo(dojo *corev1api.Dojo) { dojo.Spec.Database = corev1api.DatabaseMongo }
 
-func exposed(d *corev1api.Dojo) {
-	d.Spec.Exposure = &corev1api.Exposure{
+func exposed(dojo *corev1api.Dojo) {
+	dojo.Spec.Exposure = &corev1api.Exposure{
 		Hosts: []corev1api.Hostname{"dojo.example.org"}, Ingress: &corev1api.IngressExposure{},
 	}
 }
 
-func monitored(d *corev1api.Dojo) { d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true} }
+func monitored(dojo *corev1api.Dojo) { dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true} }
 
 func referring(namespace string) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Namespace = namespace }
+	return func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = namespace }
 }
 
 // inGroup gives the Dojo its own channel in the group alerts, inChannel the channel all.
-func inGroup(d *corev1api.Dojo) {
-	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
+func inGroup(dojo *corev1api.Dojo) {
+	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
 	}}
 }
 
-func inChannel(d *corev1api.Dojo) {
-	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
+func inChannel(dojo *corev1api.Dojo) {
+	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		ChannelRef: &corev1api.DiscordReference{Name: "all"},
 	}}
 }
 
 // inCluster puts the database into the Cluster pg, ownCluster into the Dojo's own.
-func inCluster(d *corev1api.Dojo) {
-	d.Spec.CredentialsRef = nil
-	d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
+func inCluster(dojo *corev1api.Dojo) {
+	dojo.Spec.CredentialsRef = nil
+	dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
 }
 
-func ownCluster(d *corev1api.Dojo) {
-	d.Spec.CredentialsRef = nil
-	d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Instances: new(int32(1))}}
+func ownCluster(dojo *corev1api.Dojo) {
+	dojo.Spec.CredentialsRef = nil
+	dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Instances: new(int32(1))}}
 }
 
 // withSQL adds SQL from the ConfigMap sql and the Secret users.
-func withSQL(d *corev1api.Dojo) {
-	d.Spec.Postgres.InitSQL = []corev1api.SQLSource{
+func withSQL(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{
 		{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "a"}},
 		{SecretKeyRef: &corev1api.KeyReference{Name: "users", Key: "b"}},
 	}

@@ -43,7 +43,7 @@ var Scheme = func() *runtime.Scheme {
 
 // Dojo returns the Dojo school/tokyo as the API server has it.
 func Dojo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
-	d := &corev1api.Dojo{
+	dojo := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid of tokyo", Generation: 3},
 		Spec: corev1api.DojoSpec{
 			AccountID: "Masamichi Yaga", Title: "Tokyo Jujutsu High", Replicas: ptr.To[int32](3),
@@ -52,26 +52,26 @@ func Dojo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 		},
 	}
 	for _, change := range changes {
-		change(d)
+		change(dojo)
 	}
-	return d
+	return dojo
 }
 
 // Named changes the Dojo's name and UID.
 func Named(name string) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) { d.Name, d.UID = name, "uid of "+d.UID }
+	return func(dojo *corev1api.Dojo) { dojo.Name, dojo.UID = name, "uid of "+dojo.UID }
 }
 
 // Replicas sets the number of replicas.
 func Replicas(n int32) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) { d.Spec.Replicas = &n }
+	return func(dojo *corev1api.Dojo) { dojo.Spec.Replicas = &n }
 }
 
 // WaitingFor lets the Dojo have waited for an object since some time ago.
 func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) {
+	return func(dojo *corev1api.Dojo) {
 		wait := corev1api.Wait{Object: object, Since: metav1.NewTime(Noon.Add(-ago))}
-		d.Status.WaitingFor = append(d.Status.WaitingFor, wait)
+		dojo.Status.WaitingFor = append(dojo.Status.WaitingFor, wait)
 	}
 }
 
@@ -139,15 +139,15 @@ func (c *Cluster) Put(o client.Object) {
 }
 
 // Reader reads for a Dojo. Its cache never lags.
-func (c *Cluster) Reader(d *corev1api.Dojo) apply.Reader {
+func (c *Cluster) Reader(dojo *corev1api.Dojo) apply.Reader {
 	none := expectations.NewSet(testclock.NewFakePassiveClock(Noon))
-	return apply.Reader{Cache: c.Server, Live: c.Server, Expectations: none, Unchanged: c.Unchanged(d.UID)}
+	return apply.Reader{Cache: c.Server, Live: c.Server, Expectations: none, Unchanged: c.Unchanged(dojo.UID)}
 }
 
 // Do applies a plan. All of it has to succeed.
-func (c *Cluster) Do(d *corev1api.Dojo, plan apply.Plan) {
+func (c *Cluster) Do(dojo *corev1api.Dojo, plan apply.Plan) {
 	c.t.Helper()
-	if results := c.Run(context.Background(), d, plan); len(results.Issues) > 0 || results.Stale {
+	if results := c.Run(context.Background(), dojo, plan); len(results.Issues) > 0 || results.Stale {
 		c.t.Fatalf("results are %+v", results)
 	}
 }

@@ -31,32 +31,32 @@ var foreign = metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
 
 func hosts(names ...corev1api.Hostname) *corev1api.Exposure { return &corev1api.Exposure{Hosts: names} }
 
-func byIngress(d *corev1api.Dojo) {
-	d.Spec.Exposure = hosts("dojo.example.org")
-	d.Spec.Exposure.Ingress = &corev1api.IngressExposure{}
+func byIngress(dojo *corev1api.Dojo) {
+	dojo.Spec.Exposure = hosts("dojo.example.org")
+	dojo.Spec.Exposure.Ingress = &corev1api.IngressExposure{}
 }
 
-func byGateway(d *corev1api.Dojo) {
-	d.Spec.Exposure = hosts("dojo.example.org")
-	d.Spec.Exposure.Gateway = &corev1api.GatewayExposure{ParentRefs: []corev1api.GatewayReference{
+func byGateway(dojo *corev1api.Dojo) {
+	dojo.Spec.Exposure = hosts("dojo.example.org")
+	dojo.Spec.Exposure.Gateway = &corev1api.GatewayExposure{ParentRefs: []corev1api.GatewayReference{
 		{Name: "public", Namespace: "infra", SectionName: "https"}, {Name: "own"},
 	}}
 }
 
-func planFor(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) (State, apply.Plan) {
+func planFor(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo) (State, apply.Plan) {
 	t.Helper()
 	all := func(optionalkinds.Kind) bool { return true }
-	s, err := Observe(t.Context(), c.Reader(d), d, all, dojotest.Noon)
+	s, err := Observe(t.Context(), c.Reader(dojo), dojo, all, dojotest.Noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, Plan(d, s, service, testConfig)
+	return s, Plan(dojo, s, service, testConfig)
 }
 
-func do(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) {
+func do(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo) {
 	t.Helper()
-	_, plan := planFor(t, c, d)
-	c.Do(d, plan)
+	_, plan := planFor(t, c, dojo)
+	c.Do(dojo, plan)
 }
 
 func ingressOf(t *testing.T, c *dojotest.Cluster) *networkingv1.Ingress {
@@ -83,12 +83,12 @@ func TestIngress(t *testing.T) {
 		}}
 	}
 	one := []networkingv1.IngressRule{ruleOf("dojo.example.org")}
-	withAll := func(d *corev1api.Dojo) {
-		d.Spec.Exposure = hosts("dojo.example.org", "tokyo.example.org")
-		d.Spec.Exposure.Ingress = &corev1api.IngressExposure{
+	withAll := func(dojo *corev1api.Dojo) {
+		dojo.Spec.Exposure = hosts("dojo.example.org", "tokyo.example.org")
+		dojo.Spec.Exposure.Ingress = &corev1api.IngressExposure{
 			ClassName: "nginx", Annotations: map[string]string{"cert-manager.io/cluster-issuer": "letsencrypt"},
 		}
-		d.Spec.Exposure.TLS = &corev1api.ExposureTLS{SecretName: "tls"}
+		dojo.Spec.Exposure.TLS = &corev1api.ExposureTLS{SecretName: "tls"}
 	}
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
@@ -143,13 +143,13 @@ func TestForeignObjects(t *testing.T) {
 		if _, plan := planFor(t, c, dojotest.Dojo()); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
 			t.Errorf("where none is desired, plans %+v", plan)
 		}
-		d := dojotest.Dojo(change)
-		s, plan := planFor(t, c, d)
+		dojo := dojotest.Dojo(change)
+		s, plan := planFor(t, c, dojo)
 		if plan.Apply != nil || plan.Delete != nil || dojotest.Worst(plan.Issues) != "Degraded/NameConflict" ||
 			!strings.Contains(plan.Issues[0].Message, name) {
 			t.Errorf("where an %s is desired, plans %+v", name, plan)
 		}
-		if got := Status(d, s); got != nil {
+		if got := Status(dojo, s); got != nil {
 			t.Errorf("reached at %v", got)
 		}
 	}
@@ -216,23 +216,23 @@ func TestRoute(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := dojotest.Dojo(byGateway)
+			dojo := dojotest.Dojo(byGateway)
 			if c.waited > 0 {
-				dojotest.WaitingFor("Gateway infra/public (listener https)", c.waited)(d)
+				dojotest.WaitingFor("Gateway infra/public (listener https)", c.waited)(dojo)
 			}
 			cluster := dojotest.NewCluster(t)
-			do(t, cluster, dojotest.Dojo(byGateway, func(d *corev1api.Dojo) { d.Spec.Exposure.Hosts = []corev1api.Hostname{"a"} }))
-			_, plan := planFor(t, cluster, d) // a pending write has no reports yet
+			do(t, cluster, dojotest.Dojo(byGateway, func(dojo *corev1api.Dojo) { dojo.Spec.Exposure.Hosts = []corev1api.Hostname{"a"} }))
+			_, plan := planFor(t, cluster, dojo) // a pending write has no reports yet
 			if got := dojotest.Worst(plan.Issues); got != waiting && got != late {
 				t.Errorf("while it is written: %s", got)
 			}
-			cluster.Run(t.Context(), d, plan)
+			cluster.Run(t.Context(), dojo, plan)
 			report(t, cluster, c.parents...)
-			s, plan := planFor(t, cluster, d)
+			s, plan := planFor(t, cluster, dojo)
 			if got := dojotest.Worst(plan.Issues); got != c.want || plan.Apply != nil || plan.Delete != nil {
 				t.Errorf("is %s, want %s; plans %+v", got, c.want, plan)
 			}
-			if reached := Status(d, s) != nil; reached != c.reached {
+			if reached := Status(dojo, s) != nil; reached != c.reached {
 				t.Errorf("reached is %v", reached)
 			}
 			if c.want == refused && !strings.Contains(plan.Issues[0].Message, "=False (Because): No listener fits. Change") {
@@ -244,10 +244,10 @@ func TestRoute(t *testing.T) {
 
 func TestRouteMatchesTheSpec(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(byGateway)
+	dojo := dojotest.Dojo(byGateway)
 	c := dojotest.NewCluster(t)
-	_, plan := planFor(t, c, d)
-	c.Run(t.Context(), d, plan)
+	_, plan := planFor(t, c, dojo)
+	c.Run(t.Context(), dojo, plan)
 	live := routeOf(t, c)
 	want := map[string]any{
 		"hostnames": []any{"dojo.example.org"},
@@ -265,7 +265,7 @@ func TestRouteMatchesTheSpec(t *testing.T) {
 	if diff := cmp.Diff(want, live.Object["spec"]); diff != "" {
 		t.Error(diff)
 	}
-	if !metav1.IsControlledBy(live, d) || !ownership.LabelledFor("tokyo", live) {
+	if !metav1.IsControlledBy(live, dojo) || !ownership.LabelledFor("tokyo", live) {
 		t.Errorf("metadata is %v", live.Object["metadata"])
 	}
 	live.Object["status"] = map[string]any{"parents": "none of ours"}
@@ -280,33 +280,33 @@ func TestSwitch(t *testing.T) {
 	t.Parallel()
 	c := dojotest.NewCluster(t)
 	do(t, c, dojotest.Dojo(byIngress))
-	d := dojotest.Dojo(byGateway)
-	_, plan := planFor(t, c, d)
-	c.Run(t.Context(), d, plan)
+	dojo := dojotest.Dojo(byGateway)
+	_, plan := planFor(t, c, dojo)
+	c.Run(t.Context(), dojo, plan)
 	if ingressOf(t, c) == nil || routeOf(t, c) == nil {
 		t.Error("the Ingress is gone before the route is accepted")
 	}
 	yes := is("Accepted", metav1.ConditionTrue)
 	report(t, c, of("infra", "public", "https", yes), of("", "own", "", yes))
-	do(t, c, d)
+	do(t, c, dojo)
 	if ingressOf(t, c) != nil || routeOf(t, c) == nil {
 		t.Error("the Ingress stays")
 	}
-	d = dojotest.Dojo(byIngress)
+	dojo = dojotest.Dojo(byIngress)
 	for _, want := range []string{"Progressing/WaitingForIngress", "Progressing/WaitingForIngress", "Degraded/IngressNotReady"} {
-		_, plan := planFor(t, c, d)
-		c.Run(t.Context(), d, plan)
+		_, plan := planFor(t, c, dojo)
+		c.Run(t.Context(), dojo, plan)
 		if got := dojotest.Worst(plan.Issues); got != want || ingressOf(t, c) == nil || routeOf(t, c) == nil {
 			t.Errorf("before the Ingress has an address: %s, want %s; the route is %v", got, want, routeOf(t, c))
 		}
 		if plan.Apply == nil {
-			dojotest.WaitingFor("Ingress school/tokyo", time.Hour)(d)
+			dojotest.WaitingFor("Ingress school/tokyo", time.Hour)(dojo)
 		}
 	}
 	applytest.EditStatus(t, c.Server, "ingress-nginx", ingressOf(t, c), func(ingress *networkingv1.Ingress) {
 		ingress.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
 	})
-	do(t, c, d)
+	do(t, c, dojo)
 	if ingressOf(t, c) == nil || routeOf(t, c) != nil {
 		t.Error("the route stays")
 	}
@@ -316,9 +316,9 @@ func TestSwitch(t *testing.T) {
 func TestAnUnservedRouteIsDeletedAtOnce(t *testing.T) {
 	t.Parallel()
 	c := dojotest.NewCluster(t)
-	d := dojotest.Dojo(byGateway)
-	_, plan := planFor(t, c, d)
-	c.Run(t.Context(), d, plan)
+	dojo := dojotest.Dojo(byGateway)
+	_, plan := planFor(t, c, dojo)
+	c.Run(t.Context(), dojo, plan)
 	report(t, c, of("infra", "public", "https", is("Accepted", metav1.ConditionFalse)))
 	do(t, c, dojotest.Dojo(byIngress))
 	if ingressOf(t, c) == nil || routeOf(t, c) != nil {
@@ -333,8 +333,8 @@ func TestWithoutTheGatewayAPI(t *testing.T) {
 	if plan.Apply != nil || dojotest.Worst(plan.Issues) != "Degraded/GatewayAPINotInstalled" {
 		t.Errorf("plans %+v", plan)
 	}
-	for _, d := range []*corev1api.Dojo{dojotest.Dojo(), dojotest.Dojo(byIngress)} {
-		if plan := Plan(d, s, service, testConfig); plan.Issues != nil {
+	for _, dojo := range []*corev1api.Dojo{dojotest.Dojo(), dojotest.Dojo(byIngress)} {
+		if plan := Plan(dojo, s, service, testConfig); plan.Issues != nil {
 			t.Errorf("where no route is asked for: %+v", plan.Issues)
 		}
 	}

@@ -22,17 +22,17 @@ type Service struct {
 }
 
 // Plan plans the Ingress or the HTTPRoute of a Dojo.
-func Plan(d *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) {
+func Plan(dojo *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) {
 	var ingress, route *unstructured.Unstructured
-	switch want := d.Spec.Exposure; {
+	switch want := dojo.Spec.Exposure; {
 	case want == nil:
 	case want.Gateway != nil:
-		route = routeFor(d, to)
+		route = routeFor(dojo, to)
 	default:
-		ingress = apply.Typed(ingressFor(d, to))
+		ingress = apply.Typed(ingressFor(dojo, to))
 	}
-	stays := route != nil && !accepted(d, s) && s.Ingress != nil && !ownership.Conflicts(d, s.Ingress)
-	made := ownership.PlanOption(d, &p, "Ingress", s.Ingress, ingress != nil || stays, ingress, s.Unchanged)
+	stays := route != nil && !accepted(dojo, s) && s.Ingress != nil && !ownership.Conflicts(dojo, s.Ingress)
+	made := ownership.PlanOption(dojo, &p, "Ingress", s.Ingress, ingress != nil || stays, ingress, s.Unchanged)
 	if s.NoRoutes {
 		if route != nil {
 			p.Report(conditions.Degraded(corev1api.ReasonGatewayAPINotInstalled, "spec.exposure.gateway needs the "+
@@ -41,36 +41,36 @@ func Plan(d *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) {
 		}
 		return p
 	}
-	if ingress != nil && serves(d, s.Route) && (made != nil || !hasAddress(d, s.Ingress)) {
-		p.Report(waitForIngress(d, s, cfg))
+	if ingress != nil && serves(dojo, s.Route) && (made != nil || !hasAddress(dojo, s.Ingress)) {
+		p.Report(waitForIngress(dojo, s, cfg))
 		return p
 	}
-	written := ownership.PlanOption(d, &p, routeKind.Kind, s.Route, route != nil, route, s.Unchanged)
-	if route != nil && !ownership.Conflicts(d, s.Route) {
-		p.Report(routeIssue(d, s, written != nil, cfg))
+	written := ownership.PlanOption(dojo, &p, routeKind.Kind, s.Route, route != nil, route, s.Unchanged)
+	if route != nil && !ownership.Conflicts(dojo, s.Route) {
+		p.Report(routeIssue(dojo, s, written != nil, cfg))
 	}
 	return p
 }
 
-func hasAddress(d *corev1api.Dojo, live *networkingv1.Ingress) bool {
-	return live != nil && !ownership.Conflicts(d, live) && len(live.Status.LoadBalancer.Ingress) > 0
+func hasAddress(dojo *corev1api.Dojo, live *networkingv1.Ingress) bool {
+	return live != nil && !ownership.Conflicts(dojo, live) && len(live.Status.LoadBalancer.Ingress) > 0
 }
 
 // Some controllers report no address of an Ingress, so a user may delete the HTTPRoute.
-func waitForIngress(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
-	object := fmt.Sprintf("Ingress %s/%s", d.Namespace, d.Name)
-	return conditions.WaitUntil(s.Now, d.WaitingSince(object, s.Now), cfg.ProgressDeadline,
+func waitForIngress(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	object := fmt.Sprintf("Ingress %s/%s", dojo.Namespace, dojo.Name)
+	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonWaitingForIngress,
 			"Waiting for an address of the %s, before the HTTPRoute is deleted.", object).For(object),
 		conditions.Degraded(corev1api.ReasonIngressNotReady,
 			"No controller has reported an address of the %s, so that the HTTPRoute stays, and requests go through its "+
 				"Gateway. See `kubectl describe ingress -n %s %s`, and correct spec.exposure.ingress.className. "+
-				"If the Ingress serves without, `kubectl delete httproute -n %s %s`.",
-			object, d.Namespace, d.Name, d.Namespace, d.Name).For(object))
+				"If the Ingress serves without one, `kubectl delete httproute -n %s %s`.",
+			object, dojo.Namespace, dojo.Name, dojo.Namespace, dojo.Name).For(object))
 }
 
-func ingressFor(d *corev1api.Dojo, to Service) *networkingv1ac.IngressApplyConfiguration {
-	want := d.Spec.Exposure
+func ingressFor(dojo *corev1api.Dojo, to Service) *networkingv1ac.IngressApplyConfiguration {
+	want := dojo.Spec.Exposure
 	spec := networkingv1ac.IngressSpec()
 	var hosts []string
 	for _, host := range want.Hosts {
@@ -80,7 +80,7 @@ func ingressFor(d *corev1api.Dojo, to Service) *networkingv1ac.IngressApplyConfi
 				WithPath("/").
 				WithPathType(networkingv1.PathTypePrefix).
 				WithBackend(networkingv1ac.IngressBackend().WithService(networkingv1ac.IngressServiceBackend().
-					WithName(d.Name).
+					WithName(dojo.Name).
 					WithPort(networkingv1ac.ServiceBackendPort().WithName(to.PortName)))))))
 	}
 	if want.Ingress.ClassName != "" {
@@ -89,9 +89,9 @@ func ingressFor(d *corev1api.Dojo, to Service) *networkingv1ac.IngressApplyConfi
 	if want.TLS != nil {
 		spec.WithTLS(networkingv1ac.IngressTLS().WithHosts(hosts...).WithSecretName(want.TLS.SecretName))
 	}
-	ingress := networkingv1ac.Ingress(d.Name, d.Namespace).
-		WithLabels(ownership.Labels(d, ownership.Application)).
-		WithOwnerReferences(ownership.Reference(d)).
+	ingress := networkingv1ac.Ingress(dojo.Name, dojo.Namespace).
+		WithLabels(ownership.Labels(dojo, ownership.Application)).
+		WithOwnerReferences(ownership.Reference(dojo)).
 		WithSpec(spec)
 	if len(want.Ingress.Annotations) > 0 {
 		ingress.WithAnnotations(want.Ingress.Annotations)

@@ -20,8 +20,8 @@ import (
 
 // The lists are atomic, so they need the API server's defaults too
 // (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
-func routeFor(d *corev1api.Dojo, to Service) *unstructured.Unstructured {
-	want := d.Spec.Exposure
+func routeFor(dojo *corev1api.Dojo, to Service) *unstructured.Unstructured {
+	want := dojo.Spec.Exposure
 	var parents, hosts []any
 	for _, ref := range want.Gateway.ParentRefs {
 		parent := map[string]any{"group": Group, "kind": "Gateway", "name": ref.Name}
@@ -36,13 +36,13 @@ func routeFor(d *corev1api.Dojo, to Service) *unstructured.Unstructured {
 	for _, host := range want.Hosts {
 		hosts = append(hosts, string(host))
 	}
-	return ownership.Child(d, routeKind.GroupVersionKind, d.Name, map[string]any{
+	return ownership.Child(dojo, routeKind.GroupVersionKind, dojo.Name, map[string]any{
 		"parentRefs": parents,
 		"hostnames":  hosts,
 		"rules": []any{map[string]any{
 			"matches": []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": "/"}}},
 			"backendRefs": []any{map[string]any{
-				"group": "", "kind": "Service", "name": d.Name, "port": int64(to.Port), "weight": int64(1),
+				"group": "", "kind": "Service", "name": dojo.Name, "port": int64(to.Port), "weight": int64(1),
 			}},
 		}},
 	})
@@ -59,52 +59,52 @@ const (
 	conditionResolvedRefs = "ResolvedRefs"
 )
 
-func routeIssue(d *corev1api.Dojo, s State, written bool, cfg Config) *conditions.Issue {
+func routeIssue(dojo *corev1api.Dojo, s State, written bool, cfg Config) *conditions.Issue {
 	var all []parentStatus
 	if s.Route != nil && !written {
 		all = reported(s.Route)
 	}
 	var waiting *conditions.Issue
-	for _, ref := range d.Spec.Exposure.Gateway.ParentRefs {
-		taken, refused := reportFor(ref, d.Namespace, all)
+	for _, ref := range dojo.Spec.Exposure.Gateway.ParentRefs {
+		taken, refused := reportFor(ref, dojo.Namespace, all)
 		switch {
 		case refused != nil:
 			return conditions.Degraded(corev1api.ReasonRouteRefused, "The controller of the Gateway %s reports of the "+
 				"HTTPRoute %s/%s %s=False (%s): %s. Change spec.exposure, or the listeners of the Gateway.",
-				nameOf(ref, d.Namespace), d.Namespace, d.Name, refused.Type, refused.Reason,
+				nameOf(ref, dojo.Namespace), dojo.Namespace, dojo.Name, refused.Type, refused.Reason,
 				strings.TrimSuffix(cmp.Or(refused.Message, "no message"), "."))
 		case !taken && waiting == nil: // one, since the status has room for few
-			waiting = waitForGateway(d, s, ref, cfg)
+			waiting = waitForGateway(dojo, s, ref, cfg)
 		}
 	}
 	return waiting
 }
 
-func waitForGateway(d *corev1api.Dojo, s State, ref corev1api.GatewayReference, cfg Config) *conditions.Issue {
-	gateway := nameOf(ref, d.Namespace)
+func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReference, cfg Config) *conditions.Issue {
+	gateway := nameOf(ref, dojo.Namespace)
 	object := "Gateway " + gateway
-	return conditions.WaitUntil(s.Now, d.WaitingSince(object, s.Now), cfg.ProgressDeadline,
+	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonWaitingForGateway,
 			"Waiting for the controller of the Gateway %s to accept the HTTPRoute.", gateway).For(object),
 		conditions.Degraded(corev1api.ReasonGatewayNotReady, "No controller of the Gateway %s has reported on the HTTPRoute "+
 			"%s/%s. Create the Gateway, name another one in spec.exposure.gateway, or see why its controller does not run: "+
-			"`kubectl describe gateways -A`.", gateway, d.Namespace, d.Name).For(object))
+			"`kubectl describe gateways -A`.", gateway, dojo.Namespace, dojo.Name).For(object))
 }
 
 // accepted considers the Gateways in the spec only, serves any.
-func accepted(d *corev1api.Dojo, s State) bool {
-	if s.Route == nil || ownership.Conflicts(d, s.Route) {
+func accepted(dojo *corev1api.Dojo, s State) bool {
+	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return false
 	}
 	all := reported(s.Route)
-	return slices.ContainsFunc(d.Spec.Exposure.Gateway.ParentRefs, func(ref corev1api.GatewayReference) bool {
-		taken, refused := reportFor(ref, d.Namespace, all)
+	return slices.ContainsFunc(dojo.Spec.Exposure.Gateway.ParentRefs, func(ref corev1api.GatewayReference) bool {
+		taken, refused := reportFor(ref, dojo.Namespace, all)
 		return taken && refused == nil
 	})
 }
 
-func serves(d *corev1api.Dojo, route *unstructured.Unstructured) bool {
-	if route == nil || ownership.Conflicts(d, route) {
+func serves(dojo *corev1api.Dojo, route *unstructured.Unstructured) bool {
+	if route == nil || ownership.Conflicts(dojo, route) {
 		return false
 	}
 	return slices.ContainsFunc(reported(route), func(p parentStatus) bool {

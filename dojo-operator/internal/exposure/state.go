@@ -45,10 +45,10 @@ type State struct {
 
 // Observe reads the exposure. has reports whether the cluster has a kind.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
 	s = State{Now: now, NoRoutes: !has(routeKind), Unchanged: r.Unchanged}
-	name := client.ObjectKeyFromObject(d)
+	name := client.ObjectKeyFromObject(dojo)
 	if s.Ingress, err = apply.Get(ctx, r, "Ingress", name, &networkingv1.Ingress{}); err != nil {
 		return s, err
 	}
@@ -59,11 +59,11 @@ func Observe(
 }
 
 // Status returns the host names at which the application can be reached from outside.
-func Status(d *corev1api.Dojo, s State) []corev1api.Hostname {
-	switch want := d.Spec.Exposure; {
+func Status(dojo *corev1api.Dojo, s State) []corev1api.Hostname {
+	switch want := dojo.Spec.Exposure; {
 	case want == nil:
-	case want.Gateway != nil && accepted(d, s),
-		want.Gateway == nil && s.Ingress != nil && !ownership.Conflicts(d, s.Ingress):
+	case want.Gateway != nil && accepted(dojo, s),
+		want.Gateway == nil && s.Ingress != nil && !ownership.Conflicts(dojo, s.Ingress):
 		return want.Hosts
 	}
 	return nil

@@ -116,27 +116,27 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	for i := range dojos.Items {
-		d := &dojos.Items[i]
+		dojo := &dojos.Items[i]
 		gauge := func(desc *prometheus.Desc, value float64, more ...string) {
-			labels := append([]string{d.Namespace, d.Name}, more...)
+			labels := append([]string{dojo.Namespace, dojo.Name}, more...)
 			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 		}
-		for _, c := range d.Status.Conditions {
+		for _, c := range dojo.Status.Conditions {
 			gauge(conditionDesc, map[bool]float64{true: 1}[c.Status == metav1.ConditionTrue], c.Type, c.Reason)
 			if c.Type == conditions.TypeReady {
 				gauge(transitionDesc, float64(c.LastTransitionTime.Unix()))
 			}
 		}
-		gauge(desiredDesc, float64(ptr.Deref(d.Status.DesiredReplicas, *d.Spec.Replicas)))
-		gauge(readyDesc, float64(d.Status.ReadyReplicas))
-		if d.BackupPolicy() != nil {
-			gauge(backupDesc, lastBackup(d))
+		gauge(desiredDesc, float64(ptr.Deref(dojo.Status.DesiredReplicas, *dojo.Spec.Replicas)))
+		gauge(readyDesc, float64(dojo.Status.ReadyReplicas))
+		if dojo.BackupPolicy() != nil {
+			gauge(backupDesc, lastBackup(dojo))
 		}
 	}
 }
 
-func lastBackup(d *corev1api.Dojo) float64 {
-	if db := d.Status.Database; db != nil && db.LastBackup != nil {
+func lastBackup(dojo *corev1api.Dojo) float64 {
+	if db := dojo.Status.Database; db != nil && db.LastBackup != nil {
 		return float64(db.LastBackup.Time.Unix())
 	}
 	return 0

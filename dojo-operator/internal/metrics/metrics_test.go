@@ -49,14 +49,14 @@ func metricsOf(t *testing.T, elected <-chan struct{}, dojos ...client.Object) (*
 
 // reporting gives the Dojo a status with this many ready replicas and these conditions.
 func reporting(ready int32, issue *conditions.Issue) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) {
-		d.Status.ReadyReplicas = ready
-		conditions.Set(&d.Status.Conditions, d.Generation, conditions.Usable(corev1api.ReasonReplicasReady, "x"), issue)
+	return func(dojo *corev1api.Dojo) {
+		dojo.Status.ReadyReplicas = ready
+		conditions.Set(&dojo.Status.Conditions, dojo.Generation, conditions.Usable(corev1api.ReasonReplicasReady, "x"), issue)
 	}
 }
 
-func backedUp(d *corev1api.Dojo) {
-	d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: &corev1api.Backup{}}}
+func backedUp(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: &corev1api.Backup{}}}
 }
 
 // result is the result of a write of a kind.

@@ -25,58 +25,58 @@ const (
 )
 
 // ChannelName returns the name of the DiscordChannel for alerts, or "".
-func ChannelName(d *corev1api.Dojo) string {
+func ChannelName(dojo *corev1api.Dojo) string {
 	switch {
-	case d.Spec.Alerts == nil:
+	case dojo.Spec.Alerts == nil:
 		return ""
-	case d.Spec.Alerts.Discord.ChannelRef != nil:
-		return d.Spec.Alerts.Discord.ChannelRef.Name
+	case dojo.Spec.Alerts.Discord.ChannelRef != nil:
+		return dojo.Spec.Alerts.Discord.ChannelRef.Name
 	}
-	return ownChannelName(d)
+	return ownChannelName(dojo)
 }
 
-func ownChannelName(d *corev1api.Dojo) string { return d.Name + alertsSuffix }
+func ownChannelName(dojo *corev1api.Dojo) string { return dojo.Name + alertsSuffix }
 
-func hasOwnChannel(d *corev1api.Dojo) bool {
-	return d.Spec.Alerts != nil && d.Spec.Alerts.Discord.GroupRef != nil
+func hasOwnChannel(dojo *corev1api.Dojo) bool {
+	return dojo.Spec.Alerts != nil && dojo.Spec.Alerts.Discord.GroupRef != nil
 }
 
 // channelFor returns the Dojo's own DiscordChannel. Discord stores no two hyphens in a row.
-func channelFor(d *corev1api.Dojo) *unstructured.Unstructured {
-	name := ownChannelName(d)
+func channelFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
+	name := ownChannelName(dojo)
 	for strings.Contains(name, "--") {
 		name = strings.ReplaceAll(name, "--", "-")
 	}
-	group := map[string]any{"name": d.Spec.Alerts.Discord.GroupRef.Name}
-	if namespace := d.Spec.Alerts.Discord.GroupRef.Namespace; namespace != "" {
+	group := map[string]any{"name": dojo.Spec.Alerts.Discord.GroupRef.Name}
+	if namespace := dojo.Spec.Alerts.Discord.GroupRef.Namespace; namespace != "" {
 		group["namespace"] = namespace
 	}
-	return ownership.Child(d, channelKind.GroupVersionKind, ownChannelName(d), map[string]any{
+	return ownership.Child(dojo, channelKind.GroupVersionKind, ownChannelName(dojo), map[string]any{
 		"groupRef": group,
 		"name":     name,
-		"topic":    fmt.Sprintf("Alerts of the Dojo %s/%s", d.Namespace, d.Name),
+		"topic":    fmt.Sprintf("Alerts of the Dojo %s/%s", dojo.Namespace, dojo.Name),
 		"webhook":  map[string]any{"name": webhookName},
 	})
 }
 
 // routeFor leaves out the fields that are inherited from the platform's route.
-func routeFor(d *corev1api.Dojo) *unstructured.Unstructured {
+func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	message := map[string]any{
-		"apiURL":       map[string]any{"name": SecretName(d), "key": discordv1alpha1.WebhookSecretKey},
+		"apiURL":       map[string]any{"name": SecretName(dojo), "key": discordv1alpha1.WebhookSecretKey},
 		"sendResolved": true,
 		"title":        alertTitle,
 		"message":      alertMessage,
 	}
-	if content := mentions(d.Spec.Alerts.Discord.Mentions); content != "" {
+	if content := mentions(dojo.Spec.Alerts.Discord.Mentions); content != "" {
 		message["content"] = content
 	}
-	return addLabels(d, ownership.Child(d, routeKind.GroupVersionKind, d.Name, map[string]any{
+	return addLabels(dojo, ownership.Child(dojo, routeKind.GroupVersionKind, dojo.Name, map[string]any{
 		"route": map[string]any{
 			"receiver": "discord",
 			"groupBy":  []any{"alertname", "namespace", "dojo"},
 			"matchers": []any{ // both: an Alertmanager that does not add the namespace has namesakes
-				map[string]any{"name": "namespace", "value": d.Namespace, "matchType": "="},
-				map[string]any{"name": "dojo", "value": d.Name, "matchType": "="},
+				map[string]any{"name": "namespace", "value": dojo.Namespace, "matchType": "="},
+				map[string]any{"name": "dojo", "value": dojo.Name, "matchType": "="},
 			},
 		},
 		"receivers": []any{map[string]any{
@@ -124,34 +124,34 @@ const (
 		`{{ with index .CommonAnnotations "` + runbookAnnotation + `" }}{{ $dot }}[Runbook]({{ . }}){{ end }}`
 )
 
-func planAlerts(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
-	if d.Spec.Alerts != nil {
-		p.Report(planChannel(d, s, cfg, p))
+func planAlerts(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
+	if dojo.Spec.Alerts != nil {
+		p.Report(planChannel(dojo, s, cfg, p))
 		if kind := s.missing(routeKind.Group); kind != nil {
 			p.Report(notInstalled(corev1api.ReasonPrometheusOperatorNotInstalled, "spec.alerts",
 				"prometheus-operator (https://prometheus-operator.dev)", kind))
 			return
 		}
 	}
-	moved := planDelivery(d, s, cfg, p)
-	planObsoleteChannel(d, s, cfg, moved, p)
+	moved := planDelivery(dojo, s, cfg, p)
+	planObsoleteChannel(dojo, s, cfg, moved, p)
 }
 
 // Alertmanager may take the progress deadline to read its new configuration.
-func planObsoleteChannel(d *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
+func planObsoleteChannel(dojo *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
-	if own == nil || hasOwnChannel(d) || ownership.Conflicts(d, own) || own.DeletionTimestamp != nil {
+	if own == nil || hasOwnChannel(dojo) || ownership.Conflicts(dojo, own) || own.DeletionTimestamp != nil {
 		return // Discord takes a while
 	}
 	switch {
-	case d.Spec.Alerts == nil:
+	case dojo.Spec.Alerts == nil:
 	case !moved:
 		return
 	default:
 		if remaining := cfg.ProgressDeadline - s.Now.Sub(lastWritten(s.Route, s.OwnSecret)); remaining > 0 {
 			p.Report(conditions.Progressing(corev1api.ReasonMovingAlerts,
 				"The alerts move to the DiscordChannel %s. %s is deleted when Alertmanager has its new configuration.",
-				ChannelName(d), own.Name).After(min(remaining, cfg.ProgressDeadline)))
+				ChannelName(dojo), own.Name).After(min(remaining, cfg.ProgressDeadline)))
 			return
 		}
 	}
@@ -172,35 +172,35 @@ func lastWritten(objects ...metav1.Object) (at time.Time) {
 	return at
 }
 
-func planChannel(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) *conditions.Issue {
+func planChannel(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) *conditions.Issue {
 	if kind := s.missing(channelKind.Group); kind != nil {
 		return notInstalled(corev1api.ReasonDiscordOperatorNotInstalled, "spec.alerts.discord", "discord-operator", kind)
 	}
-	if hasOwnChannel(d) {
-		if issue := ownership.NameConflict(d, channelKind.Kind, s.Channel); issue != nil {
+	if hasOwnChannel(dojo) {
+		if issue := ownership.NameConflict(dojo, channelKind.Kind, s.Channel); issue != nil {
 			return issue
 		}
-		p.Add(apply.Sync(ownership.FieldOwner, s.Channel, channelFor(d), s.Unchanged))
+		p.Add(apply.Sync(ownership.FieldOwner, s.Channel, channelFor(dojo), s.Unchanged))
 	}
 	if s.Channel == nil {
-		return channelMissing(d, s, cfg)
+		return channelMissing(dojo, s, cfg)
 	}
-	return channelIssue(d, s, cfg)
+	return channelIssue(dojo, s, cfg)
 }
 
-func channelMissing(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
-	object := "DiscordChannel " + d.Namespace + "/" + ChannelName(d)
+func channelMissing(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	object := "DiscordChannel " + dojo.Namespace + "/" + ChannelName(dojo)
 	waiting := conditions.Progressing(corev1api.ReasonWaitingForChannel, "Waiting for the %s.", object)
-	if hasOwnChannel(d) {
+	if hasOwnChannel(dojo) {
 		return waiting // it is about to be created
 	}
-	return waitForChannel(d, s, cfg, waiting.For(object), conditions.Degraded(corev1api.ReasonChannelNotFound,
+	return waitForChannel(dojo, s, cfg, waiting.For(object), conditions.Degraded(corev1api.ReasonChannelNotFound,
 		"The %s does not exist. Create it, or name another in spec.alerts.discord.channelRef.", object).For(object))
 }
 
-func channelIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+func channelIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	c := s.Channel
-	object := "DiscordChannel " + d.Namespace + "/" + c.Name
+	object := "DiscordChannel " + dojo.Namespace + "/" + c.Name
 	if c.Spec.Webhook == nil {
 		return conditions.Degraded(corev1api.ReasonChannelWithoutWebhook,
 			"The %s has no spec.webhook, so Alertmanager cannot post to it. Add one, such as {name: %s}.", object, webhookName)
@@ -220,19 +220,20 @@ func channelIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return notReady
 	}
 	waiting := conditions.Progressing(corev1api.ReasonWaitingForChannel, "Waiting for the %s%s.", object, reason)
-	return waitForChannel(d, s, cfg, waiting.For(object), notReady)
+	return waitForChannel(dojo, s, cfg, waiting.For(object), notReady)
 }
 
-func waitForChannel(d *corev1api.Dojo, s State, cfg Config, waiting, exceeded *conditions.Issue) *conditions.Issue {
-	return conditions.WaitUntil(s.Now, d.WaitingSince(waiting.WaitingFor, s.Now), cfg.ProgressDeadline, waiting, exceeded)
+func waitForChannel(dojo *corev1api.Dojo, s State, cfg Config, waiting, exceeded *conditions.Issue) *conditions.Issue {
+	since := dojo.WaitingSince(waiting.WaitingFor, s.Now)
+	return conditions.WaitUntil(s.Now, since, cfg.ProgressDeadline, waiting, exceeded)
 }
 
 // Status returns the alerts' part of a Dojo's status, or nil.
-func Status(d *corev1api.Dojo, s State) *corev1api.AlertsStatus {
-	if d.Spec.Alerts == nil {
+func Status(dojo *corev1api.Dojo, s State) *corev1api.AlertsStatus {
+	if dojo.Spec.Alerts == nil {
 		return nil
 	}
-	status := &corev1api.AlertsStatus{ChannelName: ChannelName(d)}
+	status := &corev1api.AlertsStatus{ChannelName: ChannelName(dojo)}
 	if s.Channel != nil {
 		status.ChannelID, status.ChannelURL = s.Channel.Status.ChannelID, s.Channel.Status.ChannelURL
 	}

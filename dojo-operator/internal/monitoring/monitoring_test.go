@@ -33,20 +33,20 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func monitored(d *corev1api.Dojo) {
+func monitored(dojo *corev1api.Dojo) {
 	labels := map[string]string{"release": "prometheus", ownership.NameLabel: "x"}
-	d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: labels}
+	dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: labels}
 }
 
 // inGroup gives the Dojo its own channel in the group alerts, inChannel the channel all.
-func inGroup(d *corev1api.Dojo) {
-	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
+func inGroup(dojo *corev1api.Dojo) {
+	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
 	}}
 }
 
-func inChannel(d *corev1api.Dojo) {
-	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
+func inChannel(dojo *corev1api.Dojo) {
+	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		ChannelRef: &corev1api.DiscordReference{Name: "all"},
 	}}
 }
@@ -56,19 +56,19 @@ func without(name string) func(optionalkinds.Kind) bool {
 	return func(kind optionalkinds.Kind) bool { return kind.Kind != name }
 }
 
-func planWithout(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo, kind string) apply.Plan {
+func planWithout(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo, kind string) apply.Plan {
 	t.Helper()
-	return Plan(d, observe(t, c, d, kind), "http", testConfig)
+	return Plan(dojo, observe(t, c, dojo, kind), "http", testConfig)
 }
 
-func planFor(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) apply.Plan {
+func planFor(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo) apply.Plan {
 	t.Helper()
-	return planWithout(t, c, d, "")
+	return planWithout(t, c, dojo, "")
 }
 
-func observe(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo, missing string) State {
+func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo, missing string) State {
 	t.Helper()
-	s, err := Observe(t.Context(), c.Reader(d), d, without(missing), dojotest.Noon)
+	s, err := Observe(t.Context(), c.Reader(dojo), dojo, without(missing), dojotest.Noon)
 	must(t, err)
 	return s
 }
@@ -109,19 +109,19 @@ var (
 )
 
 // alerting is a cluster with a Dojo whose alerts go to Discord.
-func alerting(t *testing.T, d *corev1api.Dojo) *dojotest.Cluster {
+func alerting(t *testing.T, dojo *corev1api.Dojo) *dojotest.Cluster {
 	t.Helper()
 	c := dojotest.NewCluster(t)
-	if !hasOwnChannel(d) {
+	if !hasOwnChannel(dojo) {
 		c.Put(&discordv1alpha1.DiscordChannel{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "all"},
 			Spec:       discordv1alpha1.DiscordChannelSpec{Webhook: &discordv1alpha1.ChannelWebhook{Name: "x"}},
 		})
 	}
-	c.Do(d, planFor(t, c, d))
-	report(t, c, ChannelName(d), usable, nil, "hook")
-	c.Do(d, planFor(t, c, d))
-	if plan := planFor(t, c, d); plan.Apply != nil || plan.Issues != nil {
+	c.Do(dojo, planFor(t, c, dojo))
+	report(t, c, ChannelName(dojo), usable, nil, "hook")
+	c.Do(dojo, planFor(t, c, dojo))
+	if plan := planFor(t, c, dojo); plan.Apply != nil || plan.Issues != nil {
 		t.Fatalf("the alerts do not show: %+v", plan)
 	}
 	return c
@@ -129,17 +129,17 @@ func alerting(t *testing.T, d *corev1api.Dojo) *dojotest.Cluster {
 
 func TestChannelInAGroupOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
-	d, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
-	d.Spec.Alerts.Discord.GroupRef.Namespace = "platform"
-	c.Do(d, planFor(t, c, d))
+	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
+	dojo.Spec.Alerts.Discord.GroupRef.Namespace = "platform"
+	c.Do(dojo, planFor(t, c, dojo))
 	group := func() *discordv1alpha1.GroupReference { // the channel in the Dojo's own namespace
 		return channelOf(t, c, "tokyo-alerts").Spec.GroupRef
 	}
 	if diff := cmp.Diff(&discordv1alpha1.GroupReference{Namespace: "platform", Name: "alerts"}, group()); diff != "" {
 		t.Error(diff)
 	}
-	d.Spec.Alerts.Discord.GroupRef.Namespace = ""
-	c.Do(d, planFor(t, c, d))
+	dojo.Spec.Alerts.Discord.GroupRef.Namespace = ""
+	c.Do(dojo, planFor(t, c, dojo))
 	if diff := cmp.Diff(&discordv1alpha1.GroupReference{Name: "alerts"}, group()); diff != "" {
 		t.Error(diff)
 	}
@@ -147,32 +147,32 @@ func TestChannelInAGroupOfAnotherNamespace(t *testing.T) {
 
 func TestMonitoring(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(monitored)
+	dojo := dojotest.Dojo(monitored)
 	c := dojotest.NewCluster(t)
-	c.Do(d, planFor(t, c, d))
+	c.Do(dojo, planFor(t, c, dojo))
 	for _, kind := range []optionalkinds.Kind{serviceMonitorKind, ruleKind} {
 		o := objectOf(t, c, kind)
-		if o == nil || !metav1.IsControlledBy(o, d) || o.GetLabels()["release"] != "prometheus" ||
+		if o == nil || !metav1.IsControlledBy(o, dojo) || o.GetLabels()["release"] != "prometheus" ||
 			o.GetLabels()[ownership.NameLabel] != ownership.Application {
 			t.Errorf("%s: %v", kind.Kind, o)
 		}
 	}
-	if plan := planFor(t, c, d); plan.Apply != nil {
+	if plan := planFor(t, c, dojo); plan.Apply != nil {
 		t.Errorf("the next reconcile writes %v", dojotest.Kinds(plan))
 	}
-	d.Spec.Suspend = true
-	plan := planFor(t, c, d)
+	dojo.Spec.Suspend = true
+	plan := planFor(t, c, dojo)
 	if diff := cmp.Diff([]string{"PrometheusRule/tokyo"}, dojotest.Deleted(plan)); diff != "" || plan.Apply != nil {
 		t.Error("suspended", dojotest.Kinds(plan), diff)
 	}
-	d.Spec.Suspend, d.Spec.Monitoring.Enabled = false, false
-	plan = planFor(t, c, d)
+	dojo.Spec.Suspend, dojo.Spec.Monitoring.Enabled = false, false
+	plan = planFor(t, c, dojo)
 	if diff := cmp.Diff([]string{"ServiceMonitor/tokyo", "PrometheusRule/tokyo"}, dojotest.Deleted(plan)); diff != "" {
 		t.Error(diff)
 	}
-	c.Do(d, plan)
-	d.Spec.Monitoring.Enabled = true
-	plan = planWithout(t, c, d, "ServiceMonitor")
+	c.Do(dojo, plan)
+	dojo.Spec.Monitoring.Enabled = true
+	plan = planWithout(t, c, dojo, "ServiceMonitor")
 	if diff := cmp.Diff([]string{"PrometheusRule"}, dojotest.Kinds(plan)); diff != "" || plan.Issues != nil {
 		t.Errorf("without one of the kinds: %v, %s", plan.Issues, diff)
 	}
@@ -199,17 +199,17 @@ func TestForeignMonitor(t *testing.T) {
 // The path of an alert: rules, channel, webhook, route.
 func TestAlertsStepByStep(t *testing.T) {
 	t.Parallel()
-	d, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
+	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
 	var got []string
 	reconcile := func() {
-		plan := planFor(t, c, d)
+		plan := planFor(t, c, dojo)
 		got = append(got, strings.Join(dojotest.Kinds(plan), " ")+": "+dojotest.Worst(plan.Issues))
 		for _, o := range plan.Apply {
 			if o.Part != corev1api.ConditionAlertsReady {
 				t.Errorf("%s is of the part %q", o.Kind, o.Part)
 			}
 		}
-		c.Do(d, plan)
+		c.Do(dojo, plan)
 	}
 	reconcile()
 	reconcile()
@@ -241,13 +241,13 @@ func TestAlertsStepByStep(t *testing.T) {
 	if diff := cmp.Diff([]string{"namespace=school", "dojo=tokyo"}, matched); diff != "" {
 		t.Error(diff)
 	}
-	if !metav1.IsControlledBy(channel, d) || !metav1.IsControlledBy(route, d) {
+	if !metav1.IsControlledBy(channel, dojo) || !metav1.IsControlledBy(route, dojo) {
 		t.Error("the garbage collector leaves the channel or the route behind")
 	}
 	status := &corev1api.AlertsStatus{
 		ChannelName: "tokyo-alerts", ChannelID: "42", ChannelURL: "https://discord.com/channels/1/42",
 	}
-	if diff := cmp.Diff(status, Status(d, observe(t, c, d, ""))); diff != "" {
+	if diff := cmp.Diff(status, Status(dojo, observe(t, c, dojo, ""))); diff != "" {
 		t.Error(diff)
 	}
 	if Status(dojotest.Dojo(), State{}) != nil {
@@ -341,7 +341,7 @@ func TestAlertsReady(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster := alerting(t, dojo(func(d *corev1api.Dojo) { d.Spec.Alerts = c.dojo.Spec.Alerts }))
+			cluster := alerting(t, dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Alerts = c.dojo.Spec.Alerts }))
 			c.change(t, cluster)
 			plan := planWithout(t, cluster, c.dojo, c.missing)
 			if got := dojotest.Worst(conditions.OfPart(corev1api.ConditionAlertsReady, plan.Issues)); got != c.want {
@@ -366,10 +366,10 @@ func TestTheChannelIsWaitedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := dojotest.Dojo(inGroup)
-			c := alerting(t, d)
+			dojo := dojotest.Dojo(inGroup)
+			c := alerting(t, dojo)
 			report(t, c, "tokyo-alerts", unusable, issue, "")
-			issues := planFor(t, c, d).Issues
+			issues := planFor(t, c, dojo).Issues
 			if len(issues) != 1 || issues[0].WaitingFor != "DiscordChannel school/tokyo-alerts" {
 				t.Errorf("issues are %+v", issues)
 			}
@@ -424,19 +424,19 @@ func TestMovedAlerts(t *testing.T) {
 func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	t.Parallel()
 	c := alerting(t, dojotest.Dojo(inGroup))
-	d := dojotest.Dojo(inChannel)
+	dojo := dojotest.Dojo(inChannel)
 	step := func(what string, now time.Time, deletes []string, reason string) {
 		t.Helper()
-		s := observe(t, c, d, "")
+		s := observe(t, c, dojo, "")
 		s.Now = now
-		plan := Plan(d, s, "http", testConfig)
+		plan := Plan(dojo, s, "http", testConfig)
 		if diff := cmp.Diff(deletes, dojotest.Deleted(plan)); diff != "" {
 			t.Error(what, diff)
 		}
 		if worst := conditions.Worst(plan.Issues); (worst == nil) != (reason == "") || worst != nil && worst.Reason != reason {
 			t.Errorf("%s: %+v, not %s", what, worst, reason)
 		}
-		c.Do(d, plan)
+		c.Do(dojo, plan)
 	}
 	step("no channel", dojotest.Noon, nil, "WaitingForChannel")
 	c.Put(&discordv1alpha1.DiscordChannel{
@@ -464,7 +464,7 @@ func TestTheRouteStaysWithoutAWebhook(t *testing.T) {
 // Two hyphens in a row are valid in a Dojo's name, and not in a DiscordChannel's.
 func TestTheChannelHasANameThatDiscordKeeps(t *testing.T) {
 	t.Parallel()
-	o := channelFor(dojotest.Dojo(inGroup, func(d *corev1api.Dojo) { d.Name = "a---b--c" }))
+	o := channelFor(dojotest.Dojo(inGroup, func(dojo *corev1api.Dojo) { dojo.Name = "a---b--c" }))
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
 	if name != "a-b-c-alerts" || o.GetName() != "a---b--c-alerts" {
 		t.Errorf("%s is named %s", o.GetName(), name)

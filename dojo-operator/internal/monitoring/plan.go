@@ -15,7 +15,7 @@ import (
 )
 
 // Plan plans the monitoring of a Dojo, whose Service has the port of this name.
-func Plan(d *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
+func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	var p apply.Plan
 	for _, monitor := range []struct {
 		kind  optionalkinds.Kind
@@ -23,27 +23,27 @@ func Plan(d *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 		spec  map[string]any
 		asked bool
 	}{
-		{serviceMonitorKind, s.ServiceMonitor, scrapeFor(d, port), Monitored(d)},
-		{ruleKind, s.Rule, rulesSpec(d, cfg), Monitored(d) && !d.Spec.Suspend}, // no alerts while nothing runs
+		{serviceMonitorKind, s.ServiceMonitor, scrapeFor(dojo, port), Monitored(dojo)},
+		{ruleKind, s.Rule, rulesSpec(dojo, cfg), Monitored(dojo) && !dojo.Spec.Suspend}, // no alerts while nothing runs
 	} {
 		if s.has(monitor.kind) { // else it is created once the kind exists
-			desired := addLabels(d, ownership.Child(d, monitor.kind.GroupVersionKind, d.Name, monitor.spec))
-			ownership.PlanOption(d, &p, monitor.kind.Kind, monitor.live, monitor.asked, desired, s.Unchanged)
+			desired := addLabels(dojo, ownership.Child(dojo, monitor.kind.GroupVersionKind, dojo.Name, monitor.spec))
+			ownership.PlanOption(dojo, &p, monitor.kind.Kind, monitor.live, monitor.asked, desired, s.Unchanged)
 		}
 	}
-	planAlerts(d, s, cfg, &p)
+	planAlerts(dojo, s, cfg, &p)
 	return p.ForPart(corev1api.ConditionAlertsReady)
 }
 
 // Monitored reports whether Prometheus should scrape the Dojo. Alerts need that.
-func Monitored(d *corev1api.Dojo) bool {
-	return d.Spec.Monitoring != nil && d.Spec.Monitoring.Enabled || d.Spec.Alerts != nil
+func Monitored(dojo *corev1api.Dojo) bool {
+	return dojo.Spec.Monitoring != nil && dojo.Spec.Monitoring.Enabled || dojo.Spec.Alerts != nil
 }
 
-func addLabels(d *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Unstructured {
+func addLabels(dojo *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Unstructured {
 	all := map[string]string{}
-	if d.Spec.Monitoring != nil {
-		maps.Copy(all, d.Spec.Monitoring.Labels)
+	if dojo.Spec.Monitoring != nil {
+		maps.Copy(all, dojo.Spec.Monitoring.Labels)
 	}
 	maps.Copy(all, o.GetLabels())
 	o.SetLabels(all)
@@ -52,17 +52,17 @@ func addLabels(d *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Un
 
 // The limits keep a tenant from filling a shared Prometheus, and are many times what an application
 // needs.
-func scrapeFor(d *corev1api.Dojo, port string) map[string]any {
+func scrapeFor(dojo *corev1api.Dojo, port string) map[string]any {
 	return map[string]any{
 		"sampleLimit": int64(10_000), "bodySizeLimit": "10MB",
 		"labelLimit": int64(32), "labelNameLengthLimit": int64(128), "labelValueLengthLimit": int64(1024),
-		"selector":  map[string]any{"matchLabels": apply.As[map[string]any](ownership.Selector(d))},
+		"selector":  map[string]any{"matchLabels": apply.As[map[string]any](ownership.Selector(dojo))},
 		"endpoints": []any{map[string]any{"port": port, "path": "/metrics"}},
 	}
 }
 
-func rulesSpec(d *corev1api.Dojo, cfg Config) map[string]any {
-	return map[string]any{"groups": []any{map[string]any{"name": "dojo", "rules": addLinks(d, rulesFor(d), cfg)}}}
+func rulesSpec(dojo *corev1api.Dojo, cfg Config) map[string]any {
+	return map[string]any{"groups": []any{map[string]any{"name": "dojo", "rules": addLinks(dojo, rulesFor(dojo), cfg)}}}
 }
 
 func notInstalled(reason, what, operator string, kind *optionalkinds.Kind) *conditions.Issue {

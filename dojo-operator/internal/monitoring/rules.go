@@ -17,60 +17,60 @@ const operatorJob = "jutsu.com/dojo-operator"
 
 // The operator's metrics need honorLabels, so that the namespace is the Dojo's. The application
 // counts traffic (https://github.com/zsais/go-gin-prometheus).
-func rulesFor(d *corev1api.Dojo) []any {
-	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, d.Namespace, d.Name)
-	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, operatorJob, d.Namespace, d.Name)
-	dojo := d.Namespace + "/" + d.Name // for summaries: $labels lack the rule's own
+func rulesFor(dojo *corev1api.Dojo) []any {
+	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, dojo.Namespace, dojo.Name)
+	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, operatorJob, dojo.Namespace, dojo.Name)
+	name := dojo.Namespace + "/" + dojo.Name // for summaries: $labels lack the rule's own
 	var rules []any
-	if *d.Spec.Replicas > 0 {
-		rules = append(rules, rule(d, "DojoDown", "2m", "critical",
+	if *dojo.Spec.Replicas > 0 {
+		rules = append(rules, rule(dojo, "DojoDown", "2m", "critical",
 			// Other alerts cover a Dojo that never started. An autoscaler may scale to zero.
 			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=~"%s|%s"}`,
 				appLabels, operatorLabels, corev1api.ReasonStarting, corev1api.ReasonScaledToZero),
-			"Dojo "+dojo+" is down", "No pod of the Dojo has answered Prometheus for two minutes."))
+			"Dojo "+name+" is down", "No pod of the Dojo has answered Prometheus for two minutes."))
 	}
 	rules = append(rules,
-		rule(d, "DojoErrors", "5m", "warning",
+		rule(dojo, "DojoErrors", "5m", "warning",
 			ratioAbove("0.05", `gin_requests_total{`+appLabels+`,code=~"5.."}`, `gin_requests_total{`+appLabels+`}`),
-			"Dojo "+dojo+" returns errors", "More than 5% of the requests have ended in an error of the server."),
-		rule(d, "DojoSlow", "10m", "warning",
+			"Dojo "+name+" returns errors", "More than 5% of the requests have ended in an error of the server."),
+		rule(dojo, "DojoSlow", "10m", "warning",
 			ratioAbove("1", `gin_request_duration_seconds_sum{`+appLabels+`}`,
 				`gin_request_duration_seconds_count{`+appLabels+`}`),
-			"Dojo "+dojo+" is slow", "Requests have taken more than a second on average."),
-		rule(d, "DojoDegraded", "1m", "warning",
+			"Dojo "+name+" is slow", "Requests have taken more than a second on average."),
+		rule(dojo, "DojoDegraded", "1m", "warning",
 			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="Degraded"}) == 1`, operatorLabels),
-			"Dojo "+dojo+" is degraded: {{ $labels.reason }}", "A user must act: `kubectl describe dojo` shows what to do."),
-		rule(d, "DojoReplicasMissing", "10m", "warning",
+			"Dojo "+name+" is degraded: {{ $labels.reason }}", "A user must act: `kubectl describe dojo` shows what to do."),
+		rule(dojo, "DojoReplicasMissing", "10m", "warning",
 			fmt.Sprintf(`max(dojo_replicas_ready{%s}) < max(dojo_replicas_desired{%s})`, operatorLabels, operatorLabels),
-			"Dojo "+dojo+" lacks replicas", "Fewer replicas than desired have been ready for ten minutes."))
-	if d.Spec.Postgres != nil {
+			"Dojo "+name+" lacks replicas", "Fewer replicas than desired have been ready for ten minutes."))
+	if dojo.Spec.Postgres != nil {
 		rules = append(rules,
-			rule(d, "DojoDatabaseUnreachable", "2m", "critical",
+			rule(dojo, "DojoDatabaseUnreachable", "2m", "critical",
 				fmt.Sprintf(`max(dojo_condition{%s,type="Available",reason=%q}) == 0`, operatorLabels,
 					corev1api.ReasonDatabaseUnreachable),
-				"The database of Dojo "+dojo+" cannot be reached",
+				"The database of Dojo "+name+" cannot be reached",
 				"Its Cluster has had no ready primary for two minutes, so that requests fail: "+
 					"`kubectl describe dojo`, and the Cluster."),
-			rule(d, "DojoDatabaseNotReady", "10m", "warning",
+			rule(dojo, "DojoDatabaseNotReady", "10m", "warning",
 				fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, operatorLabels),
-				"The database of Dojo "+dojo+" is not ready: {{ $labels.reason }}",
+				"The database of Dojo "+name+" is not ready: {{ $labels.reason }}",
 				"The condition DatabaseReady of the Dojo shows what it waits for."))
 	}
-	if policy := d.BackupPolicy(); policy != nil {
-		rules = append(rules, backupRules(d, policy, operatorLabels, dojo)...)
+	if policy := dojo.BackupPolicy(); policy != nil {
+		rules = append(rules, backupRules(dojo, policy, operatorLabels, name)...)
 	}
 	return rules
 }
 
-func backupRules(d *corev1api.Dojo, policy *corev1api.Backup, operatorLabels, dojo string) []any {
-	rules := []any{rule(d, "DojoBackupFailed", "1m", "warning",
+func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels, name string) []any {
+	rules := []any{rule(dojo, "DojoBackupFailed", "1m", "warning",
 		fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, operatorLabels, corev1api.ConditionBackupSucceeded),
-		"Backups of Dojo "+dojo+" fail",
+		"Backups of Dojo "+name+" fail",
 		"The condition BackupSucceeded of the Dojo has the error of CloudNativePG.")}
 	if age := maxBackupAge(policy.Schedule); age > 0 {
-		rules = append(rules, rule(d, "DojoBackupOverdue", "60m", "warning",
+		rules = append(rules, rule(dojo, "DojoBackupOverdue", "60m", "warning",
 			fmt.Sprintf(`time() - max(dojo_last_backup_timestamp_seconds{%s}) > %.0f`, operatorLabels, age.Seconds()),
-			"Dojo "+dojo+" has no recent backup",
+			"Dojo "+name+" has no recent backup",
 			"No backup has completed for longer than the schedule allows: `kubectl get backups,scheduledbackups`."))
 	}
 	return rules
@@ -95,10 +95,10 @@ func maxBackupAge(fiveFields string) (longest time.Duration) {
 	return longest + longest/4
 }
 
-func rule(d *corev1api.Dojo, name, lasting, severity, expr, summary, description string) map[string]any {
+func rule(dojo *corev1api.Dojo, name, lasting, severity, expr, summary, description string) map[string]any {
 	return map[string]any{
 		"alert": name, "expr": expr, "for": lasting,
-		"labels":      map[string]any{"severity": severity, "namespace": d.Namespace, "dojo": d.Name},
+		"labels":      map[string]any{"severity": severity, "namespace": dojo.Namespace, "dojo": dojo.Name},
 		"annotations": map[string]any{"summary": summary, "description": description},
 	}
 }
@@ -111,13 +111,13 @@ const (
 
 // The links are Grafana's
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/create-dashboard-url-variables/).
-func addLinks(d *corev1api.Dojo, rules []any, cfg Config) []any {
+func addLinks(dojo *corev1api.Dojo, rules []any, cfg Config) []any {
 	links := map[string]any{}
 	if cfg.DashboardURL != nil {
 		dashboard := *cfg.DashboardURL
 		query := dashboard.Query()
-		query.Set("var-namespace", d.Namespace)
-		query.Set("var-dojo", d.Name)
+		query.Set("var-namespace", dojo.Namespace)
+		query.Set("var-dojo", dojo.Name)
 		dashboard.RawQuery = query.Encode()
 		links[dashboardAnnotation] = dashboard.String()
 	}

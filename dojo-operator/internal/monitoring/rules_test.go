@@ -22,8 +22,8 @@ import (
 
 // withCluster gives the Dojo its own Cluster, with optional backups.
 func withCluster(backup *corev1api.Backup) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) {
-		d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: backup}}
+	return func(dojo *corev1api.Dojo) {
+		dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: backup}}
 	}
 }
 
@@ -32,9 +32,9 @@ func TestAlerts(t *testing.T) {
 	t.Parallel()
 	docs, err := os.ReadFile("../../../docs/operations.md")
 	must(t, err)
-	names := func(d *corev1api.Dojo) []string {
+	names := func(dojo *corev1api.Dojo) []string {
 		var names []string
-		for _, r := range rulesFor(d) {
+		for _, r := range rulesFor(dojo) {
 			rule := r.(map[string]any)
 			for _, key := range []string{"expr", "for", "labels", "annotations"} {
 				if rule[key] == nil || rule[key] == "" {
@@ -72,7 +72,7 @@ func TestAlerts(t *testing.T) {
 // Each alert links to the configured dashboard and runbook.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}))
+	dojo := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}))
 	dashboard, err := url.Parse("https://grafana.example.org/d/x?orgId=2")
 	must(t, err)
 	for name, c := range map[string]struct {
@@ -85,7 +85,7 @@ func TestLinks(t *testing.T) {
 			"runbook_url":   "https://r.example.org#dojos",
 		}},
 	} {
-		rules := rulesSpec(d, c.config)["groups"].([]any)[0].(map[string]any)["rules"].([]any)
+		rules := rulesSpec(dojo, c.config)["groups"].([]any)[0].(map[string]any)["rules"].([]any)
 		if len(rules) < 9 {
 			t.Errorf("%s: %d rules", name, len(rules))
 		}

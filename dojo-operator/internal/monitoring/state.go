@@ -71,49 +71,49 @@ type State struct {
 
 // Observe reads the monitoring. has reports whether the cluster has a kind.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
 	s = State{Now: now, Unchanged: r.Unchanged}
 	s.Missing = slices.DeleteFunc(Kinds(), has)
 	child := func(kind optionalkinds.Kind, into **unstructured.Unstructured) (err error) {
 		if s.has(kind) {
-			*into, err = apply.Get(ctx, r, kind.Kind, client.ObjectKeyFromObject(d), kind.Object())
+			*into, err = apply.Get(ctx, r, kind.Kind, client.ObjectKeyFromObject(dojo), kind.Object())
 		}
 		return err
 	}
 	channel := func(name string, into **discordv1alpha1.DiscordChannel) (err error) {
 		if name != "" && s.has(channelKind) {
-			key := client.ObjectKey{Namespace: d.Namespace, Name: name}
+			key := client.ObjectKey{Namespace: dojo.Namespace, Name: name}
 			*into, err = apply.Get(ctx, r, channelKind.Kind, key, &discordv1alpha1.DiscordChannel{})
 		}
 		return err
 	}
 	err = errors.Join(child(serviceMonitorKind, &s.ServiceMonitor), child(ruleKind, &s.Rule), child(routeKind, &s.Route),
-		channel(ownChannelName(d), &s.OwnChannel), channel(ChannelName(d), &s.Channel))
+		channel(ownChannelName(dojo), &s.OwnChannel), channel(ChannelName(dojo), &s.Channel))
 	if err != nil {
 		return s, err
 	}
-	err = s.observeSecrets(ctx, r, d)
+	err = s.observeSecrets(ctx, r, dojo)
 	return s, err
 }
 
 // Metadata does not show a change of a URL by a client that poses as the operator.
-func (s *State) observeSecrets(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (err error) {
+func (s *State) observeSecrets(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (err error) {
 	secret := func(name string) (client.ObjectKey, *metav1.PartialObjectMetadata, error) {
-		key := client.ObjectKey{Namespace: d.Namespace, Name: name}
+		key := client.ObjectKey{Namespace: dojo.Namespace, Name: name}
 		o, err := apply.Get(ctx, r, "Secret", key, apply.Metadata("v1", "Secret"))
 		return key, o, err
 	}
-	own, o, err := secret(SecretName(d))
-	if s.Secret = o; err != nil || d.Spec.Alerts == nil && s.Route == nil {
+	own, o, err := secret(SecretName(dojo))
+	if s.Secret = o; err != nil || dojo.Spec.Alerts == nil && s.Route == nil {
 		return err
 	}
-	if s.Secret != nil && !ownership.Conflicts(d, s.Secret) {
+	if s.Secret != nil && !ownership.Conflicts(dojo, s.Secret) {
 		if s.OwnSecret, err = r.ReadSecret(ctx, own); err != nil {
 			return err
 		}
 	}
-	name := s.channelSecretName(d)
+	name := s.channelSecretName(dojo)
 	if name == "" {
 		return nil
 	}
@@ -125,8 +125,8 @@ func (s *State) observeSecrets(ctx context.Context, r apply.Reader, d *corev1api
 	return err
 }
 
-func (s *State) channelSecretName(d *corev1api.Dojo) string {
-	if s.Channel == nil || hasOwnChannel(d) && ownership.Conflicts(d, s.Channel) ||
+func (s *State) channelSecretName(dojo *corev1api.Dojo) string {
+	if s.Channel == nil || hasOwnChannel(dojo) && ownership.Conflicts(dojo, s.Channel) ||
 		s.Channel.Status.Webhook == nil || s.Channel.Status.Webhook.SecretRef == nil {
 		return ""
 	}

@@ -18,12 +18,12 @@ import (
 )
 
 // SecretName returns the name of the Secret with the URL to which Alertmanager posts.
-func SecretName(d *corev1api.Dojo) string { return d.Name + "-alertmanager" }
+func SecretName(dojo *corev1api.Dojo) string { return dojo.Name + "-alertmanager" }
 
-func secretFor(d *corev1api.Dojo, url []byte) *unstructured.Unstructured {
-	return apply.Typed(corev1ac.Secret(SecretName(d), d.Namespace).
-		WithLabels(ownership.Labels(d, ownership.Application)).
-		WithOwnerReferences(ownership.Reference(d)).
+func secretFor(dojo *corev1api.Dojo, url []byte) *unstructured.Unstructured {
+	return apply.Typed(corev1ac.Secret(SecretName(dojo), dojo.Namespace).
+		WithLabels(ownership.Labels(dojo, ownership.Application)).
+		WithOwnerReferences(ownership.Reference(dojo)).
 		WithType(corev1.SecretTypeOpaque).
 		WithData(map[string][]byte{discordv1alpha1.WebhookSecretKey: url}))
 }
@@ -41,10 +41,10 @@ type delivery struct {
 }
 
 // The last checked URL stays while the channel has no valid one.
-func deliver(d *corev1api.Dojo, s State, cfg Config) (to delivery) {
+func deliver(dojo *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	var invalid *conditions.Issue
-	to.url, invalid = channelURL(d, s, cfg)
-	conflict := s.secretConflict(d)
+	to.url, invalid = channelURL(dojo, s, cfg)
+	conflict := s.secretConflict(dojo)
 	to.issues = []*conditions.Issue{invalid, conflict}
 	if conflict != nil {
 		return to
@@ -59,27 +59,27 @@ func deliver(d *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	case to.url == nil:
 		to.safe = to.liveValid
 	case !immutable:
-		to.safe, to.secret = true, apply.Sync(ownership.FieldOwner, s.OwnSecret, secretFor(d, to.url), s.Unchanged)
+		to.safe, to.secret = true, apply.Sync(ownership.FieldOwner, s.OwnSecret, secretFor(dojo, to.url), s.Unchanged)
 	}
 	return to
 }
 
-func (s *State) secretConflict(d *corev1api.Dojo) *conditions.Issue {
+func (s *State) secretConflict(dojo *corev1api.Dojo) *conditions.Issue {
 	if s.OwnSecret != nil { // newer than the cache
-		return ownership.NameConflict(d, "Secret", s.OwnSecret)
+		return ownership.NameConflict(dojo, "Secret", s.OwnSecret)
 	}
-	return ownership.NameConflict(d, "Secret", s.Secret)
+	return ownership.NameConflict(dojo, "Secret", s.Secret)
 }
 
 // channelURL never quotes a URL.
-func channelURL(d *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.Issue) {
-	name := s.channelSecretName(d)
+func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.Issue) {
+	name := s.channelSecretName(dojo)
 	if name == "" {
 		return nil, nil // the channel reports why
 	}
-	object := "Secret " + d.Namespace + "/" + name
+	object := "Secret " + dojo.Namespace + "/" + name
 	if s.ChannelSecret == nil {
-		return nil, waitForChannel(d, s, cfg, conditions.Progressing(corev1api.ReasonWaitingForChannel,
+		return nil, waitForChannel(dojo, s, cfg, conditions.Progressing(corev1api.ReasonWaitingForChannel,
 			"Waiting for the %s of the DiscordChannel %s.", object, s.Channel.Name).For(object),
 			conditions.Degraded(corev1api.ReasonWebhookInvalid,
 				"The %s with the URL of the webhook does not exist, and discord-operator does not write it. "+
@@ -96,60 +96,60 @@ func channelURL(d *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.Iss
 }
 
 // planDelivery reports whether alerts already go to the channel.
-func planDelivery(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (moved bool) {
-	if d.Spec.Alerts == nil {
-		ownership.PlanOption(d, p, routeKind.Kind, s.Route, false, nil, s.Unchanged)
-		if s.Secret != nil && !ownership.Conflicts(d, s.Secret) {
+func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (moved bool) {
+	if dojo.Spec.Alerts == nil {
+		ownership.PlanOption(dojo, p, routeKind.Kind, s.Route, false, nil, s.Unchanged)
+		if s.Secret != nil && !ownership.Conflicts(dojo, s.Secret) {
 			p.Abandon = append(p.Abandon, apply.Delete("Secret", s.Secret))
 		}
 		return false
 	}
-	to := deliver(d, s, cfg)
+	to := deliver(dojo, s, cfg)
 	for _, issue := range to.issues {
 		p.Report(issue)
 	}
 	if !to.safe {
-		ownership.PlanOption(d, p, routeKind.Kind, s.Route, true, nil, s.Unchanged)
-		disconnect(d, s, p)
+		ownership.PlanOption(dojo, p, routeKind.Kind, s.Route, true, nil, s.Unchanged)
+		disconnect(dojo, s, p)
 		return false
 	}
 	p.Add(to.secret)
-	route := ownership.PlanOption(d, p, routeKind.Kind, s.Route, true, routeFor(d), s.Unchanged)
+	route := ownership.PlanOption(dojo, p, routeKind.Kind, s.Route, true, routeFor(dojo), s.Unchanged)
 	if route != nil {
-		route.After = []expectations.Key{expectations.KeyOf("Secret", d.Namespace, SecretName(d))}
+		route.After = []expectations.Key{expectations.KeyOf("Secret", dojo.Namespace, SecretName(dojo))}
 	}
-	return to.url != nil && to.secret == nil && route == nil && !ownership.Conflicts(d, s.Route)
+	return to.url != nil && to.secret == nil && route == nil && !ownership.Conflicts(dojo, s.Route)
 }
 
 // disconnect removes also a Secret that holds another URL and cannot be corrected: there is no
 // valid URL, or a client has made the Secret immutable.
-func disconnect(d *corev1api.Dojo, s State, p *apply.Plan) {
-	if s.Route != nil && !ownership.Conflicts(d, s.Route) {
+func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
+	if s.Route != nil && !ownership.Conflicts(dojo, s.Route) {
 		p.Delete = append(p.Delete, apply.Delete(routeKind.Kind, s.Route))
 	}
-	if s.OwnSecret != nil && !ownership.Conflicts(d, s.OwnSecret) {
+	if s.OwnSecret != nil && !ownership.Conflicts(dojo, s.OwnSecret) {
 		p.Abandon = append(p.Abandon, apply.Delete("Secret", s.OwnSecret))
 	}
 }
 
 // Safeguards keep Alertmanager from an unchecked URL, also of a paused, blocked or deleted Dojo.
-func Safeguards(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
-	if s.Route == nil || ownership.Conflicts(d, s.Route) {
+func Safeguards(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
+	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return p // nothing of the Dojo's posts
 	}
-	to := deliver(d, s, cfg)
-	if d.DeletionTimestamp != nil && s.OwnSecret == nil {
+	to := deliver(dojo, s, cfg)
+	if dojo.DeletionTimestamp != nil && s.OwnSecret == nil {
 		to.safe = false // nothing is created any more
 	}
 	if !to.safe {
-		disconnect(d, s, &p)
+		disconnect(dojo, s, &p)
 		return p.ForPart(corev1api.ConditionAlertsReady)
 	}
 	if !to.liveValid {
 		p.Add(to.secret)
 	}
-	if !namesOnly(s.Route, SecretName(d)) {
-		p.Add(apply.Sync(ownership.FieldOwner, s.Route, routeFor(d), s.Unchanged))
+	if !namesOnly(s.Route, SecretName(dojo)) {
+		p.Add(apply.Sync(ownership.FieldOwner, s.Route, routeFor(dojo), s.Unchanged))
 	}
 	return p.ForPart(corev1api.ConditionAlertsReady)
 }

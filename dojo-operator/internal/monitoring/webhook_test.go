@@ -143,28 +143,28 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 			plan func(*corev1api.Dojo, State) apply.Plan
 			want string
 		}{
-			"plan":       {func(d *corev1api.Dojo, s State) apply.Plan { return Plan(d, s, "http", testConfig) }, c.plan},
-			"safeguards": {func(d *corev1api.Dojo, s State) apply.Plan { return Safeguards(d, s, testConfig) }, c.guarded},
-			"deleted": {func(d *corev1api.Dojo, s State) apply.Plan {
-				d.DeletionTimestamp = &metav1.Time{Time: dojotest.Noon}
-				return Safeguards(d, s, testConfig)
+			"plan":       {func(dojo *corev1api.Dojo, s State) apply.Plan { return Plan(dojo, s, "http", testConfig) }, c.plan},
+			"safeguards": {func(dojo *corev1api.Dojo, s State) apply.Plan { return Safeguards(dojo, s, testConfig) }, c.guarded},
+			"deleted": {func(dojo *corev1api.Dojo, s State) apply.Plan {
+				dojo.DeletionTimestamp = &metav1.Time{Time: dojotest.Noon}
+				return Safeguards(dojo, s, testConfig)
 			}, c.deleted},
 		} {
 			t.Run(name+", "+step, func(t *testing.T) {
 				t.Parallel()
-				d := dojotest.Dojo(inGroup)
-				cluster := alerting(t, d)
+				dojo := dojotest.Dojo(inGroup)
+				cluster := alerting(t, dojo)
 				c.change(t, cluster)
-				state := observe(t, cluster, d, "")
-				plan := of.plan(d, state)
-				if got := dojotest.Worst(Plan(d, state, "http", testConfig).Issues); got != c.reports {
+				state := observe(t, cluster, dojo, "")
+				plan := of.plan(dojo, state)
+				if got := dojotest.Worst(Plan(dojo, state, "http", testConfig).Issues); got != c.reports {
 					t.Errorf("issues are %q", got)
 				}
-				cluster.Do(d, plan)
+				cluster.Do(dojo, plan)
 				if got := posts(t, cluster); got != of.want {
 					t.Errorf("posts to %q, not to %q", got, of.want)
 				}
-				again := of.plan(d, observe(t, cluster, d, ""))
+				again := of.plan(dojo, observe(t, cluster, dojo, ""))
 				if again.Apply != nil || again.Delete != nil || again.Abandon != nil {
 					t.Errorf("the next one writes %v, deletes %v, abandons %v", dojotest.Kinds(again),
 						dojotest.Deleted(again), again.Abandon)
@@ -182,15 +182,15 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 // The garbage collector deletes an immutable Secret, which makes room for another one.
 func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(inGroup)
-	c := alerting(t, d)
+	dojo := dojotest.Dojo(inGroup)
+	c := alerting(t, dojo)
 	all(to("kubectl", "tokyo-alertmanager", hostile), immutable)(t, c)
-	c.Do(d, planFor(t, c, d))
-	if got := dojotest.Worst(planFor(t, c, d).Issues); got != "Progressing/WaitingForDeletion" {
+	c.Do(dojo, planFor(t, c, dojo))
+	if got := dojotest.Worst(planFor(t, c, dojo).Issues); got != "Progressing/WaitingForDeletion" {
 		t.Errorf("issues are %q", got)
 	}
 	gone("tokyo-alertmanager")(t, c) // by the garbage collector
-	c.Do(d, planFor(t, c, d))
+	c.Do(dojo, planFor(t, c, dojo))
 	if got := posts(t, c); got != urlOf("hook") {
 		t.Errorf("posts to %q", got)
 	}
@@ -198,16 +198,16 @@ func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 
 func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(inGroup)
-	c := alerting(t, d)
-	d.Spec.Alerts = nil
-	plan := planFor(t, c, d)
+	dojo := dojotest.Dojo(inGroup)
+	c := alerting(t, dojo)
+	dojo.Spec.Alerts = nil
+	plan := planFor(t, c, dojo)
 	if len(plan.Abandon) != 1 || plan.Abandon[0].Name != "tokyo-alertmanager" {
 		t.Errorf("abandons %+v", plan.Abandon)
 	}
 	// Paused now, it keeps its AlertmanagerConfig, whose Secret is still checked.
 	to("kubectl", "tokyo-alertmanager", hostile)(t, c)
-	c.Do(d, Safeguards(d, observe(t, c, d, ""), testConfig))
+	c.Do(dojo, Safeguards(dojo, observe(t, c, dojo, ""), testConfig))
 	if got := posts(t, c); got != "" {
 		t.Errorf("posts to %q", got)
 	}
@@ -216,11 +216,11 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 // The AlertmanagerConfig is written only with its Secret.
 func TestTheRouteWaitsForItsSecret(t *testing.T) {
 	t.Parallel()
-	d, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
-	c.Do(d, planFor(t, c, d))
+	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
+	c.Do(dojo, planFor(t, c, dojo))
 	report(t, c, "tokyo-alerts", usable, nil, "hook")
 	var waits []string
-	for _, o := range planFor(t, c, d).Apply {
+	for _, o := range planFor(t, c, dojo).Apply {
 		waits = append(waits, fmt.Sprint(o.Kind, " after ", len(o.After)))
 	}
 	if diff := cmp.Diff([]string{"Secret after 0", "AlertmanagerConfig after 1"}, waits); diff != "" {

@@ -42,16 +42,16 @@ const (
 const RevisionAnnotation = "core.jutsu.com/credentials-revision"
 
 // Selector selects the application's pods.
-func Selector(d *corev1api.Dojo) map[string]string {
-	return map[string]string{NameLabel: Application, InstanceLabel: d.Name}
+func Selector(dojo *corev1api.Dojo) map[string]string {
+	return map[string]string{NameLabel: Application, InstanceLabel: dojo.Name}
 }
 
 // ManagedLabels are on every object that the operator writes.
 func ManagedLabels() map[string]string { return map[string]string{managedByLabel: FieldOwner} }
 
 // Labels returns the labels of a child with this name label.
-func Labels(d *corev1api.Dojo, name string) map[string]string {
-	return map[string]string{NameLabel: name, InstanceLabel: d.Name, managedByLabel: FieldOwner}
+func Labels(dojo *corev1api.Dojo, name string) map[string]string {
+	return map[string]string{NameLabel: name, InstanceLabel: dojo.Name, managedByLabel: FieldOwner}
 }
 
 // Managed reports whether an object has the operator's label.
@@ -64,34 +64,34 @@ func LabelledFor(dojo string, o metav1.Object) bool {
 }
 
 // Reference makes the Dojo the controller of a child.
-func Reference(d *corev1api.Dojo) *metav1ac.OwnerReferenceApplyConfiguration {
+func Reference(dojo *corev1api.Dojo) *metav1ac.OwnerReferenceApplyConfiguration {
 	return metav1ac.OwnerReference().
 		WithAPIVersion(corev1api.GroupVersion.String()).
 		WithKind("Dojo").
-		WithName(d.Name).
-		WithUID(d.UID).
+		WithName(dojo.Name).
+		WithUID(dojo.UID).
 		WithController(true).
 		WithBlockOwnerDeletion(true)
 }
 
 // Data returns an object with data: it has labels and no owner.
 func Data(
-	d *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
+	dojo *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
 ) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	o.SetGroupVersionKind(kind)
-	o.SetNamespace(d.Namespace)
+	o.SetNamespace(dojo.Namespace)
 	o.SetName(name)
-	o.SetLabels(Labels(d, Application))
+	o.SetLabels(Labels(dojo, Application))
 	return o
 }
 
 // Child returns an object that the Dojo controls.
 func Child(
-	d *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
+	dojo *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
 ) *unstructured.Unstructured {
-	o := Data(d, kind, name, spec)
-	o.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))})
+	o := Data(dojo, kind, name, spec)
+	o.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(dojo, corev1api.GroupVersion.WithKind("Dojo"))})
 	return o
 }
 
@@ -143,74 +143,74 @@ func ourLabels(o metav1.Object) map[string]string {
 }
 
 // Conflicts reports whether an object exists that the Dojo does not control, or that is too large.
-func Conflicts[L apply.Live](d *corev1api.Dojo, live L) bool {
+func Conflicts[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	var absent L
-	return live != absent && (!metav1.IsControlledBy(live, d) || apply.TooLarge(live))
+	return live != absent && (!metav1.IsControlledBy(live, dojo) || apply.TooLarge(live))
 }
 
 // Holds reports whether an object has the Dojo's data, also that of a former Dojo of its name.
-func Holds[L apply.Live](d *corev1api.Dojo, live L) bool {
+func Holds[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && !apply.TooLarge(live) &&
-		(metav1.IsControlledBy(live, d) || metav1.GetControllerOfNoCopy(live) == nil && LabelledFor(d.Name, live))
+		(metav1.IsControlledBy(live, dojo) || metav1.GetControllerOfNoCopy(live) == nil && LabelledFor(dojo.Name, live))
 }
 
 // NameConflict returns the issue of a foreign object with a child's name, or nil.
-func NameConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditions.Issue {
-	if !Conflicts(d, live) {
+func NameConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
+	if !Conflicts(dojo, live) {
 		return nil
 	}
-	return conflict(d, kind, live)
+	return conflict(dojo, kind, live)
 }
 
 // DataConflict is NameConflict for data. It may have been restored, so no advice is to delete it.
-func DataConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditions.Issue {
+func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	var absent L
-	if live == absent || Holds(d, live) {
+	if live == absent || Holds(dojo, live) {
 		return nil
 	}
-	if issue := unusable(d, kind, live); issue != nil {
+	if issue := unusable(dojo, kind, live); issue != nil {
 		return issue
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
 		"The %s %s/%s exists and is not this Dojo's. %s Otherwise give the Dojo another name.",
-		kind, d.Namespace, live.GetName(), HandOver(d, kind, live))
+		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
 // HandOver says how an object becomes the Dojo's.
-func HandOver(d *corev1api.Dojo, kind string, live metav1.Object) string {
-	words := []string{"kubectl label -n", d.Namespace, strings.ToLower(kind), live.GetName(), "--overwrite"}
+func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
+	words := []string{"kubectl label -n", dojo.Namespace, strings.ToLower(kind), live.GetName(), "--overwrite"}
 	for _, key := range []string{NameLabel, InstanceLabel, managedByLabel} {
-		words = append(words, key+"="+Labels(d, Application)[key])
+		words = append(words, key+"="+Labels(dojo, Application)[key])
 	}
 	command := strings.Join(words, " ")
 	owner := ""
 	if c := metav1.GetControllerOfNoCopy(live); c != nil {
 		owner = fmt.Sprintf(", once the %s %s does not control it any more (metadata.ownerReferences)", c.Kind, c.Name)
 	}
-	return fmt.Sprintf("If it is to be, as after a restore, hand it over with `%s`%s; "+
+	return fmt.Sprintf("If it should be, as after a restore, hand it over with `%s`%s; "+
 		"with the reclaimPolicy Delete it is then deleted with the Dojo.", command, owner)
 }
 
-func conflict(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
-	if issue := unusable(d, kind, live); issue != nil {
+func conflict(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
+	if issue := unusable(dojo, kind, live); issue != nil {
 		return issue
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
 		"The %s %s/%s exists and is not controlled by this Dojo. Delete it, or give the Dojo another name.",
-		kind, d.Namespace, live.GetName())
+		kind, dojo.Namespace, live.GetName())
 }
 
-func unusable(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
+func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
 	if apply.TooLarge(live) && live.GetDeletionTimestamp() == nil {
 		return conditions.Degraded(corev1api.ReasonNameConflict,
 			"The %s %s/%s takes more than %d KiB of memory, the most that the operator keeps of an object, so it is left "+
-				"alone. Make it smaller (kubectl edit), and what makes it so large in the Dojo's spec.",
-			kind, d.Namespace, live.GetName(), apply.MaxKept>>10)
+				"alone. Make it smaller with `kubectl edit`, and the fields of the Dojo's spec that make it so large.",
+			kind, dojo.Namespace, live.GetName(), apply.MaxKept>>10)
 	}
-	if ByDojo(live) && metav1.GetControllerOfNoCopy(live).Name == d.Name || live.GetDeletionTimestamp() != nil {
+	if ByDojo(live) && metav1.GetControllerOfNoCopy(live).Name == dojo.Name || live.GetDeletionTimestamp() != nil {
 		return conditions.Progressing(corev1api.ReasonWaitingForDeletion,
-			"The former %s %s/%s is still being deleted.", kind, d.Namespace, live.GetName())
+			"The former %s %s/%s is still being deleted.", kind, dojo.Namespace, live.GetName())
 	}
 	return nil
 }
@@ -218,13 +218,13 @@ func unusable(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Is
 // PlanOption writes or deletes an optional child. A nil desired keeps it. It returns the write, or
 // nil.
 func PlanOption[L apply.Live](
-	d *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
+	dojo *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
 	known apply.Unchanged,
 ) (child *apply.Object) {
 	var absent L
-	switch foreign := Conflicts(d, live); {
+	switch foreign := Conflicts(dojo, live); {
 	case asked && foreign:
-		p.Report(conflict(d, kind, live))
+		p.Report(conflict(dojo, kind, live))
 	case asked && desired != nil:
 		child = apply.Sync(FieldOwner, live, desired, known)
 		p.Add(child)
@@ -235,12 +235,12 @@ func PlanOption[L apply.Live](
 }
 
 // Shared reports whether the Dojo's namespace may use a Secret.
-func Shared(d *corev1api.Dojo, secret metav1.Object) bool {
-	if secret.GetNamespace() == d.Namespace {
+func Shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
+	if secret.GetNamespace() == dojo.Namespace {
 		return true
 	}
 	for allowed := range strings.SplitSeq(secret.GetAnnotations()[corev1api.AllowedNamespacesAnnotation], ",") {
-		if allowed = strings.TrimSpace(allowed); allowed == "*" || allowed == d.Namespace {
+		if allowed = strings.TrimSpace(allowed); allowed == "*" || allowed == dojo.Namespace {
 			return true
 		}
 	}

@@ -23,14 +23,14 @@ var (
 	kyoto  = dojo("kyoto", "uid of kyoto")
 )
 
-func controlledBy(d *corev1api.Dojo) *corev1.Service {
-	owner := *metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))
+func controlledBy(dojo *corev1api.Dojo) *corev1.Service {
+	owner := *metav1.NewControllerRef(dojo, corev1api.GroupVersion.WithKind("Dojo"))
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", OwnerReferences: []metav1.OwnerReference{owner}}}
 }
 
 // labelledFor is a Service with the labels of a Dojo's children, and no owner.
-func labelledFor(d *corev1api.Dojo, name string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", Labels: Labels(d, name)}}
+func labelledFor(dojo *corev1api.Dojo, name string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", Labels: Labels(dojo, name)}}
 }
 
 func TestBelongs(t *testing.T) {
@@ -105,10 +105,10 @@ func TestDataIsHandedOver(t *testing.T) {
 		want string
 	}{
 		"foreign": {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}},
-			"The Service school/tokyo exists and is not this Dojo's. If it is to be, as after a restore, hand it over with " + command +
+			"The Service school/tokyo exists and is not this Dojo's. If it should be, as after a restore, hand it over with " + command +
 				"; with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
 		"of another Dojo": {controlledBy(kyoto),
-			"The Service school/tokyo exists and is not this Dojo's. If it is to be, as after a restore, hand it over with " + command +
+			"The Service school/tokyo exists and is not this Dojo's. If it should be, as after a restore, hand it over with " + command +
 				", once the Dojo kyoto does not control it any more (metadata.ownerReferences); " +
 				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
 		"of the former Dojo": {controlledBy(former), "The former Service school/tokyo is still being deleted."},

@@ -137,10 +137,10 @@ func instanceOf(name string) client.IndexerFunc {
 }
 
 // List returns the pods of a Dojo in an index.
-func List(ctx context.Context, r apply.Reader, d *corev1api.Dojo, index string) ([]corev1.Pod, error) {
+func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	of := client.MatchingFields{index: d.Name}
-	if err := r.Cache.List(ctx, &pods, client.InNamespace(d.Namespace), of); err != nil {
+	of := client.MatchingFields{index: dojo.Name}
+	if err := r.Cache.List(ctx, &pods, client.InNamespace(dojo.Namespace), of); err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)
 	}
 	return pods.Items, nil

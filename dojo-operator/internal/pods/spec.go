@@ -16,13 +16,13 @@ const workingDir = "/tmp"
 
 // Users selects the user that pods run as.
 type Users struct {
-	// ByPlatform leaves user and group unset: OpenShift's restricted SecurityContextConstraints choose them.
+	// ByPlatform sets no user: OpenShift's restricted SecurityContextConstraints choose one.
 	ByPlatform bool
 }
 
 // Spec returns a pod with one container that passes "restricted" pod security.
 func Spec(
-	d *corev1api.Dojo, user int64, users Users, size string, container *corev1ac.ContainerApplyConfiguration,
+	dojo *corev1api.Dojo, user int64, users Users, size string, container *corev1ac.ContainerApplyConfiguration,
 ) *corev1ac.PodSpecApplyConfiguration {
 	security := corev1ac.PodSecurityContext().WithRunAsNonRoot(true).
 		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
@@ -42,21 +42,21 @@ func Spec(
 				WithAllowPrivilegeEscalation(false).
 				WithReadOnlyRootFilesystem(true).
 				WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))))
-	addScheduling(d, pod)
+	addScheduling(dojo, pod)
 	return pod
 }
 
-func addScheduling(d *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
-	for _, secret := range d.Spec.ImagePullSecrets {
+func addScheduling(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
+	for _, secret := range dojo.Spec.ImagePullSecrets {
 		pod.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
 	}
-	if len(d.Spec.NodeSelector) > 0 {
-		pod.WithNodeSelector(d.Spec.NodeSelector)
+	if len(dojo.Spec.NodeSelector) > 0 {
+		pod.WithNodeSelector(dojo.Spec.NodeSelector)
 	}
-	for i := range d.Spec.Tolerations {
-		pod.WithTolerations(apply.As[*corev1ac.TolerationApplyConfiguration](d.Spec.Tolerations[i]))
+	for i := range dojo.Spec.Tolerations {
+		pod.WithTolerations(apply.As[*corev1ac.TolerationApplyConfiguration](dojo.Spec.Tolerations[i]))
 	}
-	if d.Spec.Affinity != nil {
-		pod.WithAffinity(apply.As[*corev1ac.AffinityApplyConfiguration](d.Spec.Affinity))
+	if dojo.Spec.Affinity != nil {
+		pod.WithAffinity(apply.As[*corev1ac.AffinityApplyConfiguration](dojo.Spec.Affinity))
 	}
 }

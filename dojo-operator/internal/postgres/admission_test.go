@@ -41,16 +41,16 @@ func (r rewriting) Apply(_ context.Context, o runtime.ApplyConfiguration, _ ...c
 // A retry that a policy reverts is not repeated at once.
 func TestARetryThatChangedNothing(t *testing.T) {
 	t.Parallel()
-	d := tokyo(inPG)
-	w := inSync(t, d)
+	dojo := tokyo(inPG)
+	w := inSync(t, dojo)
 	w.Login.Logins[owner].Role.Status.Applied, w.Login.Logins[owner].Role.Status.Message = ptr.To(false), forbidden
 	w.unwrittenFor(time.Second)
 	r := rewriting{live: map[string]client.Object{"DatabaseRole": w.Login.Logins[owner].Role}}
 	applier := apply.New(r, ownership.FieldOwner, apply.Reasons{}, clock.RealClock{})
 	for range 2 {
-		w.Unchanged = applier.Unchanged(d.UID)
-		plan := w.plan(d).Plan
-		if results := applier.Run(t.Context(), d, plan); results.Stale || worst(plan) != "Progressing/CreatingRole" {
+		w.Unchanged = applier.Unchanged(dojo.UID)
+		plan := w.plan(dojo).Plan
+		if results := applier.Run(t.Context(), dojo, plan); results.Stale || worst(plan) != "Progressing/CreatingRole" {
 			t.Errorf("stale: %v, ends as %s", results.Stale, worst(plan))
 		}
 	}

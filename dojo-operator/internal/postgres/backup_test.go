@@ -51,10 +51,10 @@ func TestBackupCondition(t *testing.T) {
 		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: no answer. "+
 			"See `kubectl logs pg-1 --all-containers`.")
 	knowing := func(c *metav1.Condition) func(*corev1api.Dojo) {
-		return func(d *corev1api.Dojo) {
+		return func(dojo *corev1api.Dojo) {
 			before := *c
 			before.ObservedGeneration = 2
-			d.Status.Conditions = []metav1.Condition{before}
+			dojo.Status.Conditions = []metav1.Condition{before}
 		}
 	}
 	cases := map[string]struct {
@@ -96,12 +96,12 @@ func TestBackupCondition(t *testing.T) {
 // A message that exceeds the limit of a condition would keep the whole status from being written.
 func TestBackupConditionIsShort(t *testing.T) {
 	t.Parallel()
-	d := tokyo(ownPG, backedUp)
-	w := inSync(t, d)
+	dojo := tokyo(ownPG, backedUp)
+	w := inSync(t, dojo)
 	w.Cluster.Live.Status.Conditions = []metav1.Condition{{
 		Type: "LastBackupSucceeded", Status: metav1.ConditionFalse, Reason: "LastBackupFailed", Message: strings.Repeat("no ", 10_900),
 	}}
-	if got := backup.Condition(d, w.observe(d).Cluster.Live); len(got.Message) > 4096 {
+	if got := backup.Condition(dojo, w.observe(dojo).Cluster.Live); len(got.Message) > 4096 {
 		t.Errorf("a message of %d bytes", len(got.Message))
 	}
 }
@@ -109,7 +109,7 @@ func TestBackupConditionIsShort(t *testing.T) {
 // The schedule waits for Postgres, since it takes its first backup at once.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
-	plain := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
+	plain := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup = nil }
 	cases := map[string]struct {
 		before, dojo    *corev1api.Dojo
 		change          func(*world)
@@ -151,8 +151,8 @@ func TestSchedule(t *testing.T) {
 func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	t.Parallel()
 	in := func(server string) func(*corev1api.Dojo) {
-		return func(d *corev1api.Dojo) {
-			d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+		return func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
 				Schedule: "0 2 * * *", Method: corev1api.BackupPlugin, FinalBackup: true,
 				Plugin: &corev1api.BackupPluginSpec{Name: "barman", Parameters: map[string]string{"serverName": server}},
 			}
@@ -160,11 +160,11 @@ func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	}
 	w := inSync(t, tokyo(ownPG, in("of 16")))
 	scheduled(-time.Second)(w)
-	d := tokyo(ownPG, dropping, in("of 17"))
-	taken := backup.Plan(d, w.Backup, backup.Input{Cluster: w.Cluster.Live}).Apply
+	dojo := tokyo(ownPG, dropping, in("of 17"))
+	taken := backup.Plan(dojo, w.Backup, backup.Input{Cluster: w.Cluster.Live}).Apply
 	for name, o := range map[string]*apply.Object{
 		"the first Backup": taken[len(taken)-1],
-		"the final Backup": FinalBackup(d, w.observe(d), testConfig).Apply[0],
+		"the final Backup": FinalBackup(dojo, w.observe(dojo), testConfig).Apply[0],
 	} {
 		got, _, _ := unstructured.NestedString(o.Desired.Object, "spec", "pluginConfiguration", "parameters", "serverName")
 		if got != "of 16" {
@@ -201,7 +201,7 @@ func TestObservedBackups(t *testing.T) {
 		Time time.Time
 		Next bool
 	}
-	plain := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
+	plain := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup = nil }
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
 		missing []string
@@ -222,7 +222,7 @@ func TestObservedBackups(t *testing.T) {
 			backup("former", "tokyo-db", done, noon.Add(-time.Second)),
 		}, result{Next: true}},
 		"no backup policy": {tokyo(ownPG, plain), nil, []client.Object{stopped}, result{}},
-		"Backups cannot be read": {tokyo(ownPG, backedUp, func(d *corev1api.Dojo) { d.Status.Database = known }), []string{"Backup"}, nil,
+		"Backups cannot be read": {tokyo(ownPG, backedUp, func(dojo *corev1api.Dojo) { dojo.Status.Database = known }), []string{"Backup"}, nil,
 			result{"known", next.Time, true}},
 	}
 	for name, c := range cases {

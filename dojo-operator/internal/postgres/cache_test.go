@@ -39,16 +39,16 @@ func identity() metav1.ObjectMeta {
 
 // largeCluster is a foreign Cluster with all fields that Plan reads, and more.
 func largeCluster() *cnpgv1.Cluster {
-	c := &cnpgv1.Cluster{ObjectMeta: large()}
-	c.Annotations[cnpg.HibernationAnnotation] = "off"
-	c.Spec = cnpgv1.ClusterSpec{Instances: 3, ImageName: "x", Description: "theirs"}
-	c.Status = cnpgv1.ClusterStatus{
+	cluster := &cnpgv1.Cluster{ObjectMeta: large()}
+	cluster.Annotations[cnpg.HibernationAnnotation] = "off"
+	cluster.Spec = cnpgv1.ClusterSpec{Instances: 3, ImageName: "x", Description: "theirs"}
+	cluster.Status = cnpgv1.ClusterStatus{
 		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", TargetPrimary: "pg-1", ReadyInstances: 2,
 		InstancesStatus: map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1", "pg-2"}},
 		Conditions:      []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
 		Instances:       3, InstanceNames: []string{"pg-1"}, WriteService: "pg-rw",
 	}
-	return c
+	return cluster
 }
 
 func TestStrip(t *testing.T) {
@@ -65,10 +65,10 @@ func TestStrip(t *testing.T) {
 	unhibernated, smallUnhibernated := largeCluster(), small.DeepCopy()
 	delete(unhibernated.Annotations, cnpg.HibernationAnnotation)
 	smallUnhibernated.Annotations = nil
-	origin := func(c *cnpgv1.Cluster, value string) *cnpgv1.Cluster {
-		c = c.DeepCopy()
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, corev1api.OriginAnnotation, value)
-		return c
+	origin := func(cluster *cnpgv1.Cluster, value string) *cnpgv1.Cluster {
+		cluster = cluster.DeepCopy()
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, corev1api.OriginAnnotation, value)
+		return cluster
 	}
 	cases := map[string]struct{ whole, want *cnpgv1.Cluster }{
 		"all":                        {largeCluster(), small},
@@ -118,39 +118,39 @@ func TestStripBackup(t *testing.T) {
 // Cluster.
 func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 	t.Parallel()
-	down := func(c *cnpgv1.Cluster) { setReady(c, 0) }
+	down := func(cluster *cnpgv1.Cluster) { setReady(cluster, 0) }
 	downFor := func(passed time.Duration) func(*cnpgv1.Cluster) {
-		return func(c *cnpgv1.Cluster) {
-			down(c)
-			c.CreationTimestamp = metav1.NewTime(noon.Add(-passed))
-			c.Status.Conditions = nil
+		return func(cluster *cnpgv1.Cluster) {
+			down(cluster)
+			cluster.CreationTimestamp = metav1.NewTime(noon.Add(-passed))
+			cluster.Status.Conditions = nil
 		}
 	}
 	cases := map[string]struct{ state, without func(*cnpgv1.Cluster) }{
-		"instances":       {down, func(c *cnpgv1.Cluster) { c.Spec.Instances = 0 }},
-		"phase":           {down, func(c *cnpgv1.Cluster) { c.Status.Phase = "" }},
-		"primary":         {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.CurrentPrimary = "" }},
-		"next primary":    {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.TargetPrimary = "" }},
-		"ready instances": {down, func(c *cnpgv1.Cluster) { c.Status.ReadyInstances = 1 }},
-		"healthy":         {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.InstancesStatus = nil }},
-		"image":           {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.Image = "" }},
-		"name":            {down, func(c *cnpgv1.Cluster) { c.Name = "" }},
-		"UID":             {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.UID = "" }},
-		"hibernation": {func(c *cnpgv1.Cluster) { c.Annotations[cnpg.HibernationAnnotation] = "on" },
-			func(c *cnpgv1.Cluster) { c.Annotations = nil }},
-		"creation": {downFor(time.Minute), func(c *cnpgv1.Cluster) { c.CreationTimestamp = metav1.Time{} }},
-		"conditions": {func(c *cnpgv1.Cluster) {
-			downFor(time.Hour)(c)
-			c.Status.Conditions = []metav1.Condition{{Type: "Ready", LastTransitionTime: metav1.NewTime(noon)}}
-		}, func(c *cnpgv1.Cluster) { c.Status.Conditions = nil }},
+		"instances":       {down, func(cluster *cnpgv1.Cluster) { cluster.Spec.Instances = 0 }},
+		"phase":           {down, func(cluster *cnpgv1.Cluster) { cluster.Status.Phase = "" }},
+		"primary":         {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.CurrentPrimary = "" }},
+		"next primary":    {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.TargetPrimary = "" }},
+		"ready instances": {down, func(cluster *cnpgv1.Cluster) { cluster.Status.ReadyInstances = 1 }},
+		"healthy":         {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.InstancesStatus = nil }},
+		"image":           {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.Status.Image = "" }},
+		"name":            {down, func(cluster *cnpgv1.Cluster) { cluster.Name = "" }},
+		"UID":             {func(*cnpgv1.Cluster) {}, func(cluster *cnpgv1.Cluster) { cluster.UID = "" }},
+		"hibernation": {func(cluster *cnpgv1.Cluster) { cluster.Annotations[cnpg.HibernationAnnotation] = "on" },
+			func(cluster *cnpgv1.Cluster) { cluster.Annotations = nil }},
+		"creation": {downFor(time.Minute), func(cluster *cnpgv1.Cluster) { cluster.CreationTimestamp = metav1.Time{} }},
+		"conditions": {func(cluster *cnpgv1.Cluster) {
+			downFor(time.Hour)(cluster)
+			cluster.Status.Conditions = []metav1.Condition{{Type: "Ready", LastTransitionTime: metav1.NewTime(noon)}}
+		}, func(cluster *cnpgv1.Cluster) { cluster.Status.Conditions = nil }},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := tokyo(inPG, waitingFor("instances of the Cluster school/pg", 2*time.Hour))
-			w := inSync(t, d)
+			dojo := tokyo(inPG, waitingFor("instances of the Cluster school/pg", 2*time.Hour))
+			w := inSync(t, dojo)
 			w.SQL, w.jobs = "other", nil // so that a Job is planned
-			of := func(cluster *cnpgv1.Cluster) string { return described(w, d, cluster) }
+			of := func(cluster *cnpgv1.Cluster) string { return described(w, dojo, cluster) }
 			whole := largeCluster()
 			c.state(whole)
 			stripped := whole.DeepCopy()
@@ -168,10 +168,10 @@ func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 }
 
 // described returns all messages and writes of a plan.
-func described(w *world, d *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
+func described(w *world, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	w.t.Helper()
 	w.Cluster.Live = cluster
-	plan := w.plan(d).Plan
+	plan := w.plan(dojo).Plan
 	var text strings.Builder
 	for _, issue := range plan.Issues {
 		text.WriteString(issue.Error() + " after " + issue.RequeueAfter.String() + "\n")

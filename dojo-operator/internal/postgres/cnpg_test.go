@@ -29,9 +29,9 @@ import (
 // variants are Dojos that differ in the fields sent to CloudNativePG.
 func variants() map[string]*corev1api.Dojo {
 	pg := func(change func(*corev1api.PostgresCluster)) *corev1api.Dojo {
-		d := tokyo(ownPG)
-		change(d.Spec.Postgres.Cluster)
-		return d
+		dojo := tokyo(ownPG)
+		change(dojo.Spec.Postgres.Cluster)
+		return dojo
 	}
 	backup := func(b corev1api.Backup) *corev1api.Dojo {
 		b.Schedule, b.FinalBackup = "0 2 * * *", true
@@ -100,28 +100,28 @@ func variants() map[string]*corev1api.Dojo {
 }
 
 // appliedFor returns all objects of CloudNativePG that are ever applied for a Dojo.
-func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
+func appliedFor(t *testing.T, dojo *corev1api.Dojo) []*unstructured.Unstructured {
 	t.Helper()
 	retried := &cnpgv1.DatabaseRole{}
 	retried.Annotations = map[string]string{login.RetryAnnotation: "2026-01-02T12:00:00Z", login.ActsAnnotation: "uid"}
 	all := []*unstructured.Unstructured{
-		login.For(d, owner, true, nil), login.For(d, owner, true, retried), login.For(d, owner, false, nil),
-		login.For(d, second, false, nil), login.For(d, second, true, retried), database.For(d, schema.Recorded(nil)),
+		login.For(dojo, owner, true, nil), login.For(dojo, owner, true, retried), login.For(dojo, owner, false, nil),
+		login.For(dojo, second, false, nil), login.For(dojo, second, true, retried), database.For(dojo, schema.Recorded(nil)),
 	}
-	if d.Spec.Postgres.Cluster == nil {
+	if dojo.Spec.Postgres.Cluster == nil {
 		return all
 	}
-	all = append(all, cluster.For(d, nil, testConfig.images()))
-	if pooler.Wanted(d) != nil {
-		all = append(all, pooler.For(d, false), pooler.For(d, true))
+	all = append(all, cluster.For(dojo, nil, testConfig.images()))
+	if pooler.Wanted(dojo) != nil {
+		all = append(all, pooler.For(dojo, false), pooler.For(dojo, true))
 	}
-	if b := d.BackupPolicy(); b != nil {
-		own := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(d, ownership.Application)}}
-		last := FinalBackup(d, State{Cluster: cluster.State{Live: own}}, testConfig)
+	if b := dojo.BackupPolicy(); b != nil {
+		own := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(dojo, ownership.Application)}}
+		last := FinalBackup(dojo, State{Cluster: cluster.State{Live: own}}, testConfig)
 		if len(last.Apply) != 1 {
 			t.Fatalf("writes %v", kinds(last))
 		}
-		all = append(all, backup.For(d, b), last.Apply[0].Desired)
+		all = append(all, backup.For(dojo, b), last.Apply[0].Desired)
 	}
 	return all
 }
@@ -138,10 +138,10 @@ func scheme(t *testing.T) *runtime.Scheme {
 func TestAppliedFieldsExist(t *testing.T) {
 	t.Parallel()
 	scheme := scheme(t)
-	for name, d := range variants() {
+	for name, dojo := range variants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, o := range appliedFor(t, d) {
+			for _, o := range appliedFor(t, dojo) {
 				typed, err := scheme.New(o.GroupVersionKind())
 				must(t, err)
 				if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, typed, true); err != nil {
@@ -190,10 +190,10 @@ func lost(want, have any) string {
 // strings.
 func TestNothingEmptyIsApplied(t *testing.T) {
 	t.Parallel()
-	for name, d := range variants() {
+	for name, dojo := range variants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, o := range appliedFor(t, d) {
+			for _, o := range appliedFor(t, dojo) {
 				if at := empty(o.Object); at != "" {
 					t.Errorf("%s: %s is empty", o.GetKind(), at)
 				}
@@ -310,16 +310,18 @@ func TestAppliedFields(t *testing.T) {
 	}
 }
 
-func ownCluster(d *corev1api.Dojo) *unstructured.Unstructured {
-	return cluster.For(d, nil, testConfig.images())
+func ownCluster(dojo *corev1api.Dojo) *unstructured.Unstructured {
+	return cluster.For(dojo, nil, testConfig.images())
 }
 
-func scheduleOf(d *corev1api.Dojo) *unstructured.Unstructured {
-	return backup.For(d, d.BackupPolicy())
+func scheduleOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
+	return backup.For(dojo, dojo.BackupPolicy())
 }
 
-func roleOf(d *corev1api.Dojo) *unstructured.Unstructured { return login.For(d, owner, true, nil) }
+func roleOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
+	return login.For(dojo, owner, true, nil)
+}
 
-func databaseOf(d *corev1api.Dojo) *unstructured.Unstructured {
-	return database.For(d, schema.Recorded(nil))
+func databaseOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
+	return database.For(dojo, schema.Recorded(nil))
 }

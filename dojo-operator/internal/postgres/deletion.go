@@ -17,36 +17,36 @@ import (
 )
 
 // InUse returns the issue of deleting a Cluster that holds databases of others, or nil.
-func InUse(d *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(d, s.Cluster) }
+func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(dojo, s.Cluster) }
 
 // Keep resets the policies and the owner of data that was to be deleted before.
-func Keep(d *corev1api.Dojo, s State) apply.Plan {
-	if d.Spec.Postgres == nil || cnpg.Reclaims(d) {
+func Keep(dojo *corev1api.Dojo, s State) apply.Plan {
+	if dojo.Spec.Postgres == nil || cnpg.Reclaims(dojo) {
 		return apply.Plan{}
 	}
-	in := newInput(d, s, Config{})
-	step := database.Keep(d, s.Database, in.database()).Then(login.Keep(d, s.Login, in.login(cnpg.Owner)))
+	in := newInput(dojo, s, Config{})
+	step := database.Keep(dojo, s.Database, in.database()).Then(login.Keep(dojo, s.Login, in.login(cnpg.Owner)))
 	if step.Apply != nil {
 		step.Blocks = conditions.Progressing(corev1api.ReasonDeletingDatabase,
-			"The Dojo is being deleted, and its data is kept. Waiting until all of it is marked to be.")
+			"The Dojo is being deleted, and its data is kept. Waiting until all of it is marked as retained.")
 	}
 	return step.Plan()
 }
 
 // Kept reports whether the data already outlives the Dojo.
-func Kept(d *corev1api.Dojo, s State) bool {
-	return !cnpg.Reclaims(d) && s.Unreadable == nil && Keep(d, s).Apply == nil
+func Kept(dojo *corev1api.Dojo, s State) bool {
+	return !cnpg.Reclaims(dojo) && s.Unreadable == nil && Keep(dojo, s).Apply == nil
 }
 
 // FinalBackup plans the backup before the data is deleted. The plan has an issue until it is done.
-func FinalBackup(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
-	if !bootstrap.Filled(d, s.Cluster.Live) {
+func FinalBackup(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
+	if !bootstrap.Filled(dojo, s.Cluster.Live) {
 		return apply.Plan{}
 	}
-	in := newInput(d, s, cfg)
-	step := backup.PlanFinal(d, s.Backup, in.backup(), ownership.Holds(d, s.Database.Live), s.has(cnpg.BackupKind))
+	in := newInput(dojo, s, cfg)
+	step := backup.PlanFinal(dojo, s.Backup, in.backup(), ownership.Holds(dojo, s.Database.Live), s.has(cnpg.BackupKind))
 	if issue := step.Blocks; issue != nil && issue.Reason == corev1api.ReasonClusterHibernated {
-		if wakes := cluster.Wake(d, s.Cluster, in.hibernationInput()); wakes.Blocks != nil {
+		if wakes := cluster.Wake(dojo, s.Cluster, in.hibernationInput()); wakes.Blocks != nil {
 			step = wakes
 		}
 	}

@@ -138,10 +138,10 @@ func TestDropReportsTheMessageOfCloudNativePG(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := tokyo(inPG, dropping)
-			w := inSync(t, d)
+			dojo := tokyo(inPG, dropping)
+			w := inSync(t, dojo)
 			c.change(w)
-			if diff := cmp.Diff(c.want, Drop(d, w.observe(d), testConfig).Issues[0].Message); diff != "" {
+			if diff := cmp.Diff(c.want, Drop(dojo, w.observe(dojo), testConfig).Issues[0].Message); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -168,7 +168,7 @@ func TestFinalBackup(t *testing.T) {
 		}
 	}
 	hibernated := func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} }
-	unwanted := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.FinalBackup = false }
+	unwanted := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup.FinalBackup = false }
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
 		change func(*world)
@@ -226,14 +226,14 @@ func TestFinalBackup(t *testing.T) {
 			}
 		})
 	}
-	d := tokyo(ownPG, dropping, backedUp)
-	w := inSync(t, d)
+	dojo := tokyo(ownPG, dropping, backedUp)
+	w := inSync(t, dojo)
 	phase(cnpgv1.BackupPhaseFailed)(w)
-	name := cnpg.FinalBackupName(d)
+	name := cnpg.FinalBackupName(dojo)
 	want := "The Backup " + name + " has failed, so no data is deleted: no space left. " +
 		"Retry it with `kubectl delete backup " + name + "`; " +
 		"without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
-	if diff := cmp.Diff(want, FinalBackup(d, w.observe(d), testConfig).Issues[0].Message); diff != "" {
+	if diff := cmp.Diff(want, FinalBackup(dojo, w.observe(dojo), testConfig).Issues[0].Message); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -241,7 +241,7 @@ func TestFinalBackup(t *testing.T) {
 // The Backup of a former Dojo of the same name may still exist, and does not count.
 func TestFinalBackupIsOfThisDojo(t *testing.T) {
 	t.Parallel()
-	former := tokyo(func(d *corev1api.Dojo) { d.UID = "the former" })
+	former := tokyo(func(dojo *corev1api.Dojo) { dojo.UID = "the former" })
 	if cnpg.FinalBackupName(tokyo()) == cnpg.FinalBackupName(former) {
 		t.Errorf("both are %s", cnpg.FinalBackupName(former))
 	}
@@ -263,9 +263,9 @@ func TestReclaims(t *testing.T) {
 // and a user's own.
 func TestInUse(t *testing.T) {
 	t.Parallel()
-	leaving := func(d *corev1api.Dojo) { d.DeletionTimestamp = &metav1.Time{Time: noon} }
+	leaving := func(dojo *corev1api.Dojo) { dojo.DeletionTimestamp = &metav1.Time{Time: noon} }
 	guest := func(name, cluster string) *corev1api.Dojo {
-		return tokyo(named(name), inPG, func(d *corev1api.Dojo) { d.Spec.Postgres.ClusterRef.Name = cluster })
+		return tokyo(named(name), inPG, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.ClusterRef.Name = cluster })
 	}
 	database := func(name, cluster string) *cnpgv1.Database {
 		db := &cnpgv1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: name}}
@@ -303,19 +303,19 @@ func TestInUse(t *testing.T) {
 			t.Error(name, diff)
 		}
 	}
-	d := tokyo(ownPG, dropping)
-	w := inSync(t, d)
-	if issue := InUse(d, w.observe(d)); issue != nil {
+	dojo := tokyo(ownPG, dropping)
+	w := inSync(t, dojo)
+	if issue := InUse(dojo, w.observe(dojo)); issue != nil {
 		t.Errorf("without others: %s", issue.Message)
 	}
 	w.Cluster.Others = users
 	want := "The Dojo is being deleted with its Cluster tokyo-db, in which others have databases: Database reports, Dojo kyoto. " +
 		"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays."
-	if issue := InUse(d, w.observe(d)); issue == nil || issue.Message != want || !issue.IsDegraded() {
+	if issue := InUse(dojo, w.observe(dojo)); issue == nil || issue.Message != want || !issue.IsDegraded() {
 		t.Errorf("%+v", issue)
 	}
 	w.Cluster.Live.Labels = nil
-	if issue := InUse(d, w.observe(d)); issue != nil {
+	if issue := InUse(dojo, w.observe(dojo)); issue != nil {
 		t.Errorf("a foreign Cluster stays anyway: %s", issue.Message)
 	}
 }
@@ -366,10 +366,10 @@ func TestKeep(t *testing.T) {
 func TestUnreadableKinds(t *testing.T) {
 	t.Parallel()
 	const object = "CustomResourceDefinition databases.postgresql.cnpg.io"
-	for want, d := range map[string]*corev1api.Dojo{
+	for want, dojo := range map[string]*corev1api.Dojo{
 		"Progressing": tokyo(inPG), "Degraded": tokyo(inPG, waitingFor(object, time.Hour)),
 	} {
-		issue := Unreadable(d, State{Now: noon, Unreadable: &cnpg.DatabaseKind}, testConfig)
+		issue := Unreadable(dojo, State{Now: noon, Unreadable: &cnpg.DatabaseKind}, testConfig)
 		if issue == nil || issue.Type != want || issue.Reason != "CloudNativePGNotReadable" || issue.WaitingFor != object {
 			t.Errorf("%+v", issue)
 		}

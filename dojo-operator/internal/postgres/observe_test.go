@@ -77,8 +77,8 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 				list.Items = append(list.Items, *job)
 			}
 		case *corev1api.DojoList:
-			if d, ok := o.(*corev1api.Dojo); ok {
-				list.Items = append(list.Items, *d)
+			if dojo, ok := o.(*corev1api.Dojo); ok {
+				list.Items = append(list.Items, *dojo)
 			}
 		case *cnpgv1.DatabaseList:
 			if db, ok := o.(*cnpgv1.Database); ok {

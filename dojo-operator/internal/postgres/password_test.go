@@ -114,8 +114,8 @@ func taken(key string) func(*world) {
 
 func TestSecretHasTheKeysOfCloudNativePG(t *testing.T) {
 	t.Parallel()
-	d := tokyo(inPG)
-	secret := inSync(t, d).secrets[owner]
+	dojo := tokyo(inPG)
+	secret := inSync(t, dojo).secrets[owner]
 	got := map[string]string{}
 	for key, value := range secret.Data {
 		got[key] = string(value)
@@ -204,6 +204,6 @@ func TestThePasswordIsReadOnlyToBeWritten(t *testing.T) {
 }
 
 // planPassword returns the owner's Secret if it has to be written.
-func planPassword(w *world, d *corev1api.Dojo) *apply.Object {
-	return login.PlanPassword(d, w.observe(d).Login, login.Input{Login: owner})
+func planPassword(w *world, dojo *corev1api.Dojo) *apply.Object {
+	return login.PlanPassword(dojo, w.observe(dojo).Login, login.Input{Login: owner})
 }

@@ -82,15 +82,15 @@ func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 func (db *Database) Usable(inUse bool) bool { return db.complete || inUse && db.passwordCurrent }
 
 // Plan plans the steps to a database, or to a hibernated one.
-func Plan(d *corev1api.Dojo, s State, cfg Config) Database {
-	if d.Spec.Postgres == nil {
+func Plan(dojo *corev1api.Dojo, s State, cfg Config) Database {
+	if dojo.Spec.Postgres == nil {
 		return Database{complete: true}
 	}
-	steps, sleeps := up, sleeps(d, s)
+	steps, sleeps := up, sleeps(dojo, s)
 	if sleeps {
 		steps = asleep
 	}
-	all := steps.plan(newInput(d, s, cfg))
+	all := steps.plan(newInput(dojo, s, cfg))
 	return Database{
 		Plan:     all.Plan().ForPart(corev1api.ConditionDatabaseReady),
 		complete: all.Blocks == nil && !sleeps, passwordCurrent: all.PasswordCurrent,
@@ -99,9 +99,9 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) Database {
 }
 
 // Drop plans the deletion of the data. A Cluster of another origin is not the Dojo's to delete.
-func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
-	if bootstrap.Mismatch(d, s.Cluster.Live) != nil {
+func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
+	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
 		return apply.Plan{}
 	}
-	return down.plan(newInput(d, s, cfg)).Plan()
+	return down.plan(newInput(dojo, s, cfg)).Plan()
 }

@@ -110,11 +110,11 @@ func TestPlan(t *testing.T) {
 	connected := func(w *world) { w.source = "tokyo-db" }
 	const lost = "Degraded/DatabaseLost"
 	lostOnce := func(uid string) func(*corev1api.Dojo) {
-		return func(d *corev1api.Dojo) { d.Status.Database = &corev1api.DatabaseStatus{ClusterUID: uid} }
+		return func(dojo *corev1api.Dojo) { dojo.Status.Database = &corev1api.DatabaseStatus{ClusterUID: uid} }
 	}
 	accepting := func(uid string) func(*corev1api.Dojo) {
-		return func(d *corev1api.Dojo) {
-			d.Annotations = map[string]string{corev1api.RecreateDatabaseAnnotation: uid}
+		return func(dojo *corev1api.Dojo) {
+			dojo.Annotations = map[string]string{corev1api.RecreateDatabaseAnnotation: uid}
 		}
 	}
 	noPassword := func(w *world) { w.secrets[owner] = nil }
@@ -285,8 +285,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func budgetOf(d *corev1api.Dojo) *policyv1.PodDisruptionBudget {
-	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: d.Name, OwnerReferences: controlledBy(d)}}
+func budgetOf(dojo *corev1api.Dojo) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: dojo.Name, OwnerReferences: controlledBy(dojo)}}
 }
 
 // flipped is the time since the Ready condition of the Cluster last flipped.
@@ -299,7 +299,7 @@ func flipped(passed time.Duration) func(*world) {
 }
 
 func pgVersion(version string) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = version }
+	return func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Version = version }
 }
 
 // data sets the major version of the Cluster's data; 0 is unknown.
@@ -330,9 +330,9 @@ func TestImages(t *testing.T) {
 		"version removed":        {pg("", ""), versioned, "registry.example/postgres:17"},
 		"version, default image": {pg("18", ""), byDefault, "registry.example/postgres:18"},
 	} {
-		d := tokyo(ownPG, pgVersion(c.want.Version))
-		d.Spec.Postgres.Cluster.ImageName = c.want.ImageName
-		got, _ := cluster.For(d, c.live, testConfig.images()).Object["spec"].(map[string]any)["imageName"].(string)
+		dojo := tokyo(ownPG, pgVersion(c.want.Version))
+		dojo.Spec.Postgres.Cluster.ImageName = c.want.ImageName
+		got, _ := cluster.For(dojo, c.live, testConfig.images()).Object["spec"].(map[string]any)["imageName"].(string)
 		if got != c.is {
 			t.Errorf("%s: %q, not %q", name, got, c.is)
 		}
@@ -350,12 +350,12 @@ func TestImages(t *testing.T) {
 		t.Error("without a version there is nothing to look up in a catalog")
 	}
 	// A lower version is refused, whichever field had the higher one.
-	for name, d := range map[string]*corev1api.Dojo{
+	for name, dojo := range map[string]*corev1api.Dojo{
 		"version": tokyo(ownPG, pgVersion("16")),
-		"image":   tokyo(ownPG, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.ImageName = "x:16.9" }),
+		"image":   tokyo(ownPG, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.ImageName = "x:16.9" }),
 	} {
 		for was, live := range map[string]*cnpgv1.Cluster{"version": versioned, "default": byDefault} {
-			if issue := cluster.VersionTooLow(d, live, testConfig.images()); issue == nil || !issue.IsDegraded() {
+			if issue := cluster.VersionTooLow(dojo, live, testConfig.images()); issue == nil || !issue.IsDegraded() {
 				t.Errorf("%s 16 after %s: %+v", name, was, issue)
 			}
 		}
@@ -474,7 +474,7 @@ func TestMessages(t *testing.T) {
 			"Postgres has not got the role dojo_school_tokyo for more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe DatabaseRole tokyo-db`."},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
-			"The DatabaseRole school/tokyo-db exists and is not this Dojo's. If it is to be, as after a restore, hand it over with " +
+			"The DatabaseRole school/tokyo-db exists and is not this Dojo's. If it should be, as after a restore, hand it over with " +
 				"`kubectl label -n school databaserole tokyo-db --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
 				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
@@ -494,13 +494,13 @@ func TestMessages(t *testing.T) {
 // An object that cannot be written holds back its dependents, and no other object.
 func TestDependents(t *testing.T) {
 	t.Parallel()
-	d := tokyo(ownPG, backedUp)
-	w := newWorld(t, d)
-	w.reconcile(d)
+	dojo := tokyo(ownPG, backedUp)
+	w := newWorld(t, dojo)
+	w.reconcile(dojo)
 	w.play()
 	w.Cluster.Live.Spec.Instances = 1
 	got := map[string][]string{}
-	for _, o := range w.plan(d).Plan.Apply {
+	for _, o := range w.plan(dojo).Plan.Apply {
 		got[o.Kind] = []string{}
 		for _, before := range o.After {
 			if before.Namespace != "school" || before.Name != "tokyo-db" {
@@ -520,14 +520,14 @@ func TestDependents(t *testing.T) {
 // A failing schema must not keep the pods from the password that Postgres has.
 func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	t.Parallel()
-	d := tokyo(inPG)
-	w := inSync(t, d)
+	dojo := tokyo(inPG)
+	w := inSync(t, dojo)
 	old := string(w.secrets[owner].Data["password"])
 	w.secrets[owner] = nil
-	w.reconcile(d)
+	w.reconcile(dojo)
 	w.play()
 	failedSchema(w)
-	db := w.plan(d)
+	db := w.plan(dojo)
 	if worst(db.Plan) != "Degraded/SchemaFailed" || !db.Usable(true) || db.Usable(false) {
 		t.Errorf("%s, %s", worst(db.Plan), usable(db))
 	}
@@ -546,8 +546,8 @@ func TestNames(t *testing.T) {
 		{"school", long + "-x", "dojo_school_" + strings.Repeat("a", 42) + "_"},
 		{"school", long + "-y", "dojo_school_" + strings.Repeat("a", 42) + "_"},
 	} {
-		d := tokyo(func(d *corev1api.Dojo) { d.Namespace, d.Name = c.namespace, c.name })
-		got, other := cnpg.SQLName(d), second.SQLName(d)
+		dojo := tokyo(func(dojo *corev1api.Dojo) { dojo.Namespace, dojo.Name = c.namespace, c.name })
+		got, other := cnpg.SQLName(dojo), second.SQLName(dojo)
 		if !strings.HasPrefix(other, "dojo2_") || len(other) > 63 || names[other] {
 			t.Errorf("the second login of %s/%s has the name %s", c.namespace, c.name, other)
 		}
@@ -563,19 +563,19 @@ func TestNames(t *testing.T) {
 func TestNamesOfBackupsAreLabels(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	for _, dojo := range []string{
+	for _, dojoName := range []string{
 		"tokyo", strings.Repeat("a", 45), strings.Repeat("a", 46), strings.Repeat("a", 46) + "b", strings.Repeat("a", 46) + "c",
 	} {
-		d := tokyo(ownPG, backedUp, named(dojo))
-		scheduled := backup.For(d, d.BackupPolicy()).GetName()
-		for _, name := range []string{scheduled + "-20060102150405", cnpg.FinalBackupName(d)} {
+		dojo := tokyo(ownPG, backedUp, named(dojoName))
+		scheduled := backup.For(dojo, dojo.BackupPolicy()).GetName()
+		for _, name := range []string{scheduled + "-20060102150405", cnpg.FinalBackupName(dojo)} {
 			if len(name) > 63 || names[name] {
-				t.Errorf("the name of a Backup of %s is %s, of %d characters, known: %t", dojo, name, len(name), names[name])
+				t.Errorf("the name of a Backup of %s is %s, of %d characters, known: %t", dojoName, name, len(name), names[name])
 			}
 			names[name] = true
 		}
-		if len(dojo) <= 45 && scheduled != dojo+"-db" {
-			t.Errorf("the schedule of %s is %s", dojo, scheduled)
+		if len(dojoName) <= 45 && scheduled != dojoName+"-db" {
+			t.Errorf("the schedule of %s is %s", dojoName, scheduled)
 		}
 	}
 }
@@ -598,7 +598,7 @@ func TestStatus(t *testing.T) {
 		for _, change := range changes {
 			change(&status)
 		}
-		return func(d *corev1api.Dojo) { d.Status.Database = &status }
+		return func(dojo *corev1api.Dojo) { dojo.Status.Database = &status }
 	}
 	recorded := func(status *corev1api.DatabaseStatus) { status.ClusterUID = "former" }
 	named := func(status *corev1api.DatabaseStatus) {
@@ -615,7 +615,7 @@ func TestStatus(t *testing.T) {
 		c.Status.Image, c.Status.ReadyInstances, c.Status.CurrentPrimary = "postgres:17.6-bookworm", 2, "pg-1"
 		return State{Cluster: cluster.State{Live: c}}
 	}
-	alone := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Instances = nil }
+	alone := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Instances = nil }
 	single := func(status *corev1api.DatabaseStatus) {
 		seen(status)
 		status.ReadOnlyHost, status.Instances = "", "2/1"

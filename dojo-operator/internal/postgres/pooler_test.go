@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 )
 
-func pooled(d *corev1api.Dojo) {
-	d.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2))}
+func pooled(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2))}
 }
 
 // playPooler acts for CloudNativePG on a Pooler.
@@ -37,11 +37,11 @@ func (w *world) playPooler() {
 
 // pool reconciles until nothing is written. After each reconcile the application gets its host, and
 // its pods follow one reconcile later. It returns the events.
-func (w *world) pool(d *corev1api.Dojo) (story []string) {
+func (w *world) pool(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
-		host := Host(d, w.observe(d))
-		db := w.reconcile(d)
+		host := Host(dojo, w.observe(dojo))
+		db := w.reconcile(dojo)
 		step := strings.Join(kinds(db.Plan), " ")
 		if gone := deleted(db.Plan); gone != nil {
 			step = "-" + strings.Join(gone, " -")
@@ -73,9 +73,9 @@ func TestPooler(t *testing.T) {
 	with := tokyo(ownPG, pooled)
 	w := running(t, without)
 	const object = "tokyo-db-pooler-rw or the primary"
-	check := func(what string, d *corev1api.Dojo, want ...string) {
+	check := func(what string, dojo *corev1api.Dojo, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, w.pool(d)); diff != "" {
+		if diff := cmp.Diff(want, w.pool(dojo)); diff != "" {
 			t.Error(what, diff)
 		}
 	}
@@ -93,11 +93,11 @@ func TestPooler(t *testing.T) {
 // while that does not answer.
 func TestNewWithPooler(t *testing.T) {
 	t.Parallel()
-	d := tokyo(ownPG, pooled)
-	w := newWorld(t, d)
+	dojo := tokyo(ownPG, pooled)
+	w := newWorld(t, dojo)
 	var story []string
 	for range 8 {
-		db := w.reconcile(d)
+		db := w.reconcile(dojo)
 		story = append(story, strings.Join(kinds(db.Plan), " ")+": "+worst(db.Plan)+": "+usable(db))
 		if db.Plan.Apply == nil && db.Plan.Issues == nil {
 			break
@@ -114,24 +114,24 @@ func TestNewWithPooler(t *testing.T) {
 	}, story); diff != "" {
 		t.Error(diff)
 	}
-	if host := Host(d, w.observe(d)); host != "tokyo-db-pooler-rw" {
+	if host := Host(dojo, w.observe(dojo)); host != "tokyo-db-pooler-rw" {
 		t.Errorf("a new application connects to %q", host)
 	}
 	w.source, w.Application.Pooled = "tokyo-db", true
-	if s := w.observe(d); Unreachable(d, s) || WhyUnreachable(d, s) != "" || Status(d, s).Pooler.Instances != "2/2" {
-		t.Error("it is away", Status(d, s).Pooler)
+	if s := w.observe(dojo); Unreachable(dojo, s) || WhyUnreachable(dojo, s) != "" || Status(dojo, s).Pooler.Instances != "2/2" {
+		t.Error("it is away", Status(dojo, s).Pooler)
 	}
 	w.Pooler.Deployment.Status.AvailableReplicas = 1
-	if db := w.plan(d); worst(db.Plan) != "Progressing/WaitingForPooler" || !db.Usable(false) {
+	if db := w.plan(dojo); worst(db.Plan) != "Progressing/WaitingForPooler" || !db.Usable(false) {
 		t.Error("with one of two instances:", worst(db.Plan), usable(db))
 	}
 	w.Pooler.Deployment.Status.AvailableReplicas = 0
-	s := w.observe(d)
+	s := w.observe(dojo)
 	want := "Requests cannot reach Postgres: no instance of the Pooler school/tokyo-db-pooler-rw is available."
-	if !Unreachable(d, s) || WhyUnreachable(d, s) != want {
-		t.Errorf("%q", WhyUnreachable(d, s))
+	if !Unreachable(dojo, s) || WhyUnreachable(dojo, s) != want {
+		t.Errorf("%q", WhyUnreachable(dojo, s))
 	}
-	if db := w.plan(d); worst(db.Plan) != "Progressing/WaitingForPooler" || usable(db) != "usable where they are in use" {
+	if db := w.plan(dojo); worst(db.Plan) != "Progressing/WaitingForPooler" || usable(db) != "usable where they are in use" {
 		t.Error("without instances:", worst(db.Plan), usable(db))
 	}
 }
@@ -142,21 +142,21 @@ func TestPoolerAsleep(t *testing.T) {
 	awake := tokyo(ownPG, pooled)
 	w := inSync(t, awake)
 	w.source, w.Application.Pooled = "tokyo-db", true
-	d := awake.DeepCopy()
-	suspended(d)
-	if db := w.reconcile(d); db.Plan.Apply != nil {
+	dojo := awake.DeepCopy()
+	suspended(dojo)
+	if db := w.reconcile(dojo); db.Plan.Apply != nil {
 		t.Errorf("while pods run, %v is written", kinds(db.Plan))
 	}
 	w.Application.Stopped = true
-	if got := strings.Join(kinds(w.reconcile(d).Plan), " "); got != "Cluster Pooler" || *w.Pooler.Pooler.Spec.Instances != 0 {
+	if got := strings.Join(kinds(w.reconcile(dojo).Plan), " "); got != "Cluster Pooler" || *w.Pooler.Pooler.Spec.Instances != 0 {
 		t.Errorf("writes %s, with %d instances", got, *w.Pooler.Pooler.Spec.Instances)
 	}
 	w.hibernated()
 	w.playPooler()
-	if db := w.plan(d); db.Plan.Apply != nil || db.Plan.Issues != nil {
+	if db := w.plan(dojo); db.Plan.Apply != nil || db.Plan.Issues != nil {
 		t.Error(kinds(db.Plan), worst(db.Plan))
 	}
-	removed := d.DeepCopy()
+	removed := dojo.DeepCopy()
 	removed.Spec.Postgres.Cluster.Pooler = nil
 	if got := strings.Join(deleted(w.plan(removed).Plan), " "); got != "Pooler" {
 		t.Errorf("deletes %q", got)

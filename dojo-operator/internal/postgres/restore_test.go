@@ -22,8 +22,8 @@ import (
 )
 
 // restoring gives the Dojo's own Cluster a bootstrap from kyoto's archive.
-func restoring(d *corev1api.Dojo) {
-	d.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
+func restoring(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 		ObjectStore: &corev1api.RecoveryObjectStore{
 			Plugin: corev1api.RecoveryPlugin{Name: "barman", Parameters: map[string]string{"barmanObjectName": "store"}}, ServerName: "kyoto-db",
 		},
@@ -32,15 +32,15 @@ func restoring(d *corev1api.Dojo) {
 }
 
 // fromBackup gives it a bootstrap from a Backup.
-func fromBackup(d *corev1api.Dojo) {
-	d.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
+func fromBackup(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 		Backup: &corev1api.BackupReference{Name: "nightly"},
 	}}
 }
 
 // importing gives it a bootstrap from another database.
-func importing(d *corev1api.Dojo) {
-	d.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Import: &corev1api.Import{
+func importing(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Import: &corev1api.Import{
 		SourceSecretRef: corev1api.ImportSource{Name: "legacy"},
 	}}
 }
@@ -114,12 +114,12 @@ func TestFormerRolesWithOtherNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := tokyo(ownPG, restoring)
+			dojo := tokyo(ownPG, restoring)
 			w := inSync(t, tokyo(ownPG))
 			w.Database.Live, w.jobs, w.source = nil, nil, ""
-			w.Cluster.Live.Annotations = map[string]string{corev1api.OriginAnnotation: bootstrap.Origin(d)}
+			w.Cluster.Live.Annotations = map[string]string{corev1api.OriginAnnotation: bootstrap.Origin(dojo)}
 			c.change(w.Login.Logins[owner].Role)
-			plan := w.reconcile(d).Plan
+			plan := w.reconcile(dojo).Plan
 			if diff := cmp.Diff(c.deletes, deleted(plan)); diff != "" || worst(plan) != c.issue {
 				t.Errorf("%s, deletes %s", worst(plan), diff)
 			}
@@ -128,7 +128,7 @@ func TestFormerRolesWithOtherNames(t *testing.T) {
 			}
 			w.Login.Logins[owner].Role = nil
 			w.play()
-			if got := w.reconcile(d).Plan; strings.Join(kinds(got), " ") != "Secret DatabaseRole" {
+			if got := w.reconcile(dojo).Plan; strings.Join(kinds(got), " ") != "Secret DatabaseRole" {
 				t.Errorf("writes %v", kinds(got))
 			}
 			if user := string(w.secrets[owner].Data["user"]); user != "dojo_school_kyoto" ||
@@ -149,9 +149,9 @@ func TestPlanOfABootstrap(t *testing.T) {
 		w.Bootstrap.Job = &batchv1.Job{Status: batchv1.JobStatus{Failed: 1}}
 	}
 	lost := func(w *world) { w.Cluster.Live = nil }
-	hadCluster := func(d *corev1api.Dojo) { d.Status.Database = &corev1api.DatabaseStatus{ClusterUID: "uid"} }
-	accepted := func(d *corev1api.Dojo) {
-		d.Annotations = map[string]string{corev1api.RecreateDatabaseAnnotation: "uid"}
+	hadCluster := func(dojo *corev1api.Dojo) { dojo.Status.Database = &corev1api.DatabaseStatus{ClusterUID: "uid"} }
+	accepted := func(dojo *corev1api.Dojo) {
+		dojo.Annotations = map[string]string{corev1api.RecreateDatabaseAnnotation: "uid"}
 	}
 	for name, c := range map[string]struct {
 		dojo   *corev1api.Dojo
@@ -223,35 +223,35 @@ func TestPlanOfABootstrap(t *testing.T) {
 // The deletion of a Dojo ignores a Cluster of another origin, and backs up no empty one.
 func TestDeletionOfABootstrap(t *testing.T) {
 	t.Parallel()
-	d := tokyo(ownPG, backedUp, dropping, restoring)
+	dojo := tokyo(ownPG, backedUp, dropping, restoring)
 	for name, c := range map[string]struct {
 		origin, primary string
 		want            string
 	}{
-		"restored":       {bootstrap.Origin(d), "pg-1", "a backup, then the Cluster"},
-		"not restored":   {bootstrap.Origin(d), "", "the Cluster"},
+		"restored":       {bootstrap.Origin(dojo), "pg-1", "a backup, then the Cluster"},
+		"not restored":   {bootstrap.Origin(dojo), "", "the Cluster"},
 		"another origin": {"Backup of yesterday", "pg-1", ""},
 	} {
-		w := newWorld(t, d)
-		w.reconcile(d)
+		w := newWorld(t, dojo)
+		w.reconcile(dojo)
 		w.play()
 		w.Cluster.Live.Annotations[corev1api.OriginAnnotation], w.Cluster.Live.Status.CurrentPrimary = c.origin, c.primary
 		var got []string
-		if FinalBackup(d, w.State, testConfig).Apply != nil {
+		if FinalBackup(dojo, w.State, testConfig).Apply != nil {
 			got = append(got, "a backup")
 		}
-		if p := Drop(d, w.State, testConfig); p.Delete != nil {
+		if p := Drop(dojo, w.State, testConfig); p.Delete != nil {
 			got = append(got, "the "+p.Delete[0].Kind)
 		}
 		if got := strings.Join(got, ", then "); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	d.Spec.Suspend = true
-	w := newWorld(t, d)
+	dojo.Spec.Suspend = true
+	w := newWorld(t, dojo)
 	w.Cluster.Live = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
-	w.Cluster.Live.Labels = ownership.Labels(d, ownership.Application)
-	if db := w.plan(d); db.Plan.Apply != nil || worst(db.Plan) != "Degraded/OriginMismatch" {
+	w.Cluster.Live.Labels = ownership.Labels(dojo, ownership.Application)
+	if db := w.plan(dojo); db.Plan.Apply != nil || worst(db.Plan) != "Degraded/OriginMismatch" {
 		t.Errorf("suspended: %v %s", kinds(db.Plan), worst(db.Plan))
 	}
 }
@@ -260,7 +260,7 @@ func TestDeletionOfABootstrap(t *testing.T) {
 func TestRestoredNames(t *testing.T) {
 	t.Parallel()
 	named := func(database string) *corev1api.Dojo {
-		return tokyo(ownPG, restoring, func(d *corev1api.Dojo) { d.BootstrapSource().Recovery.Database = database })
+		return tokyo(ownPG, restoring, func(dojo *corev1api.Dojo) { dojo.BootstrapSource().Recovery.Database = database })
 	}
 	long := "dojo_" + strings.Repeat("a", 58)
 	for database, want := range map[string][2]string{
@@ -269,16 +269,16 @@ func TestRestoredNames(t *testing.T) {
 		"weapons":           {"weapons", "dojo2_school_tokyo"},
 		long:                {long, "dojo2_" + strings.Repeat("a", 48) + "_" + cnpg.ShortHash(long)},
 	} {
-		d := named(database)
-		if got := [2]string{owner.SQLName(d), second.SQLName(d)}; got != want || len(got[1]) > 63 {
+		dojo := named(database)
+		if got := [2]string{owner.SQLName(dojo), second.SQLName(dojo)}; got != want || len(got[1]) > 63 {
 			t.Errorf("%q: %v", database, got)
 		}
 	}
 	jobs := []string{"tokyo-db-1-full-recovery", "tokyo-db-1-snapshot-recovery"}
-	for d, want := range map[*corev1api.Dojo][]string{
+	for dojo, want := range map[*corev1api.Dojo][]string{
 		named(""): jobs, tokyo(ownPG, fromBackup): append(jobs, "nightly"), tokyo(ownPG, importing): {"tokyo-db-1-import", "legacy"},
 	} {
-		names := cnpg.References(d)
+		names := cnpg.References(dojo)
 		if diff := cmp.Diff(want, names[slices.Index(names, "tokyo-db-primary")+1:]); diff != "" {
 			t.Error(diff)
 		}

@@ -41,16 +41,16 @@ func TestRoleIsRetried(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := tokyo(inPG)
-			w := inSync(t, d)
+			dojo := tokyo(inPG)
+			w := inSync(t, dojo)
 			if c.before != "" {
 				w.Login.Logins[owner].Role.Annotations = map[string]string{login.RetryAnnotation: c.before}
-				w.Login.Logins[owner].Role = stored(w, w.Login.Logins[owner].Role, cnpg.Sync(cnpg.Input{}, nilRole, login.For(d, owner, true, w.Login.Logins[owner].Role)))
+				w.Login.Logins[owner].Role = stored(w, w.Login.Logins[owner].Role, cnpg.Sync(cnpg.Input{}, nilRole, login.For(dojo, owner, true, w.Login.Logins[owner].Role)))
 				w.play()
 			}
 			w.Login.Logins[owner].Role.Status.Applied, w.Login.Logins[owner].Role.Status.Message = ptr.To(false), c.message
 			w.unwrittenFor(c.age)
-			db := w.plan(d)
+			db := w.plan(dojo)
 			got := result{Writes: kinds(db.Plan), Requeue: db.Plan.Issues[0].RequeueAfter}
 			for _, o := range db.Plan.Apply {
 				got.Record = o.Desired.GetAnnotations()[login.RetryAnnotation]

@@ -24,13 +24,15 @@ import (
 
 // requested requests another password with this value of the annotation.
 func requested(value string) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) { d.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: value} }
+	return func(dojo *corev1api.Dojo) {
+		dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: value}
+	}
 }
 
 // running is a world whose application has the owner's credentials.
-func running(t *testing.T, d *corev1api.Dojo) *world {
+func running(t *testing.T, dojo *corev1api.Dojo) *world {
 	t.Helper()
-	w := inSync(t, tokyo(func(before *corev1api.Dojo) { before.Spec = d.Spec }))
+	w := inSync(t, tokyo(func(before *corev1api.Dojo) { before.Spec = dojo.Spec }))
 	w.source = "tokyo-db"
 	return w
 }
@@ -48,18 +50,18 @@ func (w *world) valid() map[string]bool {
 
 // rotate reconciles until nothing is written. After each reconcile the application gets its
 // credentials, its pods follow one reconcile later, and CloudNativePG acts. It returns the events.
-func (w *world) rotate(d *corev1api.Dojo) (story []string) {
+func (w *world) rotate(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
-		s := w.observe(d)
-		db := w.reconcile(d)
+		s := w.observe(dojo)
+		db := w.reconcile(dojo)
 		story = append(story, strings.TrimSpace(strings.Join(kinds(db.Plan), " ")+" "+worst(db.Plan)))
 		for _, o := range db.Plan.Apply {
 			if o.Drift {
 				w.t.Errorf("the %s %s counts as changed by another client, after %v", o.Kind, o.Name, story)
 			}
 		}
-		source, _ := Source(d, s)
+		source, _ := Source(dojo, s)
 		turns := db.Usable(true) && source != w.source
 		if turns {
 			story = append(story, "credentials of "+source)
@@ -71,7 +73,7 @@ func (w *world) rotate(d *corev1api.Dojo) (story []string) {
 			w.t.Errorf("Postgres refuses what the application has, after %v", story)
 		}
 		if !turns && story[len(story)-1] != "pods are replaced" {
-			if again := w.reconcile(d); again.Plan.Apply != nil {
+			if again := w.reconcile(dojo); again.Plan.Apply != nil {
 				w.t.Errorf("without any change, %v is written again", kinds(again.Plan))
 			}
 		}
@@ -118,18 +120,18 @@ func TestRotation(t *testing.T) {
 			w := running(t, tokyo(in))
 			passwords := map[string]bool{string(w.secrets[owner].Data["password"]): true}
 			for i, request := range []string{"monday", "tuesday", "monday"} {
-				d := tokyo(in, requested(request))
+				dojo := tokyo(in, requested(request))
 				l := cnpg.Login((i + 1) % 2)
 				want := map[cnpg.Login][]string{second: toSecond, owner: toOwner}[l]
 				if i == 2 { // its sessions act as the owner already
 					want = toOwner
 				}
-				got := w.rotate(d)
+				got := w.rotate(dojo)
 				if diff := cmp.Diff(strings.ReplaceAll(strings.Join(want, "\n"), "credentials of tokyo-db\n",
-					"credentials of "+l.ObjectName(d)+"\n"), strings.Join(got, "\n")); diff != "" {
+					"credentials of "+l.ObjectName(dojo)+"\n"), strings.Join(got, "\n")); diff != "" {
 					t.Errorf("%s: %s", request, diff)
 				}
-				if diff := cmp.Diff(map[string]bool{l.ObjectName(d): true}, w.valid()); diff != "" {
+				if diff := cmp.Diff(map[string]bool{l.ObjectName(dojo): true}, w.valid()); diff != "" {
 					t.Errorf("%s: both logins are valid: %s", request, diff)
 				}
 				password := string(w.secrets[l].Data["password"])
@@ -137,8 +139,8 @@ func TestRotation(t *testing.T) {
 					t.Errorf("%s: the password has been used before", request)
 				}
 				passwords[password] = true
-				status := Status(d, w.observe(d))
-				if status.Login != l.SQLName(d) || status.FormerLogin != "" {
+				status := Status(dojo, w.observe(dojo))
+				if status.Login != l.SQLName(dojo) || status.FormerLogin != "" {
 					t.Errorf("%s: %+v", request, status)
 				}
 			}
@@ -160,14 +162,14 @@ func TestRequestsOfRotation(t *testing.T) {
 	// turned is a world with the second login, whose pods still have the first.
 	turned := func(t *testing.T) *world {
 		w := running(t, tokyo(inPG))
-		d := tokyo(inPG, requested("monday"))
+		dojo := tokyo(inPG, requested("monday"))
 		for range 8 {
 			if w.source == "tokyo-db-2" {
 				break
 			}
-			s := w.observe(d)
-			w.deleteJobs(w.reconcile(d))
-			w.source, _ = Source(d, s)
+			s := w.observe(dojo)
+			w.deleteJobs(w.reconcile(dojo))
+			w.source, _ = Source(dojo, s)
 			w.play()
 		}
 		w.outdated = "the rollout is not complete"
@@ -208,7 +210,7 @@ func TestRequestsOfRotation(t *testing.T) {
 			"The application has turned from the login dojo_school_tokyo to dojo2_school_tokyo. " +
 				"Waiting until Postgres refuses it. The password is rotated again after that."}},
 		"being deleted": {func(t *testing.T) *world { return running(t, tokyo(inPG)) },
-			tokyo(inPG, rotating, func(d *corev1api.Dojo) { d.DeletionTimestamp = &metav1.Time{Time: noon} }),
+			tokyo(inPG, rotating, func(dojo *corev1api.Dojo) { dojo.DeletionTimestamp = &metav1.Time{Time: noon} }),
 			result{rotation(owner, owner, false), ownerName, "", ""}},
 		"without credentials of the application": {func(t *testing.T) *world {
 			w := running(t, tokyo(inPG))
@@ -222,7 +224,7 @@ func TestRequestsOfRotation(t *testing.T) {
 			w.secrets[second].Name, w.secrets[second].Labels = "tokyo-db-2", nil
 			return w
 		}, tokyo(inPG, rotating), result{rotation(owner, second, false), ownerName, "",
-			"The Secret school/tokyo-db-2 exists and is not this Dojo's. If it is to be, as after a restore, hand it over with " +
+			"The Secret school/tokyo-db-2 exists and is not this Dojo's. If it should be, as after a restore, hand it over with " +
 				"`kubectl label -n school secret tokyo-db-2 --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
 				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."}},
@@ -251,13 +253,13 @@ func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	for name, in := range map[string]func(*corev1api.Dojo){"in a Cluster of others": inPG, "in its own": ownPG} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := tokyo(in, requested("monday"))
+			dojo := tokyo(in, requested("monday"))
 			w := running(t, tokyo(in))
-			w.rotate(d)
+			w.rotate(dojo)
 			w.Cluster.Live.UID = "uid of another"
 			var got []string
 			for range 8 {
-				db := w.reconcile(d)
+				db := w.reconcile(dojo)
 				if db.Plan.Apply == nil && db.Plan.Delete == nil && db.Plan.Issues == nil {
 					break
 				}
@@ -279,10 +281,10 @@ func TestLoginOfANewDojo(t *testing.T) {
 	w := running(t, tokyo(inPG))
 	w.rotate(tokyo(inPG, requested("monday")))
 	w.source = ""
-	d := tokyo(inPG)
-	db := w.plan(d)
-	s := w.observe(d)
-	if name, secret := Source(d, s); name != "tokyo-db-2" || secret == nil || !db.Usable(false) || db.Plan.Apply != nil {
+	dojo := tokyo(inPG)
+	db := w.plan(dojo)
+	s := w.observe(dojo)
+	if name, secret := Source(dojo, s); name != "tokyo-db-2" || secret == nil || !db.Usable(false) || db.Plan.Apply != nil {
 		t.Errorf("credentials of %s (%v), %s, writes %v", name, secret, usable(db), kinds(db.Plan))
 	}
 }
@@ -290,21 +292,21 @@ func TestLoginOfANewDojo(t *testing.T) {
 // A retired login stays so if another client permits it to log in.
 func TestARetiredLoginStaysOne(t *testing.T) {
 	t.Parallel()
-	d := tokyo(inPG, requested("monday"))
+	dojo := tokyo(inPG, requested("monday"))
 	w := running(t, tokyo(inPG))
-	w.rotate(d)
+	w.rotate(dojo)
 	w.Login.Logins[owner].Role.Spec.Login = true
-	if issue := worst(w.plan(d).Plan); issue != "Progressing/RotatingPassword" {
+	if issue := worst(w.plan(dojo).Plan); issue != "Progressing/RotatingPassword" {
 		t.Error(issue)
 	}
 	for range 3 { // the first write forces the field, the second gives it up
-		w.reconcile(d)
+		w.reconcile(dojo)
 		w.play()
 	}
 	if diff := cmp.Diff(map[string]bool{"tokyo-db-2": true}, w.valid()); diff != "" {
 		t.Error(diff)
 	}
-	if db := w.plan(d); db.Plan.Apply != nil || db.Plan.Issues != nil {
+	if db := w.plan(dojo); db.Plan.Apply != nil || db.Plan.Issues != nil {
 		t.Errorf("%s, writes %v", worst(db.Plan), kinds(db.Plan))
 	}
 }
@@ -313,20 +315,20 @@ func TestARetiredLoginStaysOne(t *testing.T) {
 func TestALostPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, l := range []cnpg.Login{owner, second} {
-		d := tokyo(inPG, requested("monday"))
+		dojo := tokyo(inPG, requested("monday"))
 		w := running(t, tokyo(inPG))
 		if l == owner {
-			d = tokyo(inPG)
+			dojo = tokyo(inPG)
 		} else {
-			w.rotate(d)
+			w.rotate(dojo)
 		}
 		w.secrets[l] = nil
-		db := w.reconcile(d)
+		db := w.reconcile(dojo)
 		if worst(db.Plan) != "Progressing/CreatingRole" || db.Usable(true) || fmt.Sprint(kinds(db.Plan)) != "[Secret]" {
 			t.Errorf("%s, %s, writes %v", worst(db.Plan), usable(db), kinds(db.Plan))
 		}
 		w.play()
-		if db := w.plan(d); db.Plan.Apply != nil || !db.Usable(true) {
+		if db := w.plan(dojo); db.Plan.Apply != nil || !db.Usable(true) {
 			t.Errorf("%s, writes %v", usable(db), kinds(db.Plan))
 		}
 	}
@@ -348,10 +350,10 @@ func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 			t.Errorf("%s may log in: %t", o.Name, login)
 		}
 	}
-	d := tokyo(inPG, dropping)
+	dojo := tokyo(inPG, dropping)
 	var got []string
 	for range 4 {
-		for _, old := range Drop(d, w.observe(d), testConfig).Delete {
+		for _, old := range Drop(dojo, w.observe(dojo), testConfig).Delete {
 			got = append(got, old.Kind+" "+old.Name)
 			switch old.Name {
 			case "tokyo-db-2":
@@ -373,18 +375,18 @@ func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 // A refusal of the second login is retried and reported too.
 func TestSecondLoginIsRefused(t *testing.T) {
 	t.Parallel()
-	d := tokyo(inPG, rotating)
+	dojo := tokyo(inPG, rotating)
 	w := running(t, tokyo(inPG))
-	w.reconcile(d)
+	w.reconcile(dojo)
 	role := w.Login.Logins[second].Role
 	role.Status.Applied, role.Status.Message = ptr.To(false), strings.ReplaceAll(forbidden, "tokyo-db", "tokyo-db-2")
 	role.CreationTimestamp = metav1.NewTime(noon.Add(-time.Second))
-	db := w.plan(d)
+	db := w.plan(dojo)
 	if fmt.Sprint(kinds(db.Plan)) != "[DatabaseRole]" || db.Plan.Apply[0].Name != "tokyo-db-2" ||
 		db.Plan.Apply[0].Desired.GetAnnotations()[login.RetryAnnotation] == "" || !db.Usable(true) {
 		t.Errorf("writes %v, %s", kinds(db.Plan), usable(db))
 	}
-	if !ownership.Holds(d, role) || !strings.Contains(db.Plan.Issues[0].Message, "dojo2_school_tokyo. CloudNativePG reports: ") {
+	if !ownership.Holds(dojo, role) || !strings.Contains(db.Plan.Issues[0].Message, "dojo2_school_tokyo. CloudNativePG reports: ") {
 		t.Error(db.Plan.Issues[0].Message)
 	}
 }

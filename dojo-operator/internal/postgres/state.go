@@ -12,6 +12,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/backup"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
@@ -32,7 +33,7 @@ type Config struct {
 	// Image has no tag: that is the version in the spec. Catalog replaces it if not empty.
 	Image   string
 	Catalog string
-	Users   schema.Users
+	Users   pods.Users
 }
 
 func (c Config) images() cnpg.Images { return cnpg.Images{Image: c.Image, Catalog: c.Catalog} }
@@ -81,47 +82,47 @@ type Kinds interface {
 
 // Observe reads the database. source names the Secret of the application's credentials, or "".
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string, kinds Kinds, cfg Config, now time.Time,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, kinds Kinds, cfg Config, now time.Time,
 ) (s State, err error) {
 	s = State{Now: now, Unchanged: r.Unchanged}
-	if d.Spec.Postgres == nil {
+	if dojo.Spec.Postgres == nil {
 		return s, nil
 	}
 	if err := s.observeKinds(ctx, kinds); err != nil {
 		return s, err
 	}
-	if err := s.observeObjects(ctx, r, d, source); err != nil {
+	if err := s.observeObjects(ctx, r, dojo, source); err != nil {
 		return s, err
 	}
 	if s.readable() {
-		if err := s.Backup.ObserveTaken(ctx, r, d, s.Cluster.Live); err != nil {
+		if err := s.Backup.ObserveTaken(ctx, r, dojo, s.Cluster.Live); err != nil {
 			return s, err
 		}
-		if s.Upgrade, err = upgrade.Observe(ctx, r, d, s.Cluster.Live, cfg.images()); err != nil {
+		if s.Upgrade, err = upgrade.Observe(ctx, r, dojo, s.Cluster.Live, cfg.images()); err != nil {
 			return s, err
 		}
-		if s.Bootstrap, err = bootstrap.Observe(ctx, r, d, s.Cluster.Live); err != nil {
+		if s.Bootstrap, err = bootstrap.Observe(ctx, r, dojo, s.Cluster.Live); err != nil {
 			return s, err
 		}
 	}
-	s.Schema, err = schema.Observe(ctx, r, d, s.Cluster.Live, s.Database.Live, now)
+	s.Schema, err = schema.Observe(ctx, r, dojo, s.Cluster.Live, s.Database.Live, now)
 	return s, err
 }
 
-func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string) error {
+func (s *State) observeObjects(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string) error {
 	var errs [6]error
 	if s.has(cnpg.ClusterKind) {
-		s.Cluster, errs[0] = cluster.Observe(ctx, r, d)
+		s.Cluster, errs[0] = cluster.Observe(ctx, r, dojo)
 	}
 	if s.has(cnpg.PoolerKind) {
-		s.Pooler, errs[1] = pooler.Observe(ctx, r, d)
+		s.Pooler, errs[1] = pooler.Observe(ctx, r, dojo)
 	}
 	if s.has(cnpg.DatabaseKind) {
-		s.Database, errs[2] = database.Observe(ctx, r, d)
+		s.Database, errs[2] = database.Observe(ctx, r, dojo)
 	}
-	s.Backup, errs[3] = backup.Observe(ctx, r, d, s.has)
-	s.Cluster.Others, errs[4] = cluster.ObserveOthers(ctx, r, d, s.has(cnpg.DatabaseKind))
-	s.Login, errs[5] = login.Observe(ctx, r, d, source, s.has(cnpg.RoleKind))
+	s.Backup, errs[3] = backup.Observe(ctx, r, dojo, s.has)
+	s.Cluster.Others, errs[4] = cluster.ObserveOthers(ctx, r, dojo, s.has(cnpg.DatabaseKind))
+	s.Login, errs[5] = login.Observe(ctx, r, dojo, source, s.has(cnpg.RoleKind))
 	return errors.Join(errs[:]...)
 }
 
@@ -149,14 +150,14 @@ func (s *State) has(kind optionalkinds.Kind) bool {
 }
 
 // UpgradeStep returns the current step of an upgrade to another major version, or "".
-func UpgradeStep(d *corev1api.Dojo, s State) corev1api.UpgradeStep {
+func UpgradeStep(dojo *corev1api.Dojo, s State) corev1api.UpgradeStep {
 	if !s.readable() {
-		if known := d.Status.Database; known != nil && known.Upgrade != nil {
+		if known := dojo.Status.Database; known != nil && known.Upgrade != nil {
 			return known.Upgrade.Step
 		}
 		return ""
 	}
-	return upgrade.Next(d, s.Cluster.Live, s.Upgrade, stopped(s))
+	return upgrade.Next(dojo, s.Cluster.Live, s.Upgrade, stopped(s))
 }
 
 // stopped reports whether no pod of the application and no SQL runs, and no Job may begin SQL.

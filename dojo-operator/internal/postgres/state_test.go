@@ -41,7 +41,7 @@ var testConfig = Config{
 }
 
 func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
-	d := &corev1api.Dojo{
+	dojo := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid of tokyo", Generation: 3},
 		Spec: corev1api.DojoSpec{
 			AccountID: "Masamichi Yaga", Title: "Tokyo Jujutsu High", Replicas: ptr.To[int32](3),
@@ -49,51 +49,51 @@ func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 		},
 	}
 	for _, change := range changes {
-		change(d)
+		change(dojo)
 	}
-	return d
+	return dojo
 }
 
 // inPG gives the Dojo a database in the Cluster pg of another owner, ownPG in its own Cluster.
-func inPG(d *corev1api.Dojo) {
-	d.Spec.Postgres = &corev1api.Postgres{
+func inPG(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres = &corev1api.Postgres{
 		ClusterRef: &corev1api.ClusterReference{Name: "pg"}, ReclaimPolicy: corev1api.ReclaimRetain,
 	}
 }
 
-func ownPG(d *corev1api.Dojo) {
-	d.Spec.Postgres = &corev1api.Postgres{ReclaimPolicy: corev1api.ReclaimRetain, Cluster: &corev1api.PostgresCluster{
+func ownPG(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres = &corev1api.Postgres{ReclaimPolicy: corev1api.ReclaimRetain, Cluster: &corev1api.PostgresCluster{
 		Instances: ptr.To[int32](3), Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")},
 	}}
 }
 
-func dropping(d *corev1api.Dojo) { d.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }
+func dropping(dojo *corev1api.Dojo) { dojo.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }
 
-func backedUp(d *corev1api.Dojo) {
-	d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+func backedUp(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
 		Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot, FinalBackup: true,
 	}
 }
 
-func withSQL(d *corev1api.Dojo) {
-	d.Spec.Postgres.InitSQL = []corev1api.SQLSource{
+func withSQL(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{
 		{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "tables.sql"}},
 		{SecretKeyRef: &corev1api.KeyReference{Name: "users", Key: "all"}},
 	}
 }
 
 func named(name string) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) { d.Name, d.UID = name, types.UID("uid of "+name) }
+	return func(dojo *corev1api.Dojo) { dojo.Name, dojo.UID = name, types.UID("uid of "+name) }
 }
 
-func rotating(d *corev1api.Dojo) {
-	d.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "today"}
+func rotating(dojo *corev1api.Dojo) {
+	dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "today"}
 }
 
 // waitingFor is a Dojo that has waited for an object for some time.
 func waitingFor(object string, waited time.Duration) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) {
-		d.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-waited))}}
+	return func(dojo *corev1api.Dojo) {
+		dojo.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-waited))}}
 	}
 }
 
@@ -114,11 +114,11 @@ type world struct {
 }
 
 // newWorld is a world without a database, but with the Cluster of the Dojo's reference.
-func newWorld(t *testing.T, d *corev1api.Dojo) *world {
-	w := &world{t: t, dojo: d, State: State{Now: noon}}
-	if d.Spec.Postgres.ClusterRef != nil {
+func newWorld(t *testing.T, dojo *corev1api.Dojo) *world {
+	w := &world{t: t, dojo: dojo, State: State{Now: noon}}
+	if dojo.Spec.Postgres.ClusterRef != nil {
 		w.Cluster.Live = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
-			Namespace: d.Namespace, Name: "pg", UID: "uid of pg", CreationTimestamp: metav1.NewTime(noon),
+			Namespace: dojo.Namespace, Name: "pg", UID: "uid of pg", CreationTimestamp: metav1.NewTime(noon),
 		}}
 		w.Cluster.Live.Spec.Instances = 1
 	}
@@ -126,12 +126,12 @@ func newWorld(t *testing.T, d *corev1api.Dojo) *world {
 }
 
 // inSync is a world with a database that is in sync.
-func inSync(t *testing.T, d *corev1api.Dojo) *world {
+func inSync(t *testing.T, dojo *corev1api.Dojo) *world {
 	t.Helper()
-	w := newWorld(t, d)
+	w := newWorld(t, dojo)
 	for range 8 {
 		w.play()
-		if db := w.reconcile(d); db.Plan.Apply == nil && db.Plan.Issues == nil {
+		if db := w.reconcile(dojo); db.Plan.Apply == nil && db.Plan.Issues == nil {
 			return w
 		}
 	}
@@ -140,7 +140,7 @@ func inSync(t *testing.T, d *corev1api.Dojo) *world {
 }
 
 // observe returns the State as Observe would.
-func (w *world) observe(d *corev1api.Dojo) State {
+func (w *world) observe(dojo *corev1api.Dojo) State {
 	w.version++
 	s := w.State
 	for l, secret := range w.secrets {
@@ -149,13 +149,13 @@ func (w *world) observe(d *corev1api.Dojo) State {
 		if secret != nil {
 			own.Secret = apply.Metadata("v1", "Secret")
 			own.Secret.ObjectMeta = *secret.ObjectMeta.DeepCopy()
-			if ownership.Holds(d, own.Secret) && !login.InSync(d, cnpg.Login(l), own.Secret) {
+			if ownership.Holds(dojo, own.Secret) && !login.InSync(dojo, cnpg.Login(l), own.Secret) {
 				own.Password = secret.Data["password"]
 			}
 		}
 	}
 	s.forget()
-	s.Login.Connect(d, w.source)
+	s.Login.Connect(dojo, w.source)
 	s.Application.Outdated = w.outdated
 	s.Schema = schema.State{Now: noon, Missing: w.MissingSQL, Pods: w.Schema.Pods}
 	if s.Cluster.Live != nil && s.Database.Live != nil && w.MissingSQL == "" {
@@ -166,7 +166,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 		if job.Annotations["core.jutsu.com/schema"] == s.Schema.Digest {
 			s.Schema.SameName = job
 		}
-		if metav1.IsControlledBy(job, d) {
+		if metav1.IsControlledBy(job, dojo) {
 			s.Schema.Jobs = append(s.Schema.Jobs, job)
 		}
 	}
@@ -200,16 +200,16 @@ func removed() func(*world) {
 	return without(all...)
 }
 
-func (w *world) plan(d *corev1api.Dojo) Database { return Plan(d, w.observe(d), testConfig) }
+func (w *world) plan(dojo *corev1api.Dojo) Database { return Plan(dojo, w.observe(dojo), testConfig) }
 
 // reconcile plans and applies, and returns the plan.
-func (w *world) reconcile(d *corev1api.Dojo) Database {
+func (w *world) reconcile(dojo *corev1api.Dojo) Database {
 	w.t.Helper()
-	db := w.plan(d)
+	db := w.plan(dojo)
 	for _, o := range db.Plan.Apply {
 		switch o.Kind {
 		case "Secret":
-			l := loginOf(d, o)
+			l := loginOf(dojo, o)
 			w.secrets[l] = stored(w, w.secrets[l], o)
 		case "Job":
 			job := stored[batchv1.Job](w, nil, o)
@@ -218,7 +218,7 @@ func (w *world) reconcile(d *corev1api.Dojo) Database {
 		case "Cluster":
 			w.Cluster.Live = stored(w, w.Cluster.Live, o)
 		case "DatabaseRole":
-			login := &w.Login.Logins[loginOf(d, o)]
+			login := &w.Login.Logins[loginOf(dojo, o)]
 			before := login.Role
 			if login.Role = stored(w, before, o); before != nil {
 				login.Role.Status = before.Status
@@ -237,8 +237,8 @@ func (w *world) reconcile(d *corev1api.Dojo) Database {
 }
 
 // loginOf returns the login of a written object.
-func loginOf(d *corev1api.Dojo, o *apply.Object) cnpg.Login {
-	if o.Name == second.ObjectName(d) {
+func loginOf(dojo *corev1api.Dojo, o *apply.Object) cnpg.Login {
+	if o.Name == second.ObjectName(dojo) {
 		return second
 	}
 	return owner
@@ -296,11 +296,11 @@ func (w *world) play() {
 }
 
 func (w *world) playPostgres() {
-	if c := w.Cluster.Live; c != nil {
-		c.Status = cnpgv1.ClusterStatus{
-			CurrentPrimary: "pg-1", TargetPrimary: "pg-1", Image: "postgres:17", Conditions: c.Status.Conditions,
+	if cluster := w.Cluster.Live; cluster != nil {
+		cluster.Status = cnpgv1.ClusterStatus{
+			CurrentPrimary: "pg-1", TargetPrimary: "pg-1", Image: "postgres:17", Conditions: cluster.Status.Conditions,
 		}
-		setReady(c, c.Spec.Instances)
+		setReady(cluster, cluster.Spec.Instances)
 	}
 	for l, login := range w.Login.Logins {
 		if login.Role == nil {
@@ -318,13 +318,13 @@ func (w *world) playPostgres() {
 }
 
 // setReady makes this many instances of a Cluster ready, the primary first.
-func setReady(c *cnpgv1.Cluster, instances int) {
+func setReady(cluster *cnpgv1.Cluster, instances int) {
 	var ready []string
 	for i := range instances {
 		ready = append(ready, fmt.Sprint("pg-", i+1))
 	}
-	c.Status.ReadyInstances = instances
-	c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: ready}
+	cluster.Status.ReadyInstances = instances
+	cluster.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: ready}
 }
 
 // unwrittenFor sets the time since the last change of all objects.
@@ -347,8 +347,8 @@ func otherSQL(w *world) {
 	w.playPostgres()
 }
 
-func controlledBy(d *corev1api.Dojo) []metav1.OwnerReference {
-	return []metav1.OwnerReference{*metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))}
+func controlledBy(dojo *corev1api.Dojo) []metav1.OwnerReference {
+	return []metav1.OwnerReference{*metav1.NewControllerRef(dojo, corev1api.GroupVersion.WithKind("Dojo"))}
 }
 
 // kinds lists the kinds that a plan writes, in its order.

@@ -23,10 +23,10 @@ import (
 )
 
 // ReadOnlyHost returns the standbys' Service, or "". It stands while the Cluster cannot be read.
-func ReadOnlyHost(d *corev1api.Dojo, s State) string {
-	switch own, live, known := d.Spec.Postgres.Cluster, s.Cluster.Live, d.Status.Database; {
+func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
+	switch own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database; {
 	case own != nil && ptr.Deref(own.Instances, 1) > 1, own == nil && live != nil && live.Spec.Instances > 1:
-		return cnpg.ReadOnlyHost(d)
+		return cnpg.ReadOnlyHost(dojo)
 	case own == nil && live == nil && known != nil:
 		return known.ReadOnlyHost
 	}
@@ -34,70 +34,72 @@ func ReadOnlyHost(d *corev1api.Dojo, s State) string {
 }
 
 // Host returns the host for the application's credentials; "" is the primary's own Service.
-func Host(d *corev1api.Dojo, s State) string {
-	return pooler.Host(d, s.Pooler, s.Login.Connected, s.Application.Pooled)
+func Host(dojo *corev1api.Dojo, s State) string {
+	return pooler.Host(dojo, s.Pooler, s.Login.Connected, s.Application.Pooled)
 }
 
 // Source returns the login whose credentials the application should have, and its Secret.
-func Source(d *corev1api.Dojo, s State) (name string, secret *metav1.PartialObjectMetadata) {
-	l := login.Source(d, s.Login, databaseIDOf(s))
-	return l.ObjectName(d), s.Login.Logins[l].Secret
+func Source(dojo *corev1api.Dojo, s State) (name string, secret *metav1.PartialObjectMetadata) {
+	l := login.Source(dojo, s.Login, databaseIDOf(s))
+	return l.ObjectName(dojo), s.Login.Logins[l].Secret
 }
 
 // WaitsForPods reports whether a login or the Pooler goes once no pod uses it.
-func WaitsForPods(d *corev1api.Dojo, s State) bool {
-	return login.Retires(d, s.Login) || !s.Application.Pooled && pooler.Obsolete(d, s.Pooler)
+func WaitsForPods(dojo *corev1api.Dojo, s State) bool {
+	return login.Retires(dojo, s.Login) || !s.Application.Pooled && pooler.Obsolete(dojo, s.Pooler)
 }
 
 // RequiresStop reports whether an upgrade keeps the application from running.
-func RequiresStop(d *corev1api.Dojo, s State) bool {
-	return d.Spec.Postgres != nil && upgrade.RequiresStop(d, s.Upgrade, UpgradeStep(d, s))
+func RequiresStop(dojo *corev1api.Dojo, s State) bool {
+	return dojo.Spec.Postgres != nil && upgrade.RequiresStop(dojo, s.Upgrade, UpgradeStep(dojo, s))
 }
 
 // Unreachable reports whether a pod of the application would fail without its own Cluster.
-func Unreachable(d *corev1api.Dojo, s State) bool {
-	return d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil && s.readable() &&
-		(!cnpg.Up(s.Cluster.Live) || poolerUnreachable(d, s))
+func Unreachable(dojo *corev1api.Dojo, s State) bool {
+	return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil && s.readable() &&
+		(!cnpg.Up(s.Cluster.Live) || poolerUnreachable(dojo, s))
 }
 
 // WhyUnreachable says why requests cannot reach Postgres; "" if they can or that is not known.
-func WhyUnreachable(d *corev1api.Dojo, s State) string {
+func WhyUnreachable(dojo *corev1api.Dojo, s State) string {
 	switch live := s.Cluster.Live; {
-	case d.Spec.Postgres == nil || !s.readable():
+	case dojo.Spec.Postgres == nil || !s.readable():
 		return ""
-	case RequiresStop(d, s):
-		return upgrade.Unreachable(d, live, s.Upgrade)
-	case cnpg.Up(live) && poolerUnreachable(d, s):
-		return pooler.Unreachable(d)
+	case RequiresStop(dojo, s):
+		return upgrade.Unreachable(dojo, live, s.Upgrade)
+	case cnpg.Up(live) && poolerUnreachable(dojo, s):
+		return pooler.Unreachable(dojo)
 	case cnpg.Up(live):
 		return ""
 	default:
-		return cluster.Unreachable(d, live)
+		return cluster.Unreachable(dojo, live)
 	}
 }
 
-func poolerUnreachable(d *corev1api.Dojo, s State) bool {
-	return s.readable() && s.Application.Pooled && !pooler.Answers(d, s.Pooler)
+func poolerUnreachable(dojo *corev1api.Dojo, s State) bool {
+	return s.readable() && s.Application.Pooled && !pooler.Answers(dojo, s.Pooler)
 }
 
 // BackupCondition returns the condition of the last backup, or nil.
-func BackupCondition(d *corev1api.Dojo, s State) *metav1.Condition {
-	return backup.Condition(d, s.Cluster.Live)
+func BackupCondition(dojo *corev1api.Dojo, s State) *metav1.Condition {
+	return backup.Condition(dojo, s.Cluster.Live)
 }
 
 // Status returns the database part of the Dojo's status; nil without spec.postgres.
-func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
-	if d.Spec.Postgres == nil {
+func Status(dojo *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
+	if dojo.Spec.Postgres == nil {
 		return nil
 	}
-	live, known := s.Cluster.Live, d.Status.Database
-	status := &corev1api.DatabaseStatus{ClusterName: cnpg.ClusterName(d), Name: cnpg.SQLName(d), Host: cnpg.Host(d)}
-	status.ReadOnlyHost = ReadOnlyHost(d, s)
-	status.Pooler = pooler.Status(d, s.Pooler, s.Application.Pooled)
+	live, known := s.Cluster.Live, dojo.Status.Database
+	status := &corev1api.DatabaseStatus{
+		ClusterName: cnpg.ClusterName(dojo), Name: cnpg.SQLName(dojo), Host: cnpg.Host(dojo),
+	}
+	status.ReadOnlyHost = ReadOnlyHost(dojo, s)
+	status.Pooler = pooler.Status(dojo, s.Pooler, s.Application.Pooled)
 	if known != nil {
 		status.ClusterUID, status.Origin = known.ClusterUID, known.Origin
 	}
-	if d.Spec.Postgres.Cluster != nil && ownership.Holds(d, live) && bootstrap.Mismatch(d, live) == nil {
+	if dojo.Spec.Postgres.Cluster != nil && ownership.Holds(dojo, live) && bootstrap.Mismatch(dojo, live) == nil {
 		status.ClusterUID = string(live.UID)
 		status.Origin = cnpg.ShortOrigin(live.Annotations[corev1api.OriginAnnotation])
 	}
@@ -108,16 +110,16 @@ func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 		status.Pooler = known.Pooler
 	}
 	if s.Login.Connected {
-		status.Login = s.Login.Current.SQLName(d)
-		if login.Retires(d, s.Login) {
-			status.FormerLogin = s.Login.Current.Other().SQLName(d)
+		status.Login = s.Login.Current.SQLName(dojo)
+		if login.Retires(dojo, s.Login) {
+			status.FormerLogin = s.Login.Current.Other().SQLName(dojo)
 		}
 	}
-	backup.Describe(d, s.Backup, s.readable(), status)
+	backup.Describe(dojo, s.Backup, s.readable(), status)
 	if !s.readable() && known != nil {
 		status.Upgrade = known.Upgrade
 	} else {
-		status.Upgrade = upgrade.Status(d, live, s.Upgrade, UpgradeStep(d, s), s.Now)
+		status.Upgrade = upgrade.Status(dojo, live, s.Upgrade, UpgradeStep(dojo, s), s.Now)
 	}
 	return status
 }

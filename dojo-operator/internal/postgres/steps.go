@@ -35,13 +35,13 @@ type input struct {
 	before     cnpg.Step
 }
 
-func newInput(d *corev1api.Dojo, s State, cfg Config) input {
+func newInput(dojo *corev1api.Dojo, s State, cfg Config) input {
 	databaseID := databaseIDOf(s)
 	return input{
 		Input: cnpg.Input{
 			Now: s.Now, Deadline: cfg.Deadline, ProgressDeadline: cfg.ProgressDeadline, Unchanged: s.Unchanged,
 		},
-		dojo: d, state: s, config: cfg, databaseID: databaseID, source: login.Source(d, s.Login, databaseID),
+		dojo: dojo, state: s, config: cfg, databaseID: databaseID, source: login.Source(dojo, s.Login, databaseID),
 	}
 }
 
@@ -63,13 +63,13 @@ func checkInstalled(in input) cnpg.Step {
 }
 
 func checkNames(in input) cnpg.Step {
-	d, s := in.dojo, in.state
-	issue := cmp.Or(login.Conflict(d, s.Login), ownership.DataConflict(d, cnpg.DatabaseKind.Kind, s.Database.Live))
-	if d.Spec.Postgres.Cluster != nil {
-		issue = cmp.Or(issue, cluster.Conflict(d, s.Cluster),
-			ownership.DataConflict(d, cnpg.ScheduleKind.Kind, s.Backup.Schedule))
+	dojo, s := in.dojo, in.state
+	issue := cmp.Or(login.Conflict(dojo, s.Login), ownership.DataConflict(dojo, cnpg.DatabaseKind.Kind, s.Database.Live))
+	if dojo.Spec.Postgres.Cluster != nil {
+		issue = cmp.Or(issue, cluster.Conflict(dojo, s.Cluster),
+			ownership.DataConflict(dojo, cnpg.ScheduleKind.Kind, s.Backup.Schedule))
 	}
-	return cnpg.Blocked(cmp.Or(issue, ownership.NameConflict(d, "Job", s.Schema.SameName)))
+	return cnpg.Blocked(cmp.Or(issue, ownership.NameConflict(dojo, "Job", s.Schema.SameName)))
 }
 
 func (in input) bootstrap() bootstrap.Input {
@@ -97,34 +97,34 @@ func (in input) cluster(changes ...cnpg.Change) cluster.Input {
 }
 
 func planCluster(in input) cnpg.Step {
-	d, s := in.dojo, in.state
-	if d.Spec.Postgres.Cluster == nil {
+	dojo, s := in.dojo, in.state
+	if dojo.Spec.Postgres.Cluster == nil {
 		return cnpg.Step{}
 	}
 	// CloudNativePG refuses all fields together with a version that is too low.
-	if tooLow := cluster.VersionTooLow(d, s.Cluster.Live, in.config.images()); tooLow != nil {
+	if tooLow := cluster.VersionTooLow(dojo, s.Cluster.Live, in.config.images()); tooLow != nil {
 		return cnpg.Step{Incomplete: tooLow}
 	}
-	data := bootstrap.Plan(d, s.Bootstrap, in.bootstrap()).Change
+	data := bootstrap.Plan(dojo, s.Bootstrap, in.bootstrap()).Change
 	step := planUpgrade(in)
-	return step.With(cluster.Plan(d, s.Cluster, in.cluster(data, step.Change)))
+	return step.With(cluster.Plan(dojo, s.Cluster, in.cluster(data, step.Change)))
 }
 
 func planUpgrade(in input) upgrade.Step {
-	d, s := in.dojo, in.state
+	dojo, s := in.dojo, in.state
 	own := upgrade.Input{
-		Input: in.Input, Cluster: s.Cluster.Live, Step: UpgradeStep(d, s),
+		Input: in.Input, Cluster: s.Cluster.Live, Step: UpgradeStep(dojo, s),
 		Running: describeRunning(s), Idle: s.Schema.StopIdle(),
 	}
 	if own.Step == corev1api.UpgradeVerifying && s.Database.Live != nil { // else there is no database to query
-		id, major := upgrade.Verification(d, s.Cluster.Live, s.Upgrade)
-		query, failed := schema.PlanVerification(d, s.Schema, id, major, in.as(in.source), in.config.schema())
-		own.Verification, own.Failed = query.Run(d), failed
-		if upgrade.Upgraded(d, s.Cluster.Live, s.Upgrade) {
-			own.Statistics = schema.Statistics(d, s.Schema, id, in.as(in.source), in.config.Users)
+		id, major := upgrade.Verification(dojo, s.Cluster.Live, s.Upgrade)
+		query, failed := schema.PlanVerification(dojo, s.Schema, id, major, in.as(in.source), in.config.schema())
+		own.Verification, own.Failed = query.Run(dojo), failed
+		if upgrade.Upgraded(dojo, s.Cluster.Live, s.Upgrade) {
+			own.Statistics = schema.Statistics(dojo, s.Schema, id, in.as(in.source), in.config.Users)
 		}
 	}
-	return upgrade.Plan(d, s.Upgrade, own)
+	return upgrade.Plan(dojo, s.Upgrade, own)
 }
 
 func (in input) backup() backup.Input {
@@ -184,13 +184,13 @@ func planSecond(in input) cnpg.Step {
 }
 
 func planStatement(in input) cnpg.Step {
-	d, s := in.dojo, in.state
-	id := login.NeedsStatement(d, s.Login, in.databaseID)
+	dojo, s := in.dojo, in.state
+	id := login.NeedsStatement(dojo, s.Login, in.databaseID)
 	if id == "" {
 		return cnpg.Step{}
 	}
-	statement := schema.PlanLogin(d, s.Schema, id, in.as(cnpg.Second), in.config.schema())
-	return statement.Run(d).Then(login.RecordStatement(d, s.Login, in.databaseID))
+	statement := schema.PlanLogin(dojo, s.Schema, id, in.as(cnpg.Second), in.config.schema())
+	return statement.Run(dojo).Then(login.RecordStatement(dojo, s.Login, in.databaseID))
 }
 
 func planRetirement(in input) cnpg.Step {
@@ -199,12 +199,12 @@ func planRetirement(in input) cnpg.Step {
 
 // checkRestored runs before the Database is written, which CloudNativePG would create empty.
 func checkRestored(in input) cnpg.Step {
-	d, s := in.dojo, in.state
-	if b := d.BootstrapSource(); b == nil || b.Recovery == nil || s.Database.Live != nil {
+	dojo, s := in.dojo, in.state
+	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || s.Database.Live != nil {
 		return cnpg.Step{}
 	}
 	clusterUID := string(s.Cluster.Live.UID)
-	return schema.PlanCheck(d, s.Schema, clusterUID, in.as(in.source), in.config.schema()).Run(d)
+	return schema.PlanCheck(dojo, s.Schema, clusterUID, in.as(in.source), in.config.schema()).Run(dojo)
 }
 
 func (in input) database() database.Input {
@@ -220,15 +220,15 @@ func planDatabase(in input) cnpg.Step {
 
 // SQL does not begin while an upgrade is due: it may be written for the new version.
 func planSchema(in input) (step cnpg.Step) {
-	d, s := in.dojo, in.state
-	sql := schema.Plan(d, s.Schema, s.Database.Live, in.as(in.source), in.config.schema())
-	if sql.Begins() && UpgradeStep(d, s) == corev1api.UpgradeBackingUp {
+	dojo, s := in.dojo, in.state
+	sql := schema.Plan(dojo, s.Schema, s.Database.Live, in.as(in.source), in.config.schema())
+	if sql.Begins() && UpgradeStep(dojo, s) == corev1api.UpgradeBackingUp {
 		return cnpg.Blocked(in.before.Incomplete)
 	}
 	if !maps.Equal(sql.Record, schema.Recorded(s.Database.Live)) {
-		step = database.Record(d, s.Database, sql.Record)
+		step = database.Record(dojo, s.Database, sql.Record)
 	}
-	return step.Then(sql.Run(d))
+	return step.Then(sql.Run(dojo))
 }
 
 func (in input) as(l cnpg.Login) schema.As {
@@ -265,8 +265,8 @@ func waitForHibernation(in input) cnpg.Step {
 }
 
 // sleeps reports whether to hibernate the Dojo's own Cluster. An upgrade ends first.
-func sleeps(d *corev1api.Dojo, s State) bool {
-	return d.Spec.Suspend && d.Spec.Postgres.Cluster != nil && !upgrade.Begun(d, s.Cluster.Live, s.Upgrade)
+func sleeps(dojo *corev1api.Dojo, s State) bool {
+	return dojo.Spec.Suspend && dojo.Spec.Postgres.Cluster != nil && !upgrade.Begun(dojo, s.Cluster.Live, s.Upgrade)
 }
 
 func describeRunning(s State) string {
@@ -275,14 +275,14 @@ func describeRunning(s State) string {
 }
 
 // Unreadable returns the issue of a kind that is defined and cannot be read, or nil.
-func Unreadable(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+func Unreadable(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	if s.Unreadable == nil {
 		return nil
 	}
 	object := "CustomResourceDefinition " + s.Unreadable.Definition()
 	message := fmt.Sprintf("The kind %s of CloudNativePG is installed and cannot be read: "+
 		"the API server does not serve it, or does not permit it", s.Unreadable.Kind)
-	return conditions.WaitUntil(s.Now, d.WaitingSince(object, s.Now), cfg.ProgressDeadline,
+	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonCloudNativePGNotReadable, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonCloudNativePGNotReadable,
 			"%s. See `kubectl describe crd %s` and docs/rbac.md.", message, s.Unreadable.Definition()).For(object))

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-func suspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
+func suspended(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true }
 
 // hibernated acts for CloudNativePG on a Cluster to hibernate.
 func (w *world) hibernated() {
@@ -32,8 +32,8 @@ func (w *world) hibernated() {
 func TestStepsToHibernationAndBack(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, backedUp)
-	d := awake.DeepCopy()
-	suspended(d)
+	dojo := awake.DeepCopy()
+	suspended(dojo)
 	w := inSync(t, awake)
 	type step struct {
 		Writes []string
@@ -41,38 +41,38 @@ func TestStepsToHibernationAndBack(t *testing.T) {
 		Asleep bool // whether the Cluster is to be hibernated
 		Paused bool // whether backups are suspended
 	}
-	check := func(what string, d *corev1api.Dojo, want step) {
+	check := func(what string, dojo *corev1api.Dojo, want step) {
 		t.Helper()
-		db := w.reconcile(d)
+		db := w.reconcile(dojo)
 		got := step{kinds(db.Plan), worst(db.Plan), cnpg.Hibernates(w.Cluster.Live),
 			w.Backup.Schedule.Spec.Suspend != nil && *w.Backup.Schedule.Spec.Suspend}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(what, diff)
 		}
-		if again := w.reconcile(d); again.Plan.Apply != nil {
+		if again := w.reconcile(dojo); again.Plan.Apply != nil {
 			t.Errorf("%s: without any change, %v is written again", what, kinds(again.Plan))
 		}
 	}
 	const suspending = "Progressing/Suspending"
-	check("pods run", d, step{[]string{"ScheduledBackup"}, suspending, false, true})
+	check("pods run", dojo, step{[]string{"ScheduledBackup"}, suspending, false, true})
 	w.Application.Stopped = true
 	w.Schema.Pods = []corev1.Pod{{}}
-	check("SQL runs", d, step{nil, suspending, false, true})
+	check("SQL runs", dojo, step{nil, suspending, false, true})
 	w.Schema.Pods = nil
 	w.Cluster.Others = []string{"Dojo kyoto"}
-	check("another Dojo is in it", d, step{nil, "Degraded/ClusterInUse", false, true})
+	check("another Dojo is in it", dojo, step{nil, "Degraded/ClusterInUse", false, true})
 	w.Cluster.Others = nil
-	check("nothing runs", d, step{[]string{"Cluster"}, suspending, true, true})
+	check("nothing runs", dojo, step{[]string{"Cluster"}, suspending, true, true})
 	w.Cluster.Others, w.Application.Stopped = []string{"Dojo kyoto"}, false
 	w.hibernated()
-	check("asleep, and others come", d, step{nil, "", true, true})
-	if db := w.plan(d); db.Usable(true) || db.Usable(false) {
+	check("asleep, and others come", dojo, step{nil, "", true, true})
+	if db := w.plan(dojo); db.Usable(true) || db.Usable(false) {
 		t.Error("the credentials of a database that is asleep can be checked")
 	}
-	d.Spec.Postgres.Cluster.Storage.Size.Add(d.Spec.Postgres.Cluster.Storage.Size)
-	check("changed", d, step{[]string{"Cluster"}, "", true, true})
+	dojo.Spec.Postgres.Cluster.Storage.Size.Add(dojo.Spec.Postgres.Cluster.Storage.Size)
+	check("changed", dojo, step{[]string{"Cluster"}, "", true, true})
 	setReady(w.Cluster.Live, 0)
-	back := d.DeepCopy()
+	back := dojo.DeepCopy()
 	back.Spec.Suspend = false
 	check("woken", back, step{[]string{"Cluster"}, "Progressing/WaitingForCluster", false, true})
 	w.Cluster.Live.Status.Conditions = nil
@@ -127,23 +127,23 @@ func TestSuspended(t *testing.T) {
 // The Cluster of a suspended Dojo resumes for the final backup, unless a user has hibernated it.
 func TestFinalBackupWhileSuspended(t *testing.T) {
 	t.Parallel()
-	d := tokyo(ownPG, backedUp, dropping, suspended)
-	awake := d.DeepCopy()
+	dojo := tokyo(ownPG, backedUp, dropping, suspended)
+	awake := dojo.DeepCopy()
 	awake.Spec.Suspend = false
 	w := inSync(t, awake)
 	w.Application.Stopped = true
-	w.reconcile(d)
-	plan := FinalBackup(d, w.observe(d), testConfig)
+	w.reconcile(dojo)
+	plan := FinalBackup(dojo, w.observe(dojo), testConfig)
 	if diff := cmp.Diff([]string{"Cluster"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {
 		t.Fatalf("writes %v, ends as %s", kinds(plan), worst(plan))
 	}
 	w.Cluster.Live = stored(w, w.Cluster.Live, plan.Apply[0])
-	plan = FinalBackup(d, w.observe(d), testConfig)
+	plan = FinalBackup(dojo, w.observe(dojo), testConfig)
 	if diff := cmp.Diff([]string{"Backup"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {
 		t.Errorf("then writes %v, ends as %s", kinds(plan), worst(plan))
 	}
 	w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"}
-	if plan = FinalBackup(d, w.observe(d), testConfig); plan.Apply != nil || worst(plan) != "Degraded/ClusterHibernated" {
+	if plan = FinalBackup(dojo, w.observe(dojo), testConfig); plan.Apply != nil || worst(plan) != "Degraded/ClusterHibernated" {
 		t.Errorf("hibernated by a user, writes %v, ends as %s", kinds(plan), worst(plan))
 	}
 }
@@ -174,24 +174,24 @@ func TestUnreachable(t *testing.T) {
 func TestSuspendingEnds(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)
-	d := awake.DeepCopy()
-	suspended(d)
+	dojo := awake.DeepCopy()
+	suspended(dojo)
 	w := inSync(t, awake)
 	stuck := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "tokyo-1"}, Spec: corev1.PodSpec{NodeName: "n"}}
-	s := w.observe(d)
+	s := w.observe(dojo)
 	s.Application.Pods = []corev1.Pod{stuck}
 	const object = "pods to end, before the Cluster school/tokyo-db is hibernated"
 	const message = "Waiting for the " + object + ": 1, such as tokyo-1 on the node n."
-	if got := conditions.Worst(Plan(d, s, testConfig).Plan.Issues); got.Message != message || got.IsDegraded() {
+	if got := conditions.Worst(Plan(dojo, s, testConfig).Plan.Issues); got.Message != message || got.IsDegraded() {
 		t.Error(got)
 	}
-	d.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-time.Hour))}}
-	if got := conditions.Worst(Plan(d, s, testConfig).Plan.Issues); !got.IsDegraded() || got.Reason != corev1api.ReasonSuspending {
+	dojo.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-time.Hour))}}
+	if got := conditions.Worst(Plan(dojo, s, testConfig).Plan.Issues); !got.IsDegraded() || got.Reason != corev1api.ReasonSuspending {
 		t.Error(got)
 	}
 	s.Application.Pods, s.Application.Stopped = nil, true
 	s.Schema.Jobs = []*batchv1.Job{{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-schema-1"}}}
-	db := Plan(d, s, testConfig)
+	db := Plan(dojo, s, testConfig)
 	if len(db.Plan.Delete) != 1 || db.Plan.Delete[0].Name != "tokyo-schema-1" || worst(db.Plan) != "Degraded/Suspending" {
 		t.Error(db.Plan.Delete, worst(db.Plan))
 	}

@@ -22,14 +22,14 @@ import (
 // gathered after its success.
 func TestVerifying(t *testing.T) {
 	t.Parallel()
-	d := tokyo(ownPG)
-	w := inSync(t, d)
+	dojo := tokyo(ownPG)
+	w := inSync(t, dojo)
 	metav1.SetMetaDataAnnotation(&w.Cluster.Live.ObjectMeta, "core.jutsu.com/upgrading-from", "16")
 	w.Cluster.Live.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: 17}
-	s := w.observe(d)
+	s := w.observe(dojo)
 	s.Schema.Jobs = nil // pods of former SQL end first
 	isJob := func(o *apply.Object) bool { return o.Kind == "Job" }
-	jobs := slices.DeleteFunc(slices.Clone(Plan(d, s, testConfig).Plan.Apply), func(o *apply.Object) bool { return !isJob(o) })
+	jobs := slices.DeleteFunc(slices.Clone(Plan(dojo, s, testConfig).Plan.Apply), func(o *apply.Object) bool { return !isJob(o) })
 	if len(jobs) != 1 {
 		t.Fatal(jobs)
 	}
@@ -43,14 +43,14 @@ func TestVerifying(t *testing.T) {
 		Name: "dojo-schema", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}},
 	}}
 	s.Schema.Jobs, s.Schema.Pods = []*batchv1.Job{job}, []corev1.Pod{pod}
-	slow := conditions.Worst(Plan(d, s, testConfig).Plan.Issues)
+	slow := conditions.Worst(Plan(dojo, s, testConfig).Plan.Issues)
 	if slow.Reason != corev1api.ReasonSchemaStalled || strings.Contains(slow.Message, "ackup") ||
 		!strings.HasPrefix(slow.Message, "Postgres 17 runs, and no pod of the application, before the query that verifies it has ended.") {
 		t.Error(slow)
 	}
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	s.Schema.Pods = nil
-	if !slices.ContainsFunc(Plan(d, s, testConfig).Plan.Apply, func(o *apply.Object) bool {
+	if !slices.ContainsFunc(Plan(dojo, s, testConfig).Plan.Apply, func(o *apply.Object) bool {
 		return isJob(o) && strings.HasPrefix(o.Name, "tokyo-statistics-")
 	}) {
 		t.Error("no statistics are gathered")

@@ -26,14 +26,14 @@ import (
 const defaultMinReplicas, defaultCPUUtilization = 1, 80
 
 // scalerFor scales the Deployment: spec.replicas is the user's, who may keep it in a repository.
-func scalerFor(d *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyConfiguration {
-	want := d.Spec.Autoscaling
-	return autoscalingv2ac.HorizontalPodAutoscaler(d.Name, d.Namespace).
-		WithLabels(ownership.Labels(d, ownership.Application)).
-		WithOwnerReferences(ownership.Reference(d)).
+func scalerFor(dojo *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyConfiguration {
+	want := dojo.Spec.Autoscaling
+	return autoscalingv2ac.HorizontalPodAutoscaler(dojo.Name, dojo.Namespace).
+		WithLabels(ownership.Labels(dojo, ownership.Application)).
+		WithOwnerReferences(ownership.Reference(dojo)).
 		WithSpec(autoscalingv2ac.HorizontalPodAutoscalerSpec().
 			WithScaleTargetRef(autoscalingv2ac.CrossVersionObjectReference().
-				WithAPIVersion("apps/v1").WithKind("Deployment").WithName(d.Name)).
+				WithAPIVersion("apps/v1").WithKind("Deployment").WithName(dojo.Name)).
 			WithMinReplicas(ptr.Deref(want.MinReplicas, defaultMinReplicas)).
 			WithMaxReplicas(want.MaxReplicas).
 			WithMetrics(autoscalingv2ac.MetricSpec().
@@ -45,13 +45,13 @@ func scalerFor(d *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyC
 						WithAverageUtilization(ptr.Deref(want.TargetCPUUtilization, defaultCPUUtilization))))))
 }
 
-func planScaler(d *corev1api.Dojo, s State, p *apply.Plan) {
+func planScaler(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	var desired *unstructured.Unstructured
-	if d.Spec.Autoscaling != nil {
-		desired = apply.Typed(scalerFor(d))
+	if dojo.Spec.Autoscaling != nil {
+		desired = apply.Typed(scalerFor(dojo))
 	}
-	ownership.PlanOption(d, p, "HorizontalPodAutoscaler", s.Scaler, desired != nil, desired, s.Unchanged)
-	p.Report(scalerIssue(d, s))
+	ownership.PlanOption(dojo, p, "HorizontalPodAutoscaler", s.Scaler, desired != nil, desired, s.Unchanged)
+	p.Report(scalerIssue(dojo, s))
 }
 
 // metricsDeadline is as long as Kubernetes waits for the first metrics (kube-controller-manager
@@ -59,11 +59,11 @@ func planScaler(d *corev1api.Dojo, s State, p *apply.Plan) {
 const metricsDeadline = 5 * time.Minute
 
 // inactive returns why an autoscaler cannot scale, and how much longer that may take.
-func inactive(d *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscalerCondition, time.Duration) {
+func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscalerCondition, time.Duration) {
 	live, scaler := s.Deployment, s.Scaler
-	if d.Spec.Autoscaling == nil || d.Spec.Suspend || d.DeletionTimestamp != nil ||
-		scaler == nil || ownership.Conflicts(d, scaler) ||
-		live == nil || ownership.Conflicts(d, live) || *live.Spec.Replicas == 0 || !Complete(live) {
+	if dojo.Spec.Autoscaling == nil || dojo.Spec.Suspend || dojo.DeletionTimestamp != nil ||
+		scaler == nil || ownership.Conflicts(dojo, scaler) ||
+		live == nil || ownership.Conflicts(dojo, live) || *live.Spec.Replicas == 0 || !Complete(live) {
 		return nil, 0
 	}
 	i := slices.IndexFunc(scaler.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
@@ -79,29 +79,29 @@ func inactive(d *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscale
 	return c, min(metricsDeadline, metricsDeadline-s.Now.Sub(since))
 }
 
-func scalerIssue(d *corev1api.Dojo, s State) *conditions.Issue {
-	c, remaining := inactive(d, s)
+func scalerIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
+	c, remaining := inactive(dojo, s)
 	if c == nil || remaining > 0 {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonAutoscalingInactive, "The HorizontalPodAutoscaler %s/%s cannot scale (%s)"+
 		": %s. Install metrics-server (https://github.com/kubernetes-sigs/metrics-server) where `kubectl top pods` has no "+
 		"metrics; spec.resources needs a request of cpu. Or remove spec.autoscaling.",
-		d.Namespace, d.Name, c.Reason, strings.TrimSuffix(cmp.Or(c.Message, "no message"), "."))
+		dojo.Namespace, dojo.Name, c.Reason, strings.TrimSuffix(cmp.Or(c.Message, "no message"), "."))
 }
 
 // AwaitsMetrics returns when to check missing metrics again, for which there is no event; 0 for
 // none.
-func AwaitsMetrics(d *corev1api.Dojo, s State) time.Duration {
-	_, remaining := inactive(d, s)
+func AwaitsMetrics(dojo *corev1api.Dojo, s State) time.Duration {
+	_, remaining := inactive(dojo, s)
 	return max(remaining, 0)
 }
 
 // lastSizeAnnotation is a stopped Deployment's former size: an autoscaler does not scale from 0.
 const lastSizeAnnotation = "core.jutsu.com/last-size"
 
-func lastSize(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) int32 {
-	if !hasAutoscaler || *d.Spec.Replicas == 0 {
+func lastSize(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) int32 {
+	if !hasAutoscaler || *dojo.Spec.Replicas == 0 {
 		return 0
 	}
 	if n := ptr.Deref(live.Spec.Replicas, 1); n > 0 && replicasOfOthers(live) {
@@ -112,12 +112,12 @@ func lastSize(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) in
 }
 
 // Removing the last size later would cost a write.
-func recordLastSize(d *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
+func recordLastSize(dojo *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
 	if s.LastSize == 0 {
 		return
 	}
 	size := s.Deployment.Annotations[lastSizeAnnotation]
-	if s.allowedReplicas(d) == 0 {
+	if s.allowedReplicas(dojo) == 0 {
 		size = strconv.Itoa(int(s.LastSize))
 	}
 	if size != "" {
@@ -126,8 +126,8 @@ func recordLastSize(d *corev1api.Dojo, s State, desired *unstructured.Unstructur
 }
 
 // clampReplicas keeps 0, which stops the application.
-func clampReplicas(d *corev1api.Dojo, n int32) int32 {
-	scaling := d.Spec.Autoscaling
+func clampReplicas(dojo *corev1api.Dojo, n int32) int32 {
+	scaling := dojo.Spec.Autoscaling
 	if scaling == nil || n == 0 {
 		return n
 	}

@@ -35,9 +35,9 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 		"no minReplicas": {1, between(nil, 5), 1},
 		"equal bounds":   {7, between(new(int32(4)), 4), 4},
 	} {
-		d := dojotest.Dojo(dojotest.Replicas(test.replicas))
-		d.Spec.Autoscaling = test.scaling
-		if got := clampReplicas(d, test.replicas); got != test.want {
+		dojo := dojotest.Dojo(dojotest.Replicas(test.replicas))
+		dojo.Spec.Autoscaling = test.scaling
+		if got := clampReplicas(dojo, test.replicas); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
 		}
 	}
@@ -46,8 +46,8 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 // An autoscaler that cannot scale is reported once its metrics are overdue, and checked until then.
 func TestAutoscalerWithoutMetrics(t *testing.T) {
 	t.Parallel()
-	autoscaled := func(d *corev1api.Dojo) { d.Spec.Autoscaling = &corev1api.Autoscaling{MaxReplicas: 5} }
-	d := dojotest.Dojo(autoscaled)
+	autoscaled := func(dojo *corev1api.Dojo) { dojo.Spec.Autoscaling = &corev1api.Autoscaling{MaxReplicas: 5} }
+	dojo := dojotest.Dojo(autoscaled)
 	active := func(status corev1.ConditionStatus, ago time.Duration) autoscalingv2.HorizontalPodAutoscalerCondition {
 		return autoscalingv2.HorizontalPodAutoscalerCondition{
 			Type: autoscalingv2.ScalingActive, Status: status, Reason: "FailedGetResourceMetric",
@@ -69,8 +69,8 @@ func TestAutoscalerWithoutMetrics(t *testing.T) {
 		"a clock that is ahead":  {active(no, -time.Hour), time.Hour, nil, "", late},
 		"metrics":                {active(yes, time.Hour), time.Hour, nil, "", 0},
 		"no condition":           {autoscalingv2.HorizontalPodAutoscalerCondition{}, time.Hour, nil, "", 0},
-		"no autoscaling":         {active(no, late), time.Hour, func(d *corev1api.Dojo, _ *State) { d.Spec.Autoscaling = nil }, "", 0},
-		"suspended":              {active(no, late), time.Hour, func(d *corev1api.Dojo, _ *State) { d.Spec.Suspend = true }, "", 0},
+		"no autoscaling":         {active(no, late), time.Hour, func(dojo *corev1api.Dojo, _ *State) { dojo.Spec.Autoscaling = nil }, "", 0},
+		"suspended":              {active(no, late), time.Hour, func(dojo *corev1api.Dojo, _ *State) { dojo.Spec.Suspend = true }, "", 0},
 		"stopped":                {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Spec.Replicas = new(int32(0)) }, "", 0},
 		"pods are missing":       {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment.Status.Replicas = 1 }, "", 0},
 		"no pods":                {active(no, late), time.Hour, func(_ *corev1api.Dojo, s *State) { s.Deployment = nil }, "", 0},
@@ -79,9 +79,9 @@ func TestAutoscalerWithoutMetrics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := d.DeepCopy()
-			cluster := deployed(t, d)
-			s := observe(t, cluster, d)
+			dojo := dojo.DeepCopy()
+			cluster := deployed(t, dojo)
+			s := observe(t, cluster, dojo)
 			s.Scaler.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
 				{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionFalse}, c.condition,
 			}
@@ -90,13 +90,13 @@ func TestAutoscalerWithoutMetrics(t *testing.T) {
 				LastTransitionTime: metav1.NewTime(dojotest.Noon.Add(-c.available)),
 			})
 			if c.change != nil {
-				c.change(d, &s)
+				c.change(dojo, &s)
 			}
-			issue := scalerIssue(d, s)
+			issue := scalerIssue(dojo, s)
 			if got := dojotest.Worst(conditions.Of(asError(issue))); got != c.want {
 				t.Errorf("is %q, want %q", got, c.want)
 			}
-			if got := AwaitsMetrics(d, s); got != c.again {
+			if got := AwaitsMetrics(dojo, s); got != c.again {
 				t.Errorf("again after %s, want %s", got, c.again)
 			}
 			if issue != nil && !strings.Contains(issue.Message, "(FailedGetResourceMetric): no metrics known for pods. Install") {
@@ -116,13 +116,13 @@ func asError(issue *conditions.Issue) error {
 // A probe without options keeps its defaults, and shares no field with another.
 func TestProbesOfTheSpec(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo()
-	d.Spec.Probes = &corev1api.Probes{
+	dojo := dojotest.Dojo()
+	dojo.Spec.Probes = &corev1api.Probes{
 		Startup:   &corev1api.Probe{FailureThreshold: new(int32(5))},
 		Liveness:  &corev1api.Probe{Path: "/alive"},
 		Readiness: &corev1api.Probe{TimeoutSeconds: new(int32(4)), PeriodSeconds: new(int32(8))},
 	}
-	c := containerFor(d, access, testConfig)
+	c := containerFor(dojo, access, testConfig)
 	type probed struct {
 		Path                       string
 		Period, Timeout, Threshold int32

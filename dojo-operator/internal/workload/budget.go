@@ -19,28 +19,28 @@ import (
 // budgetRetry is needed since no event shows that the other Dojo has gone.
 const budgetRetry = time.Minute
 
-func budgetFor(d *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
-	return policyv1ac.PodDisruptionBudget(d.Name, d.Namespace).
-		WithLabels(ownership.Labels(d, ownership.Application)).
-		WithOwnerReferences(ownership.Reference(d)).
+func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
+	return policyv1ac.PodDisruptionBudget(dojo.Name, dojo.Namespace).
+		WithLabels(ownership.Labels(dojo, ownership.Application)).
+		WithOwnerReferences(ownership.Reference(dojo)).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMaxUnavailable(intstr.FromInt32(1)).
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(d))).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(dojo))).
 			// A pod that is not ready must not keep a node from being drained.
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }
 
 // With a single replica it would only block drains. CloudNativePG overwrites or deletes a
 // PodDisruptionBudget with its Cluster's name, whoever owns it.
-func planBudget(d *corev1api.Dojo, s State, p *apply.Plan) {
-	if s.BudgetTakenBy != "" && s.Replicas(d) > 1 {
+func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
+	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,
 			"The PodDisruptionBudget %s/%s is that of the Cluster of the Dojo %s. Give one of the two Dojos another name.",
-			d.Namespace, d.Name, s.BudgetTakenBy).After(budgetRetry))
+			dojo.Namespace, dojo.Name, s.BudgetTakenBy).After(budgetRetry))
 		return
 	}
-	desired := apply.Typed(budgetFor(d))
-	budget := ownership.PlanOption(d, p, "PodDisruptionBudget", s.Budget, s.Replicas(d) > 1, desired, s.Unchanged)
+	desired := apply.Typed(budgetFor(dojo))
+	budget := ownership.PlanOption(dojo, p, "PodDisruptionBudget", s.Budget, s.Replicas(dojo) > 1, desired, s.Unchanged)
 	if budget != nil {
 		budget.ReplaceSpec = desired.Object["spec"].(map[string]any)
 	}

@@ -38,26 +38,26 @@ const (
 
 // deploymentFor omits nil replicas, which an autoscaler owns.
 func deploymentFor(
-	d *corev1api.Dojo, access Credentials, cfg Config, replicas *int32,
+	dojo *corev1api.Dojo, access Credentials, cfg Config, replicas *int32,
 ) *appsv1ac.DeploymentApplyConfiguration {
 	spec := appsv1ac.DeploymentSpec().
-		WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(d))).
+		WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(dojo))).
 		WithProgressDeadlineSeconds(int32(cfg.ProgressDeadline.Seconds())).
 		WithStrategy(appsv1ac.DeploymentStrategy().
 			WithType(appsv1.RollingUpdateDeploymentStrategyType).
 			WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
 				WithMaxUnavailable(intstr.FromInt32(0)).WithMaxSurge(intstr.FromInt32(1)))).
 		WithTemplate(corev1ac.PodTemplateSpec().
-			WithLabels(ownership.Labels(d, ownership.Application)).
-			WithAnnotations(d.Spec.PodAnnotations).
+			WithLabels(ownership.Labels(dojo, ownership.Application)).
+			WithAnnotations(dojo.Spec.PodAnnotations).
 			WithAnnotations(map[string]string{ownership.RevisionAnnotation: access.Revision}).
-			WithSpec(podFor(d, access, cfg)))
+			WithSpec(podFor(dojo, access, cfg)))
 	if replicas != nil {
 		spec.WithReplicas(*replicas)
 	}
-	return appsv1ac.Deployment(d.Name, d.Namespace).
-		WithLabels(ownership.Labels(d, ownership.Application)).
-		WithOwnerReferences(ownership.Reference(d)).
+	return appsv1ac.Deployment(dojo.Name, dojo.Namespace).
+		WithLabels(ownership.Labels(dojo, ownership.Application)).
+		WithOwnerReferences(ownership.Reference(dojo)).
 		WithSpec(spec)
 }
 
@@ -72,44 +72,44 @@ func image(live *appsv1.Deployment) string {
 	return ""
 }
 
-func podFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.PodSpecApplyConfiguration {
-	pod := pods.Spec(d, anyUser, cfg.Users, "64Mi", containerFor(d, access, cfg)).
+func podFor(dojo *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.PodSpecApplyConfiguration {
+	pod := pods.Spec(dojo, anyUser, cfg.Users, "64Mi", containerFor(dojo, access, cfg)).
 		WithTerminationGracePeriodSeconds(30).
-		WithTopologySpreadConstraints(spread(d)...)
-	addOptions(d, pod)
+		WithTopologySpreadConstraints(spread(dojo)...)
+	addOptions(dojo, pod)
 	return pod
 }
 
 // spread defaults to different nodes.
-func spread(d *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
-	if given := d.Spec.TopologySpreadConstraints; len(given) > 0 {
+func spread(dojo *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+	if given := dojo.Spec.TopologySpreadConstraints; len(given) > 0 {
 		return apply.As[[]*corev1ac.TopologySpreadConstraintApplyConfiguration](given)
 	}
 	return []*corev1ac.TopologySpreadConstraintApplyConfiguration{corev1ac.TopologySpreadConstraint().
 		WithTopologyKey(corev1.LabelHostname).WithMaxSkew(1).WithWhenUnsatisfiable(corev1.ScheduleAnyway).
-		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(d))).
+		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(dojo))).
 		WithMatchLabelKeys(appsv1.DefaultDeploymentUniqueLabelKey)}
 }
 
-func containerFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.ContainerApplyConfiguration {
+func containerFor(dojo *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.ContainerApplyConfiguration {
 	container := corev1ac.Container().
 		WithName(containerName).
-		WithImage(cmp.Or(d.Spec.Image, cfg.Image)).
+		WithImage(cmp.Or(dojo.Spec.Image, cfg.Image)).
 		WithPorts(corev1ac.ContainerPort().WithName(PortName).WithContainerPort(appPort).WithProtocol(corev1.ProtocolTCP)).
-		WithEnv(environment(d, access)...).
-		WithResources(resourcesFor(d)).
+		WithEnv(environment(dojo, access)...).
+		WithResources(resourcesFor(dojo)).
 		WithStartupProbe(probe(livenessPath).WithPeriodSeconds(1).WithFailureThreshold(60)).
 		WithLivenessProbe(probe(livenessPath).WithPeriodSeconds(10).WithFailureThreshold(3)).
 		WithReadinessProbe(probe(readinessPath).WithPeriodSeconds(5).WithFailureThreshold(2)).
 		WithLifecycle(corev1ac.Lifecycle().
 			WithPreStop(corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds))))
-	addContainerOptions(d, container)
+	addContainerOptions(dojo, container)
 	return container
 }
 
-func resourcesFor(d *corev1api.Dojo) *corev1ac.ResourceRequirementsApplyConfiguration {
-	if d.Spec.Resources != nil {
-		return apply.As[*corev1ac.ResourceRequirementsApplyConfiguration](d.Spec.Resources)
+func resourcesFor(dojo *corev1api.Dojo) *corev1ac.ResourceRequirementsApplyConfiguration {
+	if dojo.Spec.Resources != nil {
+		return apply.As[*corev1ac.ResourceRequirementsApplyConfiguration](dojo.Spec.Resources)
 	}
 	return corev1ac.ResourceRequirements().
 		WithRequests(corev1.ResourceList{
@@ -130,10 +130,10 @@ func probe(path string) *corev1ac.ProbeApplyConfiguration {
 		WithTimeoutSeconds(2)
 }
 
-func environment(d *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApplyConfiguration {
+func environment(dojo *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{
-		corev1ac.EnvVar().WithName("DOJO_ACCOUNT_ID").WithValue(escapeReferences(d.Spec.AccountID)),
-		corev1ac.EnvVar().WithName("DOJO_TITLE").WithValue(escapeReferences(d.Spec.Title)),
+		corev1ac.EnvVar().WithName("DOJO_ACCOUNT_ID").WithValue(escapeReferences(dojo.Spec.AccountID)),
+		corev1ac.EnvVar().WithName("DOJO_TITLE").WithValue(escapeReferences(dojo.Spec.Title)),
 	}
 	from := func(key string) *corev1ac.SecretKeySelectorApplyConfiguration {
 		return corev1ac.SecretKeySelector().WithName(access.SecretName).WithKey(key)
@@ -146,8 +146,8 @@ func environment(d *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApplyC
 		env = append(env, corev1ac.EnvVar().WithName(key).
 			WithValueFrom(corev1ac.EnvVarSource().WithSecretKeyRef(from(key).WithOptional(true))))
 	}
-	for i := range d.Spec.Env {
-		env = append(env, apply.As[*corev1ac.EnvVarApplyConfiguration](d.Spec.Env[i]))
+	for i := range dojo.Spec.Env {
+		env = append(env, apply.As[*corev1ac.EnvVarApplyConfiguration](dojo.Spec.Env[i]))
 	}
 	return env
 }
@@ -155,25 +155,25 @@ func environment(d *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApplyC
 // escapeReferences keeps Kubernetes from replacing $(NAME) in a value.
 func escapeReferences(value string) string { return strings.ReplaceAll(value, "$", "$$") }
 
-func planDeployment(d *corev1api.Dojo, s State, access Credentials, cfg Config) *apply.Object {
+func planDeployment(dojo *corev1api.Dojo, s State, access Credentials, cfg Config) *apply.Object {
 	var replicas *int32
 	if !s.Autoscaled || s.Stopped { // 0 also switches the autoscaler off
-		replicas = new(s.allowedReplicas(d))
+		replicas = new(s.allowedReplicas(dojo))
 	}
-	desired := apply.Typed(deploymentFor(d, access, cfg, replicas))
-	recordLastSize(d, s, desired)
+	desired := apply.Typed(deploymentFor(dojo, access, cfg, replicas))
+	recordLastSize(dojo, s, desired)
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
-		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(d) // also if an autoscaler decides
+		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo) // also if an autoscaler decides
 	}
 	return deployment
 }
 
 // Until an autoscaler has written the replicas, dropping our field would reset them to 1. Without
 // managedFields nothing shows the owner. 0 is ours.
-func scaledByOthers(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
-	if !hasAutoscaler || *d.Spec.Replicas == 0 || d.Spec.Suspend {
+func scaledByOthers(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
+	if !hasAutoscaler || *dojo.Spec.Replicas == 0 || dojo.Spec.Suspend {
 		return false
 	}
 	return replicasOfOthers(live)

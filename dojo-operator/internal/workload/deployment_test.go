@@ -30,11 +30,11 @@ import (
 )
 
 // created returns the Deployment as the API server has it.
-func created(t *testing.T, d *corev1api.Dojo, cfg Config, access Credentials) *appsv1.Deployment {
+func created(t *testing.T, dojo *corev1api.Dojo, cfg Config, access Credentials) *appsv1.Deployment {
 	t.Helper()
 	c := newCluster(t)
-	desired := apply.Typed(deploymentFor(d, access, cfg, d.Spec.Replicas))
-	c.Do(d, apply.Plan{Apply: []*apply.Object{apply.Write(ownership.FieldOwner, (*appsv1.Deployment)(nil), desired)}})
+	desired := apply.Typed(deploymentFor(dojo, access, cfg, dojo.Spec.Replicas))
+	c.Do(dojo, apply.Plan{Apply: []*apply.Object{apply.Write(ownership.FieldOwner, (*appsv1.Deployment)(nil), desired)}})
 	return deploymentOf(t, c)
 }
 
@@ -124,10 +124,10 @@ func TestSpreadOverNodes(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.Title = "100 $$ $(DB_PASS)" })
+	dojo := dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Title = "100 $$ $(DB_PASS)" })
 	access := access
 	access.Optional = []string{"DB_READONLY_ENDPOINT"}
-	c := created(t, d, testConfig, access).Spec.Template.Spec.Containers[0]
+	c := created(t, dojo, testConfig, access).Spec.Template.Spec.Containers[0]
 	got := map[string]string{}
 	for _, e := range c.Env {
 		got[e.Name] = strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet leaves it without any $(NAME)
@@ -157,7 +157,7 @@ func TestPodTemplateChanges(t *testing.T) {
 	slow := Config{Image: testConfig.Image, ProgressDeadline: time.Hour}
 	renewed := access
 	renewed.Revision = "s"
-	otherSource := func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Name = "pg-other" }
+	otherSource := func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Name = "pg-other" }
 	dojo := dojotest.Dojo
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
@@ -172,10 +172,10 @@ func TestPodTemplateChanges(t *testing.T) {
 		"a longer deadline":    {dojo(), slow, access, false},
 		"new credentials":      {dojo(), testConfig, renewed, true},
 		"another image":        {dojo(), other, access, true},
-		"another title":        {dojo(func(d *corev1api.Dojo) { d.Spec.Title = "Kyoto" }), testConfig, access, true},
-		"another account":      {dojo(func(d *corev1api.Dojo) { d.Spec.AccountID = "Gakuganji" }), testConfig, access, true},
-		"a status of the Dojo": {dojo(func(d *corev1api.Dojo) { d.Status.ReadyReplicas = 3 }), testConfig, access, false},
-		"a new generation":     {dojo(func(d *corev1api.Dojo) { d.Generation = 9 }), testConfig, access, false},
+		"another title":        {dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Title = "Kyoto" }), testConfig, access, true},
+		"another account":      {dojo(func(dojo *corev1api.Dojo) { dojo.Spec.AccountID = "Gakuganji" }), testConfig, access, true},
+		"a status of the Dojo": {dojo(func(dojo *corev1api.Dojo) { dojo.Status.ReadyReplicas = 3 }), testConfig, access, false},
+		"a new generation":     {dojo(func(dojo *corev1api.Dojo) { dojo.Generation = 9 }), testConfig, access, false},
 	}
 	before := created(t, dojo(), testConfig, access)
 	for name, c := range cases {
@@ -292,34 +292,34 @@ func TestPodsMatchTheSpec(t *testing.T) {
 		MaxSkew: 2, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selector,
 		MinDomains: new(int32(2)), NodeTaintsPolicy: new(corev1.NodeInclusionPolicyHonor),
 	}}
-	d := dojotest.Dojo(func(d *corev1api.Dojo) {
-		d.Spec.Image = "registry.example/own:2"
-		d.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
-		d.Spec.Resources = &corev1.ResourceRequirements{
+	dojo := dojotest.Dojo(func(dojo *corev1api.Dojo) {
+		dojo.Spec.Image = "registry.example/own:2"
+		dojo.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
+		dojo.Spec.Resources = &corev1.ResourceRequirements{
 			Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
 		}
-		d.Spec.Env = []corev1.EnvVar{{Name: "A", Value: "$(DB_NAME)"}, {Name: "B", ValueFrom: &corev1.EnvVarSource{
+		dojo.Spec.Env = []corev1.EnvVar{{Name: "A", Value: "$(DB_NAME)"}, {Name: "B", ValueFrom: &corev1.EnvVarSource{
 			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k"},
 		}}}
-		d.Spec.NodeSelector = map[string]string{"arch": "arm64"}
-		d.Spec.Tolerations = []corev1.Toleration{{
+		dojo.Spec.NodeSelector = map[string]string{"arch": "arm64"}
+		dojo.Spec.Tolerations = []corev1.Toleration{{
 			Key: "spot", Operator: corev1.TolerationOpExists, TolerationSeconds: ptr.To[int64](5),
 		}}
-		d.Spec.Affinity = apply.As[*corev1api.Affinity](affinity)
-		d.Spec.TopologySpreadConstraints = apply.As[[]corev1api.TopologySpreadConstraint](wantSpread)
+		dojo.Spec.Affinity = apply.As[*corev1api.Affinity](affinity)
+		dojo.Spec.TopologySpreadConstraints = apply.As[[]corev1api.TopologySpreadConstraint](wantSpread)
 	})
-	cluster := deployed(t, d)
+	cluster := deployed(t, dojo)
 	pod := deploymentOf(t, cluster).Spec.Template.Spec
 	c := pod.Containers[0]
-	if c.Image != d.Spec.Image {
+	if c.Image != dojo.Spec.Image {
 		t.Errorf("image %s", c.Image)
 	}
 	for what, diff := range map[string]string{
-		"imagePullSecrets": cmp.Diff(d.Spec.ImagePullSecrets, pod.ImagePullSecrets),
-		"resources":        cmp.Diff(*d.Spec.Resources, c.Resources),
-		"env":              cmp.Diff(d.Spec.Env, c.Env[len(c.Env)-2:]),
-		"nodeSelector":     cmp.Diff(d.Spec.NodeSelector, pod.NodeSelector),
-		"tolerations":      cmp.Diff(d.Spec.Tolerations, pod.Tolerations),
+		"imagePullSecrets": cmp.Diff(dojo.Spec.ImagePullSecrets, pod.ImagePullSecrets),
+		"resources":        cmp.Diff(*dojo.Spec.Resources, c.Resources),
+		"env":              cmp.Diff(dojo.Spec.Env, c.Env[len(c.Env)-2:]),
+		"nodeSelector":     cmp.Diff(dojo.Spec.NodeSelector, pod.NodeSelector),
+		"tolerations":      cmp.Diff(dojo.Spec.Tolerations, pod.Tolerations),
 		"affinity":         cmp.Diff(affinity, pod.Affinity),
 		"spread":           cmp.Diff(wantSpread, pod.TopologySpreadConstraints),
 	} {
@@ -327,7 +327,7 @@ func TestPodsMatchTheSpec(t *testing.T) {
 			t.Error(what, diff)
 		}
 	}
-	if plan := planFor(t, cluster, d); plan.Apply != nil {
+	if plan := planFor(t, cluster, dojo); plan.Apply != nil {
 		t.Errorf("the next reconcile writes %v", dojotest.Kinds(plan))
 	}
 }

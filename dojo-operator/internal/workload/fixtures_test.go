@@ -44,24 +44,24 @@ func newCluster(t *testing.T, objects ...client.Object) *dojotest.Cluster {
 	return c
 }
 
-func observe(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) State {
+func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo) State {
 	t.Helper()
-	s, err := Observe(t.Context(), c.Reader(d), d, dojotest.Noon)
+	s, err := Observe(t.Context(), c.Reader(dojo), dojo, dojotest.Noon)
 	must(t, err)
 	return s
 }
 
-func planFor(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) apply.Plan {
+func planFor(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo) apply.Plan {
 	t.Helper()
-	return Plan(d, observe(t, c, d), access, false, testConfig)
+	return Plan(dojo, observe(t, c, dojo), access, false, testConfig)
 }
 
 // deployed is a cluster in which the Dojo's application runs.
-func deployed(t *testing.T, d *corev1api.Dojo, objects ...client.Object) *dojotest.Cluster {
+func deployed(t *testing.T, dojo *corev1api.Dojo, objects ...client.Object) *dojotest.Cluster {
 	t.Helper()
 	c := newCluster(t, objects...)
-	c.Do(d, planFor(t, c, d))
-	serve(t, c, *d.Spec.Replicas)
+	c.Do(dojo, planFor(t, c, dojo))
+	serve(t, c, *dojo.Spec.Replicas)
 	return c
 }
 
@@ -119,7 +119,7 @@ func unscheduled(name string) corev1.Pod {
 	return p
 }
 
-func suspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
+func suspended(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true }
 
 func scaleTo(n int32) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To(n) }

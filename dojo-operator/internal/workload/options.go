@@ -11,14 +11,14 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-func addOptions(d *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
-	for i := range d.Spec.Volumes {
-		pod.WithVolumes(volumeFor(&d.Spec.Volumes[i]))
+func addOptions(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
+	for i := range dojo.Spec.Volumes {
+		pod.WithVolumes(volumeFor(&dojo.Spec.Volumes[i]))
 	}
-	if name := d.Spec.PriorityClassName; name != "" {
+	if name := dojo.Spec.PriorityClassName; name != "" {
 		pod.WithPriorityClassName(name)
 	}
-	if name := d.Spec.ServiceAccountName; name != "" {
+	if name := dojo.Spec.ServiceAccountName; name != "" {
 		// The API server copies the name to the deprecated field and back: it takes both to remove it.
 		pod.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
 		pod.AutomountServiceAccountToken = nil // the ServiceAccount decides
@@ -45,8 +45,8 @@ func volumeFor(v *corev1api.Volume) *corev1ac.VolumeApplyConfiguration {
 	return volume.WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(limit))
 }
 
-func addContainerOptions(d *corev1api.Dojo, container *corev1ac.ContainerApplyConfiguration) {
-	for _, source := range d.Spec.EnvFrom {
+func addContainerOptions(dojo *corev1api.Dojo, container *corev1ac.ContainerApplyConfiguration) {
+	for _, source := range dojo.Spec.EnvFrom {
 		from := corev1ac.EnvFromSource()
 		if source.Prefix != "" {
 			from.WithPrefix(source.Prefix)
@@ -59,7 +59,7 @@ func addContainerOptions(d *corev1api.Dojo, container *corev1ac.ContainerApplyCo
 		}
 		container.WithEnvFrom(from)
 	}
-	for _, m := range d.Spec.VolumeMounts {
+	for _, m := range dojo.Spec.VolumeMounts {
 		mount := corev1ac.VolumeMount().WithName(m.Name).WithMountPath(m.MountPath)
 		if m.SubPath != "" {
 			mount.WithSubPath(m.SubPath)
@@ -69,7 +69,7 @@ func addContainerOptions(d *corev1api.Dojo, container *corev1ac.ContainerApplyCo
 		}
 		container.WithVolumeMounts(mount)
 	}
-	if probes := d.Spec.Probes; probes != nil {
+	if probes := dojo.Spec.Probes; probes != nil {
 		if probes.Liveness != nil && probes.Liveness.Path != "" {
 			container.StartupProbe.HTTPGet.WithPath(probes.Liveness.Path)
 		}

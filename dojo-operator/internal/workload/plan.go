@@ -19,25 +19,25 @@ type Credentials struct {
 }
 
 // Plan keeps the image of running pods while the database is migrating: a new one may need the SQL.
-func Plan(d *corev1api.Dojo, s State, access Credentials, migrating bool, cfg Config) (p apply.Plan) {
+func Plan(dojo *corev1api.Dojo, s State, access Credentials, migrating bool, cfg Config) (p apply.Plan) {
 	if access.Revision = revision(s, access); access.Revision == "" {
 		return p // pods without credentials would only fail
 	}
 	if live := image(s.Deployment); migrating && live != "" {
-		cfg.Image, d = live, d.DeepCopy()
-		d.Spec.Image = ""
+		cfg.Image, dojo = live, dojo.DeepCopy()
+		dojo.Spec.Image = ""
 	}
-	if deployment := planDeployment(d, s, access, cfg); deployment != nil {
-		deployment.After = []expectations.Key{expectations.KeyOf("Secret", d.Namespace, access.SecretName)}
+	if deployment := planDeployment(dojo, s, access, cfg); deployment != nil {
+		deployment.After = []expectations.Key{expectations.KeyOf("Secret", dojo.Namespace, access.SecretName)}
 		p.Add(deployment)
 		// The running pods have the old spec. The Deployment's own events bring us back.
-		p.Report(conditions.Progressing(corev1api.ReasonRollingOut, "%s.", readyCount(s.Deployment, s.Replicas(d))))
+		p.Report(conditions.Progressing(corev1api.ReasonRollingOut, "%s.", readyCount(s.Deployment, s.Replicas(dojo))))
 	} else {
-		p.Report(rolloutIssue(d, s, cfg))
+		p.Report(rolloutIssue(dojo, s, cfg))
 	}
-	p.Add(planService(d, s))
-	planBudget(d, s, &p)
-	planScaler(d, s, &p)
+	p.Add(planService(dojo, s))
+	planBudget(dojo, s, &p)
+	planScaler(dojo, s, &p)
 	return p
 }
 

@@ -128,14 +128,14 @@ func TestBudgetLetsNodesDrain(t *testing.T) {
 
 func TestEveryChildIsOwnedAndLabelled(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo()
-	c := deployed(t, d)
+	dojo := dojotest.Dojo()
+	c := deployed(t, dojo)
 	want := map[string]string{
 		"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
 		"app.kubernetes.io/managed-by": "dojo-operator",
 	}
 	for _, o := range []metav1.Object{deploymentOf(t, c), serviceOf(t, c), budgetOf(t, c)} {
-		if !metav1.IsControlledBy(o, d) || !ownership.ByDojo(o) {
+		if !metav1.IsControlledBy(o, dojo) || !ownership.ByDojo(o) {
 			t.Errorf("%T belongs to %v", o, o.GetOwnerReferences())
 		}
 		if diff := cmp.Diff(want, o.GetLabels()); diff != "" {
@@ -146,12 +146,12 @@ func TestEveryChildIsOwnedAndLabelled(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo()
+	dojo := dojotest.Dojo()
 	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
-	if plan := Plan(d, State{}, none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
+	if plan := Plan(dojo, State{}, none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("without credentials, plans %+v", plan)
 	}
-	plan := Plan(d, State{}, access, false, testConfig)
+	plan := Plan(dojo, State{}, access, false, testConfig)
 	if diff := cmp.Diff([]string{"Deployment", "Service", "PodDisruptionBudget"}, dojotest.Kinds(plan)); diff != "" {
 		t.Error(diff)
 	}
@@ -166,21 +166,21 @@ func TestPlan(t *testing.T) {
 // Without credentials the pods keep theirs, and can still be scaled.
 func TestPlanKeepsTheRevision(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo()
+	dojo := dojotest.Dojo()
 	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
-	c := deployed(t, d)
-	if plan := Plan(d, observe(t, c, d), none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
+	c := deployed(t, dojo)
+	if plan := Plan(dojo, observe(t, c, dojo), none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("plans %+v", plan)
 	}
-	dojotest.Replicas(5)(d)
-	plan := Plan(d, observe(t, c, d), none, false, testConfig)
+	dojotest.Replicas(5)(dojo)
+	plan := Plan(dojo, observe(t, c, dojo), none, false, testConfig)
 	if diff := cmp.Diff([]string{"Deployment"}, dojotest.Kinds(plan)); diff != "" {
 		t.Error(diff)
 	}
 	if replicas := plan.Apply[0].ReplaceSpec["replicas"]; replicas != int32(5) {
 		t.Errorf("a replaced spec has %v replicas", replicas)
 	}
-	c.Do(d, plan)
+	c.Do(dojo, plan)
 	live := deploymentOf(t, c)
 	if got := live.Spec.Template.Annotations[ownership.RevisionAnnotation]; got != "r" || *live.Spec.Replicas != 5 {
 		t.Errorf("%d replicas of revision %q", *live.Spec.Replicas, got)
@@ -191,19 +191,19 @@ func TestPlanKeepsTheRevision(t *testing.T) {
 // continues.
 func TestPlanKeepsTheImageWhileTheDatabaseMigrates(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo()
-	c := deployed(t, d)
+	dojo := dojotest.Dojo()
+	c := deployed(t, dojo)
 	before := image(deploymentOf(t, c))
-	d.Spec.Image = "dojo:next"
-	if plan := Plan(d, observe(t, c, d), access, true, testConfig); plan.Apply != nil || plan.Issues != nil {
+	dojo.Spec.Image = "dojo:next"
+	if plan := Plan(dojo, observe(t, c, dojo), access, true, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("plans %+v", plan)
 	}
-	dojotest.Replicas(5)(d)
-	c.Do(d, Plan(d, observe(t, c, d), access, true, testConfig))
+	dojotest.Replicas(5)(dojo)
+	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, true, testConfig))
 	if live := deploymentOf(t, c); image(live) != before || *live.Spec.Replicas != 5 {
 		t.Errorf("%d replicas of %s", *live.Spec.Replicas, image(live))
 	}
-	c.Do(d, Plan(d, observe(t, c, d), access, false, testConfig))
+	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, false, testConfig))
 	if live := deploymentOf(t, c); image(live) != "dojo:next" {
 		t.Errorf("still runs %s", image(live))
 	}

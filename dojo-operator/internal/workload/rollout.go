@@ -79,7 +79,7 @@ func deploymentCondition(live *appsv1.Deployment, kind appsv1.DeploymentConditio
 	return appsv1.DeploymentCondition{}
 }
 
-func rolloutIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	live := s.Deployment
 	if Complete(live) {
 		return nil
@@ -96,7 +96,7 @@ func rolloutIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return conditions.Degraded(corev1api.ReasonReplicaFailure, "%s; pods cannot be created: %s", count, failure.Message)
 	case live.Spec.Paused:
 		return conditions.Degraded(corev1api.ReasonDeploymentPaused,
-			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s`.", count, d.Name)
+			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s`.", count, dojo.Name)
 	case trouble.Persistent: // no event shows that a container has run for long enough
 		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(pods.BackoffReset)
 	case current && progress.Reason == deadlineExceeded:
@@ -107,7 +107,7 @@ func rolloutIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 			conditions.Progressing(incompleteReason(live), "%s", sentence(count, trouble)),
 			conditions.Degraded(corev1api.ReasonReplicasUnavailable, "%s See `kubectl describe pods -l %s=%s`.",
 				sentence(fmt.Sprintf("%s, for more than %s", count, cfg.ProgressDeadline), trouble),
-				ownership.InstanceLabel, d.Name))
+				ownership.InstanceLabel, dojo.Name))
 	}
 	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", sentence(count, trouble))
 }
@@ -168,9 +168,9 @@ func LastMoved(live *appsv1.Deployment) time.Time {
 
 // Outdated says why pods may have credentials of another revision; "" if none has.
 func Outdated(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, live *appsv1.Deployment, revision string,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, live *appsv1.Deployment, revision string,
 ) (string, error) {
-	ours := live != nil && !ownership.Conflicts(d, live)
+	ours := live != nil && !ownership.Conflicts(dojo, live)
 	if ours {
 		switch {
 		case live.Spec.Template.Annotations[ownership.RevisionAnnotation] != revision:
@@ -179,7 +179,7 @@ func Outdated(
 			return "the rollout is not complete", nil
 		}
 	}
-	all, err := pods.List(ctx, r, d, pods.OfApplication)
+	all, err := pods.List(ctx, r, dojo, pods.OfApplication)
 	var ending []string
 	for i := range all {
 		// A complete Deployment may have terminating pods, also some that the cache does not show as such

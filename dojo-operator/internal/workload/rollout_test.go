@@ -97,18 +97,18 @@ func TestComplete(t *testing.T) {
 // pods.
 func TestOutdated(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo()
+	dojo := dojotest.Dojo()
 	ours := func(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 		live := deployment(changes...)
 		live.OwnerReferences = []metav1.OwnerReference{
-			*metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo")),
+			*metav1.NewControllerRef(dojo, corev1api.GroupVersion.WithKind("Dojo")),
 		}
 		live.Spec.Template.Annotations = map[string]string{ownership.RevisionAnnotation: "new"}
 		return live
 	}
 	pod := func(name string, ending bool, changes ...func(*corev1.Pod)) client.Object {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "school", Name: name, Labels: ownership.Labels(d, ownership.Application),
+			Namespace: "school", Name: name, Labels: ownership.Labels(dojo, ownership.Application),
 			Annotations: map[string]string{ownership.RevisionAnnotation: "new"},
 		}}
 		if ending {
@@ -157,7 +157,7 @@ func TestOutdated(t *testing.T) {
 					must(t, cluster.Delete(t.Context(), pod))
 				}
 			}
-			got, err := Outdated(t.Context(), cluster.Reader(d), d, c.live, c.revision)
+			got, err := Outdated(t.Context(), cluster.Reader(dojo), dojo, c.live, c.revision)
 			must(t, err)
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)

@@ -17,13 +17,13 @@ import (
 // ServicePort is the port at which clients reach the application.
 const ServicePort = 80
 
-func serviceFor(d *corev1api.Dojo) *corev1ac.ServiceApplyConfiguration {
-	return corev1ac.Service(d.Name, d.Namespace).
-		WithLabels(ownership.Labels(d, ownership.Application)).
-		WithOwnerReferences(ownership.Reference(d)).
+func serviceFor(dojo *corev1api.Dojo) *corev1ac.ServiceApplyConfiguration {
+	return corev1ac.Service(dojo.Name, dojo.Namespace).
+		WithLabels(ownership.Labels(dojo, ownership.Application)).
+		WithOwnerReferences(ownership.Reference(dojo)).
 		WithSpec(corev1ac.ServiceSpec().
 			WithType(corev1.ServiceTypeClusterIP).
-			WithSelector(ownership.Selector(d)).
+			WithSelector(ownership.Selector(dojo)).
 			WithPorts(corev1ac.ServicePort().
 				WithName(PortName).
 				WithPort(ServicePort).
@@ -31,11 +31,11 @@ func serviceFor(d *corev1api.Dojo) *corev1ac.ServiceApplyConfiguration {
 				WithTargetPort(intstr.FromString(PortName))))
 }
 
-func planService(d *corev1api.Dojo, s State) *apply.Object {
-	return apply.Sync(ownership.FieldOwner, s.Service, apply.Typed(serviceFor(d)), s.Unchanged)
+func planService(dojo *corev1api.Dojo, s State) *apply.Object {
+	return apply.Sync(ownership.FieldOwner, s.Service, apply.Typed(serviceFor(dojo)), s.Unchanged)
 }
 
 // Endpoint returns the address of the application inside the cluster.
-func Endpoint(d *corev1api.Dojo) string {
-	return fmt.Sprintf("%s.%s.svc:%d", d.Name, d.Namespace, ServicePort)
+func Endpoint(dojo *corev1api.Dojo) string {
+	return fmt.Sprintf("%s.%s.svc:%d", dojo.Name, dojo.Namespace, ServicePort)
 }

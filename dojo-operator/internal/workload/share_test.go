@@ -16,9 +16,9 @@ import (
 // Common parts of Deployments share memory, and no value changes.
 func TestShare(t *testing.T) {
 	t.Parallel()
-	deployment := func(d *corev1api.Dojo) *appsv1.Deployment {
-		access := Credentials{SecretName: d.Name + "-credentials", Keys: []string{"DB_PORT"}, Revision: "r"}
-		live := apply.As[appsv1.Deployment](deploymentFor(d, access, Config{Image: "dojo:1"}, new(int32(1))))
+	deployment := func(dojo *corev1api.Dojo) *appsv1.Deployment {
+		access := Credentials{SecretName: dojo.Name + "-credentials", Keys: []string{"DB_PORT"}, Revision: "r"}
+		live := apply.As[appsv1.Deployment](deploymentFor(dojo, access, Config{Image: "dojo:1"}, new(int32(1))))
 		live.Status.Conditions = []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentProgressing, Message: "a"}, {Type: appsv1.DeploymentReplicaFailure, Message: "b"},
 		}

@@ -77,9 +77,9 @@ type State struct {
 }
 
 // Observe reads the application.
-func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, now time.Time) (s State, err error) {
+func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, now time.Time) (s State, err error) {
 	s = State{Now: now, Unchanged: r.Unchanged}
-	name := client.ObjectKeyFromObject(d)
+	name := client.ObjectKeyFromObject(dojo)
 	if s.Deployment, err = apply.Get(ctx, r, "Deployment", name, &appsv1.Deployment{}); err != nil {
 		return s, err
 	}
@@ -93,58 +93,60 @@ func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, now time.Ti
 	if err != nil {
 		return s, err
 	}
-	err = s.observeRollout(ctx, r, d)
+	err = s.observeRollout(ctx, r, dojo)
 	return s, err
 }
 
-func (s *State) observeRollout(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (err error) {
-	if d.DeletionTimestamp == nil {
-		if s.Deployment == nil || ownership.Conflicts(d, s.Deployment) {
+func (s *State) observeRollout(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (err error) {
+	if dojo.DeletionTimestamp == nil {
+		if s.Deployment == nil || ownership.Conflicts(dojo, s.Deployment) {
 			return nil
 		}
 		var scalers autoscalingv2.HorizontalPodAutoscalerList
-		err := r.Cache.List(ctx, &scalers, client.InNamespace(d.Namespace), client.MatchingFields{AutoscalerTarget: d.Name})
+		err := r.Cache.List(ctx, &scalers, client.InNamespace(dojo.Namespace),
+			client.MatchingFields{AutoscalerTarget: dojo.Name})
 		if err != nil {
 			return fmt.Errorf("list HorizontalPodAutoscalers: %w", err)
 		}
-		s.Autoscaled = scaledByOthers(d, s.Deployment, len(scalers.Items) > 0)
-		s.LastSize = lastSize(d, s.Deployment, len(scalers.Items) > 0)
+		s.Autoscaled = scaledByOthers(dojo, s.Deployment, len(scalers.Items) > 0)
+		s.LastSize = lastSize(dojo, s.Deployment, len(scalers.Items) > 0)
 		if Complete(s.Deployment) {
 			return nil
 		}
 	}
-	s.Pods, err = pods.List(ctx, r, d, pods.OfApplication)
+	s.Pods, err = pods.List(ctx, r, dojo, pods.OfApplication)
 	return err
 }
 
 // Replicas returns the desired number of pods: 0, an autoscaler's, the last size, or the spec's.
-func (s *State) Replicas(d *corev1api.Dojo) int32 {
-	if d.Spec.Suspend {
+func (s *State) Replicas(dojo *corev1api.Dojo) int32 {
+	if dojo.Spec.Suspend {
 		return 0
 	}
 	if s.Autoscaled && s.Deployment.Spec.Replicas != nil {
 		return *s.Deployment.Spec.Replicas
 	}
-	return clampReplicas(d, cmp.Or(s.LastSize, *d.Spec.Replicas))
+	return clampReplicas(dojo, cmp.Or(s.LastSize, *dojo.Spec.Replicas))
 }
 
-func (s *State) allowedReplicas(d *corev1api.Dojo) int32 {
+func (s *State) allowedReplicas(dojo *corev1api.Dojo) int32 {
 	if s.Stopped {
 		return 0
 	}
 	if live := s.Deployment; s.HoldStart && (live == nil || ptr.Deref(live.Spec.Replicas, 1) == 0) {
 		return 0
 	}
-	return s.Replicas(d)
+	return s.Replicas(dojo)
 }
 
 // Running lists the application's pods that have not ended.
-func Running(ctx context.Context, r apply.Reader, d *corev1api.Dojo) ([]corev1.Pod, error) {
-	all, err := pods.List(ctx, r, d, pods.OfApplication)
+func Running(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) ([]corev1.Pod, error) {
+	all, err := pods.List(ctx, r, dojo, pods.OfApplication)
 	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return pods.Ended(&pod) }), err
 }
 
 // Conflict returns the issue of a foreign Deployment or Service of the Dojo's name, or nil.
-func (s *State) Conflict(d *corev1api.Dojo) *conditions.Issue {
-	return cmp.Or(ownership.NameConflict(d, "Deployment", s.Deployment), ownership.NameConflict(d, "Service", s.Service))
+func (s *State) Conflict(dojo *corev1api.Dojo) *conditions.Issue {
+	return cmp.Or(ownership.NameConflict(dojo, "Deployment", s.Deployment),
+		ownership.NameConflict(dojo, "Service", s.Service))
 }

@@ -17,8 +17,8 @@ import (
 // A Dojo is suspended and resumed: first without its database, then with it.
 func TestPodsOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo()
-	c := deployed(t, d)
+	dojo := dojotest.Dojo()
+	c := deployed(t, dojo)
 	for _, step := range []struct {
 		name     string
 		suspend  bool
@@ -33,22 +33,22 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 		{"resumed, the database is away", false, true, 0, 3, true},
 		{"resumed", false, false, 3, 3, true},
 	} {
-		d.Spec.Suspend = step.suspend
-		s := observe(t, c, d)
+		dojo.Spec.Suspend = step.suspend
+		s := observe(t, c, dojo)
 		s.HoldStart = step.held
-		if got := s.Replicas(d); got != step.desired {
+		if got := s.Replicas(dojo); got != step.desired {
 			t.Errorf("%s: %d replicas are desired", step.name, got)
 		}
-		c.Do(d, Plan(d, s, access, false, testConfig))
+		c.Do(dojo, Plan(dojo, s, access, false, testConfig))
 		if got := *deploymentOf(t, c).Spec.Replicas; got != step.replicas {
 			t.Errorf("%s: the Deployment has %d replicas", step.name, got)
 		}
 		if got := budgetOf(t, c) != nil; got != step.budget {
 			t.Errorf("%s: a budget exists: %t", step.name, got)
 		}
-		s = observe(t, c, d)
+		s = observe(t, c, dojo)
 		s.HoldStart = step.held
-		if again := Plan(d, s, access, false, testConfig); again.Apply != nil || again.Delete != nil {
+		if again := Plan(dojo, s, access, false, testConfig); again.Apply != nil || again.Delete != nil {
 			t.Errorf("%s: the next reconcile writes %v", step.name, dojotest.Kinds(again))
 		}
 	}
@@ -59,12 +59,12 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 	t.Parallel()
 	between := func(most int32) func(*corev1api.Dojo) {
-		return func(d *corev1api.Dojo) {
-			d.Spec.Autoscaling = &corev1api.Autoscaling{MinReplicas: new(int32(2)), MaxReplicas: most}
+		return func(dojo *corev1api.Dojo) {
+			dojo.Spec.Autoscaling = &corev1api.Autoscaling{MinReplicas: new(int32(2)), MaxReplicas: most}
 		}
 	}
-	d := dojotest.Dojo(between(9))
-	c := deployed(t, d)
+	dojo := dojotest.Dojo(between(9))
+	c := deployed(t, dojo)
 	for _, step := range []struct {
 		name             string
 		scaled           int32 // by the autoscaler
@@ -89,21 +89,21 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 			applytest.Scale(t, c.Server, "kube-controller-manager", deploymentOf(t, c), scaleTo(step.scaled))
 		}
 		if step.change != nil {
-			step.change(d)
+			step.change(dojo)
 		}
-		d.Spec.Suspend = step.suspend
-		s := observe(t, c, d)
+		dojo.Spec.Suspend = step.suspend
+		s := observe(t, c, dojo)
 		s.Stopped = step.stopped
-		if got := s.Replicas(d); got != step.desired {
+		if got := s.Replicas(dojo); got != step.desired {
 			t.Errorf("%s: %d replicas are desired", step.name, got)
 		}
-		c.Do(d, Plan(d, s, access, false, testConfig))
+		c.Do(dojo, Plan(dojo, s, access, false, testConfig))
 		if got := *deploymentOf(t, c).Spec.Replicas; got != step.want {
 			t.Errorf("%s: the Deployment has %d replicas", step.name, got)
 		}
-		s = observe(t, c, d)
+		s = observe(t, c, dojo)
 		s.Stopped = step.stopped
-		if again := Plan(d, s, access, false, testConfig); again.Apply != nil || again.Delete != nil {
+		if again := Plan(dojo, s, access, false, testConfig); again.Apply != nil || again.Delete != nil {
 			t.Errorf("%s: the next reconcile writes %v", step.name, dojotest.Kinds(again))
 		}
 	}
@@ -112,10 +112,10 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 // A deleted Deployment is created again without pods while they would only fail.
 func TestNoPodsAreStartedWithoutADatabase(t *testing.T) {
 	t.Parallel()
-	d, c := dojotest.Dojo(), newCluster(t)
-	s := observe(t, c, d)
+	dojo, c := dojotest.Dojo(), newCluster(t)
+	s := observe(t, c, dojo)
 	s.HoldStart = true
-	c.Do(d, Plan(d, s, access, false, testConfig))
+	c.Do(dojo, Plan(dojo, s, access, false, testConfig))
 	if got := *deploymentOf(t, c).Spec.Replicas; got != 0 {
 		t.Errorf("the Deployment has %d replicas", got)
 	}
@@ -141,9 +141,9 @@ func TestRunning(t *testing.T) {
 		"running":         {pod(ended, running), false},
 		"not yet started": {pod(), false},
 	} {
-		d, cluster, status := dojotest.Dojo(), newCluster(t, c.pod.DeepCopy()), c.pod.Status
+		dojo, cluster, status := dojotest.Dojo(), newCluster(t, c.pod.DeepCopy()), c.pod.Status
 		applytest.EditStatus(t, cluster.Server, "kubelet", c.pod, func(pod *corev1.Pod) { pod.Status = status })
-		if got, err := Running(t.Context(), cluster.Reader(d), d); err != nil || len(got) == 0 != c.want {
+		if got, err := Running(t.Context(), cluster.Reader(dojo), dojo); err != nil || len(got) == 0 != c.want {
 			t.Errorf("%s: %d run (%v)", name, len(got), err)
 		}
 	}

@@ -18,10 +18,10 @@ const withoutFinal = "without spec.postgres.cluster.backup.finalBackup the data 
 
 // PlanFinal blocks until the backup has completed. known reports whether the Database is the
 // Dojo's.
-func PlanFinal(d *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
-	b, c, name := d.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(d)
-	owned := ownership.Holds(d, c)
-	if b == nil || !b.FinalBackup || c.DeletionTimestamp != nil || !owned && !known ||
+func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
+	b, cluster, name := dojo.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(dojo)
+	owned := ownership.Holds(dojo, cluster)
+	if b == nil || !b.FinalBackup || cluster.DeletionTimestamp != nil || !owned && !known ||
 		s.Final != nil && s.Final.Status.Phase == cnpgv1.BackupPhaseCompleted {
 		return step
 	}
@@ -34,18 +34,18 @@ func PlanFinal(d *corev1api.Dojo, s State, in Input, known, readable bool) (step
 	case !owned: // a user may have restored it
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"No final backup can be taken, and no data is deleted: the Cluster %s/%s is not this Dojo's. %s %s",
-			d.Namespace, c.Name, ownership.HandOver(d, cnpg.ClusterKind.Kind, c),
+			dojo.Namespace, cluster.Name, ownership.HandOver(dojo, cnpg.ClusterKind.Kind, cluster),
 			"Or set the reclaimPolicy to Retain; "+withoutFinal)
 	case s.Final != nil && cnpg.BackupFailed(s.Final):
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"The Backup %s has failed, so no data is deleted: %s. Retry it with `kubectl delete backup %s`; "+withoutFinal,
 			name, strings.TrimSuffix(s.Final.Status.Error, "."), name)
-	case cnpg.Hibernates(c):
+	case cnpg.Hibernates(cluster):
 		issue = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
 			"so that no final backup can be taken. Resume it with `kubectl annotate cluster %s %s-`; "+withoutFinal,
-			d.Namespace, c.Name, c.Name, cnpg.HibernationAnnotation)
+			dojo.Namespace, cluster.Name, cluster.Name, cnpg.HibernationAnnotation)
 	case s.Final == nil:
-		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(d, c))
+		desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, cluster))
 		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Final, desired))
 	default:
 		since, deadline := s.Final.CreationTimestamp.Time, in.Deadline

@@ -21,58 +21,58 @@ type Input struct {
 }
 
 // Plan writes or removes the schedule, which takes its first backup once Postgres is up.
-func Plan(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	switch b := d.BackupPolicy(); {
+func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	switch b := dojo.BackupPolicy(); {
 	case b == nil && s.Schedule != nil:
 		step.Delete = []apply.Deletion{apply.Delete(cnpg.ScheduleKind.Kind, s.Schedule)}
 	case b != nil && cnpg.Up(in.Cluster):
-		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(d, b)))
+		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(dojo, b)))
 		if needsFirst(in.Cluster, s.Schedule) {
-			step = step.Then(cnpg.Write(firstBackup(d, in.Cluster, s.First)))
+			step = step.Then(cnpg.Write(firstBackup(dojo, in.Cluster, s.First)))
 		}
 	}
 	return step
 }
 
 // Pause suspends an existing schedule.
-func Pause(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	if b := d.BackupPolicy(); in.Cluster != nil && b != nil && s.Schedule != nil {
-		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(d, b)))
+func Pause(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if b := dojo.BackupPolicy(); in.Cluster != nil && b != nil && s.Schedule != nil {
+		step = cnpg.Write(cnpg.Sync(in.Input, s.Schedule, For(dojo, b)))
 	}
 	return step
 }
 
-func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	if !ownership.Holds(d, s.Schedule) {
+func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if !ownership.Holds(dojo, s.Schedule) {
 		return step
 	}
 	return cnpg.Removal{Kind: cnpg.ScheduleKind.Kind, Live: s.Schedule}.Drop(in.Input)
 }
 
 // For returns the ScheduledBackup of the Dojo's own Cluster.
-func For(d *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
-	spec := cnpg.BackupSpec(d, b)
+func For(dojo *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
+	spec := cnpg.BackupSpec(dojo, b)
 	spec["schedule"] = "0 " + b.Schedule // CloudNativePG's has six fields, seconds first
 	spec["immediate"] = true
 	spec["backupOwnerReference"] = "none" // backups outlive their schedule
-	if d.Spec.Suspend {
+	if dojo.Spec.Suspend {
 		spec["suspend"] = true // a backup of a hibernated Cluster never ends
 	}
-	return ownership.Data(d, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(d), spec)
+	return ownership.Data(dojo, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(dojo), spec)
 }
 
 // needsFirst reports whether nothing of this Cluster could be restored before the schedule's next
 // time: CloudNativePG counts the first backup of a former Cluster (ReconcileScheduledBackup).
-func needsFirst(c *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
-	return c != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
-		schedule.Status.LastScheduleTime.Before(&c.CreationTimestamp)
+func needsFirst(cluster *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
+	return cluster != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
+		schedule.Status.LastScheduleTime.Before(&cluster.CreationTimestamp)
 }
 
-func firstBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, live *cnpgv1.Backup) *apply.Object {
+func firstBackup(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, live *cnpgv1.Backup) *apply.Object {
 	if live != nil {
 		return nil
 	}
-	name := cnpg.FirstBackupName(d, c.UID)
-	desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(d, c))
+	name := cnpg.FirstBackupName(dojo, cluster.UID)
+	desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, cluster))
 	return apply.Write(ownership.FieldOwner, live, desired)
 }

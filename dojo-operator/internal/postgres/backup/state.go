@@ -27,36 +27,38 @@ type State struct {
 
 // Observe reads the schedule and the final backup. has reports whether a kind can be read.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optionalkinds.Kind) bool,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool,
 ) (s State, err error) {
 	if has(cnpg.ScheduleKind) {
-		name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ScheduleName(d)}
+		name := types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.ScheduleName(dojo)}
 		s.Schedule, err = apply.Get(ctx, r, cnpg.ScheduleKind.Kind, name, &cnpgv1.ScheduledBackup{})
 	}
 	if err == nil && has(cnpg.BackupKind) {
-		s.Final, err = get(ctx, r, d, cnpg.FinalBackupName(d))
+		s.Final, err = get(ctx, r, dojo, cnpg.FinalBackupName(dojo))
 	}
 	return s, err
 }
 
 // ObserveTaken finds Last and First. A backup older than the Cluster is of a former Cluster.
-func (s *State) ObserveTaken(ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster) (err error) {
-	if d.BackupPolicy() == nil || c == nil {
+func (s *State) ObserveTaken(
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster,
+) (err error) {
+	if dojo.BackupPolicy() == nil || cluster == nil {
 		return nil
 	}
-	if needsFirst(c, s.Schedule) {
-		if s.First, err = get(ctx, r, d, cnpg.FirstBackupName(d, c.UID)); err != nil {
+	if needsFirst(cluster, s.Schedule) {
+		if s.First, err = get(ctx, r, dojo, cnpg.FirstBackupName(dojo, cluster.UID)); err != nil {
 			return err
 		}
 	}
 	var backups cnpgv1.BackupList
-	if err := r.Cache.List(ctx, &backups, client.InNamespace(d.Namespace)); err != nil {
+	if err := r.Cache.List(ctx, &backups, client.InNamespace(dojo.Namespace)); err != nil {
 		return fmt.Errorf("list Backups: %w", err)
 	}
 	for i := range backups.Items {
 		b := &backups.Items[i]
-		if b.Spec.Cluster.Name != c.Name || b.Status.Phase != cnpgv1.BackupPhaseCompleted ||
-			b.CreationTimestamp.Before(&c.CreationTimestamp) {
+		if b.Spec.Cluster.Name != cluster.Name || b.Status.Phase != cnpgv1.BackupPhaseCompleted ||
+			b.CreationTimestamp.Before(&cluster.CreationTimestamp) {
 			continue
 		}
 		if s.Last == nil || completed(b).After(completed(s.Last)) {
@@ -66,8 +68,8 @@ func (s *State) ObserveTaken(ctx context.Context, r apply.Reader, d *corev1api.D
 	return nil
 }
 
-func get(ctx context.Context, r apply.Reader, d *corev1api.Dojo, name string) (*cnpgv1.Backup, error) {
-	key := types.NamespacedName{Namespace: d.Namespace, Name: name}
+func get(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, name string) (*cnpgv1.Backup, error) {
+	key := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 	return apply.Get(ctx, r, cnpg.BackupKind.Kind, key, &cnpgv1.Backup{})
 }
 

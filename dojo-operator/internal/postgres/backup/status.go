@@ -17,45 +17,45 @@ import (
 )
 
 // Condition returns the result of the last backup, or that the log is not archived, or nil.
-func Condition(d *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
-	if d.BackupPolicy() == nil || cluster == nil {
+func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
+	if dojo.BackupPolicy() == nil || cluster == nil {
 		return nil
 	}
-	last := lastBackup(d, cluster)
+	last := lastBackup(dojo, cluster)
 	archiving := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionContinuousArchiving))
 	lastFailed := last != nil && last.Status == metav1.ConditionFalse
 	if lastFailed || archiving == nil || archiving.Status != metav1.ConditionFalse {
 		return last
 	}
-	return condition(d, metav1.ConditionFalse, corev1api.ReasonArchivingFailed, conditions.Truncated(fmt.Sprintf(
+	return condition(dojo, metav1.ConditionFalse, corev1api.ReasonArchivingFailed, conditions.Truncated(fmt.Sprintf(
 		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: %s. "+
 			"See `kubectl logs %s --all-containers`.",
 		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary)))
 }
 
 // While a backup runs, CloudNativePG's condition is False with the reason BackupStarted.
-func lastBackup(d *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
+func lastBackup(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	switch last := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionBackup)); {
 	case last == nil:
 		return nil
 	case last.Status == metav1.ConditionTrue:
-		return condition(d, metav1.ConditionTrue, corev1api.ReasonBackupSucceeded, "The last backup succeeded.")
+		return condition(dojo, metav1.ConditionTrue, corev1api.ReasonBackupSucceeded, "The last backup succeeded.")
 	case last.Reason == string(cnpgv1.ConditionReasonLastBackupFailed):
-		return condition(d, metav1.ConditionFalse, corev1api.ReasonBackupFailed, conditions.Truncated(
+		return condition(dojo, metav1.ConditionFalse, corev1api.ReasonBackupFailed, conditions.Truncated(
 			"The last backup failed: "+strings.TrimSuffix(last.Message, ".")+". See `kubectl get backups`."))
 	}
-	known := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionBackupSucceeded)
+	known := meta.FindStatusCondition(dojo.Status.Conditions, corev1api.ConditionBackupSucceeded)
 	if known == nil || known.Reason == corev1api.ReasonArchivingFailed {
 		return nil
 	}
-	return condition(d, known.Status, known.Reason, known.Message)
+	return condition(dojo, known.Status, known.Reason, known.Message)
 }
 
 func condition(
-	d *corev1api.Dojo, status metav1.ConditionStatus, reason, message string,
+	dojo *corev1api.Dojo, status metav1.ConditionStatus, reason, message string,
 ) *metav1.Condition {
 	return &metav1.Condition{
-		Type: corev1api.ConditionBackupSucceeded, ObservedGeneration: d.Generation,
+		Type: corev1api.ConditionBackupSucceeded, ObservedGeneration: dojo.Generation,
 		Status: status, Reason: reason, Message: message,
 	}
 }
@@ -70,12 +70,12 @@ func completed(b *cnpgv1.Backup) time.Time {
 }
 
 // Describe sets the backup fields of a Dojo's status. Unreadable ones keep their last value.
-func Describe(d *corev1api.Dojo, s State, readable bool, status *corev1api.DatabaseStatus) {
-	if d.BackupPolicy() == nil {
+func Describe(dojo *corev1api.Dojo, s State, readable bool, status *corev1api.DatabaseStatus) {
+	if dojo.BackupPolicy() == nil {
 		return
 	}
 	if !readable {
-		if known := d.Status.Database; known != nil {
+		if known := dojo.Status.Database; known != nil {
 			status.LastBackup, status.NextBackup = known.LastBackup, known.NextBackup
 		}
 		return

@@ -29,23 +29,23 @@ const deadline = time.Minute
 // tokyo is a Dojo with the bootstrap in the YAML, if any.
 func tokyo(t *testing.T, text string, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	t.Helper()
-	d := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid"}}
-	d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{}}
+	dojo := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid"}}
+	dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{}}
 	if text != "" {
-		d.Spec.Postgres.Cluster.Bootstrap = new(corev1api.Bootstrap)
-		if err := yaml.UnmarshalStrict([]byte(text), d.Spec.Postgres.Cluster.Bootstrap); err != nil {
+		dojo.Spec.Postgres.Cluster.Bootstrap = new(corev1api.Bootstrap)
+		if err := yaml.UnmarshalStrict([]byte(text), dojo.Spec.Postgres.Cluster.Bootstrap); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, change := range changes {
-		change(d)
+		change(dojo)
 	}
-	return d
+	return dojo
 }
 
 func waiting(object string, since time.Duration) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) {
-		d.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-since))}}
+	return func(dojo *corev1api.Dojo) {
+		dojo.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-since))}}
 	}
 }
 
@@ -173,8 +173,8 @@ func TestFields(t *testing.T) {
 	for name, c := range sources {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := tokyo(t, c.bootstrap)
-			fields, issue := fieldsFor(d, c.state, noon, deadline)
+			dojo := tokyo(t, c.bootstrap)
+			fields, issue := fieldsFor(dojo, c.state, noon, deadline)
 			if issue != nil {
 				t.Fatal(issue)
 			}
@@ -185,18 +185,18 @@ func TestFields(t *testing.T) {
 			if diff := cmp.Diff(want, fields); diff != "" {
 				t.Error(diff)
 			}
-			if got := Origin(d); got != c.origin {
+			if got := Origin(dojo); got != c.origin {
 				t.Errorf("the origin is %q", got)
 			}
 			desired := empty()
-			newChange(d, fields).Make(desired)
+			newChange(dojo, fields).Make(desired)
 			live := admitted(t, desired)
 			kept := empty()
 			OriginalChange(live).Make(kept)
 			if diff := cmp.Diff(desired, kept); diff != "" {
 				t.Error("not kept:", diff)
 			}
-			if issue := Mismatch(d, live); issue != nil {
+			if issue := Mismatch(dojo, live); issue != nil {
 				t.Error(issue)
 			}
 		})
@@ -329,14 +329,14 @@ func kind(issue *conditions.Issue) string {
 func TestMismatch(t *testing.T) {
 	t.Parallel()
 	other := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
-	for name, d := range map[string]*corev1api.Dojo{
+	for name, dojo := range map[string]*corev1api.Dojo{
 		"no bootstrap": tokyo(t, ""), "not there": tokyo(t, fromBackup),
 	} {
 		live := other
 		if name == "not there" {
 			live = nil
 		}
-		if issue := Mismatch(d, live); issue != nil {
+		if issue := Mismatch(dojo, live); issue != nil {
 			t.Error(name, issue)
 		}
 	}
@@ -354,8 +354,8 @@ func TestMismatch(t *testing.T) {
 func TestOriginsFitTheStatus(t *testing.T) {
 	t.Parallel()
 	long := func(server string) string {
-		return Origin(tokyo(t, fromStore, func(d *corev1api.Dojo) {
-			store := d.BootstrapSource().Recovery.ObjectStore
+		return Origin(tokyo(t, fromStore, func(dojo *corev1api.Dojo) {
+			store := dojo.BootstrapSource().Recovery.ObjectStore
 			store.ServerName, store.Plugin.Parameters["é"] = server, strings.Repeat("é", 4096)
 		}))
 	}

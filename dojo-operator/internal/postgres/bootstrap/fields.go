@@ -18,9 +18,9 @@ import (
 
 const externalCluster = "origin"
 
-func newChange(d *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
+func newChange(dojo *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
 	if fields != nil {
-		c = cnpg.Change{Spec: fields, Annotations: map[string]string{corev1api.OriginAnnotation: Origin(d)}}
+		c = cnpg.Change{Spec: fields, Annotations: map[string]string{corev1api.OriginAnnotation: Origin(dojo)}}
 	}
 	return c
 }
@@ -111,10 +111,10 @@ func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
 }
 
 // CloudNativePG resets the owner's password from this Secret whenever an instance starts.
-func fromConnection(d *corev1api.Dojo, database string, external map[string]any) map[string]any {
-	name := cnpg.SQLName(d)
+func fromConnection(dojo *corev1api.Dojo, database string, external map[string]any) map[string]any {
+	name := cnpg.SQLName(dojo)
 	return map[string]any{
-		"bootstrap":        importOf(name, name, cnpg.Owner.ObjectName(d), database),
+		"bootstrap":        importOf(name, name, cnpg.Owner.ObjectName(dojo), database),
 		"externalClusters": []any{external},
 	}
 }
@@ -140,8 +140,8 @@ func connection(parameters map[string]string, password, authority *corev1.Secret
 }
 
 // Origin describes the source of the data of a Dojo's own Cluster; "" without bootstrap.
-func Origin(d *corev1api.Dojo) string {
-	b := d.BootstrapSource()
+func Origin(dojo *corev1api.Dojo) string {
+	b := dojo.BootstrapSource()
 	switch {
 	case b == nil:
 		return ""

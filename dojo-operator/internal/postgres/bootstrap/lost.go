@@ -15,12 +15,12 @@ import (
 
 // lostIssue returns the issue of a Dojo whose own Cluster is gone: an empty one would look like a
 // recovery. The Database and the application's credentials (connected) outlive the Cluster.
-func lostIssue(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
-	had := ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
-	token := lossToken(d)
-	origin := Origin(d)
-	if !had && !connected || d.Annotations[corev1api.RecreateDatabaseAnnotation] == token ||
-		origin != "" && token == string(d.UID) { // a restore of a former Dojo's data
+func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
+	had := ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
+	token := lossToken(dojo)
+	origin := Origin(dojo)
+	if !had && !connected || dojo.Annotations[corev1api.RecreateDatabaseAnnotation] == token ||
+		origin != "" && token == string(dojo.UID) { // a restore of a former Dojo's data
 		return nil
 	}
 	instead, accepts := "no empty one is created in its place", ""
@@ -32,14 +32,14 @@ func lostIssue(d *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditio
 		"The Cluster %s/%s is gone, with the data of the Dojo, and %s. "+
 			"Restore it under this name, as docs/operations.md says, or accept the loss with "+
 			"`kubectl annotate dojo %s --overwrite %s=%s`%s.",
-		d.Namespace, cnpg.ClusterName(d), instead, d.Name, corev1api.RecreateDatabaseAnnotation, token, accepts)
+		dojo.Namespace, cnpg.ClusterName(dojo), instead, dojo.Name, corev1api.RecreateDatabaseAnnotation, token, accepts)
 }
 
 // lossToken identifies the loss of one Cluster. A Dojo that never had one uses its own UID.
-func lossToken(d *corev1api.Dojo) string {
+func lossToken(dojo *corev1api.Dojo) string {
 	known := ""
-	if d.Status.Database != nil {
-		known = d.Status.Database.ClusterUID
+	if dojo.Status.Database != nil {
+		known = dojo.Status.Database.ClusterUID
 	}
-	return cmp.Or(known, string(d.UID))
+	return cmp.Or(known, string(dojo.UID))
 }

@@ -30,36 +30,36 @@ type Step struct {
 }
 
 // Plan selects the data of a new Cluster. It blocks until that source is fully known.
-func Plan(d *corev1api.Dojo, s State, in Input) (step Step) {
-	if d.Spec.Postgres.Cluster == nil {
+func Plan(dojo *corev1api.Dojo, s State, in Input) (step Step) {
+	if dojo.Spec.Postgres.Cluster == nil {
 		return step
 	}
-	if step.Blocks = Check(d, in); step.Blocks != nil {
+	if step.Blocks = Check(dojo, in); step.Blocks != nil {
 		return step
 	}
 	if in.Cluster != nil {
 		step.Change = OriginalChange(in.Cluster)
 		return step
 	}
-	if step.Step = dropFormer(d, in.Database); step.Blocks != nil {
+	if step.Step = dropFormer(dojo, in.Database); step.Blocks != nil {
 		return step
 	}
-	fields, issue := fieldsFor(d, s, in.Now, in.ProgressDeadline)
-	step.Blocks, step.Change = issue, newChange(d, fields)
+	fields, issue := fieldsFor(dojo, s, in.Now, in.ProgressDeadline)
+	step.Blocks, step.Change = issue, newChange(dojo, fields)
 	return step
 }
 
 // Check returns the issue of a Cluster that is lost or has another origin, or nil.
-func Check(d *corev1api.Dojo, in Input) *conditions.Issue {
+func Check(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 	if in.Cluster == nil {
-		return lostIssue(d, in.Database, in.Connected)
+		return lostIssue(dojo, in.Database, in.Connected)
 	}
-	return Mismatch(d, in.Cluster)
+	return Mismatch(dojo, in.Cluster)
 }
 
 // CloudNativePG would create the former Database, empty, if the backup has none of its name.
-func dropFormer(d *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
-	if b := d.BootstrapSource(); b == nil || b.Recovery == nil || !ownership.Holds(d, db) {
+func dropFormer(dojo *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
+	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || !ownership.Holds(dojo, db) {
 		return step
 	}
 	if db.DeletionTimestamp == nil {
@@ -71,8 +71,8 @@ func dropFormer(d *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 }
 
 // Mismatch returns the issue of a Cluster whose origin differs from bootstrap, or nil.
-func Mismatch(d *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
-	origin := Origin(d)
+func Mismatch(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
+	origin := Origin(dojo)
 	if origin == "" || live == nil || live.Annotations[corev1api.OriginAnnotation] == origin {
 		return nil
 	}
@@ -80,21 +80,21 @@ func Mismatch(d *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 		"The Cluster %s/%s exists, and its data did not come from %q, as bootstrap says, so it is not used. For the data "+
 			"that it has, delete the Dojo and create it without bootstrap. To replace that data, delete the Cluster. If it is "+
 			"what you have restored yourself, `kubectl annotate cluster %s --overwrite %s=%q`.",
-		d.Namespace, live.Name, origin, live.Name, corev1api.OriginAnnotation, origin)
+		dojo.Namespace, live.Name, origin, live.Name, corev1api.OriginAnnotation, origin)
 }
 
 // Filled reports whether a Cluster may have data of the Dojo.
-func Filled(d *corev1api.Dojo, live *cnpgv1.Cluster) bool {
-	return live != nil && Mismatch(d, live) == nil && (d.BootstrapSource() == nil || filled(live))
+func Filled(dojo *corev1api.Dojo, live *cnpgv1.Cluster) bool {
+	return live != nil && Mismatch(dojo, live) == nil && (dojo.BootstrapSource() == nil || filled(live))
 }
 
 const maxFillTime = 6 * time.Hour
 
 // Progress returns the issue while a Cluster is being filled, or nil.
 func Progress(
-	d *corev1api.Dojo, live *cnpgv1.Cluster, s State, now time.Time, deadline time.Duration,
+	dojo *corev1api.Dojo, live *cnpgv1.Cluster, s State, now time.Time, deadline time.Duration,
 ) *conditions.Issue {
-	b := d.BootstrapSource()
+	b := dojo.BootstrapSource()
 	if b == nil || live == nil || filled(live) {
 		return nil
 	}
@@ -106,7 +106,7 @@ func Progress(
 	} else if b.Recovery.TargetTime != "" {
 		hint = " A targetTime is later than the end of a backup, and earlier than the last transaction in the log."
 	}
-	job := cnpg.BootstrapJobs(d)[0]
+	job := cnpg.BootstrapJobs(dojo)[0]
 	if s.Job != nil {
 		job = s.Job.Name
 	}
@@ -114,7 +114,7 @@ func Progress(
 		return conditions.Degraded(failed, "The %s cannot be %s from %s: %s. See `kubectl logs job/%s --all-containers` and "+
 			"`kubectl describe cluster %s`.%s CloudNativePG tries several times; to start over, `kubectl delete cluster %s`, "+
 			"which has no data yet. For another bootstrap, delete the Dojo and that Cluster, and create the Dojo again.",
-			object, verb, Origin(d), why, job, live.Name, hint, live.Name).For(object)
+			object, verb, Origin(dojo), why, job, live.Name, hint, live.Name).For(object)
 	}
 	switch {
 	case s.Job != nil && s.Job.Status.Failed > 0:
@@ -128,7 +128,7 @@ func Progress(
 	if live.Status.Phase != "" {
 		phase = ": " + live.Status.Phase
 	}
-	return conditions.WaitUntil(now, d.WaitingSince(object, now), deadline,
-		conditions.Progressing(waiting, "The %s is being %s from %s%s.", object, verb, Origin(d), phase).For(object),
+	return conditions.WaitUntil(now, dojo.WaitingSince(object, now), deadline,
+		conditions.Progressing(waiting, "The %s is being %s from %s%s.", object, verb, Origin(dojo), phase).For(object),
 		failedIssue(fmt.Sprintf("it has taken more than %s%s", deadline, phase)))
 }

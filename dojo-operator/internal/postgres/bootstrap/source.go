@@ -16,15 +16,17 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-func fieldsFor(d *corev1api.Dojo, s State, now time.Time, deadline time.Duration) (map[string]any, *conditions.Issue) {
-	b := d.BootstrapSource()
+func fieldsFor(
+	dojo *corev1api.Dojo, s State, now time.Time, deadline time.Duration,
+) (map[string]any, *conditions.Issue) {
+	b := dojo.BootstrapSource()
 	switch {
 	case b == nil:
 		return nil, nil
 	case b.Import != nil:
-		return importFields(d, s.Secret, now, deadline)
+		return importFields(dojo, s.Secret, now, deadline)
 	case b.Recovery.Backup != nil:
-		return backupFields(d, s.Backup, now, deadline)
+		return backupFields(dojo, s.Backup, now, deadline)
 	case b.Recovery.VolumeSnapshot != nil:
 		return fromSnapshots(b.Recovery.VolumeSnapshot), nil
 	}
@@ -36,12 +38,12 @@ func fieldsFor(d *corev1api.Dojo, s State, now time.Time, deadline time.Duration
 }
 
 func backupFields(
-	d *corev1api.Dojo, backup *cnpgv1.Backup, now time.Time, deadline time.Duration,
+	dojo *corev1api.Dojo, backup *cnpgv1.Backup, now time.Time, deadline time.Duration,
 ) (map[string]any, *conditions.Issue) {
-	r := d.BootstrapSource().Recovery
-	object := fmt.Sprintf("Backup %s/%s", d.Namespace, r.Backup.Name)
+	r := dojo.BootstrapSource().Recovery
+	object := fmt.Sprintf("Backup %s/%s", dojo.Namespace, r.Backup.Name)
 	if backup == nil {
-		return nil, conditions.WaitUntil(now, d.WaitingSince(object, now), deadline,
+		return nil, conditions.WaitUntil(now, dojo.WaitingSince(object, now), deadline,
 			conditions.Progressing(corev1api.ReasonWaitingForBackup, "Waiting for the %s.", object).For(object),
 			notUsable(object, "does not exist", "See `kubectl get backups`.").For(object))
 	}
@@ -80,11 +82,11 @@ func notUsable(object, why, remedy string) *conditions.Issue {
 }
 
 func importFields(
-	d *corev1api.Dojo, secret *corev1.Secret, now time.Time, deadline time.Duration,
+	dojo *corev1api.Dojo, secret *corev1.Secret, now time.Time, deadline time.Duration,
 ) (map[string]any, *conditions.Issue) {
-	object := fmt.Sprintf("Secret %s/%s", d.Namespace, d.BootstrapSource().Import.SourceSecretRef.Name)
+	object := fmt.Sprintf("Secret %s/%s", dojo.Namespace, dojo.BootstrapSource().Import.SourceSecretRef.Name)
 	if secret == nil {
-		return nil, conditions.WaitUntil(now, d.WaitingSince(object, now), deadline,
+		return nil, conditions.WaitUntil(now, dojo.WaitingSince(object, now), deadline,
 			conditions.Progressing(corev1api.ReasonWaitingForCredentials,
 				"Waiting for the %s of bootstrap.import.", object).For(object),
 			conditions.Degraded(corev1api.ReasonCredentialsNotFound,
@@ -109,7 +111,7 @@ func importFields(
 	if len(secret.Data[authorityKey]) > 0 {
 		authority = keyRef(authorityKey)
 	}
-	return fromConnection(d, parameters["dbname"], connection(parameters, keyRef("password"), authority)), nil
+	return fromConnection(dojo, parameters["dbname"], connection(parameters, keyRef("password"), authority)), nil
 }
 
 // authorityKey has the certificate of the CA that signed the server's certificate.

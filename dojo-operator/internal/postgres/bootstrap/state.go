@@ -25,24 +25,24 @@ type State struct {
 }
 
 // Observe reads the source of a Dojo's data. live is its Cluster, or nil.
-func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, live *cnpgv1.Cluster) (s State, err error) {
-	b := d.BootstrapSource()
+func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, live *cnpgv1.Cluster) (s State, err error) {
+	b := dojo.BootstrapSource()
 	switch {
 	case b == nil:
 	case live != nil && filled(live):
 	case live != nil:
-		s.Job, err = apply.Get(ctx, r, "Job", nameIn(d, jobName(d, live)), &batchv1.Job{})
+		s.Job, err = apply.Get(ctx, r, "Job", nameIn(dojo, jobName(dojo, live)), &batchv1.Job{})
 	case b.Import != nil:
-		s.Secret, err = readSource(ctx, r, nameIn(d, b.Import.SourceSecretRef.Name))
+		s.Secret, err = readSource(ctx, r, nameIn(dojo, b.Import.SourceSecretRef.Name))
 	case b.Recovery.Backup != nil:
-		name := nameIn(d, b.Recovery.Backup.Name)
+		name := nameIn(dojo, b.Recovery.Backup.Name)
 		s.Backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{})
 	}
 	return s, err
 }
 
-func nameIn(d *corev1api.Dojo, name string) types.NamespacedName {
-	return types.NamespacedName{Namespace: d.Namespace, Name: name}
+func nameIn(dojo *corev1api.Dojo, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 }
 
 func readSource(ctx context.Context, r apply.Reader, name types.NamespacedName) (*corev1.Secret, error) {
@@ -53,12 +53,12 @@ func readSource(ctx context.Context, r apply.Reader, name types.NamespacedName) 
 	return r.ReadSecret(ctx, name)
 }
 
-func filled(c *cnpgv1.Cluster) bool { return c.Status.CurrentPrimary != "" }
+func filled(cluster *cnpgv1.Cluster) bool { return cluster.Status.CurrentPrimary != "" }
 
 // jobName returns the name of CloudNativePG's Job that fills a Cluster (pkg/specs/jobs.go).
-func jobName(d *corev1api.Dojo, c *cnpgv1.Cluster) string {
-	names := cnpg.BootstrapJobs(d)
-	if b := c.Spec.Bootstrap; b != nil && b.Recovery != nil && b.Recovery.Source == "" {
+func jobName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
+	names := cnpg.BootstrapJobs(dojo)
+	if b := cluster.Spec.Bootstrap; b != nil && b.Recovery != nil && b.Recovery.Source == "" {
 		return names[len(names)-1] // recovers from snapshots
 	}
 	return names[0]

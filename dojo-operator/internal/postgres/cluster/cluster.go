@@ -17,10 +17,10 @@ import (
 )
 
 // For sends no empty fields: CloudNativePG would restart the primary for ever.
-func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstructured.Unstructured {
-	want := d.Spec.Postgres.Cluster
+func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstructured.Unstructured {
+	want := dojo.Spec.Postgres.Cluster
 	spec := map[string]any{
-		"description": fmt.Sprintf("database of Dojo %s/%s", d.Namespace, d.Name),
+		"description": fmt.Sprintf("database of Dojo %s/%s", dojo.Namespace, dojo.Name),
 		"instances":   int64(ptr.Deref(want.Instances, 1)),
 		"storage":     volume(want.Storage),
 		// A smart shutdown delays a failover by three minutes, until a pool's connections end
@@ -39,5 +39,5 @@ func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstructu
 	}
 	addSettings(spec, want)
 	addBackup(spec, want.Backup)
-	return ownership.Data(d, cnpg.ClusterKind.GroupVersionKind, cnpg.ObjectName(d), spec)
+	return ownership.Data(dojo, cnpg.ClusterKind.GroupVersionKind, cnpg.ObjectName(dojo), spec)
 }

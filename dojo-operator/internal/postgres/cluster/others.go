@@ -21,19 +21,19 @@ import (
 
 // ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before it
 // goes. Databases of suspended or deleted Dojos count before a deletion only.
-func ObserveOthers(ctx context.Context, r apply.Reader, d *corev1api.Dojo, readable bool) (all []string, err error) {
-	if !shutsDown(d) {
+func ObserveOthers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool) (all []string, err error) {
+	if !shutsDown(dojo) {
 		return nil, nil
 	}
-	deleting := d.DeletionTimestamp != nil
+	deleting := dojo.DeletionTimestamp != nil
 	var dojos corev1api.DojoList
-	if err := r.Cache.List(ctx, &dojos, client.InNamespace(d.Namespace)); err != nil {
+	if err := r.Cache.List(ctx, &dojos, client.InNamespace(dojo.Namespace)); err != nil {
 		return nil, fmt.Errorf("list Dojos: %w", err)
 	}
-	known := map[string]bool{cnpg.ObjectName(d): true}
+	known := map[string]bool{cnpg.ObjectName(dojo): true}
 	for i := range dojos.Items {
 		other := &dojos.Items[i]
-		if other.UID == d.UID || cnpg.ClusterName(other) != cnpg.ClusterName(d) {
+		if other.UID == dojo.UID || cnpg.ClusterName(other) != cnpg.ClusterName(dojo) {
 			continue
 		}
 		known[cnpg.ObjectName(other)] = true
@@ -43,42 +43,43 @@ func ObserveOthers(ctx context.Context, r apply.Reader, d *corev1api.Dojo, reada
 	}
 	if readable {
 		var list cnpgv1.DatabaseList
-		if err := r.Cache.List(ctx, &list, client.InNamespace(d.Namespace)); err != nil {
+		if err := r.Cache.List(ctx, &list, client.InNamespace(dojo.Namespace)); err != nil {
 			return nil, fmt.Errorf("list Databases: %w", err)
 		}
 		for i := range list.Items {
 			db := &list.Items[i]
 			used := deleting || !ownership.Managed(db)
-			if db.Spec.ClusterRef.Name == cnpg.ClusterName(d) && !known[db.Name] && used {
+			if db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo) && !known[db.Name] && used {
 				all = append(all, "Database "+db.Name)
 			}
 		}
 	}
-	users, err := loginUsers(ctx, r, d)
+	users, err := loginUsers(ctx, r, dojo)
 	slices.Sort(all)
 	return append(all, users...), err
 }
 
-func shutsDown(d *corev1api.Dojo) bool {
-	if d.DeletionTimestamp != nil && !cnpg.Reclaims(d) || d.DeletionTimestamp == nil && !d.Spec.Suspend {
+func shutsDown(dojo *corev1api.Dojo) bool {
+	if dojo.DeletionTimestamp != nil && !cnpg.Reclaims(dojo) || dojo.DeletionTimestamp == nil && !dojo.Spec.Suspend {
 		return false
 	}
-	return d.Spec.Postgres.Cluster != nil
+	return dojo.Spec.Postgres.Cluster != nil
 }
 
 // Dojos of another namespace count only if the Secret is shared with them: else any tenant could
 // keep a Cluster alive by naming its Secret.
-func loginUsers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []string, err error) {
+func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []string, err error) {
 	for _, name := range []string{
-		cnpg.Owner.ObjectName(d), cnpg.Second.ObjectName(d), cnpg.ClusterName(d) + "-app", cnpg.ClusterName(d) + "-superuser",
+		cnpg.Owner.ObjectName(dojo), cnpg.Second.ObjectName(dojo),
+		cnpg.ClusterName(dojo) + "-app", cnpg.ClusterName(dojo) + "-superuser",
 	} {
-		secret := types.NamespacedName{Namespace: d.Namespace, Name: name}
+		secret := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 		var dojos corev1api.DojoList
 		if err := r.Cache.List(ctx, &dojos, client.MatchingFields{ownership.References: secret.String()}); err != nil {
 			return nil, fmt.Errorf("list Dojos that use the Secret %s: %w", secret, err)
 		}
 		dojos.Items = slices.DeleteFunc(dojos.Items, func(other corev1api.Dojo) bool {
-			return other.CredentialsSource() != secret || d.DeletionTimestamp == nil && other.Spec.Suspend
+			return other.CredentialsSource() != secret || dojo.DeletionTimestamp == nil && other.Spec.Suspend
 		})
 		if len(dojos.Items) == 0 {
 			continue
@@ -89,7 +90,7 @@ func loginUsers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []s
 		}
 		for i := range dojos.Items {
 			switch other := &dojos.Items[i]; {
-			case other.Namespace == d.Namespace:
+			case other.Namespace == dojo.Namespace:
 				all = append(all, "Dojo "+other.Name)
 			case live != nil && ownership.Shared(other, live):
 				all = append(all, "Dojo "+client.ObjectKeyFromObject(other).String())
@@ -101,8 +102,8 @@ func loginUsers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []s
 }
 
 // InUse returns the issue of deleting a Cluster that others use, or nil.
-func InUse(d *corev1api.Dojo, s State) *conditions.Issue {
-	if len(s.Others) == 0 || !ownership.Holds(d, s.Live) {
+func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
+	if len(s.Others) == 0 || !ownership.Holds(dojo, s.Live) {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonClusterInUse,

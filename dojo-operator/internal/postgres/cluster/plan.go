@@ -31,23 +31,23 @@ type Input struct {
 }
 
 // Plan creates the Dojo's own Cluster and blocks until it comes up, or applies changes of the spec.
-func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
-	step := write(d, s, in, in.Changes...)
+func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
+	step := write(dojo, s, in, in.Changes...)
 	if s.Live == nil {
-		instances := int(*d.Spec.Postgres.Cluster.Instances)
-		step.Blocks = progress(d, &cnpgv1.Cluster{Spec: cnpgv1.ClusterSpec{Instances: instances}})
+		instances := int(*dojo.Spec.Postgres.Cluster.Instances)
+		step.Blocks = progress(dojo, &cnpgv1.Cluster{Spec: cnpgv1.ClusterSpec{Instances: instances}})
 	} else if len(step.Apply) > 0 {
-		step.Incomplete = progress(d, s.Live)
+		step.Incomplete = progress(dojo, s.Live)
 	}
 	return step
 }
 
-func write(d *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg.Step {
-	desired := For(d, s.Live, in.Images)
+func write(dojo *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg.Step {
+	desired := For(dojo, s.Live, in.Images)
 	for _, change := range changes {
 		change.Make(desired)
 	}
-	o := cnpg.After(d, cnpg.Owner, cnpg.Sync(in.Input, s.Live, desired))
+	o := cnpg.After(dojo, cnpg.Owner, cnpg.Sync(in.Input, s.Live, desired))
 	if o != nil {
 		o.Invalid = webhookRefusal()
 	}
@@ -55,22 +55,22 @@ func write(d *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg.St
 }
 
 // VersionTooLow returns the issue of an image that is older than the Cluster's data, or nil.
-func VersionTooLow(d *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *conditions.Issue {
+func VersionTooLow(dojo *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *conditions.Issue {
 	if live == nil {
 		return nil
 	}
-	wanted, _, data := cnpg.Majors(d, live, images)
+	wanted, _, data := cnpg.Majors(dojo, live, images)
 	if wanted == 0 || wanted >= data {
 		return nil
 	}
-	image := cnpg.ImageFor(d.Spec.Postgres.Cluster, live, images)
+	image := cnpg.ImageFor(dojo.Spec.Postgres.Cluster, live, images)
 	return conditions.Degraded(corev1api.ReasonVersionTooLow,
 		"The data of the Cluster %s/%s is of Postgres %d, which the image %s does not open, so the Cluster is not changed. "+
-			"Name %d or a higher version in spec.postgres.cluster.", d.Namespace, live.Name, data, image, data)
+			"Name %d or a higher version in spec.postgres.cluster.", dojo.Namespace, live.Name, data, image, data)
 }
 
 // PlanHibernation hibernates the Cluster of a suspended Dojo once no client uses it.
-func PlanHibernation(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+func PlanHibernation(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if s.Live == nil {
 		return step
 	}
@@ -82,7 +82,7 @@ func PlanHibernation(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	} else {
 		step.Delete = in.Idle
 	}
-	return step.Then(write(d, s, in, changes...))
+	return step.Then(write(dojo, s, in, changes...))
 }
 
 // ShouldHibernate reports whether to hibernate the Cluster of a suspended Dojo.
@@ -91,34 +91,34 @@ func ShouldHibernate(s State, stopped bool) bool {
 }
 
 // Wake resumes a Cluster that the operator has hibernated, for the final backup.
-func Wake(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+func Wake(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !cnpg.HibernatedByUs(s.Live) {
 		return step
 	}
-	desired := For(d, s.Live, in.Images)
+	desired := For(dojo, s.Live, in.Images)
 	for _, change := range in.Changes {
 		change.Make(desired)
 	}
 	step = cnpg.Write(cnpg.Sync(in.Input, s.Live, desired))
 	step.Blocks = conditions.Progressing(corev1api.ReasonTakingFinalBackup,
 		"Waiting until the Cluster %s/%s, which is hibernated, runs again for the final backup.",
-		d.Namespace, s.Live.Name)
+		dojo.Namespace, s.Live.Name)
 	return step
 }
 
-func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	if !ownership.Holds(d, s.Live) {
+func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if !ownership.Holds(dojo, s.Live) {
 		return step
 	}
 	return cnpg.Removal{Kind: cnpg.ClusterKind.Kind, Live: s.Live}.Drop(in.Input)
 }
 
 // Conflict returns the issue of a foreign object with a name that the Cluster needs, or nil.
-func Conflict(d *corev1api.Dojo, s State) (issue *conditions.Issue) {
+func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
 		if budget != nil && ownership.ByDojo(budget) { // else a former Cluster has left it
-			issue = cmp.Or(issue, ownership.NameConflict(d, "PodDisruptionBudget", budget))
+			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}
 	}
-	return cmp.Or(issue, ownership.DataConflict(d, cnpg.ClusterKind.Kind, s.Live))
+	return cmp.Or(issue, ownership.DataConflict(dojo, cnpg.ClusterKind.Kind, s.Live))
 }

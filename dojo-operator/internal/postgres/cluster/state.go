@@ -25,14 +25,14 @@ type State struct {
 	Others []string
 }
 
-func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, err error) {
-	name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ClusterName(d)}
+func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State, err error) {
+	name := types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.ClusterName(dojo)}
 	s.Live, err = apply.Get(ctx, r, cnpg.ClusterKind.Kind, name, &cnpgv1.Cluster{})
-	if err != nil || s.Live != nil || d.Spec.Postgres.Cluster == nil {
+	if err != nil || s.Live != nil || dojo.Spec.Postgres.Cluster == nil {
 		return s, err
 	}
 	for i, suffix := range cnpg.BudgetSuffixes() {
-		name.Name = d.Name + suffix
+		name.Name = dojo.Name + suffix
 		s.Budgets[i], err = apply.Get(ctx, r, "PodDisruptionBudget", name, &policyv1.PodDisruptionBudget{})
 		if err != nil {
 			return s, err
@@ -42,17 +42,17 @@ func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, e
 }
 
 // Strip removes the fields of a foreign Cluster that no plan reads.
-func Strip(c *cnpgv1.Cluster) {
-	was := *c
-	ownership.Strip(c)
-	c.Spec.Instances = was.Spec.Instances
+func Strip(cluster *cnpgv1.Cluster) {
+	was := *cluster
+	ownership.Strip(cluster)
+	cluster.Spec.Instances = was.Spec.Instances
 	if value, ok := was.Annotations[cnpg.HibernationAnnotation]; ok && !apply.Long(value) {
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, cnpg.HibernationAnnotation, value)
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, cnpg.HibernationAnnotation, value)
 	}
 	if value, ok := was.Annotations[corev1api.OriginAnnotation]; ok && value == cnpg.ShortOrigin(value) {
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, corev1api.OriginAnnotation, value) // of a Cluster that a user restored
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, corev1api.OriginAnnotation, value) // a user restored it
 	}
-	c.Status = cnpgv1.ClusterStatus{
+	cluster.Status = cnpgv1.ClusterStatus{
 		Phase: was.Status.Phase, Image: was.Status.Image,
 		CurrentPrimary: was.Status.CurrentPrimary, TargetPrimary: was.Status.TargetPrimary,
 		ReadyInstances: was.Status.ReadyInstances, InstancesStatus: was.Status.InstancesStatus,

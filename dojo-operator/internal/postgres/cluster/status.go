@@ -14,28 +14,28 @@ import (
 )
 
 // Describe sets the Cluster's fields of a Dojo's status.
-func Describe(c *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
-	status.Version = cnpg.VersionOf(c.Status.Image)
-	if data := c.Status.PGDataImageInfo; status.Version == "" && data != nil && data.MajorVersion > 0 {
+func Describe(cluster *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
+	status.Version = cnpg.VersionOf(cluster.Status.Image)
+	if data := cluster.Status.PGDataImageInfo; status.Version == "" && data != nil && data.MajorVersion > 0 {
 		status.Version = strconv.Itoa(data.MajorVersion)
 	}
-	status.Instances = fmt.Sprintf("%d/%d", c.Status.ReadyInstances, c.Spec.Instances)
-	if primary := c.Status.CurrentPrimary; len(primary) <= validation.DNS1123SubdomainMaxLength {
+	status.Instances = fmt.Sprintf("%d/%d", cluster.Status.ReadyInstances, cluster.Spec.Instances)
+	if primary := cluster.Status.CurrentPrimary; len(primary) <= validation.DNS1123SubdomainMaxLength {
 		status.Primary = primary
 	}
 }
 
 // Unreachable says why requests cannot reach Postgres. A nil Cluster does not exist.
-func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster) string {
+func Unreachable(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	const message = "Requests cannot reach Postgres: "
-	name := fmt.Sprintf("Cluster %s/%s", d.Namespace, cnpg.ClusterName(d))
+	name := fmt.Sprintf("Cluster %s/%s", dojo.Namespace, cnpg.ClusterName(dojo))
 	switch {
-	case c == nil:
+	case cluster == nil:
 		return message + "the " + name + " does not exist."
-	case cnpg.Hibernates(c):
+	case cnpg.Hibernates(cluster):
 		return message + "the " + name + " is hibernated."
-	case c.Status.CurrentPrimary == "":
+	case cluster.Status.CurrentPrimary == "":
 		return message + "the " + name + " has no primary."
 	}
-	return fmt.Sprintf("%sthe primary %s of the %s is not ready.", message, c.Status.CurrentPrimary, name)
+	return fmt.Sprintf("%sthe primary %s of the %s is not ready.", message, cluster.Status.CurrentPrimary, name)
 }

@@ -16,26 +16,26 @@ import (
 )
 
 // Wait blocks until Postgres is reachable, and is incomplete until all instances are ready.
-func Wait(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	own, live := d.Spec.Postgres.Cluster, s.Live
+func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	own, live := dojo.Spec.Postgres.Cluster, s.Live
 	switch {
 	case live == nil:
-		step.Blocks = missing(d, in)
+		step.Blocks = missing(dojo, in)
 	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)): // else it is resuming
 		step.Blocks = conditions.Degraded(corev1api.ReasonClusterHibernated,
 			"The Cluster %s/%s is hibernated. Resume it with `kubectl annotate cluster %s %s-`.",
-			d.Namespace, live.Name, live.Name, cnpg.HibernationAnnotation)
+			dojo.Namespace, live.Name, live.Name, cnpg.HibernationAnnotation)
 	case !cnpg.Up(live):
-		step.Blocks = cmp.Or(in.Filling, waitForPrimary(d, live, in))
+		step.Blocks = cmp.Or(in.Filling, waitForPrimary(dojo, live, in))
 	case own != nil && !in.Incomplete.IsDegraded() && live.Status.ReadyInstances < live.Spec.Instances:
-		step.Incomplete = waitForStandbys(d, live, in)
+		step.Incomplete = waitForStandbys(dojo, live, in)
 	}
 	return step
 }
 
-func missing(d *corev1api.Dojo, in Input) *conditions.Issue {
-	object := fmt.Sprintf("Cluster %s/%s", d.Namespace, cnpg.ClusterName(d))
-	return conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
+func missing(dojo *corev1api.Dojo, in Input) *conditions.Issue {
+	object := fmt.Sprintf("Cluster %s/%s", dojo.Namespace, cnpg.ClusterName(dojo))
+	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonWaitingForCluster,
 			"Waiting for the %s of CloudNativePG.", object).For(object),
 		conditions.Degraded(corev1api.ReasonClusterNotFound,
@@ -44,21 +44,21 @@ func missing(d *corev1api.Dojo, in Input) *conditions.Issue {
 
 // The Cluster has no usable time: a failing one is rewritten every second (targetPrimary in
 // internal/controller/cluster_status.go), and Ready stays True in hibernation.
-func waitForPrimary(d *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
-	waiting := progress(d, live)
+func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
+	waiting := progress(dojo, live)
 	if live.Status.CurrentPrimary != "" { // else it never had a primary
-		waiting.Message = Unreachable(d, live) + " " + waiting.Message
+		waiting.Message = Unreachable(dojo, live) + " " + waiting.Message
 	}
 	object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)
-	since := cnpg.Latest(cnpg.ReadySince(live), d.WaitingSince(object, in.Now))
+	since := cnpg.Latest(cnpg.ReadySince(live), dojo.WaitingSince(object, in.Now))
 	return conditions.WaitUntil(in.Now, since, in.Deadline, waiting.For(object), notReady(live, waiting, in).For(object))
 }
 
 // Changes of the status, such as each failure of a standby to join, do not restart the deadline.
-func waitForStandbys(d *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
-	waiting := progress(d, live)
+func waitForStandbys(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
+	waiting := progress(dojo, live)
 	object := fmt.Sprintf("standbys of the Cluster %s/%s", live.Namespace, live.Name)
-	since := cnpg.Latest(cnpg.ReadySince(live), cnpg.LastSpecWrite(live), d.WaitingSince(object, in.Now))
+	since := cnpg.Latest(cnpg.ReadySince(live), cnpg.LastSpecWrite(live), dojo.WaitingSince(object, in.Now))
 	return conditions.WaitUntil(in.Now, since, in.Deadline, waiting.For(object), notReady(live, waiting, in).For(object))
 }
 
@@ -68,29 +68,29 @@ func notReady(live *cnpgv1.Cluster, waiting *conditions.Issue, in Input) *condit
 		waiting.Message, in.Deadline, live.Name)
 }
 
-func progress(d *corev1api.Dojo, c *cnpgv1.Cluster) *conditions.Issue {
+func progress(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *conditions.Issue {
 	phase := ""
-	if c.Status.Phase != "" {
-		phase = ": " + c.Status.Phase
+	if cluster.Status.Phase != "" {
+		phase = ": " + cluster.Status.Phase
 	}
 	return conditions.Progressing(corev1api.ReasonWaitingForCluster,
 		"%d of %d instances of the Cluster %s/%s are ready%s.",
-		c.Status.ReadyInstances, c.Spec.Instances, d.Namespace, cnpg.ClusterName(d), phase)
+		cluster.Status.ReadyInstances, cluster.Spec.Instances, dojo.Namespace, cnpg.ClusterName(dojo), phase)
 }
 
 // WaitForHibernation blocks until the Cluster of a suspended Dojo is hibernated.
-func WaitForHibernation(d *corev1api.Dojo, s State, in Input) cnpg.Step {
+func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	switch live := s.Live; {
 	case live == nil:
 		return cnpg.Step{}
 	case ShouldHibernate(s, in.Stopped):
-		return cnpg.Blocked(hibernation(d, live, in.Input))
+		return cnpg.Blocked(hibernation(dojo, live, in.Input))
 	case len(s.Others) > 0:
 		return cnpg.Blocked(inUseSuspended(live.Name, s.Others))
 	}
-	object := fmt.Sprintf("pods to end, before the Cluster %s/%s is hibernated", d.Namespace, s.Live.Name)
+	object := fmt.Sprintf("pods to end, before the Cluster %s/%s is hibernated", dojo.Namespace, s.Live.Name)
 	message := fmt.Sprintf("Waiting for the %s: %s", object, in.Running)
-	return cnpg.Blocked(conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
+	return cnpg.Blocked(conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonSuspending, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonSuspending,
 			"%s. It has been like this for more than %s. See `kubectl describe pod` of it, and whether its node answers.",
@@ -98,19 +98,19 @@ func WaitForHibernation(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 }
 
 // CloudNativePG hibernates a healthy Cluster only.
-func hibernation(d *corev1api.Dojo, c *cnpgv1.Cluster, in cnpg.Input) *conditions.Issue {
-	condition := meta.FindStatusCondition(c.Status.Conditions, cnpg.HibernationAnnotation)
-	if cnpg.Hibernates(c) && condition != nil && condition.Status == metav1.ConditionTrue {
+func hibernation(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in cnpg.Input) *conditions.Issue {
+	condition := meta.FindStatusCondition(cluster.Status.Conditions, cnpg.HibernationAnnotation)
+	if cnpg.Hibernates(cluster) && condition != nil && condition.Status == metav1.ConditionTrue {
 		return nil
 	}
-	object := fmt.Sprintf("hibernation of the Cluster %s/%s", c.Namespace, c.Name)
-	message := fmt.Sprintf("Waiting for the %s: %d instances are ready", object, c.Status.ReadyInstances)
+	object := fmt.Sprintf("hibernation of the Cluster %s/%s", cluster.Namespace, cluster.Name)
+	message := fmt.Sprintf("Waiting for the %s: %d instances are ready", object, cluster.Status.ReadyInstances)
 	if condition != nil {
 		message = fmt.Sprintf("Waiting for the %s: %s", object, condition.Message)
 	}
-	return conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
+	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonSuspending, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonClusterNotReady,
 			"%s. It has been like this for more than %s. See `kubectl describe cluster %s` and its pods.",
-			message, in.Deadline, c.Name).For(object))
+			message, in.Deadline, cluster.Name).For(object))
 }

@@ -17,19 +17,19 @@ import (
 
 func TestHibernationMessages(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.Suspend = true })
+	dojo := dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true })
 	in := cnpg.Input{Now: dojotest.Noon, Deadline: time.Minute}
-	c := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
-	says := func() string { return hibernation(d, c, in).Message }
-	c.Status.ReadyInstances = 2
+	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
+	says := func() string { return hibernation(dojo, cluster, in).Message }
+	cluster.Status.ReadyInstances = 2
 	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: 2 instances are ready." {
 		t.Error(got)
 	}
-	c.Status.Conditions = []metav1.Condition{{Type: cnpg.HibernationAnnotation, Message: "Waiting for pg-1 to be deleted"}}
+	cluster.Status.Conditions = []metav1.Condition{{Type: cnpg.HibernationAnnotation, Message: "Waiting for pg-1 to be deleted"}}
 	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: Waiting for pg-1 to be deleted." {
 		t.Error(got)
 	}
-	if issue := hibernation(d, c, in); issue.Type != conditions.TypeProgressing || issue.WaitingFor == "" {
+	if issue := hibernation(dojo, cluster, in); issue.Type != conditions.TypeProgressing || issue.WaitingFor == "" {
 		t.Errorf("%+v", issue)
 	}
 }

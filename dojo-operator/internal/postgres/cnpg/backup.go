@@ -12,8 +12,8 @@ import (
 )
 
 // BackupSpec has the common fields of ScheduledBackup and Backup. The default method is deprecated.
-func BackupSpec(d *corev1api.Dojo, b *corev1api.Backup) map[string]any {
-	spec := map[string]any{"cluster": map[string]any{"name": ClusterName(d)}, "method": "volumeSnapshot"}
+func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
+	spec := map[string]any{"cluster": map[string]any{"name": ClusterName(dojo)}, "method": "volumeSnapshot"}
 	if b.Method == corev1api.BackupPlugin {
 		spec["method"] = "plugin"
 		plugin := map[string]any{"name": b.Plugin.Name}
@@ -26,16 +26,16 @@ func BackupSpec(d *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 }
 
 // BackupSpecNow is for the Cluster as it is, which archives elsewhere until an upgrade begins.
-func BackupSpecNow(d *corev1api.Dojo, c *cnpgv1.Cluster) map[string]any {
-	policy := *d.BackupPolicy()
-	for i := range c.Spec.Plugins {
-		if p := &c.Spec.Plugins[i]; policy.Plugin != nil && p.Name == policy.Plugin.Name {
+func BackupSpecNow(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) map[string]any {
+	policy := *dojo.BackupPolicy()
+	for i := range cluster.Spec.Plugins {
+		if p := &cluster.Spec.Plugins[i]; policy.Plugin != nil && p.Name == policy.Plugin.Name {
 			plugin := *policy.Plugin
 			plugin.Parameters = p.Parameters
 			policy.Plugin = &plugin
 		}
 	}
-	return BackupSpec(d, &policy)
+	return BackupSpec(dojo, &policy)
 }
 
 // BackupFailed reports whether a Backup has ended without success.

@@ -36,8 +36,8 @@ func ImageFor(want *corev1api.PostgresCluster, live *cnpgv1.Cluster, images Imag
 }
 
 // Majors returns the major versions of spec, Cluster image and data; 0 if one is not known.
-func Majors(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) (wanted, image, data int) {
-	wanted, image = majorOf(ImageFor(d.Spec.Postgres.Cluster, live, images)), majorOf(live.Spec.ImageName)
+func Majors(dojo *corev1api.Dojo, live *cnpgv1.Cluster, images Images) (wanted, image, data int) {
+	wanted, image = majorOf(ImageFor(dojo.Spec.Postgres.Cluster, live, images)), majorOf(live.Spec.ImageName)
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
 		image = ref.Major
 	}

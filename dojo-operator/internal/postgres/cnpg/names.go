@@ -36,7 +36,7 @@ func Kinds() []optionalkinds.Kind {
 }
 
 // ObjectName names the Cluster, the Database, the owner's DatabaseRole and its Secret.
-func ObjectName(d *corev1api.Dojo) string { return d.Name + "-db" }
+func ObjectName(dojo *corev1api.Dojo) string { return dojo.Name + "-db" }
 
 // Login is one of two roles of Postgres. A password rotation alternates between them.
 type Login int
@@ -51,19 +51,19 @@ const (
 func (l Login) Other() Login { return 1 - l }
 
 // ObjectName names the DatabaseRole and the Secret with its password.
-func (l Login) ObjectName(d *corev1api.Dojo) string {
+func (l Login) ObjectName(dojo *corev1api.Dojo) string {
 	if l == Second {
-		return ObjectName(d) + "-2"
+		return ObjectName(dojo) + "-2"
 	}
-	return ObjectName(d)
+	return ObjectName(dojo)
 }
 
 // SQLName names the role in Postgres. The prefixes of Owner and Second differ.
-func (l Login) SQLName(d *corev1api.Dojo) string {
+func (l Login) SQLName(dojo *corev1api.Dojo) string {
 	if l == Second {
-		return cmp.Or(restoredSecond(restoredName(d)), sqlName("dojo2", d))
+		return cmp.Or(restoredSecond(restoredName(dojo)), sqlName("dojo2", dojo))
 	}
-	return SQLName(d)
+	return SQLName(dojo)
 }
 
 // maxStem fits Backups' names into the labels of snapshots
@@ -71,71 +71,71 @@ func (l Login) SQLName(d *corev1api.Dojo) string {
 const maxStem = 45
 
 // ScheduleName names the ScheduledBackup. CloudNativePG adds 15 characters for each Backup.
-func ScheduleName(d *corev1api.Dojo) string {
-	if len(d.Name) <= maxStem {
-		return ObjectName(d)
+func ScheduleName(dojo *corev1api.Dojo) string {
+	if len(dojo.Name) <= maxStem {
+		return ObjectName(dojo)
 	}
-	return d.Name[:maxStem-9] + "-" + ShortHash(d.Name) + "-db"
+	return dojo.Name[:maxStem-9] + "-" + ShortHash(dojo.Name) + "-db"
 }
 
 // FinalBackupName is unique to this Dojo: the Backup of a former one may exist.
-func FinalBackupName(d *corev1api.Dojo) string {
-	return d.Name[:min(len(d.Name), maxStem)] + "-db-final-" + ShortHash(string(d.UID))
+func FinalBackupName(dojo *corev1api.Dojo) string {
+	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-db-final-" + ShortHash(string(dojo.UID))
 }
 
 // FirstBackupName names the first Backup of a Cluster whose schedule took none at once.
-func FirstBackupName(d *corev1api.Dojo, clusterUID types.UID) string {
-	return d.Name[:min(len(d.Name), maxStem)] + "-db-first-" + ShortHash(string(clusterUID))
+func FirstBackupName(dojo *corev1api.Dojo, clusterUID types.UID) string {
+	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-db-first-" + ShortHash(string(clusterUID))
 }
 
 // ClusterName names the Cluster that holds the database; "" without spec.postgres.
-func ClusterName(d *corev1api.Dojo) string {
+func ClusterName(dojo *corev1api.Dojo) string {
 	switch {
-	case d.Spec.Postgres == nil:
+	case dojo.Spec.Postgres == nil:
 		return ""
-	case d.Spec.Postgres.ClusterRef != nil:
-		return d.Spec.Postgres.ClusterRef.Name
+	case dojo.Spec.Postgres.ClusterRef != nil:
+		return dojo.Spec.Postgres.ClusterRef.Name
 	}
-	return ObjectName(d)
+	return ObjectName(dojo)
 }
 
 // BudgetSuffixes end the names of CloudNativePG's budgets (pkg/specs/poddisruptionbudget.go).
 func BudgetSuffixes() []string { return []string{"-db", "-db-primary"} }
 
 // Reclaims reports whether the data is deleted with the Dojo.
-func Reclaims(d *corev1api.Dojo) bool {
-	return d.Spec.Postgres != nil && d.Spec.Postgres.ReclaimPolicy == corev1api.ReclaimDelete
+func Reclaims(dojo *corev1api.Dojo) bool {
+	return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.ReclaimPolicy == corev1api.ReclaimDelete
 }
 
 // ReclaimPolicy returns the policy as CloudNativePG writes it.
-func ReclaimPolicy(d *corev1api.Dojo) string {
-	if Reclaims(d) {
+func ReclaimPolicy(dojo *corev1api.Dojo) string {
+	if Reclaims(dojo) {
 		return string(cnpgv1.DatabaseReclaimDelete)
 	}
 	return string(cnpgv1.DatabaseReclaimRetain)
 }
 
 // Host names the Service of the Cluster's primary.
-func Host(d *corev1api.Dojo) string { return ClusterName(d) + "-rw" }
+func Host(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-rw" }
 
 // ReadOnlyHost names the Service of the Cluster's standbys.
-func ReadOnlyHost(d *corev1api.Dojo) string { return ClusterName(d) + "-ro" }
+func ReadOnlyHost(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-ro" }
 
 // PoolerName names the Pooler, its Service and its Deployment. CloudNativePG has a Secret
 // NAME-db-pooler.
-func PoolerName(d *corev1api.Dojo) string { return ObjectName(d) + "-pooler-rw" }
+func PoolerName(dojo *corev1api.Dojo) string { return ObjectName(dojo) + "-pooler-rw" }
 
 // SQLName names the database and its owner, in at most 63 bytes. No two collide: a Kubernetes name
 // has no underscore, and a short form ends with a hash.
-func SQLName(d *corev1api.Dojo) string {
-	if name := restoredName(d); name != "" {
+func SQLName(dojo *corev1api.Dojo) string {
+	if name := restoredName(dojo); name != "" {
 		return name
 	}
-	return sqlName("dojo", d)
+	return sqlName("dojo", dojo)
 }
 
-func restoredName(d *corev1api.Dojo) string {
-	if b := d.BootstrapSource(); b != nil && b.Recovery != nil {
+func restoredName(dojo *corev1api.Dojo) string {
+	if b := dojo.BootstrapSource(); b != nil && b.Recovery != nil {
 		return b.Recovery.Database
 	}
 	return ""
@@ -157,9 +157,9 @@ func restoredSecond(owner string) string {
 
 // BootstrapJobs names CloudNativePG's possible Jobs (getJobName in pkg/specs/jobs.go), for
 // snapshots last.
-func BootstrapJobs(d *corev1api.Dojo) (names []string) {
-	b := d.BootstrapSource()
-	switch prefix := ObjectName(d) + "-1-"; {
+func BootstrapJobs(dojo *corev1api.Dojo) (names []string) {
+	b := dojo.BootstrapSource()
+	switch prefix := ObjectName(dojo) + "-1-"; {
 	case b == nil:
 	case b.Import != nil:
 		names = append(names, prefix+"import")
@@ -172,38 +172,38 @@ func BootstrapJobs(d *corev1api.Dojo) (names []string) {
 // maxLength is that of a name in Postgres, in bytes.
 const maxLength = 63
 
-func sqlName(prefix string, d *corev1api.Dojo) string {
-	name := strings.ReplaceAll(prefix+"_"+d.Namespace+"_"+d.Name, "-", "_")
+func sqlName(prefix string, dojo *corev1api.Dojo) string {
+	name := strings.ReplaceAll(prefix+"_"+dojo.Namespace+"_"+dojo.Name, "-", "_")
 	if len(name) <= maxLength {
 		return name
 	}
-	return name[:maxLength-9] + "_" + ShortHash(d.Namespace+"/"+d.Name)
+	return name[:maxLength-9] + "_" + ShortHash(dojo.Namespace+"/"+dojo.Name)
 }
 
 // References names the objects of a Dojo's database, and the objects that spec.postgres names.
-func References(d *corev1api.Dojo) (names []string) {
-	if d.Spec.Postgres == nil {
+func References(dojo *corev1api.Dojo) (names []string) {
+	if dojo.Spec.Postgres == nil {
 		return nil
 	}
-	names = []string{ObjectName(d), ClusterName(d), Second.ObjectName(d)}
-	if d.Spec.Postgres.Cluster != nil {
-		names = append(names, PoolerName(d))
+	names = []string{ObjectName(dojo), ClusterName(dojo), Second.ObjectName(dojo)}
+	if dojo.Spec.Postgres.Cluster != nil {
+		names = append(names, PoolerName(dojo))
 		for _, suffix := range BudgetSuffixes()[1:] { // the first is that of the Cluster itself
-			names = append(names, d.Name+suffix)
+			names = append(names, dojo.Name+suffix)
 		}
-		if schedule := ScheduleName(d); schedule != ObjectName(d) {
+		if schedule := ScheduleName(dojo); schedule != ObjectName(dojo) {
 			names = append(names, schedule)
 		}
 	}
-	if b := d.BootstrapSource(); b != nil {
-		names = append(names, BootstrapJobs(d)...)
+	if b := dojo.BootstrapSource(); b != nil {
+		names = append(names, BootstrapJobs(dojo)...)
 		if b.Import != nil {
 			names = append(names, b.Import.SourceSecretRef.Name)
 		} else if b.Recovery.Backup != nil {
 			names = append(names, b.Recovery.Backup.Name)
 		}
 	}
-	for _, source := range d.Spec.Postgres.InitSQL {
+	for _, source := range dojo.Spec.Postgres.InitSQL {
 		if ref := cmp.Or(source.ConfigMapKeyRef, source.SecretKeyRef); ref != nil {
 			names = append(names, ref.Name)
 		}

@@ -25,34 +25,37 @@ const HibernationAnnotation = "cnpg.io/hibernation"
 const HibernationOn = "on"
 
 // Hibernates reports whether the instances of a Cluster are stopped or stopping.
-func Hibernates(c *cnpgv1.Cluster) bool { return c.Annotations[HibernationAnnotation] == HibernationOn }
+func Hibernates(cluster *cnpgv1.Cluster) bool {
+	return cluster.Annotations[HibernationAnnotation] == HibernationOn
+}
 
 // HibernatedByUs reports whether the Cluster resumes once the operator drops the annotation.
-func HibernatedByUs(c *cnpgv1.Cluster) bool {
+func HibernatedByUs(cluster *cnpgv1.Cluster) bool {
 	path := fieldpath.MakePathOrDie("metadata", "annotations", HibernationAnnotation)
-	return c != nil && Hibernates(c) && apply.OwnedFields(ownership.FieldOwner, c).Has(path)
+	return cluster != nil && Hibernates(cluster) && apply.OwnedFields(ownership.FieldOwner, cluster).Has(path)
 }
 
 // Up reports whether the primary is ready and no failover is due. readyInstances counts standbys
 // too, Ready stays True in hibernation, and instancesStatus lacks terminating pods
 // (api/v1/base_funcs.go).
-func Up(c *cnpgv1.Cluster) bool {
-	return c != nil && !Hibernates(c) && c.Status.CurrentPrimary != "" &&
-		c.Status.CurrentPrimary == c.Status.TargetPrimary &&
-		slices.Contains(c.Status.InstancesStatus[cnpgv1.PodHealthy], c.Status.CurrentPrimary)
+func Up(cluster *cnpgv1.Cluster) bool {
+	return cluster != nil && !Hibernates(cluster) && cluster.Status.CurrentPrimary != "" &&
+		cluster.Status.CurrentPrimary == cluster.Status.TargetPrimary &&
+		slices.Contains(cluster.Status.InstancesStatus[cnpgv1.PodHealthy], cluster.Status.CurrentPrimary)
 }
 
 // ReadySince returns when a Cluster was created, or its Ready condition last flipped.
-func ReadySince(c *cnpgv1.Cluster) time.Time {
-	created := c.CreationTimestamp.Time
-	ready := meta.FindStatusCondition(c.Status.Conditions, string(cnpgv1.ConditionClusterReady))
+func ReadySince(cluster *cnpgv1.Cluster) time.Time {
+	created := cluster.CreationTimestamp.Time
+	ready := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionClusterReady))
 	if ready != nil && ready.LastTransitionTime.After(created) {
 		return ready.LastTransitionTime.Time
 	}
 	return created
 }
 
-func lastWrite(o metav1.Object) time.Time {
+// LastWritten returns when an object was last written, its status included.
+func LastWritten(o metav1.Object) time.Time {
 	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
 }
 

@@ -81,13 +81,13 @@ func (s Step) Plan() apply.Plan {
 }
 
 // After holds an object back until the Cluster and the password of a login are written.
-func After(d *corev1api.Dojo, l Login, o *apply.Object) *apply.Object {
+func After(dojo *corev1api.Dojo, l Login, o *apply.Object) *apply.Object {
 	if o == nil {
 		return nil
 	}
 	for _, before := range []expectations.Key{
-		expectations.KeyOf(ClusterKind.Kind, d.Namespace, ObjectName(d)),
-		expectations.KeyOf("Secret", d.Namespace, l.ObjectName(d)),
+		expectations.KeyOf(ClusterKind.Kind, dojo.Namespace, ObjectName(dojo)),
+		expectations.KeyOf("Secret", dojo.Namespace, l.ObjectName(dojo)),
 	} {
 		if before != o.Key {
 			o.After = append(o.After, before)

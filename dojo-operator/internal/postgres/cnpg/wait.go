@@ -50,7 +50,7 @@ func (p Pending) Wait(in Input) *conditions.Issue {
 	}
 	since := Latest(LastSpecWrite(p.Object), ReadySince(p.Cluster))
 	if p.Password != nil {
-		since = Latest(since, lastWrite(p.Password))
+		since = Latest(since, LastWritten(p.Password))
 	}
 	return conditions.WaitUntil(in.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
 		"Postgres has not got %s for more than %s. %s. See `kubectl describe %s %s`.",

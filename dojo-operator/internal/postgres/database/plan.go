@@ -26,9 +26,9 @@ type Input struct {
 	Record   map[string]string
 }
 
-func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
-	what := "the database " + cnpg.SQLName(d)
-	step := cnpg.Write(cnpg.After(d, cnpg.Owner, cnpg.Sync(in.Input, s.Live, For(d, in.Record))))
+func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
+	what := "the database " + cnpg.SQLName(dojo)
+	step := cnpg.Write(cnpg.After(dojo, cnpg.Owner, cnpg.Sync(in.Input, s.Live, For(dojo, in.Record))))
 	if len(step.Apply) > 0 {
 		step.Blocks = cnpg.Waiting(corev1api.ReasonCreatingDatabase, what)
 		return step
@@ -44,64 +44,64 @@ func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 }
 
 // Record writes the record of the SQL that has run.
-func Record(d *corev1api.Dojo, s State, record map[string]string) cnpg.Step {
-	o := apply.Write(ownership.FieldOwner, s.Live, For(d, record))
+func Record(dojo *corev1api.Dojo, s State, record map[string]string) cnpg.Step {
+	o := apply.Write(ownership.FieldOwner, s.Live, For(dojo, record))
 	o.Drift = false // the record is new, not changed
 	o.Pinned = true // a client that removes the record, to run the SQL again, wins
-	return cnpg.Write(cnpg.After(d, cnpg.Owner, o))
+	return cnpg.Write(cnpg.After(dojo, cnpg.Owner, o))
 }
 
 // Keep sets the reclaim policy of the database to retain.
-func Keep(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	if !holds(d, s.Live) {
+func Keep(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if !holds(dojo, s.Live) {
 		return step
 	}
-	return cnpg.Write(cnpg.Sync(in.Input, s.Live, For(d, in.Record)))
+	return cnpg.Write(cnpg.Sync(in.Input, s.Live, For(dojo, in.Record)))
 }
 
 // Drop deletes the database. readable reports whether Databases can be read.
-func Drop(d *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Step) {
+func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Step) {
 	switch hibernates := in.Cluster != nil && cnpg.Hibernates(in.Cluster); {
-	case !holds(d, s.Live) && in.Cluster != nil && !readable:
+	case !holds(dojo, s.Live) && in.Cluster != nil && !readable:
 		return cnpg.Blocked(cnpg.MissingKind(cnpg.DatabaseKind, fmt.Sprintf(
-			"the database %s in the Cluster %s/%s cannot be deleted", cnpg.SQLName(d), d.Namespace, in.Cluster.Name),
+			"the database %s in the Cluster %s/%s cannot be deleted", cnpg.SQLName(dojo), dojo.Namespace, in.Cluster.Name),
 			"or set the reclaimPolicy to Retain"))
-	case !holds(d, s.Live):
+	case !holds(dojo, s.Live):
 		return step
 	case hibernates:
 		return cnpg.Blocked(conditions.Degraded(corev1api.ReasonClusterHibernated,
 			"The Cluster %s/%s is hibernated, so that no database in it can be deleted. "+
 				"Resume it with `kubectl annotate cluster %s %s-`, or set the reclaimPolicy to Retain.",
-			d.Namespace, in.Cluster.Name, in.Cluster.Name, cnpg.HibernationAnnotation))
+			dojo.Namespace, in.Cluster.Name, in.Cluster.Name, cnpg.HibernationAnnotation))
 	}
 	return cnpg.Removal{
-		Kind: cnpg.DatabaseKind.Kind, Live: s.Live, Message: s.Live.Status.Message, Desired: For(d, in.Record),
+		Kind: cnpg.DatabaseKind.Kind, Live: s.Live, Message: s.Live.Status.Message, Desired: For(dojo, in.Record),
 	}.Drop(in.Input)
 }
 
 // holds ignores a Database in another Cluster, which a former Dojo has retained.
-func holds(d *corev1api.Dojo, db *cnpgv1.Database) bool {
-	return ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
+func holds(dojo *corev1api.Dojo, db *cnpgv1.Database) bool {
+	return ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
 
 // For returns the Database with the record of the SQL that has run.
-func For(d *corev1api.Dojo, record map[string]string) *unstructured.Unstructured {
+func For(dojo *corev1api.Dojo, record map[string]string) *unstructured.Unstructured {
 	spec := map[string]any{
-		"cluster":               map[string]any{"name": cnpg.ClusterName(d)},
-		"name":                  cnpg.SQLName(d),
-		"owner":                 cnpg.SQLName(d),
-		"databaseReclaimPolicy": cnpg.ReclaimPolicy(d),
+		"cluster":               map[string]any{"name": cnpg.ClusterName(dojo)},
+		"name":                  cnpg.SQLName(dojo),
+		"owner":                 cnpg.SQLName(dojo),
+		"databaseReclaimPolicy": cnpg.ReclaimPolicy(dojo),
 	}
-	if all := extensions(d); all != nil {
+	if all := extensions(dojo); all != nil {
 		spec["extensions"] = all
 	}
-	db := ownership.Data(d, cnpg.DatabaseKind.GroupVersionKind, cnpg.ObjectName(d), spec)
+	db := ownership.Data(dojo, cnpg.DatabaseKind.GroupVersionKind, cnpg.ObjectName(dojo), spec)
 	db.SetAnnotations(record)
 	return db
 }
 
-func extensions(d *corev1api.Dojo) (all []any) {
-	if own := d.Spec.Postgres.Cluster; own != nil {
+func extensions(dojo *corev1api.Dojo) (all []any) {
+	if own := dojo.Spec.Postgres.Cluster; own != nil {
 		for _, name := range own.Extensions {
 			all = append(all, map[string]any{"name": string(name), "ensure": string(cnpgv1.EnsurePresent)})
 		}

@@ -17,8 +17,8 @@ import (
 // State holds the Database, or nil.
 type State struct{ Live *cnpgv1.Database }
 
-func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, err error) {
-	name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ObjectName(d)}
+func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State, err error) {
+	name := types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.ObjectName(dojo)}
 	s.Live, err = apply.Get(ctx, r, cnpg.DatabaseKind.Kind, name, &cnpgv1.Database{})
 	return s, err
 }

@@ -15,10 +15,10 @@ import (
 )
 
 // DropRenamed deletes a former Dojo's DatabaseRoles with other names, which cannot change.
-func DropRenamed(d *corev1api.Dojo, s State) (step cnpg.Step) {
+func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
-		role, name := login.Role, cnpg.Login(l).SQLName(d)
-		if d.Spec.Postgres.Cluster == nil || !ownership.Holds(d, role) || role.Spec.Name == name ||
+		role, name := login.Role, cnpg.Login(l).SQLName(dojo)
+		if dojo.Spec.Postgres.Cluster == nil || !ownership.Holds(dojo, role) || role.Spec.Name == name ||
 			role.Spec.ReclaimPolicy == cnpgv1.DatabaseRoleReclaimDelete {
 			continue
 		}
@@ -34,44 +34,44 @@ func DropRenamed(d *corev1api.Dojo, s State) (step cnpg.Step) {
 }
 
 // Keep marks the logins to outlive the Dojo.
-func Keep(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+func Keep(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		in.Login = cnpg.Login(l)
-		if holds(d, login.Role) {
-			role := For(d, in.Login, login.Role.Spec.Login, login.Role)
+		if holds(dojo, login.Role) {
+			role := For(dojo, in.Login, login.Role.Spec.Login, login.Role)
 			step = step.Then(cnpg.Write(cnpg.Sync(in.Input, login.Role, role)))
 		}
-		if ownership.Holds(d, login.Secret) && login.Secret.DeletionTimestamp == nil {
-			step = step.Then(cnpg.Write(planKept(d, s, in)))
+		if ownership.Holds(dojo, login.Secret) && login.Secret.DeletionTimestamp == nil {
+			step = step.Then(cnpg.Write(planKept(dojo, s, in)))
 		}
 	}
 	return step
 }
 
 // Drop deletes the role of a login.
-func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	role := s.Logins[in.Login].Role
-	if !holds(d, role) {
+	if !holds(dojo, role) {
 		return step
 	}
 	return cnpg.Removal{
 		Kind: cnpg.RoleKind.Kind, Live: role, Message: role.Status.Message,
-		Desired: For(d, in.Login, role.Spec.Login, role),
+		Desired: For(dojo, in.Login, role.Spec.Login, role),
 	}.Drop(in.Input)
 }
 
 // holds ignores a role in another Cluster, which a former Dojo has retained.
-func holds(d *corev1api.Dojo, role *cnpgv1.DatabaseRole) bool {
-	return ownership.Holds(d, role) && role.Spec.ClusterRef.Name == cnpg.ClusterName(d)
+func holds(dojo *corev1api.Dojo, role *cnpgv1.DatabaseRole) bool {
+	return ownership.Holds(dojo, role) && role.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
 
 // Conflict returns the issue of a foreign object with the name of a login in use, or nil.
-func Conflict(d *corev1api.Dojo, s State) (issue *conditions.Issue) {
-	rotation := RotationOf(d, s)
+func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
+	rotation := RotationOf(dojo, s)
 	for l, login := range s.Logins {
 		if rotation.Involves(cnpg.Login(l)) || cnpg.Login(l) == cnpg.Owner {
-			issue = cmp.Or(ownership.DataConflict(d, "Secret", login.Secret),
-				ownership.DataConflict(d, cnpg.RoleKind.Kind, login.Role), issue)
+			issue = cmp.Or(ownership.DataConflict(dojo, "Secret", login.Secret),
+				ownership.DataConflict(dojo, cnpg.RoleKind.Kind, login.Role), issue)
 		}
 	}
 	return issue

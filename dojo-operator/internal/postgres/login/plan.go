@@ -26,29 +26,29 @@ type Input struct {
 }
 
 // Plan enables or retires a login. It blocks until Postgres has an enabled login.
-func Plan(d *corev1api.Dojo, s State, in Input) cnpg.Step {
-	if !RotationOf(d, s).Involves(in.Login) {
-		return retire(d, s, in)
+func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
+	if !RotationOf(dojo, s).Involves(in.Login) {
+		return retire(dojo, s, in)
 	}
-	step := enable(d, s, in)
-	step.PasswordCurrent = step.Blocks == nil && in.Login == Source(d, s, in.DatabaseID) &&
+	step := enable(dojo, s, in)
+	step.PasswordCurrent = step.Blocks == nil && in.Login == Source(dojo, s, in.DatabaseID) &&
 		(in.Login == cnpg.Owner || actsAsOwner(s.Logins[in.Login].Role, in.DatabaseID))
 	return step
 }
 
 // The next login may log in only once Postgres has its new password: so no former one is valid
 // again.
-func enable(d *corev1api.Dojo, s State, in Input) cnpg.Step {
+func enable(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	l, login := in.Login, s.Logins[in.Login]
-	current := l == RotationOf(d, s).Current
-	password := cnpg.After(d, l, PlanPassword(d, s, in))
+	current := l == RotationOf(dojo, s).Current
+	password := cnpg.After(dojo, l, PlanPassword(dojo, s, in))
 	enabled := current || password == nil && hasPassword(login)
-	role := cnpg.After(d, l, cnpg.Sync(in.Input, login.Role, For(d, l, enabled, login.Role)))
+	role := cnpg.After(dojo, l, cnpg.Sync(in.Input, login.Role, For(dojo, l, enabled, login.Role)))
 	if !current {
 		password, role = rotated(password), rotated(role)
 	}
 	step := cnpg.Write(password, role)
-	what := "the role " + l.SQLName(d)
+	what := "the role " + l.SQLName(dojo)
 	if len(step.Apply) > 0 {
 		step.Blocks = cnpg.Waiting(corev1api.ReasonCreatingRole, what)
 		return step
@@ -62,7 +62,7 @@ func enable(d *corev1api.Dojo, s State, in Input) cnpg.Step {
 		Cluster: in.Cluster, Password: login.Secret,
 	}.Wait(in.Input)
 	if step.Blocks != nil && !step.Blocks.IsDegraded() {
-		step.Apply = retry(d, in, login.Role, enabled, reported, step.Blocks)
+		step.Apply = retry(dojo, in, login.Role, enabled, reported, step.Blocks)
 	}
 	return step
 }
@@ -77,7 +77,8 @@ func rotated(o *apply.Object) *apply.Object {
 
 // retry makes CloudNativePG reconcile the role sooner than it would itself.
 func retry(
-	d *corev1api.Dojo, in Input, role *cnpgv1.DatabaseRole, enabled bool, reported cnpg.Report, waiting *conditions.Issue,
+	dojo *corev1api.Dojo, in Input, role *cnpgv1.DatabaseRole, enabled bool, reported cnpg.Report,
+	waiting *conditions.Issue,
 ) []*apply.Object {
 	wait, useful := untilRetry(role, reported, in.Now)
 	if !useful {
@@ -87,28 +88,28 @@ func retry(
 		waiting.RequeueAfter = min(waiting.RequeueAfter, wait)
 		return nil
 	}
-	again := For(d, in.Login, enabled, role)
+	again := For(dojo, in.Login, enabled, role)
 	ownership.Annotate(again, RetryAnnotation, in.Now.UTC().Format(time.RFC3339))
-	return cnpg.Write(rotated(cnpg.After(d, in.Login, apply.Write(ownership.FieldOwner, role, again)))).Apply
+	return cnpg.Write(rotated(cnpg.After(dojo, in.Login, apply.Write(ownership.FieldOwner, role, again)))).Apply
 }
 
 // NeedsStatement identifies the SQL that makes the second login's sessions act as the owner; "" if
 // it has run.
-func NeedsStatement(d *corev1api.Dojo, s State, databaseID string) string {
+func NeedsStatement(dojo *corev1api.Dojo, s State, databaseID string) string {
 	role := s.Logins[cnpg.Second].Role
-	if !RotationOf(d, s).Involves(cnpg.Second) || actsAsOwner(role, databaseID) {
+	if !RotationOf(dojo, s).Involves(cnpg.Second) || actsAsOwner(role, databaseID) {
 		return ""
 	}
 	return string(role.UID) + databaseID
 }
 
 // RecordStatement records on the role where that SQL has run.
-func RecordStatement(d *corev1api.Dojo, s State, databaseID string) cnpg.Step {
+func RecordStatement(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Step {
 	role := s.Logins[cnpg.Second].Role
-	acting := For(d, cnpg.Second, role.Spec.Login, role)
+	acting := For(dojo, cnpg.Second, role.Spec.Login, role)
 	ownership.Annotate(acting, ActsAnnotation, databaseID)
-	step := cnpg.Write(rotated(cnpg.After(d, cnpg.Second, apply.Write(ownership.FieldOwner, role, acting))))
-	step.Blocks = cnpg.Waiting(corev1api.ReasonCreatingRole, "the role "+cnpg.Second.SQLName(d))
+	step := cnpg.Write(rotated(cnpg.After(dojo, cnpg.Second, apply.Write(ownership.FieldOwner, role, acting))))
+	step.Blocks = cnpg.Waiting(corev1api.ReasonCreatingRole, "the role "+cnpg.Second.SQLName(dojo))
 	return step
 }
 

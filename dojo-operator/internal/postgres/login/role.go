@@ -58,13 +58,13 @@ func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) 
 }
 
 // For returns the DatabaseRole of a login, with the annotations of the live one.
-func For(d *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
+func For(dojo *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
 	spec := map[string]any{
-		"cluster":                   map[string]any{"name": cnpg.ClusterName(d)},
-		"name":                      l.SQLName(d),
-		"comment":                   fmt.Sprintf("owner of the database of Dojo %s/%s", d.Namespace, d.Name),
-		"passwordSecret":            map[string]any{"name": l.ObjectName(d)},
-		"databaseRoleReclaimPolicy": cnpg.ReclaimPolicy(d),
+		"cluster":                   map[string]any{"name": cnpg.ClusterName(dojo)},
+		"name":                      l.SQLName(dojo),
+		"comment":                   fmt.Sprintf("owner of the database of Dojo %s/%s", dojo.Namespace, dojo.Name),
+		"passwordSecret":            map[string]any{"name": l.ObjectName(dojo)},
+		"databaseRoleReclaimPolicy": cnpg.ReclaimPolicy(dojo),
 	}
 	switch {
 	case enabled:
@@ -73,10 +73,10 @@ func For(d *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRol
 		spec["login"] = false // another client owns true; else dropping our field suffices, and the type omits false
 	}
 	if l == cnpg.Second {
-		spec["comment"] = fmt.Sprintf("second login of Dojo %s/%s", d.Namespace, d.Name)
-		spec["inRoles"] = []any{cnpg.SQLName(d)}
+		spec["comment"] = fmt.Sprintf("second login of Dojo %s/%s", dojo.Namespace, dojo.Name)
+		spec["inRoles"] = []any{cnpg.SQLName(dojo)}
 	}
-	role := ownership.Data(d, cnpg.RoleKind.GroupVersionKind, l.ObjectName(d), spec)
+	role := ownership.Data(dojo, cnpg.RoleKind.GroupVersionKind, l.ObjectName(dojo), spec)
 	if live != nil {
 		for _, key := range []string{RetryAnnotation, ActsAnnotation} {
 			if value := live.Annotations[key]; value != "" {

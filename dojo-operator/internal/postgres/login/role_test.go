@@ -81,6 +81,6 @@ func TestRecordsOfARoleStay(t *testing.T) {
 	}
 }
 
-func inPG(d *corev1api.Dojo) {
-	d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
+func inPG(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
 }

@@ -22,15 +22,15 @@ type Rotation struct {
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
 // The application's Secret names its source, and each password the request that it was made for.
-func RotationOf(d *corev1api.Dojo, s State) Rotation {
+func RotationOf(dojo *corev1api.Dojo, s State) Rotation {
 	r := Rotation{Current: s.Current, Next: s.Current}
-	if !s.Connected || !rotationRequested(d, s.Logins[r.Current].Secret) {
+	if !s.Connected || !rotationRequested(dojo, s.Logins[r.Current].Secret) {
 		return r
 	}
 	other := r.Current.Other()
 	made := s.Logins[other].Secret
-	prepared := ownership.Holds(d, made) && !isRetired(made) && !rotationRequested(d, made)
-	if prepared || retired(d, s.Logins[other]) {
+	prepared := ownership.Holds(dojo, made) && !isRetired(made) && !rotationRequested(dojo, made)
+	if prepared || retired(dojo, s.Logins[other]) {
 		r.Next = other
 	} else {
 		r.Postponed = true
@@ -38,21 +38,21 @@ func RotationOf(d *corev1api.Dojo, s State) Rotation {
 	return r
 }
 
-func mayLogIn(d *corev1api.Dojo, login Login) bool {
-	return ownership.Holds(d, login.Role) && login.Role.Spec.Login
+func mayLogIn(dojo *corev1api.Dojo, login Login) bool {
+	return ownership.Holds(dojo, login.Role) && login.Role.Spec.Login
 }
 
-func retired(d *corev1api.Dojo, login Login) bool {
-	if ownership.Holds(d, login.Secret) && !isRetired(login.Secret) {
+func retired(dojo *corev1api.Dojo, login Login) bool {
+	if ownership.Holds(dojo, login.Secret) && !isRetired(login.Secret) {
 		return false
 	}
-	return !ownership.Holds(d, login.Role) || !login.Role.Spec.Login && report(login.Role).Done()
+	return !ownership.Holds(dojo, login.Role) || !login.Role.Spec.Login && report(login.Role).Done()
 }
 
 // Source returns the login to use. It changes only once Postgres accepts the next login.
-func Source(d *corev1api.Dojo, s State, databaseID string) cnpg.Login {
-	r := RotationOf(d, s)
-	if next := s.Logins[r.Next]; mayLogIn(d, next) && ownership.Holds(d, next.Secret) && report(next.Role).Done() &&
+func Source(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Login {
+	r := RotationOf(dojo, s)
+	if next := s.Logins[r.Next]; mayLogIn(dojo, next) && ownership.Holds(dojo, next.Secret) && report(next.Role).Done() &&
 		hasPassword(next) && (r.Next == cnpg.Owner || actsAsOwner(next.Role, databaseID)) {
 		return r.Next
 	}
@@ -60,34 +60,34 @@ func Source(d *corev1api.Dojo, s State, databaseID string) cnpg.Login {
 }
 
 // Retires reports whether the former login is to be retired.
-func Retires(d *corev1api.Dojo, s State) bool {
-	r := RotationOf(d, s)
+func Retires(dojo *corev1api.Dojo, s State) bool {
+	r := RotationOf(dojo, s)
 	other := r.Current.Other()
-	return !r.Involves(other) && !retired(d, s.Logins[other])
+	return !r.Involves(other) && !retired(dojo, s.Logins[other])
 }
 
-func retire(d *corev1api.Dojo, s State, in Input) cnpg.Step {
+func retire(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	l, login := in.Login, s.Logins[in.Login]
 	if in.Outdated != "" || l == cnpg.Second && login.Secret == nil && login.Role == nil {
 		return cnpg.Step{}
 	}
 	var step cnpg.Step
-	if login.Secret == nil || ownership.Holds(d, login.Secret) {
-		step = cnpg.Write(rotated(cnpg.After(d, l, planRetired(d, s, in))))
+	if login.Secret == nil || ownership.Holds(dojo, login.Secret) {
+		step = cnpg.Write(rotated(cnpg.After(dojo, l, planRetired(dojo, s, in))))
 	}
-	if login.Role == nil || ownership.Holds(d, login.Role) {
-		step = step.Then(cnpg.Write(cnpg.After(d, l, cnpg.Sync(in.Input, login.Role, For(d, l, false, login.Role)))))
+	if login.Role == nil || ownership.Holds(dojo, login.Role) {
+		step = step.Then(cnpg.Write(cnpg.After(dojo, l, cnpg.Sync(in.Input, login.Role, For(dojo, l, false, login.Role)))))
 	}
 	return step
 }
 
 // PlanRetirement waits until the former login is retired. No other rotation begins before.
-func PlanRetirement(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	if !Retires(d, s) {
+func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if !Retires(dojo, s) {
 		return step
 	}
-	r := RotationOf(d, s)
-	former, current := r.Current.Other(), r.Current.SQLName(d)
+	r := RotationOf(dojo, s)
+	former, current := r.Current.Other(), r.Current.SQLName(dojo)
 	what, later := "Waiting until Postgres refuses it", ""
 	if in.Outdated != "" {
 		what = "It stays valid while pods may have it: " + in.Outdated
@@ -96,12 +96,12 @@ func PlanRetirement(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 		later = " The password is rotated again after that."
 	}
 	message := fmt.Sprintf("The application has turned from the login %s to %s. %s.%s",
-		former.SQLName(d), current, what, later)
-	object := "end of the login " + former.SQLName(d)
-	step.Incomplete = conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
+		former.SQLName(dojo), current, what, later)
+	object := "end of the login " + former.SQLName(dojo)
+	step.Incomplete = conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonRotatingPassword, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonRotatingPassword,
 			"%s It has been like this for more than %s. See the pods, and `kubectl describe databaserole %s`.",
-			message, in.Deadline, former.ObjectName(d)).For(object))
+			message, in.Deadline, former.ObjectName(dojo)).For(object))
 	return step
 }

@@ -30,63 +30,63 @@ var keys = []string{"host", "port", "dbname", "user", "username", "password"}
 
 // The Dojo owns the Secret only if the data is deleted with the Dojo.
 func secretFor(
-	d *corev1api.Dojo, l cnpg.Login, password []byte, annotations map[string]string,
+	dojo *corev1api.Dojo, l cnpg.Login, password []byte, annotations map[string]string,
 ) *corev1ac.SecretApplyConfiguration {
-	user := []byte(l.SQLName(d))
-	want := corev1ac.Secret(l.ObjectName(d), d.Namespace).
-		WithLabels(labels(d)).
+	user := []byte(l.SQLName(dojo))
+	want := corev1ac.Secret(l.ObjectName(dojo), dojo.Namespace).
+		WithLabels(labels(dojo)).
 		WithAnnotations(annotations).
 		WithType(corev1.SecretTypeBasicAuth).
 		WithData(map[string][]byte{
-			"host": []byte(cnpg.Host(d)), "port": []byte(port), "dbname": []byte(cnpg.SQLName(d)),
+			"host": []byte(cnpg.Host(dojo)), "port": []byte(port), "dbname": []byte(cnpg.SQLName(dojo)),
 			"user": user, "username": user, "password": password,
 		})
-	want.WithAnnotations(map[string]string{addressAnnotation: address(d, l)})
-	if cnpg.Reclaims(d) {
-		want.WithOwnerReferences(ownership.Reference(d))
+	want.WithAnnotations(map[string]string{addressAnnotation: address(dojo, l)})
+	if cnpg.Reclaims(dojo) {
+		want.WithOwnerReferences(ownership.Reference(dojo))
 	}
 	return want
 }
 
-func address(d *corev1api.Dojo, l cnpg.Login) string {
-	return cnpg.Host(d) + "/" + cnpg.SQLName(d) + "/" + l.SQLName(d)
+func address(dojo *corev1api.Dojo, l cnpg.Login) string {
+	return cnpg.Host(dojo) + "/" + cnpg.SQLName(dojo) + "/" + l.SQLName(dojo)
 }
 
-func labels(d *corev1api.Dojo) map[string]string {
-	all := ownership.Labels(d, ownership.Application)
+func labels(dojo *corev1api.Dojo) map[string]string {
+	all := ownership.Labels(dojo, ownership.Application)
 	all[ReloadLabel] = "true"
 	return all
 }
 
 // InSync decides from metadata alone, whatever request the password was made for.
-func InSync(d *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
-	return secret != nil && !isRetired(secret) && keptInSync(d, l, secret)
+func InSync(dojo *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
+	return secret != nil && !isRetired(secret) && keptInSync(dojo, l, secret)
 }
 
-func keptInSync(d *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
-	return secret.GetAnnotations()[addressAnnotation] == address(d, l) &&
-		metav1.IsControlledBy(secret, d) == cnpg.Reclaims(d) &&
-		apply.SecretInSync(ownership.FieldOwner, secret, labels(d), keys)
+func keptInSync(dojo *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
+	return secret.GetAnnotations()[addressAnnotation] == address(dojo, l) &&
+		metav1.IsControlledBy(secret, dojo) == cnpg.Reclaims(dojo) &&
+		apply.SecretInSync(ownership.FieldOwner, secret, labels(dojo), keys)
 }
 
 func isRetired(secret *metav1.PartialObjectMetadata) bool {
 	return secret.GetAnnotations()[retiredAnnotation] != ""
 }
 
-func rotationRequested(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
-	requested := d.Annotations[corev1api.RotatePasswordAnnotation]
-	return secret != nil && d.DeletionTimestamp == nil && requested != "" &&
+func rotationRequested(dojo *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
+	requested := dojo.Annotations[corev1api.RotatePasswordAnnotation]
+	return secret != nil && dojo.DeletionTimestamp == nil && requested != "" &&
 		requested != secret.GetAnnotations()[RotationAnnotation]
 }
 
 // PlanPassword plans the Secret of a login in use, or nil. Another client's password is replaced.
-func PlanPassword(d *corev1api.Dojo, s State, in Input) *apply.Object {
+func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
-	rotates := rotationRequested(d, login.Secret) && (l != s.Current || !s.Connected)
-	if !rotates && InSync(d, l, login.Secret) {
+	rotates := rotationRequested(dojo, login.Secret) && (l != s.Current || !s.Connected)
+	if !rotates && InSync(dojo, l, login.Secret) {
 		return nil
 	}
-	value, rotation := []byte(login.NewPassword), d.Annotations[corev1api.RotatePasswordAnnotation]
+	value, rotation := []byte(login.NewPassword), dojo.Annotations[corev1api.RotatePasswordAnnotation]
 	if login.Secret != nil {
 		before := login.Secret.GetAnnotations()[RotationAnnotation]
 		kept := !rotates && !isRetired(login.Secret) && len(login.Password) > 0 &&
@@ -99,23 +99,23 @@ func PlanPassword(d *corev1api.Dojo, s State, in Input) *apply.Object {
 			rotation = before
 		}
 	}
-	desired := secretFor(d, l, value, map[string]string{RotationAnnotation: rotation})
+	desired := secretFor(dojo, l, value, map[string]string{RotationAnnotation: rotation})
 	return cnpg.Sync(in.Input, login.Secret, apply.Typed(desired))
 }
 
 // planRetired sets a password that no client gets.
-func planRetired(d *corev1api.Dojo, s State, in Input) *apply.Object {
+func planRetired(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
-	if login.Secret != nil && isRetired(login.Secret) && keptInSync(d, l, login.Secret) {
+	if login.Secret != nil && isRetired(login.Secret) && keptInSync(dojo, l, login.Secret) {
 		return nil
 	}
-	desired := secretFor(d, l, []byte(login.NewPassword), map[string]string{retiredAnnotation: "true"})
+	desired := secretFor(dojo, l, []byte(login.NewPassword), map[string]string{retiredAnnotation: "true"})
 	return cnpg.Sync(in.Input, login.Secret, apply.Typed(desired))
 }
 
-func planKept(d *corev1api.Dojo, s State, in Input) *apply.Object {
+func planKept(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	if isRetired(s.Logins[in.Login].Secret) {
-		return planRetired(d, s, in)
+		return planRetired(dojo, s, in)
 	}
-	return PlanPassword(d, s, in)
+	return PlanPassword(dojo, s, in)
 }

@@ -35,10 +35,10 @@ type Login struct {
 
 // Observe reads the logins. source names the Secret of the application's credentials, or "".
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string, readable bool,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, readable bool,
 ) (s State, err error) {
 	for l := range s.Logins {
-		name, login := secretName(d, cnpg.Login(l)), &s.Logins[l]
+		name, login := secretName(dojo, cnpg.Login(l)), &s.Logins[l]
 		if readable {
 			if login.Role, err = apply.Get(ctx, r, cnpg.RoleKind.Kind, name, &cnpgv1.DatabaseRole{}); err != nil {
 				return s, err
@@ -49,11 +49,11 @@ func Observe(
 		}
 		login.NewPassword = rand.Text()
 	}
-	s.Connect(d, source)
-	rotation := RotationOf(d, s)
+	s.Connect(dojo, source)
+	rotation := RotationOf(dojo, s)
 	for l := range s.Logins {
 		if rotation.Involves(cnpg.Login(l)) {
-			if err := s.Logins[l].observePassword(ctx, r, d, cnpg.Login(l)); err != nil {
+			if err := s.Logins[l].observePassword(ctx, r, dojo, cnpg.Login(l)); err != nil {
 				return s, err
 			}
 		}
@@ -62,28 +62,30 @@ func Observe(
 }
 
 // Connect sets Connected and Current by the Secret of the application's credentials.
-func (s *State) Connect(d *corev1api.Dojo, source string) {
+func (s *State) Connect(dojo *corev1api.Dojo, source string) {
 	for _, l := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
-		if source == l.ObjectName(d) {
+		if source == l.ObjectName(dojo) {
 			s.Connected, s.Current = true, l
 			return
 		}
 	}
-	if mayLogIn(d, s.Logins[cnpg.Second]) && !mayLogIn(d, s.Logins[cnpg.Owner]) {
+	if mayLogIn(dojo, s.Logins[cnpg.Second]) && !mayLogIn(dojo, s.Logins[cnpg.Owner]) {
 		s.Current = cnpg.Second
 	}
 }
 
-func secretName(d *corev1api.Dojo, l cnpg.Login) types.NamespacedName {
-	return types.NamespacedName{Namespace: d.Namespace, Name: l.ObjectName(d)}
+func secretName(dojo *corev1api.Dojo, l cnpg.Login) types.NamespacedName {
+	return types.NamespacedName{Namespace: dojo.Namespace, Name: l.ObjectName(dojo)}
 }
 
-func (login *Login) observePassword(ctx context.Context, r apply.Reader, d *corev1api.Dojo, l cnpg.Login) (err error) {
-	name := secretName(d, l)
+func (login *Login) observePassword(
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, l cnpg.Login,
+) (err error) {
+	name := secretName(dojo, l)
 	if login.Secret == nil {
 		login.Secret, err = r.ConfirmAbsent(ctx, name)
 	}
-	if err != nil || !ownership.Holds(d, login.Secret) || InSync(d, l, login.Secret) {
+	if err != nil || !ownership.Holds(dojo, login.Secret) || InSync(dojo, l, login.Secret) {
 		return err
 	}
 	secret, err := r.ReadSecret(ctx, name)

@@ -34,13 +34,13 @@ type State struct {
 }
 
 // Observe reads the Pooler of a Dojo with its own Cluster.
-func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, err error) {
-	if d.Spec.Postgres.Cluster == nil {
+func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State, err error) {
+	if dojo.Spec.Postgres.Cluster == nil {
 		return s, nil
 	}
-	name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.PoolerName(d)}
+	name := types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.PoolerName(dojo)}
 	s.Pooler, err = apply.Get(ctx, r, cnpg.PoolerKind.Kind, name, &cnpgv1.Pooler{})
-	if err != nil || s.Pooler == nil && Wanted(d) == nil {
+	if err != nil || s.Pooler == nil && Wanted(dojo) == nil {
 		return s, err
 	}
 	if s.Deployment, err = apply.Get(ctx, r, "Deployment", name, &appsv1.Deployment{}); err != nil {
@@ -51,15 +51,15 @@ func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (s State, e
 }
 
 // Wanted returns the Pooler in the spec, or nil.
-func Wanted(d *corev1api.Dojo) *corev1api.Pooler {
-	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil {
+func Wanted(dojo *corev1api.Dojo) *corev1api.Pooler {
+	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil {
 		return nil
 	}
-	return d.Spec.Postgres.Cluster.Pooler
+	return dojo.Spec.Postgres.Cluster.Pooler
 }
 
-func exists(d *corev1api.Dojo, s State) bool {
-	return s.Pooler != nil && !ownership.Conflicts(d, s.Pooler) && s.Pooler.DeletionTimestamp == nil
+func exists(dojo *corev1api.Dojo, s State) bool {
+	return s.Pooler != nil && !ownership.Conflicts(dojo, s.Pooler) && s.Pooler.DeletionTimestamp == nil
 }
 
 // The status of a Pooler counts all of its pods (internal/controller/pooler_status.go).
@@ -71,15 +71,15 @@ func available(s State) int32 {
 }
 
 // Answers reports whether clients can connect to the Pooler.
-func Answers(d *corev1api.Dojo, s State) bool { return exists(d, s) && available(s) > 0 }
+func Answers(dojo *corev1api.Dojo, s State) bool { return exists(dojo, s) && available(s) > 0 }
 
 // Obsolete reports whether the Dojo has a Pooler that its spec does not ask for.
-func Obsolete(d *corev1api.Dojo, s State) bool { return Wanted(d) == nil && exists(d, s) }
+func Obsolete(dojo *corev1api.Dojo, s State) bool { return Wanted(dojo) == nil && exists(dojo, s) }
 
 // Host returns the Pooler's host, or "" for the primary's. A new application (not connected) waits.
-func Host(d *corev1api.Dojo, s State, connected, inUse bool) string {
-	if Wanted(d) != nil && (inUse || !connected || Answers(d, s)) {
-		return cnpg.PoolerName(d)
+func Host(dojo *corev1api.Dojo, s State, connected, inUse bool) string {
+	if Wanted(dojo) != nil && (inUse || !connected || Answers(dojo, s)) {
+		return cnpg.PoolerName(dojo)
 	}
 	return ""
 }
@@ -106,8 +106,8 @@ const ResetQuery = "CLOSE ALL; RESET ALL; DEALLOCATE ALL; UNLISTEN *; SELECT pg_
 	"DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES; RESET SESSION AUTHORIZATION; RESET ROLE"
 
 // For returns the Pooler of a Dojo. A stopped one has no pods.
-func For(d *corev1api.Dojo, stopped bool) *unstructured.Unstructured {
-	want := Wanted(d)
+func For(dojo *corev1api.Dojo, stopped bool) *unstructured.Unstructured {
+	want := Wanted(dojo)
 	parameters := map[string]any{
 		"server_reset_query": ResetQuery,
 		// By default, new clients fail for 15 seconds after a failover
@@ -117,10 +117,10 @@ func For(d *corev1api.Dojo, stopped bool) *unstructured.Unstructured {
 	for name, value := range want.Parameters {
 		parameters[name] = string(value)
 	}
-	return ownership.Child(d, cnpg.PoolerKind.GroupVersionKind, cnpg.PoolerName(d), map[string]any{
-		"cluster":   map[string]any{"name": cnpg.ClusterName(d)},
+	return ownership.Child(dojo, cnpg.PoolerKind.GroupVersionKind, cnpg.PoolerName(dojo), map[string]any{
+		"cluster":   map[string]any{"name": cnpg.ClusterName(dojo)},
 		"type":      string(cnpgv1.PoolerTypeRW),
-		"instances": int64(instances(d, stopped)),
+		"instances": int64(instances(dojo, stopped)),
 		"pgbouncer": map[string]any{
 			"poolMode":   strings.ToLower(string(cmp.Or(want.Mode, corev1api.PoolModeSession))),
 			"parameters": parameters,
@@ -128,8 +128,8 @@ func For(d *corev1api.Dojo, stopped bool) *unstructured.Unstructured {
 	})
 }
 
-func instances(d *corev1api.Dojo, stopped bool) int32 {
-	if want := Wanted(d); want != nil && !stopped {
+func instances(dojo *corev1api.Dojo, stopped bool) int32 {
+	if want := Wanted(dojo); want != nil && !stopped {
 		return ptr.Deref(want.Instances, 1)
 	}
 	return 0
@@ -153,37 +153,37 @@ type Input struct {
 }
 
 // Plan writes the Pooler or deletes an obsolete one. It is incomplete until that is done.
-func Plan(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	if Wanted(d) == nil {
-		return remove(d, s, in)
+func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if Wanted(dojo) == nil {
+		return remove(dojo, s, in)
 	}
-	if step.Incomplete = conflict(d, s); step.Incomplete != nil {
+	if step.Incomplete = conflict(dojo, s); step.Incomplete != nil {
 		return step
 	}
-	desired := cnpg.Sync(in.Input, s.Pooler, For(d, in.Stopped))
-	wanted, ready := instances(d, in.Stopped), available(s)
+	desired := cnpg.Sync(in.Input, s.Pooler, For(dojo, in.Stopped))
+	wanted, ready := instances(dojo, in.Stopped), available(s)
 	if desired != nil {
 		desired.Invalid = webhookRefusal()
-		step = cnpg.Write(cnpg.After(d, cnpg.Owner, desired))
+		step = cnpg.Write(cnpg.After(dojo, cnpg.Owner, desired))
 	} else {
 		wanted = ptr.Deref(s.Pooler.Spec.Instances, wanted) // a mutating admission policy may set another number
 	}
 	if desired != nil || ready != wanted {
-		step.Incomplete = wait(d, s, in, ready, wanted)
+		step.Incomplete = wait(dojo, s, in, ready, wanted)
 	}
 	return step
 }
 
 // Drop deletes the Pooler with the Dojo's data.
-func Drop(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	if !ownership.Holds(d, s.Pooler) {
+func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if !ownership.Holds(dojo, s.Pooler) {
 		return step
 	}
 	return cnpg.Removal{Kind: cnpg.PoolerKind.Kind, Live: s.Pooler}.Drop(in.Input)
 }
 
-func conflict(d *corev1api.Dojo, s State) *conditions.Issue {
-	if issue := ownership.NameConflict(d, cnpg.PoolerKind.Kind, s.Pooler); issue != nil {
+func conflict(dojo *corev1api.Dojo, s State) *conditions.Issue {
+	if issue := ownership.NameConflict(dojo, cnpg.PoolerKind.Kind, s.Pooler); issue != nil {
 		return issue
 	}
 	var kind string
@@ -197,27 +197,27 @@ func conflict(d *corev1api.Dojo, s State) *conditions.Issue {
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
 		"The %s %s/%s exists and is not that of the Pooler of this name. Delete it, or give the Dojo another name.",
-		kind, d.Namespace, cnpg.PoolerName(d))
+		kind, dojo.Namespace, cnpg.PoolerName(dojo))
 }
 
-func wait(d *corev1api.Dojo, s State, in Input, ready, wanted int32) *conditions.Issue {
-	object := fmt.Sprintf("instances of the Pooler %s/%s", d.Namespace, cnpg.PoolerName(d))
+func wait(dojo *corev1api.Dojo, s State, in Input, ready, wanted int32) *conditions.Issue {
+	object := fmt.Sprintf("instances of the Pooler %s/%s", dojo.Namespace, cnpg.PoolerName(dojo))
 	message := fmt.Sprintf("%d of %d %s are available", ready, wanted, object)
 	if s.Pooler != nil && s.Pooler.Status.PhaseReason != "" {
 		message += "; CloudNativePG reports: " + strings.TrimSuffix(s.Pooler.Status.PhaseReason, ".")
 	}
-	return conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
+	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonWaitingForPooler, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonPoolerNotReady,
 			"%s. It has been like this for more than %s. See `kubectl describe pooler %s` and its pods.",
-			message, in.Deadline, cnpg.PoolerName(d)).For(object))
+			message, in.Deadline, cnpg.PoolerName(dojo)).For(object))
 }
 
-func remove(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
-	if !exists(d, s) {
+func remove(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
+	if !exists(dojo, s) {
 		return step
 	}
-	object := fmt.Sprintf("Pooler %s/%s", d.Namespace, cnpg.PoolerName(d))
+	object := fmt.Sprintf("Pooler %s/%s", dojo.Namespace, cnpg.PoolerName(dojo))
 	what := in.Outdated
 	if in.InUse {
 		what = "the application's credentials name it"
@@ -228,7 +228,7 @@ func remove(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	}
 	message := fmt.Sprintf("The %s stays while pods may use it: %s.", object, what)
 	object = "end of the " + object
-	step.Incomplete = conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
+	step.Incomplete = conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonRemovingPooler, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonRemovingPooler,
 			"%s It has been like this for more than %s. See the pods.", message, in.Deadline).For(object))
@@ -236,18 +236,18 @@ func remove(d *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 }
 
 // Unreachable says why requests cannot reach Postgres through the Pooler.
-func Unreachable(d *corev1api.Dojo) string {
+func Unreachable(dojo *corev1api.Dojo) string {
 	return fmt.Sprintf("Requests cannot reach Postgres: no instance of the Pooler %s/%s is available.",
-		d.Namespace, cnpg.PoolerName(d))
+		dojo.Namespace, cnpg.PoolerName(dojo))
 }
 
 // Status returns the Pooler's part of a Dojo's status, or nil.
-func Status(d *corev1api.Dojo, s State, inUse bool) *corev1api.PoolerStatus {
-	if s.Pooler == nil || ownership.Conflicts(d, s.Pooler) {
+func Status(dojo *corev1api.Dojo, s State, inUse bool) *corev1api.PoolerStatus {
+	if s.Pooler == nil || ownership.Conflicts(dojo, s.Pooler) {
 		return nil
 	}
 	return &corev1api.PoolerStatus{
-		Host: cnpg.PoolerName(d), InUse: inUse,
+		Host: cnpg.PoolerName(dojo), InUse: inUse,
 		Instances: fmt.Sprintf("%d/%d", available(s), ptr.Deref(s.Pooler.Spec.Instances, 1)),
 	}
 }

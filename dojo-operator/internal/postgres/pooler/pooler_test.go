@@ -21,14 +21,14 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-func ownPG(d *corev1api.Dojo) {
-	d.Spec.CredentialsRef = nil
-	d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{}}
+func ownPG(dojo *corev1api.Dojo) {
+	dojo.Spec.CredentialsRef = nil
+	dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{}}
 }
 
-func pooled(d *corev1api.Dojo) {
-	ownPG(d)
-	d.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2)), Mode: corev1api.PoolModeTransaction}
+func pooled(dojo *corev1api.Dojo) {
+	ownPG(dojo)
+	dojo.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2)), Mode: corev1api.PoolModeTransaction}
 }
 
 // byCNPG is an object that CloudNativePG makes for the Pooler.
@@ -42,12 +42,12 @@ func byCNPG[O client.Object](o O) O {
 }
 
 // started is the state of a written Pooler with this many pods that answer.
-func started(t *testing.T, d *corev1api.Dojo, pods int32) State {
+func started(t *testing.T, dojo *corev1api.Dojo, pods int32) State {
 	t.Helper()
 	c := dojotest.NewCluster(t)
-	step := Plan(d, State{}, Input{Input: cnpg.Input{Now: dojotest.Noon}})
-	c.Do(d, apply.Plan{Apply: step.Apply})
-	s, err := Observe(t.Context(), c.Reader(d), d)
+	step := Plan(dojo, State{}, Input{Input: cnpg.Input{Now: dojotest.Noon}})
+	c.Do(dojo, apply.Plan{Apply: step.Apply})
+	s, err := Observe(t.Context(), c.Reader(dojo), dojo)
 	if err != nil || s.Pooler == nil {
 		t.Fatal(s, err)
 	}
@@ -89,7 +89,7 @@ func TestPlan(t *testing.T) {
 			result{false, false, "Degraded/PoolerNotReady", waits}},
 		"one of two pods": {with, one, Input{}, result{false, false, "Progressing/WaitingForPooler", answers}},
 		"ready":           {with, ready, Input{}, result{Host: answers}},
-		"scaled": {dojotest.Dojo(pooled, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Pooler.Instances = new(int32(3)) }), ready,
+		"scaled": {dojotest.Dojo(pooled, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Pooler.Instances = new(int32(3)) }), ready,
 			Input{}, result{true, false, "Progressing/WaitingForPooler", answers}},
 		"stopped, with pods": {with, ready, stopped, result{true, false, "Progressing/WaitingForPooler", answers}},
 		"a foreign Pooler": {with, func(s *State) { ready(s); foreign(s.Pooler) }, Input{},
@@ -127,21 +127,21 @@ func TestPlan(t *testing.T) {
 
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(pooled)
-	s := started(t, d, 1)
+	dojo := dojotest.Dojo(pooled)
+	s := started(t, dojo, 1)
 	s.Pooler.Status.PhaseReason = `ClientCASecret "tokyo-db-ca" not found`
-	got := Plan(d, s, Input{Input: cnpg.Input{Now: dojotest.Noon, Deadline: time.Minute}}).Incomplete.Message
+	got := Plan(dojo, s, Input{Input: cnpg.Input{Now: dojotest.Noon, Deadline: time.Minute}}).Incomplete.Message
 	want := "1 of 2 instances of the Pooler school/tokyo-db-pooler-rw are available; " +
 		`CloudNativePG reports: ClientCASecret "tokyo-db-ca" not found.`
 	if got != want {
 		t.Error(cmp.Diff(want, got))
 	}
 	wantStatus := &corev1api.PoolerStatus{Host: "tokyo-db-pooler-rw", InUse: true, Instances: "1/2"}
-	if diff := cmp.Diff(wantStatus, Status(d, s, true)); diff != "" {
+	if diff := cmp.Diff(wantStatus, Status(dojo, s, true)); diff != "" {
 		t.Error(diff)
 	}
 	s.Pooler.OwnerReferences = nil
-	if Status(d, s, false) != nil || Status(d, State{}, false) != nil {
+	if Status(dojo, s, false) != nil || Status(dojo, State{}, false) != nil {
 		t.Error("the status has a Pooler that the Dojo has not")
 	}
 }
@@ -149,8 +149,8 @@ func TestMessages(t *testing.T) {
 // The defaults for failovers and the second login stand. The mode is in PgBouncer's terms.
 func TestFor(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(pooled)
-	d.Spec.Postgres.Cluster.Pooler.Parameters = map[string]corev1api.PoolerParameterValue{
+	dojo := dojotest.Dojo(pooled)
+	dojo.Spec.Postgres.Cluster.Pooler.Parameters = map[string]corev1api.PoolerParameterValue{
 		"default_pool_size": "50", "server_login_retry": "3",
 	}
 	want := map[string]any{
@@ -159,11 +159,11 @@ func TestFor(t *testing.T) {
 			"default_pool_size": "50", "server_login_retry": "3", "server_reset_query": ResetQuery,
 		}},
 	}
-	if diff := cmp.Diff(want, For(d, false).Object["spec"]); diff != "" {
+	if diff := cmp.Diff(want, For(dojo, false).Object["spec"]); diff != "" {
 		t.Error(diff)
 	}
-	d.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{}
-	bouncer, _, _ := unstructured.NestedMap(For(d, false).Object, "spec", "pgbouncer")
+	dojo.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{}
+	bouncer, _, _ := unstructured.NestedMap(For(dojo, false).Object, "spec", "pgbouncer")
 	parameters := map[string]any{"server_login_retry": "1", "server_reset_query": ResetQuery}
 	if diff := cmp.Diff(map[string]any{"poolMode": "session", "parameters": parameters}, bouncer); diff != "" {
 		t.Error(diff)
@@ -189,15 +189,15 @@ func TestStrip(t *testing.T) {
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	c := dojotest.NewCluster(t, byCNPG(&cnpgv1.Pooler{}), byCNPG(&appsv1.Deployment{}), byCNPG(&corev1.Service{}))
-	read := func(d *corev1api.Dojo) [3]bool {
-		s, err := Observe(t.Context(), c.Reader(d), d)
+	read := func(dojo *corev1api.Dojo) [3]bool {
+		s, err := Observe(t.Context(), c.Reader(dojo), dojo)
 		if err != nil {
 			t.Error(err)
 		}
 		return [3]bool{s.Pooler != nil, s.Deployment != nil, s.Service != nil}
 	}
-	inOthers := func(d *corev1api.Dojo) {
-		d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
+	inOthers := func(dojo *corev1api.Dojo) {
+		dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
 	}
 	if all := read(dojotest.Dojo(ownPG)); all != [3]bool{true, true, true} {
 		t.Error("that is to go:", all)

@@ -18,15 +18,15 @@ import (
 var checkScript string
 
 // PlanCheck checks whether Postgres has the restored database. No other SQL runs meanwhile.
-func PlanCheck(d *corev1api.Dojo, s State, clusterUID string, as As, cfg Config) Step {
-	p := &planner{dojo: d, State: s, config: cfg, task: checkTask(d, clusterUID, as, cfg.Users)}
+func PlanCheck(dojo *corev1api.Dojo, s State, clusterUID string, as As, cfg Config) Step {
+	p := &planner{dojo: dojo, State: s, config: cfg, task: checkTask(dojo, clusterUID, as, cfg.Users)}
 	p.divide()
 	p.step.Issue = p.run()
 	return p.step
 }
 
 func (p *planner) checkFailed(why string) *conditions.Issue {
-	reason, advice := corev1api.ReasonSchemaFailed, "It could not be looked at."
+	reason, advice := corev1api.ReasonSchemaFailed, "The check could not run."
 	found := func(pod corev1.Pod) bool {
 		ended := container(&pod).Terminated
 		return ended != nil && ended.ExitCode == sqlFailed
@@ -34,15 +34,15 @@ func (p *planner) checkFailed(why string) *conditions.Issue {
 	if slices.ContainsFunc(p.pods, found) {
 		reason, advice = p.task.reason, p.task.advice
 	}
-	return conditions.Degraded(reason, "%s may not be what it should: %s. %s To look once more, `kubectl delete job %s`.",
+	return conditions.Degraded(reason, "%s may be incomplete: %s. %s To check it again, `kubectl delete job %s`.",
 		p.task.title(), why, advice, p.job.Name)
 }
 
-func checkTask(d *corev1api.Dojo, clusterUID string, as As, users pods.Users) task {
+func checkTask(dojo *corev1api.Dojo, clusterUID string, as As, users pods.Users) task {
 	return task{
-		object: "what was restored", digest: digest(checkScript, clusterUID, cnpg.SQLName(d)),
-		template: podFor(d, containerFor(d, as, checkScript), users),
-		doing:    "looks whether the database " + cnpg.SQLName(d) + " is in",
+		object: "the restored data", digest: digest(checkScript, clusterUID, cnpg.SQLName(dojo)),
+		template: podFor(dojo, containerFor(dojo, as, checkScript), users),
+		doing:    "looks for the database " + cnpg.SQLName(dojo) + " in",
 		reason:   corev1api.ReasonDatabaseNotRestored,
 		advice: "No empty database is made in its place. Delete the Dojo and its Cluster, and create the Dojo again with " +
 			"bootstrap.recovery.database: status.database.name of the Dojo that the backup is of.",

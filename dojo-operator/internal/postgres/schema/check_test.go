@@ -18,19 +18,19 @@ import (
 // A missing database is not created, and an unknown one not reported as missing.
 func TestPlanCheck(t *testing.T) {
 	t.Parallel()
-	d := tokyo()
-	desired := apply.Typed(jobFor(d, checkTask(d, "uid", as, pods.Users{})))
+	dojo := tokyo()
+	desired := apply.Typed(jobFor(dojo, checkTask(dojo, "uid", as, pods.Users{})))
 	for name, c := range map[string]struct {
 		condition batchv1.JobConditionType
 		state     corev1.ContainerState
 		want      string
 		says      string
 	}{
-		"begins":  {"", running(0), "ApplyingSchema", "looks whether the database dojo_school_tokyo is in what was restored."},
+		"begins":  {"", running(0), "ApplyingSchema", "looks for the database dojo_school_tokyo in the restored data."},
 		"found":   {batchv1.JobComplete, ended(0, 0), "", ""},
 		"missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database is made in its place."},
 		"Postgres is not reached": {batchv1.JobFailed, ended(2, 0), "SchemaFailed",
-			"What was restored may not be what it should: no route to host. It could not be looked at."},
+			"The restored data may be incomplete: no route to host. The check could not run."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +39,7 @@ func TestPlanCheck(t *testing.T) {
 			job.UID, job.CreationTimestamp = "job", metav1.NewTime(noon)
 			job.Status.Conditions = []batchv1.JobCondition{{Type: c.condition, Status: corev1.ConditionTrue}}
 			s := State{Now: noon, Jobs: []*batchv1.Job{&job}, Pods: []corev1.Pod{podOf(&job, c.state)}}
-			step := PlanCheck(d, s, "uid", as, testConfig)
+			step := PlanCheck(dojo, s, "uid", as, testConfig)
 			if step.Job != nil || step.Delete != nil {
 				t.Errorf("%+v", step)
 			}
@@ -50,7 +50,7 @@ func TestPlanCheck(t *testing.T) {
 			}
 		})
 	}
-	if step := PlanCheck(d, State{Now: noon}, "uid", as, testConfig); step.Job == nil || step.Issue.IsDegraded() {
+	if step := PlanCheck(dojo, State{Now: noon}, "uid", as, testConfig); step.Job == nil || step.Issue.IsDegraded() {
 		t.Errorf("%+v", step)
 	}
 }

@@ -54,12 +54,12 @@ var (
 	}
 )
 
-func jobName(d *corev1api.Dojo, digest string) string { return nameOf(d, "-schema-", digest) }
+func jobName(dojo *corev1api.Dojo, digest string) string { return nameOf(dojo, "-schema-", digest) }
 
-func nameOf(d *corev1api.Dojo, suffix, digest string) string {
+func nameOf(dojo *corev1api.Dojo, suffix, digest string) string {
 	const maxLength = 63 // of a Job's name, which labels its pods
 	suffix += cnpg.ShortHash(digest)
-	return d.Name[:min(len(d.Name), maxLength-len(suffix))] + suffix
+	return dojo.Name[:min(len(dojo.Name), maxLength-len(suffix))] + suffix
 }
 
 type task struct {
@@ -70,39 +70,40 @@ type task struct {
 	doing, reason, advice string
 }
 
-func verifyTask(d *corev1api.Dojo, id string, major int, as As, users pods.Users) task {
-	c := containerFor(d, as, verifyScript).
+func verifyTask(dojo *corev1api.Dojo, id string, major int, as As, users pods.Users) task {
+	c := containerFor(dojo, as, verifyScript).
 		WithEnv(corev1ac.EnvVar().WithName("MAJOR").WithValue(strconv.Itoa(major)))
 	return task{
-		object: "the upgraded database", doing: "verifies", digest: digest(verifyScript, id), template: podFor(d, c, users),
+		object: "the upgraded database", doing: "verifies",
+		digest: digest(verifyScript, id), template: podFor(dojo, c, users),
 	}
 }
 
 func (t task) title() string { return strings.ToUpper(t.object[:1]) + t.object[1:] }
 
-func sqlTask(d *corev1api.Dojo, s *State, as As, users pods.Users) task {
-	c := containerFor(d, as, script).
+func sqlTask(dojo *corev1api.Dojo, s *State, as As, users pods.Users) task {
+	c := containerFor(dojo, as, script).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("sql").WithMountPath("/sql").WithReadOnly(true))
-	template := podFor(d, c, users)
-	template.Spec.WithVolumes(corev1ac.Volume().WithName("sql").WithProjected(sqlVolume(d)))
+	template := podFor(dojo, c, users)
+	template.Spec.WithVolumes(corev1ac.Volume().WithName("sql").WithProjected(sqlVolume(dojo)))
 	return task{object: "the schema", digest: s.Digest, versions: s.Versions, template: template}
 }
 
-func loginTask(d *corev1api.Dojo, id string, as As, users pods.Users) task {
-	c := containerFor(d, as, loginScript).WithEnv(corev1ac.EnvVar().WithName("OWNER").WithValue(cnpg.SQLName(d)))
+func loginTask(dojo *corev1api.Dojo, id string, as As, users pods.Users) task {
+	c := containerFor(dojo, as, loginScript).WithEnv(corev1ac.EnvVar().WithName("OWNER").WithValue(cnpg.SQLName(dojo)))
 	return task{
-		object: "the login " + as.Login.SQLName(d), digest: digest(loginScript, id), template: podFor(d, c, users),
+		object: "the login " + as.Login.SQLName(dojo), digest: digest(loginScript, id), template: podFor(dojo, c, users),
 	}
 }
 
 // The labels of a Job's pods keep them out of the application's Service and budget.
-func jobFor(d *corev1api.Dojo, t task) *batchv1ac.JobApplyConfiguration {
-	return batchv1ac.Job(jobName(d, t.digest), d.Namespace).
-		WithLabels(ownership.Labels(d, ownership.Schema)).
+func jobFor(dojo *corev1api.Dojo, t task) *batchv1ac.JobApplyConfiguration {
+	return batchv1ac.Job(jobName(dojo, t.digest), dojo.Namespace).
+		WithLabels(ownership.Labels(dojo, ownership.Schema)).
 		WithAnnotations(map[string]string{
 			digestAnnotation: t.digest, versionsAnnotation: t.versions, templateAnnotation: templateHash(t.template),
 		}).
-		WithOwnerReferences(ownership.Reference(d)).
+		WithOwnerReferences(ownership.Reference(dojo)).
 		WithSpec(batchv1ac.JobSpec().
 			WithBackoffLimit(6). // about ten minutes
 			WithPodFailurePolicy(batchv1ac.PodFailurePolicy().WithRules(batchv1ac.PodFailurePolicyRule().
@@ -123,16 +124,16 @@ func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 }
 
 func podFor(
-	d *corev1api.Dojo, c *corev1ac.ContainerApplyConfiguration, users pods.Users,
+	dojo *corev1api.Dojo, c *corev1ac.ContainerApplyConfiguration, users pods.Users,
 ) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
-		WithLabels(ownership.Labels(d, ownership.Schema)).
+		WithLabels(ownership.Labels(dojo, ownership.Schema)).
 		WithLabels(outOfMeshesLabels).
 		WithAnnotations(outOfMeshes).
-		WithSpec(pods.Spec(d, postgresUser, users, "16Mi", c).WithRestartPolicy(corev1.RestartPolicyNever))
+		WithSpec(pods.Spec(dojo, postgresUser, users, "16Mi", c).WithRestartPolicy(corev1.RestartPolicyNever))
 }
 
-func containerFor(d *corev1api.Dojo, as As, script string) *corev1ac.ContainerApplyConfiguration {
+func containerFor(dojo *corev1api.Dojo, as As, script string) *corev1ac.ContainerApplyConfiguration {
 	c := corev1ac.Container().
 		WithName(ownership.Schema).
 		WithImage(as.Image).
@@ -152,15 +153,15 @@ func containerFor(d *corev1api.Dojo, as As, script string) *corev1ac.ContainerAp
 		{"PGHOST", "host"}, {"PGPORT", "port"}, {"PGDATABASE", "dbname"}, {"PGUSER", "user"}, {"PGPASSWORD", "password"},
 	} {
 		c.WithEnv(corev1ac.EnvVar().WithName(v[0]).WithValueFrom(corev1ac.EnvVarSource().
-			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(as.Login.ObjectName(d)).WithKey(v[1]))))
+			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(as.Login.ObjectName(dojo)).WithKey(v[1]))))
 	}
 	return c
 }
 
 // The names of the files in sqlVolume carry the order, the source, and whether it is secret.
-func sqlVolume(d *corev1api.Dojo) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
+func sqlVolume(dojo *corev1api.Dojo) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
 	volume := corev1ac.ProjectedVolumeSource()
-	for i, source := range d.Spec.Postgres.InitSQL {
+	for i, source := range dojo.Spec.Postgres.InitSQL {
 		projection := corev1ac.VolumeProjection()
 		if ref := source.SecretKeyRef; ref != nil {
 			path := fmt.Sprintf("%02d-%s.secret.sql", i, ref.Name)

@@ -27,8 +27,8 @@ func TestPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
 	t.Parallel()
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	must(t, err)
-	d := tokyo(withSQL)
-	job := jobOf(t, d, "now")
+	dojo := tokyo(withSQL)
+	job := jobOf(t, dojo, "now")
 	template := job.Spec.Template
 	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	checks := evaluator.EvaluatePod(level, &template.ObjectMeta, &template.Spec)
@@ -38,11 +38,11 @@ func TestPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
 	if ptr.Deref(template.Spec.AutomountServiceAccountToken, true) {
 		t.Error("SQL gets a token for the API server")
 	}
-	if template.Labels[ownership.NameLabel] == ownership.Selector(d)[ownership.NameLabel] {
+	if template.Labels[ownership.NameLabel] == ownership.Selector(dojo)[ownership.NameLabel] {
 		t.Error("the Service would send requests to the schema's pods")
 	}
 	for name, labels := range map[string]map[string]string{"Job": job.Labels, "pods": template.Labels} {
-		for key, value := range ownership.Labels(d, ownership.Schema) {
+		for key, value := range ownership.Labels(dojo, ownership.Schema) {
 			if labels[key] != value {
 				t.Errorf("no event of the %s would show their end: %v", name, labels)
 			}
@@ -51,7 +51,7 @@ func TestPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
 	if template.Labels["sidecar.istio.io/inject"] != "false" || template.Annotations["linkerd.io/inject"] != "disabled" {
 		t.Errorf("a sidecar would never end: %v %v", template.Labels, template.Annotations)
 	}
-	if !metav1.IsControlledBy(job, d) {
+	if !metav1.IsControlledBy(job, dojo) {
 		t.Errorf("the Dojo does not control it: %v", job.OwnerReferences)
 	}
 	c := template.Spec.Containers[0]
@@ -72,7 +72,7 @@ func TestPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
 
 func TestJobName(t *testing.T) {
 	t.Parallel()
-	long := tokyo(func(d *corev1api.Dojo) { d.Name = strings.Repeat("a", 63) })
+	long := tokyo(func(dojo *corev1api.Dojo) { dojo.Name = strings.Repeat("a", 63) })
 	if got := jobName(long, "now"); len(got) > 63 {
 		t.Errorf("%s is too long for a label", got)
 	}

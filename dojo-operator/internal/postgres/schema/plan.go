@@ -23,15 +23,12 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Users selects the user that pods run as.
-type Users = pods.Users
-
 // Config holds the deadlines and the user of pods.
 type Config struct {
 	// Deadline limits running SQL and former Jobs, ProgressDeadline missing SQL and starting pods.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
-	Users            Users
+	Users            pods.Users
 }
 
 // As selects the login that runs SQL, and the image of Postgres.
@@ -71,12 +68,12 @@ type Step struct {
 }
 
 // Run returns the step without its record. It blocks until the SQL has run.
-func (s Step) Run(d *corev1api.Dojo) cnpg.Step {
+func (s Step) Run(dojo *corev1api.Dojo) cnpg.Step {
 	step := cnpg.Step{Delete: s.Delete, Blocks: s.Issue}
 	if s.Job != nil {
-		database := expectations.KeyOf(cnpg.DatabaseKind.Kind, d.Namespace, cnpg.ObjectName(d))
+		database := expectations.KeyOf(cnpg.DatabaseKind.Kind, dojo.Namespace, cnpg.ObjectName(dojo))
 		s.Job.After = append(s.Job.After, database)
-		step.Apply = cnpg.Write(cnpg.After(d, cnpg.Owner, s.Job)).Apply
+		step.Apply = cnpg.Write(cnpg.After(dojo, cnpg.Owner, s.Job)).Apply
 	}
 	return step
 }
@@ -85,8 +82,9 @@ func (s Step) Run(d *corev1api.Dojo) cnpg.Step {
 func (s Step) Begins() bool { return s.Issue != nil && (s.Job != nil || len(s.Delete) > 0) }
 
 // Plan plans the SQL of a Dojo whose database exists. db records the SQL that has run.
-func Plan(d *corev1api.Dojo, s State, db *cnpgv1.Database, as As, cfg Config) Step {
-	p := &planner{dojo: d, State: s, config: cfg, task: sqlTask(d, &s, as, cfg.Users), step: Step{Record: Recorded(db)}}
+func Plan(dojo *corev1api.Dojo, s State, db *cnpgv1.Database, as As, cfg Config) Step {
+	p := &planner{dojo: dojo, State: s, config: cfg, task: sqlTask(dojo, &s, as, cfg.Users)}
+	p.step.Record = Recorded(db)
 	p.divide()
 	switch {
 	case s.Missing != "":
@@ -105,16 +103,18 @@ func Plan(d *corev1api.Dojo, s State, db *cnpgv1.Database, as As, cfg Config) St
 }
 
 // PlanLogin makes the sessions of a login act as the owner. No other SQL runs meanwhile.
-func PlanLogin(d *corev1api.Dojo, s State, id string, as As, cfg Config) Step {
-	p := &planner{dojo: d, State: s, config: cfg, task: loginTask(d, id, as, cfg.Users)}
+func PlanLogin(dojo *corev1api.Dojo, s State, id string, as As, cfg Config) Step {
+	p := &planner{dojo: dojo, State: s, config: cfg, task: loginTask(dojo, id, as, cfg.Users)}
 	p.divide()
 	p.step.Issue = p.run()
 	return p.step
 }
 
 // PlanVerification queries the major version of Postgres. failed says why it fails, or is "".
-func PlanVerification(d *corev1api.Dojo, s State, id string, major int, as As, cfg Config) (step Step, failed string) {
-	p := &planner{dojo: d, State: s, config: cfg, task: verifyTask(d, id, major, as, cfg.Users)}
+func PlanVerification(
+	dojo *corev1api.Dojo, s State, id string, major int, as As, cfg Config,
+) (step Step, failed string) {
+	p := &planner{dojo: dojo, State: s, config: cfg, task: verifyTask(dojo, id, major, as, cfg.Users)}
 	p.divide()
 	p.step.Issue = p.run()
 	if p.failure != "" {

@@ -32,27 +32,27 @@ var as = As{Image: "postgres:17"}
 var testConfig = Config{Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second}
 
 func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
-	d := &corev1api.Dojo{
+	dojo := &corev1api.Dojo{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid of tokyo"},
 		Spec:       corev1api.DojoSpec{Postgres: &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}},
 	}
 	for _, change := range changes {
-		change(d)
+		change(dojo)
 	}
-	return d
+	return dojo
 }
 
-func withSQL(d *corev1api.Dojo) {
-	d.Spec.Postgres.InitSQL = []corev1api.SQLSource{
+func withSQL(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{
 		{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "tables.sql"}},
 		{SecretKeyRef: &corev1api.KeyReference{Name: "users", Key: "all"}},
 	}
 }
 
 // jobOf is the Job for the SQL with a digest, created a minute ago.
-func jobOf(t *testing.T, d *corev1api.Dojo, digest string) *batchv1.Job {
+func jobOf(t *testing.T, dojo *corev1api.Dojo, digest string) *batchv1.Job {
 	t.Helper()
-	desired := apply.Typed(jobFor(d, sqlTask(d, &State{Digest: digest, Versions: "of " + digest}, as, pods.Users{})))
+	desired := apply.Typed(jobFor(dojo, sqlTask(dojo, &State{Digest: digest, Versions: "of " + digest}, as, pods.Users{})))
 	var job batchv1.Job
 	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(desired.Object, &job))
 	job.UID, job.CreationTimestamp = types.UID(job.Name), metav1.NewTime(noon.Add(-time.Minute))
@@ -221,15 +221,15 @@ func TestOneJobAtATime(t *testing.T) {
 func TestMissingSQL(t *testing.T) {
 	t.Parallel()
 	const key = "key tables.sql of the ConfigMap school/sql"
-	waiting := tokyo(func(d *corev1api.Dojo) {
-		d.Status.WaitingFor = []corev1api.Wait{{Object: key, Since: metav1.NewTime(noon.Add(-time.Hour))}}
+	waiting := tokyo(func(dojo *corev1api.Dojo) {
+		dojo.Status.WaitingFor = []corev1api.Wait{{Object: key, Since: metav1.NewTime(noon.Add(-time.Hour))}}
 	})
-	for want, d := range map[string]*corev1api.Dojo{
+	for want, dojo := range map[string]*corev1api.Dojo{
 		"Progressing/WaitingForSQL: Waiting for the " + key + " of spec.postgres.initSQL.": tokyo(),
 		"Degraded/SQLNotFound: The " + key + " of spec.postgres.initSQL does not exist. " +
 			"Create it, or remove it from the list.": waiting,
 	} {
-		step := Plan(d, State{Now: noon, Missing: key}, &cnpgv1.Database{}, as, testConfig)
+		step := Plan(dojo, State{Now: noon, Missing: key}, &cnpgv1.Database{}, as, testConfig)
 		if got := fmt.Sprintf("%s/%s: %s", step.Issue.Type, step.Issue.Reason, step.Issue.Message); got != want {
 			t.Error(cmp.Diff(want, got))
 		}

@@ -30,13 +30,13 @@ type source struct {
 	key  string
 }
 
-func sources(d *corev1api.Dojo) (all []source) {
-	for _, s := range d.Spec.Postgres.InitSQL {
+func sources(dojo *corev1api.Dojo) (all []source) {
+	for _, s := range dojo.Spec.Postgres.InitSQL {
 		kind, ref := "ConfigMap", s.ConfigMapKeyRef
 		if s.SecretKeyRef != nil {
 			kind, ref = "Secret", s.SecretKeyRef
 		}
-		all = append(all, source{kind, types.NamespacedName{Namespace: d.Namespace, Name: ref.Name}, ref.Key})
+		all = append(all, source{kind, types.NamespacedName{Namespace: dojo.Namespace, Name: ref.Name}, ref.Key})
 	}
 	return all
 }

@@ -44,33 +44,33 @@ type State struct {
 
 // Observe reads the SQL of a Dojo. c and db are nil if they do not exist.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, db *cnpgv1.Database, now time.Time,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, db *cnpgv1.Database, now time.Time,
 ) (s State, err error) {
 	s.Now = now
-	all, err := jobs(ctx, r, d)
+	all, err := jobs(ctx, r, dojo)
 	if err != nil {
 		return s, err
 	}
 	for _, job := range all {
-		if isStatisticsJob(d, job) {
+		if isStatisticsJob(dojo, job) {
 			s.statistics = append(s.statistics, job)
 		} else {
 			s.Jobs = append(s.Jobs, job)
 		}
 	}
-	if err := s.observeSQL(ctx, r, d, c, db); err != nil {
+	if err := s.observeSQL(ctx, r, dojo, cluster, db); err != nil {
 		return s, err
 	}
 	if s.Digest != "" {
-		name := types.NamespacedName{Namespace: d.Namespace, Name: jobName(d, s.Digest)}
+		name := types.NamespacedName{Namespace: dojo.Namespace, Name: jobName(dojo, s.Digest)}
 		if s.SameName, err = apply.Get(ctx, r, "Job", name, &batchv1.Job{}); err != nil {
 			return s, err
 		}
-		if Applied(s, db) && d.DeletionTimestamp == nil && !slices.ContainsFunc(s.Jobs, isLoginJob) {
+		if Applied(s, db) && dojo.DeletionTimestamp == nil && !slices.ContainsFunc(s.Jobs, isLoginJob) {
 			return s, nil
 		}
 	}
-	s.Pods, err = pods.List(ctx, r, d, pods.OfSchema)
+	s.Pods, err = pods.List(ctx, r, dojo, pods.OfSchema)
 	s.Pods = slices.DeleteFunc(s.Pods, s.isStatisticsPod)
 	return s, err
 }
@@ -78,14 +78,14 @@ func Observe(
 // isLoginJob relies on the SQL of a login coming from no ConfigMap or Secret.
 func isLoginJob(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
-func jobs(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (ours []*batchv1.Job, err error) {
+func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*batchv1.Job, err error) {
 	var list batchv1.JobList
-	of := client.MatchingFields{pods.JobOfDojo: d.Name}
-	if err := r.Cache.List(ctx, &list, client.InNamespace(d.Namespace), of); err != nil {
+	of := client.MatchingFields{pods.JobOfDojo: dojo.Name}
+	if err := r.Cache.List(ctx, &list, client.InNamespace(dojo.Namespace), of); err != nil {
 		return nil, fmt.Errorf("list Jobs: %w", err)
 	}
 	for i := range list.Items {
-		if job := &list.Items[i]; metav1.IsControlledBy(job, d) {
+		if job := &list.Items[i]; metav1.IsControlledBy(job, dojo) {
 			ours = append(ours, job)
 		}
 	}
@@ -94,10 +94,10 @@ func jobs(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (ours []*batch
 
 // observeSQL reads only metadata if a digest of the same versions is known.
 func (s *State) observeSQL(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, db *cnpgv1.Database,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, db *cnpgv1.Database,
 ) error {
 	var versions []string
-	for _, source := range sources(d) {
+	for _, source := range sources(dojo) {
 		live, err := apply.Get(ctx, r, source.kind, source.name, apply.Metadata("v1", source.kind))
 		switch {
 		case err != nil:
@@ -108,16 +108,16 @@ func (s *State) observeSQL(
 			s.Missing = cmp.Or(s.Missing, source.kind+" "+source.name.String())
 		}
 	}
-	if s.Missing != "" || c == nil || db == nil {
+	if s.Missing != "" || cluster == nil || db == nil {
 		return nil
 	}
-	database := []string{script, string(c.UID), string(db.UID)}
+	database := []string{script, string(cluster.UID), string(db.UID)}
 	s.Versions = digest(append(database, versions...)...)
 	if known := s.knownDigest(db); known != "" {
 		s.Digest = known
 		return nil
 	}
-	contents, missing, err := read(ctx, r, sources(d))
+	contents, missing, err := read(ctx, r, sources(dojo))
 	switch {
 	case errors.Is(err, errTooLarge):
 		s.TooLarge = true

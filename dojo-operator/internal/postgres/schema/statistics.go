@@ -11,6 +11,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -23,21 +24,22 @@ const statisticsSuffix = "-statistics-"
 const statisticsTTL = 24 * 60 * 60
 
 // Statistics plans the Job that analyzes an upgraded database, while the application serves.
-func Statistics(d *corev1api.Dojo, s State, id string, as As, users Users) *apply.Object {
-	t := task{digest: digest(statisticsScript, id), template: podFor(d, containerFor(d, as, statisticsScript), users)}
-	name := nameOf(d, statisticsSuffix, t.digest)
+func Statistics(dojo *corev1api.Dojo, s State, id string, as As, users pods.Users) *apply.Object {
+	template := podFor(dojo, containerFor(dojo, as, statisticsScript), users)
+	t := task{digest: digest(statisticsScript, id), template: template}
+	name := nameOf(dojo, statisticsSuffix, t.digest)
 	for _, job := range s.statistics {
 		if job.Name == name {
 			return nil
 		}
 	}
-	job := jobFor(d, t).WithName(name)
+	job := jobFor(dojo, t).WithName(name)
 	job.Spec.WithTTLSecondsAfterFinished(statisticsTTL)
 	return apply.Write(ownership.FieldOwner, (*batchv1.Job)(nil), apply.Typed(job))
 }
 
-func isStatisticsJob(d *corev1api.Dojo, job *batchv1.Job) bool {
-	return job.Name == nameOf(d, statisticsSuffix, job.Annotations[digestAnnotation])
+func isStatisticsJob(dojo *corev1api.Dojo, job *batchv1.Job) bool {
+	return job.Name == nameOf(dojo, statisticsSuffix, job.Annotations[digestAnnotation])
 }
 
 func (s *State) isStatisticsPod(pod corev1.Pod) bool {

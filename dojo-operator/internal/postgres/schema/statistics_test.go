@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestStatistics(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	planned := Statistics(d.dojo, State{}, "from 16 to 17", as, Users{})
+	planned := Statistics(d.dojo, State{}, "from 16 to 17", as, pods.Users{})
 	if planned == nil || planned.Kind != "Job" {
 		t.Fatal(planned)
 	}
@@ -30,10 +31,10 @@ func TestStatistics(t *testing.T) {
 	if len(s.Jobs) > 0 || len(s.Alive()) > 0 {
 		t.Errorf("SQL waits for the statistics: %v %v", s.Jobs, s.Pods)
 	}
-	if Statistics(d.dojo, s, "from 16 to 17", as, Users{}) != nil {
+	if Statistics(d.dojo, s, "from 16 to 17", as, pods.Users{}) != nil {
 		t.Error("they are gathered twice")
 	}
-	if Statistics(d.dojo, s, "from 17 to 18", as, Users{}) == nil {
+	if Statistics(d.dojo, s, "from 17 to 18", as, pods.Users{}) == nil {
 		t.Error("they are not gathered after another upgrade")
 	}
 }

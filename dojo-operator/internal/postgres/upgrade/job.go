@@ -26,13 +26,13 @@ const (
 )
 
 // The pods are read from the API server: the cache has none, and must not show their start late.
-func (s *State) observeJob(ctx context.Context, r apply.Reader, c *cnpgv1.Cluster) error {
+func (s *State) observeJob(ctx context.Context, r apply.Reader, cluster *cnpgv1.Cluster) error {
 	var jobs batchv1.JobList
-	if err := r.Cache.List(ctx, &jobs, client.InNamespace(c.Namespace)); err != nil {
+	if err := r.Cache.List(ctx, &jobs, client.InNamespace(cluster.Namespace)); err != nil {
 		return fmt.Errorf("list Jobs: %w", err)
 	}
 	for i := range jobs.Items {
-		if job := &jobs.Items[i]; metav1.IsControlledBy(job, c) && strings.HasSuffix(job.Name, jobSuffix) {
+		if job := &jobs.Items[i]; metav1.IsControlledBy(job, cluster) && strings.HasSuffix(job.Name, jobSuffix) {
 			s.Job = job
 		}
 	}
@@ -41,7 +41,7 @@ func (s *State) observeJob(ctx context.Context, r apply.Reader, c *cnpgv1.Cluste
 	}
 	var pods corev1.PodList
 	of := client.MatchingLabels{batchv1.JobNameLabel: s.Job.Name}
-	if err := r.Live.List(ctx, &pods, client.InNamespace(c.Namespace), of); err != nil {
+	if err := r.Live.List(ctx, &pods, client.InNamespace(cluster.Namespace), of); err != nil {
 		return fmt.Errorf("list the pods of the Job %s: %w", s.Job.Name, err)
 	}
 	s.Pods = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, s.Job) })

@@ -34,22 +34,22 @@ type Step struct {
 }
 
 // Plan continues an upgrade. It blocks while the application must not run.
-func Plan(d *corev1api.Dojo, s State, in Input) Step {
-	c := in.Cluster
-	step := Step{Change: change(d, c, s, in.Step)}
+func Plan(dojo *corev1api.Dojo, s State, in Input) Step {
+	cluster := in.Cluster
+	step := Step{Change: change(dojo, cluster, s, in.Step)}
 	switch in.Step {
 	case corev1api.UpgradeBackingUp:
-		step.Step = takeBefore(d, c, s, in)
+		step.Step = takeBefore(dojo, cluster, s, in)
 	case corev1api.UpgradeStopping:
 		step.Delete = in.Idle
-		step.Blocks = wait(d, c, s, in)
+		step.Blocks = wait(dojo, cluster, s, in)
 	case corev1api.UpgradeUpgrading:
-		step.Blocks = wait(d, c, s, in)
+		step.Blocks = wait(dojo, cluster, s, in)
 	case corev1api.UpgradeVerifying:
 		step.Step = in.Verification
-		step.Blocks = verify(d, s, in)
+		step.Blocks = verify(dojo, s, in)
 		if step.Blocks == nil {
-			step.Step = step.Then(cnpg.Write(takeAfter(d, c, s), in.Statistics))
+			step.Step = step.Then(cnpg.Write(takeAfter(dojo, cluster, s), in.Statistics))
 			step.Change.Annotations = nil
 		}
 	case corev1api.UpgradeWaiting:
@@ -57,15 +57,15 @@ func Plan(d *corev1api.Dojo, s State, in Input) Step {
 	return step
 }
 
-func verify(d *corev1api.Dojo, s State, in Input) *conditions.Issue {
+func verify(dojo *corev1api.Dojo, s State, in Input) *conditions.Issue {
 	issue := in.Verification.Blocks
 	switch {
 	case issue == nil:
 		return nil
 	case in.Failed != "":
-		return verificationFailed(d, in.Cluster, s, in.Failed)
+		return verificationFailed(dojo, in.Cluster, s, in.Failed)
 	case issue.IsDegraded(): // it has not ended, and may yet succeed
-		_, major := Verification(d, in.Cluster, s)
+		_, major := Verification(dojo, in.Cluster, s)
 		issue.Message = fmt.Sprintf("Postgres %d runs, and no pod of the application, before the query that verifies it has "+
 			"ended. %s", major, issue.Message)
 		return issue

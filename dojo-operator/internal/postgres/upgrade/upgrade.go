@@ -47,17 +47,20 @@ type State struct {
 
 // Observe reads the objects of an upgrade of a Dojo's own Cluster, if one is due.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, images cnpg.Images,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, images cnpg.Images,
 ) (s State, err error) {
 	s.Images = images
-	v := versionsOf(d, c, s)
+	v := versionsOf(dojo, cluster, s)
 	if !v.due() && !v.begun() {
 		return s, nil
 	}
-	backups := map[string]**cnpgv1.Backup{backupNameBefore(d, c, v): &s.Backup, backupName(d, c, afterSuffix, v): &s.After}
+	backups := map[string]**cnpgv1.Backup{
+		backupNameBefore(dojo, cluster, v):        &s.Backup,
+		backupName(dojo, cluster, afterSuffix, v): &s.After,
+	}
 	delete(backups, "") // an upgrade without a backup, or one that the status does not record yet
 	for name, backup := range backups {
-		name := types.NamespacedName{Namespace: d.Namespace, Name: name}
+		name := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 		if *backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{}); err != nil {
 			return s, err
 		}
@@ -65,7 +68,7 @@ func Observe(
 	if !v.begun() {
 		return s, nil
 	}
-	err = s.observeJob(ctx, r, c)
+	err = s.observeJob(ctx, r, cluster)
 	return s, err
 }
 
@@ -79,13 +82,13 @@ type versions struct {
 	reachable, committed bool
 }
 
-func versionsOf(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (v versions) {
-	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil || !ownership.Holds(d, c) {
+func versionsOf(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (v versions) {
+	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || !ownership.Holds(dojo, cluster) {
 		return v
 	}
-	v.wanted, v.image, v.data = cnpg.Majors(d, c, s.Images)
-	v.from, _ = strconv.Atoi(c.Annotations[fromAnnotation])
-	v.reachable, v.committed = cnpg.Up(c), committed(s.Job, s.Pods)
+	v.wanted, v.image, v.data = cnpg.Majors(dojo, cluster, s.Images)
+	v.from, _ = strconv.Atoi(cluster.Annotations[fromAnnotation])
+	v.reachable, v.committed = cnpg.Up(cluster), committed(s.Job, s.Pods)
 	return v
 }
 
@@ -115,8 +118,8 @@ func (v versions) target() int {
 const beforeSuffix, afterSuffix = "before", "after"
 
 // The status of a verified or reverted upgrade does not count for the next.
-func requestedAt(d *corev1api.Dojo, v versions) *metav1.Time {
-	db := d.Status.Database
+func requestedAt(dojo *corev1api.Dojo, v versions) *metav1.Time {
+	db := dojo.Status.Database
 	if db == nil || db.Upgrade == nil || db.Upgrade.Step == corev1api.UpgradeVerifying && !v.begun() {
 		return nil
 	}
@@ -124,31 +127,31 @@ func requestedAt(d *corev1api.Dojo, v versions) *metav1.Time {
 }
 
 // backupName is empty until the status records the request. A later request gets another Backup.
-func backupName(d *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) string {
+func backupName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, suffix string, v versions) string {
 	const maxStem = 45 // as for the final Backup, for the labels of snapshots
-	requested := requestedAt(d, v)
+	requested := requestedAt(dojo, v)
 	if requested == nil {
 		return ""
 	}
-	id := fmt.Sprint(c.UID, requested.Unix(), v.target())
-	return d.Name[:min(len(d.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(id)
+	id := fmt.Sprint(cluster.UID, requested.Unix(), v.target())
+	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(id)
 }
 
-func backupNameBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
+func backupNameBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, v versions) string {
 	if v.begun() {
-		return c.Annotations[backupAnnotation]
+		return cluster.Annotations[backupAnnotation]
 	}
-	return backupName(d, c, beforeSuffix, v)
+	return backupName(dojo, cluster, beforeSuffix, v)
 }
 
 // Next returns the step of an upgrade, or "". stopped reports whether no pod uses Postgres.
-func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
-	switch v := versionsOf(d, c, s); {
+func Next(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
+	switch v := versionsOf(dojo, cluster, s); {
 	case v.due() && !v.reachable:
 		return corev1api.UpgradeWaiting
-	case v.due() && !backedUp(d, s, v) && !stopped && stopsFirst(d, s):
+	case v.due() && !backedUp(dojo, s, v) && !stopped && stopsFirst(dojo, s):
 		return corev1api.UpgradeStopping
-	case v.due() && !backedUp(d, s, v):
+	case v.due() && !backedUp(dojo, s, v):
 		return corev1api.UpgradeBackingUp
 	case v.due() && !stopped:
 		return corev1api.UpgradeStopping
@@ -163,12 +166,12 @@ func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) corev1api
 }
 
 // RequiresStop reports whether the application must not run in a step.
-func RequiresStop(d *corev1api.Dojo, s State, step corev1api.UpgradeStep) bool {
+func RequiresStop(dojo *corev1api.Dojo, s State, step corev1api.UpgradeStep) bool {
 	switch step {
 	case corev1api.UpgradeStopping, corev1api.UpgradeUpgrading, corev1api.UpgradeVerifying:
 		return true
 	case corev1api.UpgradeBackingUp:
-		return stopsFirst(d, s)
+		return stopsFirst(dojo, s)
 	case corev1api.UpgradeWaiting:
 	}
 	return false
@@ -177,26 +180,26 @@ func RequiresStop(d *corev1api.Dojo, s State, step corev1api.UpgradeStep) bool {
 // stopsFirst reports whether the application stops before the backup. A snapshot lacks later
 // writes, and once pg_upgrade links the files, the backup is the only way back. The application
 // runs again after a failed snapshot, until a user retries it.
-func stopsFirst(d *corev1api.Dojo, s State) bool {
-	policy := d.BackupPolicy()
+func stopsFirst(dojo *corev1api.Dojo, s State) bool {
+	policy := dojo.BackupPolicy()
 	return policy != nil && policy.Method == corev1api.BackupVolumeSnapshot && (s.Backup == nil || !cnpg.BackupFailed(s.Backup))
 }
 
-func backedUp(d *corev1api.Dojo, s State, v versions) bool {
-	if d.Annotations[corev1api.UpgradeWithoutBackupAnnotation] == strconv.Itoa(v.wanted) {
+func backedUp(dojo *corev1api.Dojo, s State, v versions) bool {
+	if dojo.Annotations[corev1api.UpgradeWithoutBackupAnnotation] == strconv.Itoa(v.wanted) {
 		return true
 	}
-	return d.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
+	return dojo.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
 }
 
 // The Cluster keeps its image until the upgrade may begin. An annotation has the former version.
-func change(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
-	v := versionsOf(d, c, s)
+func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
+	v := versionsOf(dojo, cluster, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
 	// CloudNativePG assigns its Job's result to the version that the Cluster names at its end.
 	running := v.begun() && v.data == v.from && v.image > v.from && !v.returning()
 	if v.due() && !starts || running || v.begun() && v.wanted > v.data && !v.resuming() {
-		all.Spec = currentImage(c)
+		all.Spec = currentImage(cluster)
 	}
 	from := v.from
 	if starts {
@@ -204,7 +207,7 @@ func change(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.Upgrad
 	}
 	if from > 0 {
 		all.Annotations = map[string]string{fromAnnotation: strconv.Itoa(from)}
-		if name := takenBefore(c, s); name != "" {
+		if name := takenBefore(cluster, s); name != "" {
 			all.Annotations[backupAnnotation] = name
 		}
 	}
@@ -229,8 +232,8 @@ func currentImage(live *cnpgv1.Cluster) map[string]any {
 
 // barman-cloud deletes Backups outside of the Cluster's present archive, which an upgrade may
 // change (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
-func takenBefore(c *cnpgv1.Cluster, s State) string {
-	switch name := c.Annotations[backupAnnotation]; {
+func takenBefore(cluster *cnpgv1.Cluster, s State) string {
+	switch name := cluster.Annotations[backupAnnotation]; {
 	case name != "":
 		return name
 	case s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted:
@@ -240,14 +243,14 @@ func takenBefore(c *cnpgv1.Cluster, s State) string {
 }
 
 // Verification returns the identity of the query, and the version that it expects.
-func Verification(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (id string, major int) {
-	v := versionsOf(d, c, s)
-	return fmt.Sprint(c.UID, " from ", v.from, " to ", v.data), v.data
+func Verification(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (id string, major int) {
+	v := versionsOf(dojo, cluster, s)
+	return fmt.Sprint(cluster.UID, " from ", v.from, " to ", v.data), v.data
 }
 
-func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step cnpg.Step) {
-	v := versionsOf(d, c, s)
-	name, policy := backupName(d, c, beforeSuffix, v), d.BackupPolicy()
+func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) (step cnpg.Step) {
+	v := versionsOf(dojo, cluster, s)
+	name, policy := backupName(dojo, cluster, beforeSuffix, v), dojo.BackupPolicy()
 	var issue *conditions.Issue
 	switch {
 	case policy == nil:
@@ -255,12 +258,13 @@ func takeBefore(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (step c
 			"The upgrade of the Cluster %s/%s from Postgres %d to %d has not begun: without spec.postgres.cluster.backup there "+
 				"would be no way back. Configure backups; or do without one for this version with "+
 				"`kubectl annotate dojo %s --overwrite %s=%d`; or set the version to %d again.",
-			d.Namespace, c.Name, v.data, v.wanted, d.Name, corev1api.UpgradeWithoutBackupAnnotation, v.wanted, v.data)
+			dojo.Namespace, cluster.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation,
+			v.wanted, v.data)
 	case name == "":
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
 			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.data, v.wanted).After(apply.StaleRetry)
 	case s.Backup == nil:
-		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(d, c))
+		desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, cluster))
 		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Backup, desired))
 		issue = backingUp(v, name)
 	case cnpg.BackupFailed(s.Backup):
@@ -289,45 +293,47 @@ func backingUp(v versions, backup string) *conditions.Issue {
 }
 
 // takeAfter does not wait. Backups of the former version cannot restore later times.
-func takeAfter(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
-	v := versionsOf(d, c, s)
-	name := backupName(d, c, afterSuffix, v)
-	if d.BackupPolicy() == nil || s.After != nil || v.data == v.from || name == "" {
+func takeAfter(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) *apply.Object {
+	v := versionsOf(dojo, cluster, s)
+	name := backupName(dojo, cluster, afterSuffix, v)
+	if dojo.BackupPolicy() == nil || s.After != nil || v.data == v.from || name == "" {
 		return nil
 	}
 	return apply.Write(ownership.FieldOwner, s.After, ownership.Data(
-		d, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpec(d, d.BackupPolicy())))
+		dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpec(dojo, dojo.BackupPolicy())))
 }
 
-func wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) *conditions.Issue {
-	v := versionsOf(d, c, s)
+func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *conditions.Issue {
+	v := versionsOf(dojo, cluster, s)
 	from := v.from
 	if !v.begun() {
 		from = v.data
 	}
-	object := fmt.Sprintf("upgrade of the Cluster %s/%s from Postgres %d to %d", d.Namespace, c.Name, from, v.target())
+	object := fmt.Sprintf("upgrade of the Cluster %s/%s from Postgres %d to %d",
+		dojo.Namespace, cluster.Name, from, v.target())
 	if v.returning() {
-		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", d.Namespace, c.Name, from)
+		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", dojo.Namespace, cluster.Name, from)
 	}
-	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase), adviceBeforeStart(s, from)
+	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, cluster.Status.Phase), adviceBeforeStart(s, from)
 	switch {
 	case in.Step == corev1api.UpgradeStopping:
 		object = "pods to end, before the " + object
 		message = fmt.Sprintf("Waiting for the %s: %s.", object, in.Running)
 		advice = "See `kubectl describe pod` of it, and whether its node answers. " + advice
 	case v.returning():
-		advice = adviceForReturn(c, s, v)
+		advice = adviceForReturn(cluster, s, v)
 	case v.begun() && v.data == v.target():
-		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.data, c.Status.Phase)
-		advice = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s", c.Name, restoreAdvice(c, s, from))
+		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.data, cluster.Status.Phase)
+		advice = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s",
+			cluster.Name, restoreAdvice(cluster, s, from))
 	case failed(s.Job):
 		return conditions.Degraded(corev1api.ReasonUpgradeFailed, "The %s has failed, and no pod runs. %s", object,
-			adviceAfterFailure(c, s, from))
+			adviceAfterFailure(cluster, s, from))
 	case v.committed:
 		message += fmt.Sprintf(" pg_upgrade has begun: Postgres %d does not come back before it has ended.", from)
 		advice = fmt.Sprintf("See `kubectl logs job/%s`.", s.Job.Name)
 	}
-	since := d.WaitingSince(object, in.Now)
+	since := dojo.WaitingSince(object, in.Now)
 	if s.Job != nil && s.Job.Status.StartTime != nil && v.data != v.target() {
 		since = s.Job.Status.StartTime.Time
 	}
@@ -348,70 +354,72 @@ func adviceBeforeStart(s State, from int) string {
 
 // A log with pg_control.old shows that files are linked (disable_old_cluster in pg_upgrade's
 // controldata.c).
-func adviceAfterFailure(c *cnpgv1.Cluster, s State, from int) string {
+func adviceAfterFailure(cluster *cnpgv1.Cluster, s State, from int) string {
 	if neverStarted(s.Pods) {
 		return adviceBeforeStart(s, from)
 	}
 	return fmt.Sprintf("See `kubectl logs job/%s`. If its log names pg_control.old, or is gone, Postgres %d may not "+
 		"start with the data any more. %s Otherwise, set the version to %d again: the data is as it was, and the Cluster "+
-		"starts with it.", s.Job.Name, from, restoreAdvice(c, s, from), from)
+		"starts with it.", s.Job.Name, from, restoreAdvice(cluster, s, from), from)
 }
 
-func adviceForReturn(c *cnpgv1.Cluster, s State, v versions) string {
+func adviceForReturn(cluster *cnpgv1.Cluster, s State, v versions) string {
 	return fmt.Sprintf("See `kubectl describe cluster %s` and its pods. If Postgres %d does not start, pg_upgrade had "+
 		"begun with its data: set the higher version again, which succeeds if the new data is in place. Otherwise: %s",
-		c.Name, v.from, restoreAdvice(c, s, v.from))
+		cluster.Name, v.from, restoreAdvice(cluster, s, v.from))
 }
 
-func verificationFailed(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, why string) *conditions.Issue {
-	v := versionsOf(d, c, s)
+func verificationFailed(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, why string) *conditions.Issue {
+	v := versionsOf(dojo, cluster, s)
 	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
 		"Postgres %d runs, and no pod of the application, because the query that verifies it fails: %s. %s",
-		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(c, s, v.from))
+		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(cluster, s, v.from))
 }
 
-func restoreAdvice(c *cnpgv1.Cluster, s State, from int) string {
-	name := takenBefore(c, s)
+func restoreAdvice(cluster *cnpgv1.Cluster, s State, from int) string {
+	name := takenBefore(cluster, s)
 	switch {
 	case name == "":
 		return fmt.Sprintf("There is no backup of Postgres %d.", from)
 	case s.Backup == nil:
-		return fmt.Sprintf("The way back is the backup %s of Postgres %d. Its object is gone, as where serverName changes, "+
-			"but not what it stands for: docs/operations.md restores that by bootstrap.recovery.objectStore, of the former "+
-			"serverName.", name, from)
+		return fmt.Sprintf("The way back is the backup %s of Postgres %d. Its object is gone, as after a change of "+
+			"serverName. Restore the backup with bootstrap.recovery.objectStore and the former serverName, as "+
+			"docs/operations.md says.", name, from)
 	}
 	return fmt.Sprintf("The way back is the Backup %s of Postgres %d, which docs/operations.md restores.", name, from)
 }
 
 // Upgraded reports whether the data is of the new version, which is not verified yet.
-func Upgraded(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool {
-	v := versionsOf(d, c, s)
+func Upgraded(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
+	v := versionsOf(dojo, cluster, s)
 	return v.begun() && v.data > v.from
 }
 
 // Begun reports whether the Cluster names its new version, which is not verified yet.
-func Begun(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool { return versionsOf(d, c, s).begun() }
+func Begun(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
+	return versionsOf(dojo, cluster, s).begun()
+}
 
 // Unreachable says why no pod runs during an upgrade.
-func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) string {
+func Unreachable(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) string {
 	return fmt.Sprintf("No pod runs while Postgres in the Cluster %s/%s is upgraded to version %d.",
-		d.Namespace, c.Name, versionsOf(d, c, s).target())
+		dojo.Namespace, cluster.Name, versionsOf(dojo, cluster, s).target())
 }
 
 // Status returns the upgrade's part of a Dojo's status, or nil.
 func Status(
-	d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step corev1api.UpgradeStep, now time.Time,
+	dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1api.UpgradeStep, now time.Time,
 ) *corev1api.UpgradeStatus {
 	if step == "" {
 		return nil
 	}
-	v := versionsOf(d, c, s)
+	v := versionsOf(dojo, cluster, s)
 	status := &corev1api.UpgradeStatus{From: strconv.Itoa(v.data), To: strconv.Itoa(v.target()), Step: step}
 	if v.begun() {
 		status.From = strconv.Itoa(v.from)
 	}
-	status.Backup = takenBefore(c, s)
-	if status.RequestedAt = requestedAt(d, v); status.RequestedAt == nil {
+	status.Backup = takenBefore(cluster, s)
+	if status.RequestedAt = requestedAt(dojo, v); status.RequestedAt == nil {
 		status.RequestedAt = new(metav1.NewTime(now).Rfc3339Copy())
 	}
 	return status

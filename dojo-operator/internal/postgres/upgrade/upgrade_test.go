@@ -24,12 +24,12 @@ import (
 
 // wants gives the Dojo its own Cluster of this version, with backups.
 func wants(version string) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) {
-		d.Spec.CredentialsRef = nil
-		d.Status.Database = &corev1api.DatabaseStatus{
+	return func(dojo *corev1api.Dojo) {
+		dojo.Spec.CredentialsRef = nil
+		dojo.Status.Database = &corev1api.DatabaseStatus{
 			Upgrade: &corev1api.UpgradeStatus{RequestedAt: new(metav1.NewTime(dojotest.Noon))},
 		}
-		d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{
+		dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{
 			Version: version, Backup: &corev1api.Backup{
 				Schedule: "0 2 * * *", Method: corev1api.BackupPlugin, Plugin: &corev1api.BackupPluginSpec{Name: "barman"},
 			},
@@ -37,41 +37,43 @@ func wants(version string) func(*corev1api.Dojo) {
 	}
 }
 
-func bySnapshots(d *corev1api.Dojo) {
-	d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot}
+func bySnapshots(dojo *corev1api.Dojo) {
+	dojo.Spec.Postgres.Cluster.Backup = &corev1api.Backup{Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot}
 }
 
-func without(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
+func without(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup = nil }
 
 func allowing(version string) func(*corev1api.Dojo) {
-	return func(d *corev1api.Dojo) {
-		d.Annotations = map[string]string{corev1api.UpgradeWithoutBackupAnnotation: version}
+	return func(dojo *corev1api.Dojo) {
+		dojo.Annotations = map[string]string{corev1api.UpgradeWithoutBackupAnnotation: version}
 	}
 }
 
 // pg is the Dojo's own Cluster with an image of one version and data of another. from is the former
 // version, or "".
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
-	c := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
+	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,
 		Labels: ownership.Labels(dojotest.Dojo(), ownership.Application),
 	}}
-	c.Spec.ImageName = "registry.example/postgres:" + names
-	c.Status = cnpgv1.ClusterStatus{
+	cluster.Spec.ImageName = "registry.example/postgres:" + names
+	cluster.Status = cnpgv1.ClusterStatus{
 		CurrentPrimary: "tokyo-db-1", TargetPrimary: "tokyo-db-1", Phase: "Cluster in healthy state",
-		Image: c.Spec.ImageName, PGDataImageInfo: &cnpgv1.ImageInfo{MajorVersion: has},
+		Image: cluster.Spec.ImageName, PGDataImageInfo: &cnpgv1.ImageInfo{MajorVersion: has},
 		InstancesStatus: map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"tokyo-db-1"}},
 	}
 	if from != "" {
-		c.Annotations = map[string]string{fromAnnotation: from, backupAnnotation: "tokyo-before-1"}
+		cluster.Annotations = map[string]string{fromAnnotation: from, backupAnnotation: "tokyo-before-1"}
 	}
 	for _, change := range changes {
-		change(c)
+		change(cluster)
 	}
-	return c
+	return cluster
 }
 
-func down(c *cnpgv1.Cluster) { c.Status.InstancesStatus, c.Status.Phase = nil, "Upgrading" }
+func down(cluster *cnpgv1.Cluster) {
+	cluster.Status.InstancesStatus, cluster.Status.Phase = nil, "Upgrading"
+}
 
 func backup(phase cnpgv1.BackupPhase) *cnpgv1.Backup {
 	b := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{
@@ -146,12 +148,12 @@ func TestCommitted(t *testing.T) {
 // Other annotations of a Cluster, such as its origin, outlive an upgrade.
 func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	t.Parallel()
-	d, live := dojotest.Dojo(wants("17")), pg("17", "16", 17)
+	dojo, live := dojotest.Dojo(wants("17")), pg("17", "16", 17)
 	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}} // the object of the Backup is gone
-	want := cluster.For(d, live, s.Images)
+	want := cluster.For(dojo, live, s.Images)
 	ownership.Annotate(want, corev1api.OriginAnnotation, "the Backup kyoto")
 	verified := want.DeepCopy()
-	change(d, live, s, corev1api.UpgradeVerifying).Make(want)
+	change(dojo, live, s, corev1api.UpgradeVerifying).Make(want)
 	during := map[string]string{
 		corev1api.OriginAnnotation: "the Backup kyoto", fromAnnotation: "16", backupAnnotation: "tokyo-before-1",
 	}
@@ -160,7 +162,7 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	}
 	after := map[string]string{corev1api.OriginAnnotation: "the Backup kyoto"}
 	in := Input{Cluster: live, Step: corev1api.UpgradeVerifying}
-	Plan(d, s, in).Change.Make(verified)
+	Plan(dojo, s, in).Change.Make(verified)
 	if diff := cmp.Diff(after, verified.GetAnnotations()); diff != "" {
 		t.Error(diff)
 	}
@@ -284,9 +286,9 @@ func TestSteps(t *testing.T) {
 // A backup belongs to one upgrade: earlier ones do not count.
 func TestBackups(t *testing.T) {
 	t.Parallel()
-	d, c := dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16)
+	dojo, cluster := dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16)
 	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}}
-	plan := takeBefore(d, c, s, Input{}).Plan()
+	plan := takeBefore(dojo, cluster, s, Input{}).Plan()
 	if len(plan.Apply) != 1 || plan.Apply[0].Kind != "Backup" {
 		t.Fatal(dojotest.Kinds(plan))
 	}
@@ -294,25 +296,25 @@ func TestBackups(t *testing.T) {
 	if method != "volumeSnapshot" {
 		t.Errorf("the method is %q", method)
 	}
-	recorded := d.Status.Database.Upgrade
+	recorded := dojo.Status.Database.Upgrade
 	recorded.RequestedAt = new(metav1.NewTime(dojotest.Noon.Add(30 * 24 * time.Hour)))
-	if again := takeBefore(d, c, s, Input{}).Plan(); again.Apply[0].Name == plan.Apply[0].Name {
+	if again := takeBefore(dojo, cluster, s, Input{}).Plan(); again.Apply[0].Name == plan.Apply[0].Name {
 		t.Error("the same backup serves another upgrade")
 	}
 	recorded.Step = corev1api.UpgradeVerifying
-	if next := takeBefore(d, c, s, Input{}).Plan(); len(next.Apply) > 0 || dojotest.Worst(next.Issues) != "Progressing/Upgrading" {
+	if next := takeBefore(dojo, cluster, s, Input{}).Plan(); len(next.Apply) > 0 || dojotest.Worst(next.Issues) != "Progressing/Upgrading" {
 		t.Error("what is recorded of the former upgrade counts for the next:", next)
 	}
-	d.Status.Database = nil
-	if early := takeBefore(d, c, s, Input{}).Plan(); len(early.Apply) > 0 || dojotest.Worst(early.Issues) != "Progressing/Upgrading" {
+	dojo.Status.Database = nil
+	if early := takeBefore(dojo, cluster, s, Input{}).Plan(); len(early.Apply) > 0 || dojotest.Worst(early.Issues) != "Progressing/Upgrading" {
 		t.Error("a backup begins before the status records when the upgrade was asked for:", early)
 	}
-	d = dojotest.Dojo(wants("17"))
-	if takeAfter(d, pg("17", "16", 17), s) == nil || takeAfter(d, pg("16", "16", 16), s) != nil {
+	dojo = dojotest.Dojo(wants("17"))
+	if takeAfter(dojo, pg("17", "16", 17), s) == nil || takeAfter(dojo, pg("16", "16", 16), s) != nil {
 		t.Error("the first backup of the new version is not taken, or one of the former is")
 	}
 	s.After = backup("started")
-	if takeAfter(d, pg("17", "16", 17), s) != nil {
+	if takeAfter(dojo, pg("17", "16", 17), s) != nil {
 		t.Error("it is taken twice")
 	}
 }
@@ -366,27 +368,27 @@ func TestObserve(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(wants("17"))
+	dojo := dojotest.Dojo(wants("17"))
 	s := State{Backup: backup("completed"), Images: cnpg.Images{Image: "registry.example/postgres"}}
-	for _, c := range []*cnpgv1.Cluster{pg("16", "", 16), pg("17", "16", 16), pg("17", "16", 17)} {
+	for _, cluster := range []*cnpgv1.Cluster{pg("16", "", 16), pg("17", "16", 16), pg("17", "16", 17)} {
 		want := &corev1api.UpgradeStatus{
 			From: "16", To: "17", Step: "Stopping", Backup: "tokyo-before-1", RequestedAt: new(metav1.NewTime(dojotest.Noon)),
 		}
 		later := dojotest.Noon.Add(time.Hour)
-		if diff := cmp.Diff(want, Status(d, c, s, corev1api.UpgradeStopping, later)); diff != "" {
+		if diff := cmp.Diff(want, Status(dojo, cluster, s, corev1api.UpgradeStopping, later)); diff != "" {
 			t.Error(diff)
 		}
 		unrecorded := dojotest.Dojo(wants("17"))
 		unrecorded.Status.Database = nil
 		want.RequestedAt = new(metav1.NewTime(later))
-		if diff := cmp.Diff(want, Status(unrecorded, c, s, corev1api.UpgradeStopping, later)); diff != "" {
+		if diff := cmp.Diff(want, Status(unrecorded, cluster, s, corev1api.UpgradeStopping, later)); diff != "" {
 			t.Error(diff)
 		}
 	}
-	if Status(d, pg("16", "", 16), s, "", dojotest.Noon) != nil {
+	if Status(dojo, pg("16", "", 16), s, "", dojotest.Noon) != nil {
 		t.Error("without an upgrade there is one")
 	}
-	issue := verificationFailed(d, pg("17", "16", 17), s, "no.\n")
+	issue := verificationFailed(dojo, pg("17", "16", 17), s, "no.\n")
 	want := "Postgres 17 runs, and no pod of the application, because the query that verifies it fails: no. " +
 		"The way back is the Backup tokyo-before-1 of Postgres 16, which docs/operations.md restores."
 	if issue.Message != want {
