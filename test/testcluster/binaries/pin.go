@@ -33,7 +33,7 @@ func Pin(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("testcluster: %w", err)
 	}
-	path, err := project.Path("libs", "testcluster", "binaries", "downloads.txt")
+	path, err := project.Path("test", "testcluster", "binaries", "downloads.txt")
 	if err != nil {
 		return fmt.Errorf("testcluster: %w", err)
 	}
