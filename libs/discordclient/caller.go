@@ -18,10 +18,10 @@ type caller struct {
 }
 
 // WithCaller returns a context for the next calls (1 or more) of one caller, such as an object's
-// UID. If Discord's limit of 50 calls per second delays the first of them, the caller gets a place
-// in the queue. Once all its calls fit into the limit, turn runs once in another goroutine, and the
-// place stays reserved for one more second. With a nil turn, the caller must call again within one
-// second after the estimate in [RateLimited]. Without WithCaller, equal calls share one place.
+// UID. If Discord's 50 calls per second delay the first one, the caller gets a place in the queue.
+// Once all its calls fit, turn runs in another goroutine, and the place is reserved for one second.
+// With a nil turn, call again within one second after [RateLimited]'s estimate. Without WithCaller,
+// equal calls share one place.
 func WithCaller(ctx context.Context, id string, calls int, turn func()) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller{id, calls, turn})
 }
