@@ -33,13 +33,10 @@ import (
 const (
 	// StaleRetry is when to reconcile again after [ErrStale].
 	StaleRetry = 50 * time.Millisecond
-	// A refused write is repeated after minRefusedRetry, then after as long as it has been refused,
-	// up to maxRefusedRetry: no watch reports changes of quotas and policies.
+	// No watch reports changes of quotas and policies: retry with growing pauses.
 	minRefusedRetry, maxRefusedRetry = 15 * time.Second, 10 * time.Minute
-	// maxLag is how long the cache may lack an object that exists.
-	maxLag = 2 * time.Second
-	// maxRemembered bounds the refused objects, and the owners with objects that no write brings
-	// into sync.
+	// maxLag is the longest expected lag of the cache.
+	maxLag        = 2 * time.Second
 	maxRemembered = 4096
 )
 
@@ -66,7 +63,7 @@ type Applier struct {
 	client  client.Client
 	reasons Reasons
 	clock   clock.PassiveClock
-	// None of these is state: losing one costs a write that changes nothing, or an earlier retry.
+	// Not state: losing an entry costs a write without effect, or an earlier retry.
 	unchanged *cache.LRUExpireCache // Unchanged by the owner's UID
 	refused   *cache.LRUExpireCache // start of the refusals, by expectations.Key
 	existing  *cache.LRUExpireCache // the same for creates that find an object
@@ -90,9 +87,8 @@ func (a *Applier) Unchanged(owner types.UID) Unchanged {
 	return u
 }
 
-// Run carries out the plan of an owner. If an object cannot be written, only the objects that
-// depend on it are skipped. An abandoned object gets an owner that does not exist, so that the
-// garbage collector deletes it.
+// Run carries out the plan of an owner. It skips an object only if one that it depends on failed.
+// It gives an abandoned object an owner that does not exist: the garbage collector deletes it.
 func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Results {
 	var results Results
 	if plan.Finalizers != nil {
@@ -146,7 +142,6 @@ func (a *Applier) write(ctx context.Context, owner client.Object, o *Object) Res
 	return result
 }
 
-// send returns the object in the API server's response.
 func (a *Applier) send(ctx context.Context, o *Object) (client.Object, error) {
 	if o.Live == nil {
 		return a.create(ctx, o.Desired)
@@ -172,7 +167,6 @@ func (a *Applier) create(ctx context.Context, desired *unstructured.Unstructured
 	return object, a.client.Create(ctx, object)
 }
 
-// apply is pinned to the UID of the observed object.
 func (a *Applier) apply(ctx context.Context, o *Object) (client.Object, error) {
 	object := o.Desired.DeepCopy()
 	object.SetUID(o.Live.GetUID())
@@ -182,7 +176,7 @@ func (a *Applier) apply(ctx context.Context, o *Object) (client.Object, error) {
 	return object, a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership)
 }
 
-// upgrade moves our fields from Update to Apply if one of them may no longer be desired.
+// upgrade moves our fields from Update to Apply if one of them may be obsolete.
 func (a *Applier) upgrade(ctx context.Context, o *Object) error {
 	applied, updated := ownedFields(a.Owner, o.Live)
 	if !outgrown(updated, o.Live, o.Desired) {
@@ -222,7 +216,6 @@ func (a *Applier) remember(owner types.UID, key expectations.Key, fingerprint st
 	a.unchanged.Add(owner, known, 24*time.Hour)
 }
 
-// delete also deletes dependents, in the background. Foreign finalizers may delay it.
 func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	err := a.client.Delete(ctx, old.Object, client.Preconditions{UID: new(old.Object.GetUID())},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
@@ -237,9 +230,8 @@ func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	return nil
 }
 
-// abandon gives an object a sole owner whose UID does not exist: the garbage collector deletes such
-// objects (https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents).
-// The resourceVersion excludes other changes.
+// The garbage collector deletes an object whose owner's UID does not exist
+// (https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents).
 func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion) error {
 	gvk, err := a.client.GroupVersionKindFor(owner)
 	if err != nil {
@@ -267,7 +259,6 @@ func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion
 	return nil
 }
 
-// setFinalizers fails if another client has written the owner meanwhile.
 func (a *Applier) setFinalizers(ctx context.Context, owner client.Object, finalizers []string) error {
 	gvk, err := a.client.GroupVersionKindFor(owner)
 	if err != nil {
@@ -289,9 +280,8 @@ func (a *Applier) setFinalizers(ctx context.Context, owner client.Object, finali
 	return nil
 }
 
-// failure turns an error of the API server into an issue or an error. It drops the text of a
-// Secret's error, which may quote the Secret. A conflict is retried quietly. invalid is the refusal
-// for an invalid object; zero for any other.
+// failure turns the API server's error into an issue or an error. It drops the text of a Secret's
+// error, which may quote the Secret. A conflict is retried quietly.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
 	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {
@@ -317,8 +307,8 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		what, strings.TrimSuffix(err.Error(), "."), refusal.Advice).After(retryAfter(a.failingFor(a.refused, key)))
 }
 
-// exists handles a create of an object that was not observed. Either the cache lags, or it is
-// foreign: a tenant can compute the names of Jobs and occupy them.
+// exists handles a create of an unobserved object: the cache lags, or the object is foreign. A
+// tenant can compute the names of Jobs and occupy them.
 func (a *Applier) exists(key expectations.Key, what string) error {
 	duration := a.failingFor(a.existing, key)
 	if duration < maxLag {
@@ -328,7 +318,7 @@ func (a *Applier) exists(key expectations.Key, what string) error {
 		"is not the operator's. Delete that object; the operator tries again.", what).After(retryAfter(duration))
 }
 
-// failingFor returns how long a write has failed, and records the failure.
+// failingFor returns the duration of a write's failures and records this one.
 func (a *Applier) failingFor(failures *cache.LRUExpireCache, key expectations.Key) time.Duration {
 	now := a.clock.Now()
 	since := now
@@ -343,7 +333,7 @@ func retryAfter(failing time.Duration) time.Duration {
 	return wait.Jitter(min(max(failing, minRefusedRetry), maxRefusedRetry), 0.1)
 }
 
-// replaced reports whether the object was deleted and created again: a UID cannot be changed.
+// replaced reports whether the object was deleted and created again.
 func replaced(err error) bool {
 	causes := conditions.StatusDetails(err).Causes
 	return slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// footprint estimates an object's memory in bytes by its types. JSON is no measure: an empty item
-// of a list takes two bytes there, and may take hundreds in memory.
+// footprint estimates an object's memory in bytes. JSON is no measure: an empty item takes two
+// bytes there and hundreds in memory.
 func footprint(o any) int {
 	v := reflect.ValueOf(o).Elem()
 	return int(v.Type().Size()) + referenced(v)

@@ -75,7 +75,7 @@ func values(o client.Object) map[string]any {
 	return fields
 }
 
-// ownable removes the fields that identify the object, which have no owners.
+// ownable removes the identifying fields, which have no owners.
 func ownable(desired *unstructured.Unstructured) map[string]any {
 	fields := maps.Clone(desired.Object)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -88,7 +88,6 @@ func ownable(desired *unstructured.Unstructured) map[string]any {
 	return fields
 }
 
-// compare reports whether we own all desired fields, and whether their live values are equal.
 func compare(live, desired any, fields *fieldpath.Set) (owned, same bool) {
 	owned, same = true, true
 	each := func(at fieldpath.PathElement, desired any) {
@@ -122,8 +121,7 @@ func compareAt(at fieldpath.PathElement, live, desired any, fields *fieldpath.Se
 	return owned, same
 }
 
-// elementOf returns the path element of our list item: its keys, or its value in a set. It is empty
-// if we do not own the item.
+// elementOf returns the path element of our list item. It is empty if we do not own the item.
 func elementOf(fields *fieldpath.Set, item any) fieldpath.PathElement {
 	for _, all := range []iter.Seq[fieldpath.PathElement]{fields.Members.All(), fields.Children.All()} {
 		for at := range all {
@@ -135,7 +133,6 @@ func elementOf(fields *fieldpath.Set, item any) fieldpath.PathElement {
 	return fieldpath.PathElement{}
 }
 
-// child returns the value at a path element of a map or a list.
 func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 	if at.FieldName != nil {
 		object, _ := of.(map[string]any)
@@ -150,11 +147,10 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 	return list[i], true
 }
 
-// scale is the subresource by which autoscalers and kubectl scale write replicas.
+// scale is the subresource that autoscalers and kubectl scale write.
 const scale = "scale"
 
-// matches reports whether a path element selects a list item. The controller's reference has no UID
-// there; see recordOf.
+// matches compares without the controller's UID: see recordOf.
 func matches(at fieldpath.PathElement, item any) bool {
 	if at.Key == nil {
 		return at.Value != nil && equal(item, (*at.Value).Unstructured())
@@ -174,7 +170,6 @@ func equal(a, b any) bool {
 	return value.Equals(value.NewValueInterface(a), value.NewValueInterface(b))
 }
 
-// surplus reports whether a field is not desired.
 func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 	found := false
 	fields.Leaves().Iterate(func(path fieldpath.Path) {
@@ -187,20 +182,18 @@ func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 	return found
 }
 
-// outgrown reports whether a field owned by Update may no longer be desired. If the shape is still
-// that of the POST, all other fields are the API server's defaults.
+// outgrown reports whether a field owned by Update may be obsolete. With the POST's shape, the
+// fields that are not desired are the API server's defaults.
 func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.Unstructured) bool {
 	return !updated.Empty() && live.GetAnnotations()[ShapeAnnotation] != shape(desired) && surplus(updated, desired)
 }
 
 // drifted reports whether another client changed or removed a desired field, which ends our
-// ownership. A field that differs but is still ours follows the spec, a flag or another object.
-// Replicas that a HorizontalPodAutoscaler has set, even a former one, are no drift.
+// ownership. A differing field of ours follows the spec. An autoscaler's replicas are no drift.
 func drifted(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	fields := OwnedFields(owner, live)
 	for _, entry := range live.GetManagedFields() {
-		// Of the controller manager's controllers only the autoscaler uses scale. `kubectl scale`
-		// has another name.
+		// Of its controllers only the autoscaler uses scale. `kubectl scale` has another name.
 		if entry.Manager == "kube-controller-manager" && entry.Subresource == scale {
 			fields = union(fields, recordOf(live, &entry).set)
 		}
@@ -209,8 +202,8 @@ func drifted(owner string, live client.Object, desired *unstructured.Unstructure
 	return !owned
 }
 
-// shape is a hash of the desired fields: keys of maps without values, but whole lists, whose items
-// have no names without a schema.
+// shape is a hash of the desired fields without their values. Lists count as a whole: without a
+// schema their items have no names.
 func shape(desired *unstructured.Unstructured) string { return hash(outline(ownable(desired))) }
 
 func outline(want any) any {
@@ -236,8 +229,8 @@ func hash(v any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Unchanged are the objects of an owner that their last write could not bring into sync, with the
-// fingerprint of their state. It is immutable; nil is empty.
+// Unchanged maps the objects that their last write did not bring into sync to the fingerprint of
+// their state. It is immutable.
 type Unchanged map[expectations.Key]string
 
 func (u Unchanged) has(owner string, live client.Object, desired *unstructured.Unstructured) bool {
@@ -262,8 +255,8 @@ func version(o client.Object) string {
 	return o.GetResourceVersion()
 }
 
-// SecretInSync reports, by metadata alone, whether a Secret has these labels and we own these keys
-// of its data. A client that changes a value takes its ownership.
+// SecretInSync reports, by metadata alone, whether a Secret has the labels and we own the keys. A
+// client that changes a value takes its ownership.
 func SecretInSync(owner string, secret metav1.Object, labels map[string]string, keys []string) bool {
 	fields := OwnedFields(owner, secret)
 	return k8slabels.SelectorFromSet(labels).Matches(k8slabels.Set(secret.GetLabels())) &&

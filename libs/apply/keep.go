@@ -12,17 +12,14 @@ import (
 const (
 	// MaxKept bounds the memory, in bytes, of an object that a cache keeps whole.
 	MaxKept = 128 << 10
-	// maxName is the longest name of a Kubernetes object or label, in bytes. The API server does
-	// not check it in owner references and references of specs.
-	maxName = 317
-	// tooLargeAnnotation exists in the cache only.
+	// maxName is in bytes. The API server does not limit names in references.
+	maxName            = 317
 	tooLargeAnnotation = "jutsu.com/too-large"
 )
 
 // Keep strips an object for the cache, unless owner has written it. Only managedFields tell that:
-// any client can forge labels and owner references. Since a client can also write as owner, objects
-// above MaxKept are stripped too, which [TooLarge] reports. Of a kept object it drops the managed
-// fields of others.
+// any client can forge labels and owner references. A client can also write as owner, so objects
+// above MaxKept are stripped too. A kept object loses the managed fields of others.
 func Keep(owner string, o client.Object, strip func()) {
 	unmark(o)
 	if !Written(owner, o) {
@@ -40,8 +37,7 @@ func Keep(owner string, o client.Object, strip func()) {
 	o.SetAnnotations(annotations)
 }
 
-// TooLarge reports whether the cache stripped an object that may be ours. Its state is unknown, so
-// leave it alone.
+// TooLarge reports whether the cache stripped an object that may be ours: leave it alone.
 func TooLarge(o metav1.Object) bool { return o.GetAnnotations()[tooLargeAnnotation] != "" }
 
 // unmark removes the mark if a client made it.

@@ -15,24 +15,22 @@ import (
 )
 
 const (
-	// knownRecords bounds the cached records: about one per kind and request form.
+	// knownRecords suffices for one record per kind and request form.
 	knownRecords = 128
 	// maxRecord bounds a cached record, in bytes. A Deployment's has 3 KiB.
 	maxRecord = 8 << 10
 )
 
-// record has the fields that one client owns of an object. It is immutable.
+// record has one client's fields of an object. It is immutable.
 type record struct {
 	fields *metav1.FieldsV1
 	set    *fieldpath.Set
 }
 
-// records caches the latest. Nearly all objects of a kind have the same record once their
-// controller's UID is removed, so it is stored and parsed once.
+// Without the controller's UID nearly all objects of a kind have the same record.
 var records = lru.New(knownRecords)
 
-// recordOf returns an entry of managedFields without the controller's UID. Unreadable fields do not
-// count as owned, so they are applied again.
+// recordOf returns an entry without the controller's UID. Unreadable fields are applied again.
 func recordOf(o metav1.Object, entry *metav1.ManagedFieldsEntry) *record {
 	text := entry.FieldsV1.GetRawString()
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
@@ -51,12 +49,10 @@ func recordOf(o metav1.Object, entry *metav1.ManagedFieldsEntry) *record {
 	return r
 }
 
-// ownerKey is the key of an owner reference in a record.
 func ownerKey(uid string) string {
 	return strconv.Quote(`k:{"uid":` + strconv.Quote(uid) + `}`)
 }
 
-// withUID returns the record with the controller's UID, as the API server has it.
 func (r *record) withUID(o metav1.Object) *metav1.FieldsV1 {
 	owner := metav1.GetControllerOfNoCopy(o)
 	if owner == nil {
@@ -65,8 +61,7 @@ func (r *record) withUID(o metav1.Object) *metav1.FieldsV1 {
 	return metav1.NewFieldsV1(strings.Replace(r.fields.GetRawString(), ownerKey(""), ownerKey(string(owner.UID)), 1))
 }
 
-// compact keeps the managed fields of owner and of the scale subresource, and only the times of
-// others.
+// compact keeps owner's and the scale subresource's fields, and only the times of others.
 func compact(owner string, o client.Object) {
 	entries := o.GetManagedFields()
 	for i := range entries {
@@ -84,8 +79,8 @@ func compact(owner string, o client.Object) {
 	o.SetManagedFields(entries)
 }
 
-// upgradePatch moves all our fields to Apply, as csaupgrade of client-go does. It needs only the
-// positions of other entries, which the resourceVersion pins.
+// upgradePatch moves our fields to Apply, as client-go's csaupgrade does. The resourceVersion pins
+// the other entries' positions.
 func upgradePatch(owner string, live client.Object, all *fieldpath.Set) ([]byte, error) {
 	text, err := all.ToJSON()
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Plan is the work that makes a part of an object match its spec. It is made by pure functions and
-// then read-only.
+// Plan is the work that makes a part of an object match its spec. It is read-only.
 type Plan struct {
 	// Finalizers is the owner's list of finalizers, written first; nil leaves it.
 	Finalizers []string
@@ -23,8 +22,7 @@ type Plan struct {
 	Apply []*Object
 	// Delete are the objects to delete, after that.
 	Delete []Deletion
-	// Abandon are the objects to leave to the garbage collector, after that. This takes only the
-	// permission to patch; see [Applier.Run].
+	// Abandon are the objects for the garbage collector. It needs only the permission to patch.
 	Abandon []Deletion
 	// Issues are known regardless of the writes.
 	Issues []conditions.Issue
@@ -42,22 +40,18 @@ type Object struct {
 	// Part is the owner's part, as in conditions.Issue.
 	Part string
 	// Drift reports whether another client changed or removed our fields. It is also true of a
-	// field desired for the first time, so it counts only while the spec is unchanged.
+	// newly desired field: it counts only while the spec is unchanged.
 	Drift bool
 	// Rotation reports whether the write passes on changed credentials.
 	Rotation bool
-	// Pinned makes the write fail if the object has changed since it was observed, on which Desired
-	// depends. It is then observed again.
+	// Pinned makes the write fail if the object has changed since Desired was computed from it.
 	Pinned bool
-	// synced reports whether only an object out of sync is written, so that a write without effect
-	// is remembered.
+	// synced means that only objects out of sync are written: remember a write without effect.
 	synced bool
-	// Invalid is the refusal of an invalid object, by the API server or a webhook; zero for any
-	// other.
+	// Invalid is the refusal of an invalid object.
 	Invalid Refusal
-	// ReplaceSpec replaces the whole spec if our apply is invalid: an apply keeps foreign fields,
-	// which may exclude ours (a value beside our valueFrom). Nil for kinds where this cannot
-	// happen.
+	// ReplaceSpec replaces the spec if our apply is invalid: an apply keeps foreign fields that may
+	// exclude ours (a value beside our valueFrom). Nil if this cannot happen.
 	ReplaceSpec map[string]any
 }
 
@@ -183,9 +177,8 @@ type Results struct {
 	Objects []Result
 	// Issues prevented writes or deletions.
 	Issues []conditions.Issue
-	// Stale reports that the plan's basis has changed, so do not report: reconcile after
-	// StaleRetry. So it is after a write that does not bring an object into sync, which then counts
-	// as in sync.
+	// Stale reports that the plan's basis changed: reconcile after StaleRetry instead of reporting.
+	// A write that does not bring an object into sync also sets it.
 	Stale bool
 }
 

@@ -28,8 +28,8 @@ type Reader struct {
 	Unchanged Unchanged
 }
 
-// Get reads an object from the cache. It returns nil if there is none, and ErrStale if the cache
-// lacks our last write.
+// Get reads an object from the cache. It returns nil for a missing object, and ErrStale if the
+// cache lacks our last write.
 func Get[L Live](ctx context.Context, r Reader, kind string, name types.NamespacedName, into L) (L, error) {
 	var absent L
 	err := r.Cache.Get(ctx, name, into)
@@ -51,8 +51,7 @@ func Metadata(apiVersion, kind string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}}
 }
 
-// As converts a value of the Kubernetes API to another type with the same JSON fields. It panics on
-// values that the API server would not admit.
+// As converts a value to another type with the same JSON fields. It panics if it cannot.
 func As[T any](in any) T {
 	var out T
 	text, err := json.Marshal(in)
@@ -76,9 +75,8 @@ func (r Reader) ReadSecret(ctx context.Context, name types.NamespacedName) (*cor
 	return &secret, nil
 }
 
-// ConfirmAbsent asks the API server for a Secret that the cache lacks, before one with random
-// content is created: a lagging cache must not lead to another password than the one in use. It
-// returns the Secret's metadata; nil if there is none.
+// ConfirmAbsent asks the API server for a Secret that the cache lacks, and returns its metadata or
+// nil. Without this a lagging cache would lead to a second random password.
 func (r Reader) ConfirmAbsent(ctx context.Context, name types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	live := Metadata("v1", "Secret")
 	if err := r.Live.Get(ctx, name, live); apierrors.IsNotFound(err) {

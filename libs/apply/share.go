@@ -14,7 +14,6 @@ const (
 	maxPart    = 512
 )
 
-// parts caches the latest, by type and content.
 var parts = lru.New(knownParts)
 
 type partKey struct {
@@ -22,8 +21,8 @@ type partKey struct {
 	content string
 }
 
-// Share returns an equal part of an earlier object, so that the cache, whose objects are immutable,
-// stores it once. Without one it returns part itself.
+// Share returns an equal part of an earlier object, or part itself: the cache, whose objects are
+// immutable, stores equal parts once.
 func Share[T any, P interface {
 	*T
 	Marshal() ([]byte, error)

@@ -31,15 +31,15 @@ func StatusDetails(err error) metav1.StatusDetails {
 }
 
 // Conflict reports whether another client has written the object since it was read, or owns an
-// applied field. Retry it without a report. The API server names the object or the causes. An
-// admission webhook that denies with this code names neither, so that is a refusal.
+// applied field. Retry it without a report. An admission webhook that denies with this code names
+// neither the object nor causes: that is a refusal.
 func Conflict(err error) bool {
 	return apierrors.IsConflict(err) &&
 		(StatusDetails(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))
 }
 
-// Refused reports whether only a user can make the request succeed. The status code decides: an
-// admission webhook may give any reason, or none.
+// Refused reports whether only a user can make the request succeed. It reads the status code: an
+// admission webhook may give any reason.
 func Refused(err error) bool {
 	switch code := StatusCode(err); code {
 	case http.StatusConflict:
@@ -53,15 +53,14 @@ func Refused(err error) bool {
 	}
 }
 
-// denied reports whether Unauthorized comes from a ValidatingAdmissionPolicy, which names the
-// object and has its message as a cause. An API server that does not know the client names no
-// object, and client-go marks a proxy's response.
+// denied reports whether Unauthorized comes from a ValidatingAdmissionPolicy: the API server's own
+// answer names no object, and client-go marks a proxy's.
 func denied(err error) bool {
 	return StatusDetails(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // Redacted reduces an error of the API server to "403 Forbidden": an admission webhook may quote
-// the refused Secret in message and reason. Other errors stay.
+// the refused Secret. Other errors stay.
 func Redacted(err error) error {
 	code := StatusCode(err)
 	if code == 0 {

@@ -46,14 +46,13 @@ func Unusable(reason, message string) Availability {
 	return Availability{reason: reason, message: message}
 }
 
-// NothingDesired is the availability of an object whose spec asks for nothing to run. It can be
-// Ready.
+// NothingDesired is the availability of an object that runs nothing. It can be Ready.
 func NothingDesired(reason, message string) Availability {
 	return Availability{nothingDesired: true, reason: reason, message: message}
 }
 
-// Set derives all four conditions from the availability and the worst issue (nil for none). It
-// reports whether any changed. lastTransitionTime changes only with the status.
+// Set derives all four conditions from the availability and the worst issue (or nil), and reports
+// changes. lastTransitionTime changes only with the status.
 func Set(conds *[]metav1.Condition, generation int64, availability Availability, worst *Issue) bool {
 	changed := false
 	for _, c := range derive(availability, worst) {
@@ -80,8 +79,7 @@ func derive(availability Availability, worst *Issue) [4]metav1.Condition {
 	}
 }
 
-// SetPart sets the condition of a part of the object: True with the given reason and message if the
-// part has no issue, otherwise False with those of its worst issue.
+// SetPart sets a part's condition: True with reason and message, or False with its worst issue.
 func SetPart(conds *[]metav1.Condition, generation int64, part string, issues []Issue, reason, message string) {
 	worst := Worst(OfPart(part, issues))
 	if worst != nil {
@@ -103,8 +101,7 @@ func condition(kind string, isTrue bool, reason, message string) metav1.Conditio
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: Truncated(message)}
 }
 
-// Truncated cuts a message to 4096 bytes, for conditions set without Set and SetPart. The API
-// server refuses a status with a longer message than 32768 characters.
+// Truncated cuts a message to 4096 bytes, for conditions set without Set and SetPart.
 func Truncated(message string) string {
 	if len(message) > maxMessage {
 		return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
@@ -122,9 +119,8 @@ type Event struct {
 	Message string
 }
 
-// EventFor returns the event for a change of conditions, or nil. It is a Warning when the object
-// becomes Degraded or changes its reason, and Normal when it becomes Ready. Progress has none: it
-// would be one per reconcile.
+// EventFor returns the event for a change of conditions, or nil: a Warning when the object becomes
+// Degraded or changes that reason, Normal when it becomes Ready.
 func EventFor(before, after []metav1.Condition) *Event {
 	now := meta.FindStatusCondition(after, TypeDegraded)
 	if now != nil && now.Status == metav1.ConditionTrue {

@@ -7,9 +7,8 @@
 //   - Degraded: an error that only a user can fix.
 //   - Ready: the object matches its spec. `kubectl wait`, Flux and Helm read it.
 //
-// A reconcile ends in two facts: the object's [Availability], and the list of [Issue] that keep it
-// from matching its spec. [Worst] selects the issue to report. [Set] derives all four conditions
-// from these facts alone, so that contradictions such as Degraded with Progressing are impossible.
-// Only [Result] turns issues into a requeue, and only [EventFor] turns changed conditions into an
-// event.
+// A reconcile ends with the object's [Availability] and its list of [Issue]. [Worst] selects the
+// issue to report. [Set] derives all four conditions from these alone, so that they cannot
+// contradict each other. Only [Result] turns issues into a requeue, and only [EventFor] turns
+// changes into an event.
 package conditions

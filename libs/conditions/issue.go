@@ -12,15 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// conflictRetry gives the cache time to catch up after a conflict.
 const conflictRetry = 200 * time.Millisecond
 
 // Issue keeps an object from matching its spec. Make one with Progressing, Degraded or Of.
 type Issue struct {
 	// Type is the condition that the issue sets: TypeProgressing or TypeDegraded.
 	Type string
-	// Part is the type of the condition of the affected part, such as "DatabaseReady"; empty for
-	// the whole object.
+	// Part is the condition of the affected part ("DatabaseReady"); empty for the whole object.
 	Part string
 	// Reason is a CamelCase word, from the kind's documented list.
 	Reason string
@@ -28,11 +26,10 @@ type Issue struct {
 	Message string
 	// RequeueAfter is when to reconcile again; zero if a watch triggers that.
 	RequeueAfter time.Duration
-	// WaitingFor names the object that another party must provide, such as "Secret
-	// default/dojo-app"; empty for other issues. The status records the start of the wait.
+	// WaitingFor names the object to be provided ("Secret default/dojo-app"), or is empty. The
+	// status records the start of the wait.
 	WaitingFor string
-	// Unverified reports that the object's state cannot be checked now. An object that matched its
-	// spec may still do so.
+	// Unverified reports that the object's state cannot be checked now: it may match the spec.
 	Unverified bool
 	// Transient reports that the issue ends in a moment and deserves no report.
 	Transient bool
@@ -40,8 +37,7 @@ type Issue struct {
 	Err error
 }
 
-// Progressing returns an issue that resolves by itself: a watch or RequeueAfter triggers a
-// reconcile.
+// Progressing returns an issue that resolves by itself. A watch or RequeueAfter reconciles.
 func Progressing(reason, format string, args ...any) *Issue {
 	return &Issue{Type: TypeProgressing, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
@@ -63,8 +59,7 @@ func (i *Issue) For(object string) *Issue {
 	return i
 }
 
-// WaitUntil returns waiting, due again at the deadline, until the deadline has passed since the
-// given time, and then exceeded.
+// WaitUntil returns waiting, due again at the deadline, and exceeded after it.
 func WaitUntil(now, since time.Time, deadline time.Duration, waiting, exceeded *Issue) *Issue {
 	remaining := min(deadline, deadline-now.Sub(since)) // a fast foreign clock must not extend it
 	if remaining <= 0 {
@@ -78,8 +73,8 @@ func (i *Issue) IsDegraded() bool { return i != nil && i.Type == TypeDegraded }
 
 func (i *Issue) Error() string { return i.Reason + ": " + i.Message }
 
-// Of returns the issue of an error: an *Issue in its chain, a quiet retry for a conflict, otherwise
-// a retry with back-off. A nil error has none.
+// Of returns an error's issues: an *Issue in its chain, a quiet retry for a conflict, otherwise a
+// retry with back-off. A nil error has none.
 func Of(err error) []Issue {
 	if err == nil {
 		return nil
@@ -95,8 +90,7 @@ func Of(err error) []Issue {
 	return []Issue{issue}
 }
 
-// Worst returns the issue to report; nil for none. Degraded precedes failed calls, which precede
-// waiting. Among equals the first one counts.
+// Worst returns the issue to report, or nil: Degraded, then failed calls, then waiting.
 func Worst(issues []Issue) *Issue {
 	if len(issues) == 0 {
 		return nil
@@ -120,8 +114,8 @@ func OfPart(part string, issues []Issue) []Issue {
 	return slices.DeleteFunc(slices.Clone(issues), func(i Issue) bool { return i.Part != part })
 }
 
-// Result returns the result of a reconcile with these issues: their errors, so that the queue backs
-// off, or otherwise the earliest RequeueAfter.
+// Result returns the issues' errors, so that the queue backs off, or else the earliest
+// RequeueAfter.
 func Result(issues []Issue) (reconcile.Result, error) {
 	var result reconcile.Result
 	var errs []error

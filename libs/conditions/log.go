@@ -14,8 +14,7 @@ import (
 // maxLogged is in bytes.
 const maxLogged = 1024
 
-// LogChange logs one line if the reason of Ready changed. The reconcile's logger has namespace and
-// name. Call it after storing the conditions, which hold no secrets.
+// LogChange logs one line if the reason of Ready changed. Call it after storing the conditions.
 func LogChange(ctx context.Context, kind string, before, after []metav1.Condition) {
 	was, is := reasonOf(before), meta.FindStatusCondition(after, TypeReady)
 	if is == nil || is.Reason == was {

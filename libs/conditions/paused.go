@@ -10,8 +10,7 @@ import (
 // TypePaused exists only while True: a user wants the object left alone. It is also the reason.
 const TypePaused = "Paused"
 
-// SetPaused adds or removes the condition. A paused object that is Ready gets its reason and
-// message.
+// SetPaused adds or removes the condition. A paused Ready object gets its reason and message.
 func SetPaused(conds *[]metav1.Condition, generation int64, paused bool, message string) {
 	if !paused {
 		meta.RemoveStatusCondition(conds, TypePaused)

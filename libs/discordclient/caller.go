@@ -20,13 +20,11 @@ type caller struct {
 	notifyReady func()
 }
 
-// WithCaller returns a context for the calls of one caller, such as a Kubernetes object, by its UID.
-// If [Options].GlobalPerSecond or its tenant's share of that holds a call back, the caller keeps a
-// place in the call queue and need not ask again. notifyReady is called once, from another goroutine,
-// when the limit has room for the number of calls, 1 or more, that the caller is about to make; they
-// stay reserved for a second more. With a nil notifyReady the caller must come back by itself, within
-// a second after the time that [RateLimited] names, which is an estimate. Without a caller, equal
-// calls share one place.
+// WithCaller returns a context for the next calls (1 or more) of one caller, such as an object's
+// UID. If [Options].GlobalPerSecond or its tenant's share delays the first one, the caller gets a
+// place in the call queue. Once all its calls fit, notifyReady runs in another goroutine, and the
+// place is reserved for one second. With a nil notifyReady, call again within one second after
+// [RateLimited]'s estimate. Without WithCaller, equal calls share one place.
 func WithCaller(ctx context.Context, id string, calls int, notifyReady func()) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller{id, calls, notifyReady})
 }

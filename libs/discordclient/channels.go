@@ -44,9 +44,8 @@ func (c *Client) EditChannel(ctx context.Context, id string, edit ChannelEdit, r
 	return result[*Channel](ctx, c, cl, edit, id)
 }
 
-// inApplyOrder sorts overwrites as Discord applies them: @everyone (whose id is the guild's, so the
-// oldest), then the other roles, then the users. Compatible servers apply them as sent; there,
-// @everyone's deny would override what a user is allowed and lock the bot out. Source:
+// inApplyOrder sorts overwrites as Discord applies them: @everyone (the oldest id), roles, users.
+// Compatible servers apply them as sent: there, @everyone's deny would lock the bot out. Source:
 // https://github.com/spacebarchat/server, Permissions.channelPermission.
 func inApplyOrder(list []Overwrite) []Overwrite {
 	sorted := slices.Clone(list)

@@ -12,9 +12,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Client makes the calls of one bot. Each method makes one request, never waits and never repeats
-// it. Errors are *[Error] and *[RateLimited]. The guild's audit log gets the reason, cut to 512
-// encoded characters; empty sends none.
+// Client makes the calls of one bot. A method makes one request, never waits and never repeats it.
+// Errors are *[Error] and *[RateLimited]. The audit log gets the reason, cut to 512 encoded
+// characters; empty sends none.
 type Client struct {
 	opts        Options
 	base        *url.URL
@@ -43,8 +43,7 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// WebURL returns the address of the website: the API's without /api/v10, such as
-// "https://discord.com".
+// WebURL returns the address of the website, such as "https://discord.com".
 func (c *Client) WebURL() string { return strings.TrimSuffix(c.webhookBase, "/api") }
 
 // Options returns the options of the Client with all defaults filled in.
@@ -76,9 +75,8 @@ func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
 }
 
-// MayCreateChannel returns the error with which CreateChannel would be refused now without asking
-// Discord: a *[RateLimited] or a refused token. Nil promises nothing. Call it before recording an
-// intent that a crash would leave open.
+// MayCreateChannel returns the error of a CreateChannel that would be refused without asking
+// Discord: a *[RateLimited] or a refused token. Call it before recording an intent.
 func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)
 }

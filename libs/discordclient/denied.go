@@ -13,15 +13,14 @@ import (
 	"time"
 )
 
-// A denied call is not repeated for firstDenial, and for nextDenial when Discord denies it again:
-// Discord counts every refusal, but is known to deny calls by mistake.
+// Discord counts every refusal, but also denies calls by mistake: pauses before the next try.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
 )
 
-// denials remembers denied calls: objects are reconciled at every event of the guild, and few
-// events change the result. It is safe for concurrent use.
+// denials remembers denied calls: objects are reconciled at every event of the guild. It is safe
+// for concurrent use.
 type denials struct {
 	circumstances func(major string) any // nil: remember nothing
 	now           func() time.Time
@@ -37,8 +36,8 @@ type denial struct {
 	ttl           time.Duration
 }
 
-// remembers excludes reads: a doubtful channel is read again for certainty. Webhooks are read for
-// their own objects only, so they are included.
+// remembers excludes reads: a doubtful channel is read again. A webhook is read only for its own
+// object.
 func (d *denials) remembers(cl *call) bool {
 	return d.circumstances != nil && (cl.mutating() || strings.HasSuffix(cl.route, "/webhooks"))
 }
@@ -78,11 +77,9 @@ func (d *denials) record(cl *call, err error) {
 	d.calls[key] = denial{err: *e, circumstances: cl.circumstances, since: now, ttl: ttl}
 }
 
-// permissionFields count by their values, all other fields by their presence: Discord refuses a
-// topic whatever its text.
+// permissionFields count by value, others by presence: Discord refuses a topic whatever its text.
 var permissionFields = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
 
-// digest identifies a call by its object, which the reason names, and by its permissionFields.
 func (c *call) digest() [sha256.Size]byte {
 	body := c.body
 	var fields map[string]json.RawMessage

@@ -46,8 +46,8 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.value)
 }
 
-// ChannelCreate describes a new channel. A private channel needs its Overwrites here: set later,
-// they leave it public for a moment.
+// ChannelCreate describes a new channel. A private channel needs its Overwrites here: without them
+// it is public for a moment.
 type ChannelCreate struct {
 	Name               string                `json:"name"` // 1 to 100 characters; see [NormaliseChannelName]
 	Type               discordgo.ChannelType `json:"type"`
@@ -74,8 +74,7 @@ type ChannelCreate struct {
 }
 
 // ChannelEdit changes fields of a channel. A hidden limit allows two changes of name and topic per
-// channel within ten minutes. Change both in one edit; while the limit applies, change other fields
-// in an edit of their own.
+// channel in ten minutes: change both in one edit, and other fields in another.
 type ChannelEdit struct {
 	Name               Change[string]                `json:"name,omitzero"`
 	Type               Change[discordgo.ChannelType] `json:"type,omitzero"` // only between text and announcement

@@ -25,9 +25,8 @@ type errorBody struct {
 	Global     bool            `json:"global"`
 }
 
-// parseErrorBody reads an error body. ok is false unless the body is a JSON object with a code or a
-// message (a proxy sends HTML, say). Secrets are removed before texts are cut, so that no part of
-// one remains.
+// parseErrorBody reads an error body; ok is false for a proxy's HTML. It removes secrets before it
+// cuts texts, so that no part of one remains.
 func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, fields []Field, ok bool) {
 	var b errorBody
 	if err := json.Unmarshal(body, &b); err != nil || b.Code == 0 && b.Message == "" {
@@ -43,7 +42,7 @@ type collector struct {
 	fields  *[]Field
 }
 
-// walk reads Discord's error tree, which mirrors the request and has errors under "_errors".
+// walk reads Discord's error tree: it mirrors the request, with errors under "_errors".
 func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	var node map[string]json.RawMessage
 	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
@@ -103,7 +102,6 @@ func cutText(text string) string {
 	return text
 }
 
-// clean makes a foreign text safe for logs and statuses: a bounded, printable line without tokens.
 func clean(text string, secrets ...Secret) string {
 	runes := []rune(cutText(redact(text, secrets...)))
 	for i, r := range runes {

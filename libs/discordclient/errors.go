@@ -20,37 +20,34 @@ type Class string
 const (
 	// ClassNone is the class of nil.
 	ClassNone Class = ""
-	// ClassGone means: the object does not exist. For a delete, this is success. Code 10004
-	// (unknown guild) also means that the bot is not a member. Discord is known to send it for
-	// healthy guilds, so check twice.
+	// ClassGone means: the object does not exist. For a delete, this is success. Discord is known
+	// to send 10004 (unknown guild, or the bot is not a member) for healthy guilds: check twice.
 	ClassGone Class = "gone"
-	// ClassDenied means: the bot lacks a permission. Retries count towards Discord's limit of
-	// refusals.
+	// ClassDenied means: the bot lacks a permission. Discord counts retries as refusals.
 	ClassDenied Class = "denied"
 	// ClassBadToken means: Discord refuses the token. The Client sends no further call.
 	ClassBadToken Class = "bad-token"
 	// ClassInvalid means: the request is wrong; repeating it fails again.
 	ClassInvalid Class = "invalid"
-	// ClassLimit means: a limit of Discord is reached (500 channels, 50 children of a category, 250
-	// roles, 15 webhooks), or the request conflicts with existing objects. It may succeed later.
+	// ClassLimit means: a limit (500 channels, 50 per category, 250 roles, 15 webhooks), or a
+	// conflict with other objects. It may succeed later.
 	ClassLimit Class = "limit-reached"
 	// ClassRateLimited means: too many calls. The error is a *[RateLimited] with the time to wait.
 	ClassRateLimited Class = "rate-limited"
 	// ClassTransient means: the call had no effect and may succeed later.
 	ClassTransient Class = "transient"
-	// ClassUnknown means: the connection broke or the server failed during the call, which may have had
-	// its effect. Repeat edits and deletes, but never a create: see package recovery.
+	// ClassUnknown means: the call may have had its effect. Repeat edits and deletes, but never a
+	// create: see package recovery.
 	ClassUnknown Class = "outcome-unknown"
 )
 
 // RateLimited is the error of a call that a rate limit refused.
 type RateLimited struct {
-	Op    string        // what was being done, such as "create channel"
-	After time.Duration // how long to wait, more than 0
-	// Scope is what is limited: user (this bot, in this bucket), shared (everybody, this resource),
-	// global (this bot, all calls), tenant (half of those, see [WithTenant]), hidden (no header
-	// announces it: name and topic), unknown (the first call of a route is under way), blocked
-	// (refused by what is in front of Discord, or too many refusals).
+	Op    string        // such as "create channel"
+	After time.Duration // time to wait, more than 0
+	// Scope is the limit: user (this bot and bucket), shared (all bots, this resource), global
+	// (this bot, all calls), tenant (half of those, see [WithTenant]), hidden (name and topic),
+	// unknown (a route's first call is in flight) or blocked (by Cloudflare, or too many refusals).
 	Scope string
 	// Local reports that the call was not sent.
 	Local bool
@@ -116,9 +113,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns context.Canceled or context.DeadlineExceeded if the context or a timeout (this
-// package's or the dialler's) ended the call, the error of [Options].Guard if that refused it,
-// otherwise nil.
+// Unwrap returns a context's error if the context or a timeout ended the call, the error of
+// [Options].Guard, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
 // ClassOf returns the class of an error, also of a wrapped one. Foreign errors are ClassTransient.
@@ -143,8 +139,7 @@ func CodeOf(err error) int {
 	return 0
 }
 
-// Codes that discordgo lacks. Source:
-// https://discord.com/developers/docs/topics/opcodes-and-status-codes.
+// Source: https://discord.com/developers/docs/topics/opcodes-and-status-codes.
 const (
 	codeAntiAbuse             = 10008
 	codeMaxGuildWebhooks      = 30058
@@ -154,7 +149,7 @@ const (
 )
 
 // classifyForeign classifies a response without Discord's error body. A proxy knows nothing about
-// the token, and a cut response does not say whether the object is gone.
+// the token; a cut response does not say that the object is gone.
 func classifyForeign(status int, cut, mutating bool) Class {
 	switch {
 	case status == 401, cut && !mutating:
@@ -214,8 +209,7 @@ func contextCause(err error) error {
 	return nil
 }
 
-// IsHidden reports whether Discord says that an object exists but the bot may not view it. Discord
-// never says so of a deleted channel.
+// IsHidden reports whether Discord says that an object exists but the bot may not view it.
 func IsHidden(err error) bool {
 	return ClassOf(err) == ClassDenied && CodeOf(err) == discordgo.ErrCodeMissingAccess
 }

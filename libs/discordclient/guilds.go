@@ -24,14 +24,14 @@ func (c *Client) EditGuild(ctx context.Context, id string, edit GuildEdit, reaso
 	return result[Guild](ctx, c, cl, edit, id)
 }
 
-// DeleteGuild deletes the bot's own guild. Discord withdrew the route from bots in July 2025
-// (ClassDenied); compatible servers have it.
+// DeleteGuild deletes the bot's own guild. Discord withdrew this in July 2025 (ClassDenied);
+// compatible servers have it.
 func (c *Client) DeleteGuild(ctx context.Context, id string) error {
 	cl := write(http.MethodDelete, "delete guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id), "")
 	return withdrawn(c.do(ctx, cl, nil, nil, id))
 }
 
-// withdrawn makes ClassDenied of a 404 or 405 without a code, which may answer a removed route.
+// withdrawn makes ClassDenied of a 404 or 405 without a code: a removed route.
 func withdrawn(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassInvalid && e.Code == 0 && !e.unsent {
 		e.Class = ClassDenied

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Discord bans an address after 10,000 refusals (401, 403, 429) within ten minutes. Source:
+// Source:
 // https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans.
 const (
 	invalidWindow = 10 * time.Minute
@@ -19,9 +19,9 @@ const (
 	invalidStop = invalidLimit * 9 / 10
 )
 
-// InvalidRequests counts the refusals of the last ten minutes by status. Discord counts them per
-// address, so all Clients of a process should share one; see [Options]. It is safe for concurrent
-// use.
+// InvalidRequests counts the refusals (401, 403, 429) of the last ten minutes. Discord bans an
+// address at 10,000, so all Clients of a process should share one; see [Options]. It is safe for
+// concurrent use.
 type InvalidRequests struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -35,9 +35,8 @@ func NewInvalidRequests(now func() time.Time) *InvalidRequests {
 	return &InvalidRequests{now: now, times: map[int][]time.Time{}}
 }
 
-// Share returns a count that may use 1/oneIn of the refusals that all others leave. However many
-// shares are refused all the time, they never use up everything, so a caller that is refused now
-// and then can continue.
+// Share returns a count for 1/oneIn of the refusals that all others leave. Shares never use up
+// everything: a caller that is refused now and then can continue.
 func (i *InvalidRequests) Share(oneIn int) *InvalidRequests {
 	part := NewInvalidRequests(i.now)
 	part.whole, part.share = i, oneIn
@@ -54,14 +53,12 @@ func (i *InvalidRequests) Whole() *InvalidRequests {
 
 type refusalsKey struct{}
 
-// WithRefusals returns a context whose calls count in another share than that of [Options], such as
-// a tenant's. Once that share is used up, only its calls stop. Both must be shares of the same
-// count.
+// WithRefusals returns a context whose calls count in another share of the same count, such as a
+// tenant's. Once it is used up, only its calls stop.
 func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
 	return context.WithValue(ctx, refusalsKey{}, in)
 }
 
-// By default, refusals count in the share of this bot alone.
 func (c *Client) refusalsOf(ctx context.Context) *InvalidRequests {
 	if in, ok := ctx.Value(refusalsKey{}).(*InvalidRequests); ok && in != c.opts.Invalid {
 		return in

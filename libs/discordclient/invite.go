@@ -11,16 +11,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// The bot's permissions: to manage channels and webhooks; also the guild's settings and audit log;
-// also overwrites. To set an overwrite, the bot also needs each permission in it.
+// To set an overwrite, the bot also needs each permission in it.
 const (
 	PermissionsCore       = permissions.ViewChannel | permissions.ManageChannels | permissions.ManageWebhooks // 536871952
 	PermissionsGuild      = PermissionsCore | permissions.ManageGuild | permissions.ViewAuditLog              // 536872112
 	PermissionsOverwrites = PermissionsGuild | permissions.ManageRoles                                        // 805307568
 )
 
-// ToManage returns the permissions that a bot needs to manage a channel of a type. Without Connect,
-// Discord refuses all changes of a voice or stage channel. Source:
+// ToManage returns the permissions to manage a channel of a type. Without Connect, Discord refuses
+// changes of a voice or stage channel. Source:
 // https://docs.discord.com/developers/topics/permissions#implicit-permissions.
 func ToManage(t discordgo.ChannelType) permissions.Bits {
 	const always = permissions.ViewChannel | permissions.ManageChannels
@@ -30,8 +29,8 @@ func ToManage(t discordgo.ChannelType) permissions.Bits {
 	return always
 }
 
-// InviteURL returns the page where a user adds the bot to a guild with exactly these permissions.
-// web is [Client.WebURL]. guildID preselects the guild; if empty, the user selects it. Source:
+// InviteURL returns the page to add the bot with exactly these permissions. web is [Client.WebURL];
+// a guildID preselects the guild. Source:
 // https://discord.com/developers/docs/topics/oauth2#bot-authorization-flow.
 func InviteURL(web, applicationID string, wanted permissions.Bits, guildID string) string {
 	query := url.Values{

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Metrics counts the calls of all Clients of a process. It has no labels for bots and guilds, whose
-// number is unbounded. A nil Metrics counts nothing.
+// Metrics counts the calls of all Clients, without labels for bots and guilds. A nil Metrics counts
+// nothing.
 type Metrics struct {
 	prometheus.Collector
 	requests    *prometheus.CounterVec

@@ -9,8 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// MaxNameLength is the longest name of a channel, in characters
-// (https://discord.com/developers/docs/resources/channel).
+// MaxNameLength is in characters (https://discord.com/developers/docs/resources/channel).
 const MaxNameLength = 100
 
 // NormaliseChannelName returns the name that Discord stores for a channel of a type. Discord
@@ -21,10 +20,9 @@ const MaxNameLength = 100
 // and ASCII punctuation other than '-' and '_' are removed, letters become lower case. Other
 // characters, emoji among them, stay.
 //
-// Certain: the server normalises, makes lower case, and '-' of a space. Observed: it removes
-// punctuation. Not documented, only reported by users of the client: the rest, the order of the
-// steps, and what a rename does. Channels older than the rule keep upper case. So compare names
-// with [SameChannelName], and refuse names that this function changes if you can.
+// Certain: lower case, and '-' for a space. Observed: punctuation goes. Only reported by users of
+// the client: the rest, the order of the steps, and the effect of a rename. Older channels keep
+// upper case. So compare names with [SameChannelName], and refuse names that this function changes.
 func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	name = strings.TrimSpace(name)
 	switch t {
@@ -54,8 +52,8 @@ func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	return b.String()
 }
 
-// SameChannelName reports whether a channel named live needs no rename to be named want. answered
-// is the name in Discord's response to the last write of want; empty if unknown.
+// SameChannelName reports whether a channel named live needs no rename to want. answered is the
+// name in the response to the last write of want, or empty.
 func SameChannelName(t discordgo.ChannelType, want, live, answered string) bool {
 	return live == want || live == NormaliseChannelName(t, want) || answered != "" && live == answered
 }

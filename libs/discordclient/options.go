@@ -37,14 +37,13 @@ type Options struct {
 	// a bot that is refused all the time stops before the others. [WithRefusals] has a call count
 	// elsewhere. Default: its own.
 	Invalid *InvalidRequests
-	// Circumstances returns a value that changes when Discord's permission for calls about a guild,
-	// channel or webhook may change. While it stays equal, a denied call is not repeated for up to
+	// Circumstances returns a value that changes when Discord's permission for a guild's, channel's
+	// or webhook's calls may change. While it stays equal, a denied call is not repeated for up to
 	// 9 minutes. Default: every call is made.
 	Circumstances func(id string) any
-	// Guard is called right before a mutating call is sent, after all limits. If it returns an
-	// error (such as that another process leads), the call fails as ClassTransient and wraps that
-	// error. Otherwise until limits the duration of the call; the zero time sets no limit. Default:
-	// every call is made.
+	// Guard is called right before a mutating call is sent. Its error, such as that another process
+	// leads, makes the call fail as ClassTransient. A nonzero until limits the call. Default: every
+	// call is made.
 	Guard func() (until time.Time, err error)
 	// Metrics counts the calls. Default: none.
 	Metrics *Metrics
@@ -52,8 +51,7 @@ type Options struct {
 	UserAgent string
 	// Transport carries the requests. Default: HTTP/2, keep-alive and the environment's proxy.
 	Transport http.RoundTripper
-	// Now is the clock of rate limits and refusals, for tests; the guild cache uses the real one.
-	// Default time.Now.
+	// Now is the clock of rate limits and refusals. Default time.Now.
 	Now func() time.Time
 }
 
@@ -91,7 +89,7 @@ var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
 
 // ParseAPIURL parses the address of an API: "https://discord.com", "https://discord.com/api" and
 // "https://discord.com/api/v10" all return the last. Another version, a user or a query is an
-// error. The error does not quote the latter two, which may be secret.
+// error, which quotes neither of the latter: they may be secret.
 func ParseAPIURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
@@ -112,8 +110,7 @@ func ParseAPIURL(raw string) (*url.URL, error) {
 	return base, nil
 }
 
-// defaultTransport pings a silent connection: all calls share one HTTP/2 connection, and each would
-// fail by its timeout until TCP gives up.
+// defaultTransport pings: on a silent HTTP/2 connection each call would run into its timeout.
 func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

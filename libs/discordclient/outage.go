@@ -13,15 +13,14 @@ import (
 const routeGateway = "/gateway/bot"
 
 const (
-	// Single calls fail now and then; this many consecutive failures are an outage.
+	// Single calls fail now and then: consecutive failures are an outage.
 	outageThreshold = 3
 	// outageInterval is the pause between calls of all callers together.
 	outageInterval = 500 * time.Millisecond
 )
 
-// outage slows a Client down while Discord fails. A thousand objects that each back off would still
-// send hundreds of calls per second to a server that answers 502 immediately. The first response of
-// Discord ends the outage. It is safe for concurrent use.
+// outage slows a Client down while Discord fails, until its first response: a thousand objects that
+// back off would still send hundreds of calls per second. It is safe for concurrent use.
 type outage struct {
 	mu       sync.Mutex
 	now      func() time.Time
@@ -30,7 +29,7 @@ type outage struct {
 	next     time.Time
 }
 
-// The call for the Gateway is always admitted: its caller backs off, and all else depends on it.
+// The call for the Gateway is always admitted: its caller backs off, and others depend on it.
 func (o *outage) admit(cl *call) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -18,16 +18,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// maxResponse bounds a body in bytes. A guild of 500 channels with 100 overwrites each has about 6
-// MB.
+// A guild of 500 channels with 100 overwrites each has about 6 MB.
 const maxResponse = 64 << 20
 
 // blockedPause applies to a refusal without a time, such as Cloudflare's in HTML.
 const blockedPause = time.Minute
 
-// maxConnections bounds the connections of one call. net/http repeats a request without a body
-// endlessly if each connection fails in a certain way. Before the third try of a stream that an
-// HTTP/2 server resets, it also sleeps for a second.
+// maxConnections bounds the connections of one call: net/http repeats a request without a body
+// endlessly if each connection fails in a certain way, and sleeps for a second before the third try
+// of a stream that an HTTP/2 server resets.
 const maxConnections = 2
 
 var errAgain = errors.New("the connection failed, and so did another one")
@@ -100,9 +99,8 @@ func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, contex
 	return ctx, cancel, nil
 }
 
-// broken makes the error of a call without a whole response. The call certainly had no effect only
-// if the transport reports connections and never had one. With a connection, the request may have
-// been sent.
+// broken makes the error of a call without a whole response. It certainly had no effect only if the
+// transport reports connections and had none.
 func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	class := ClassTransient
 	if sent && cl.mutating() {
@@ -118,13 +116,12 @@ func (c *Client) broken(cl *call, err error, sent bool) *Error {
 var addresses = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+:\d+: `)
 
 // Sanitize makes a foreign error's text safe for statuses and logs: one line of bounded length
-// without the secrets, likely tokens, and a connection's addresses. The addresses differ with every
-// connection, and an object's status would change at every retry.
+// without secrets, likely tokens and a connection's addresses. The addresses would change a status
+// at every retry.
 func Sanitize(text string, secrets ...Secret) string {
 	return clean(addresses.ReplaceAllString(text, "$1: "), secrets...)
 }
 
-// ofDiscord excludes responses of proxies and failing servers.
 func (r *response) ofDiscord() bool {
 	if r.status < 300 {
 		return true
@@ -161,9 +158,8 @@ func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) err
 	return e
 }
 
-// refusal reads a 429. The longer wait of header and body counts. A response that is not JSON and
-// has no scope comes from Cloudflare, which blocks everything. Discord's own without a scope limits
-// this bot.
+// refusal reads a 429. The longer wait of header and body counts. A response without JSON and scope
+// is from Cloudflare, which blocks everything. Discord's own without a scope limits this bot.
 func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	var b errorBody
 	err := json.Unmarshal(body, &b)

@@ -12,11 +12,11 @@ import (
 
 const redacted = "[redacted]"
 
-// Secret is a bot token, or a webhook's token or URL. fmt (with any verb), JSON and slog print
-// "[redacted]"; only [Secret.Reveal] returns the text. The zero value is no secret.
+// Secret is a token or a webhook's URL. fmt, JSON and slog print "[redacted]"; only [Secret.Reveal]
+// returns the text. The zero value is no secret.
 type Secret struct {
-	// A pointer, because fmt prints unexported fields of a struct without calling their methods; of
-	// a pointer it prints the address.
+	// A pointer: fmt prints unexported fields without calling their methods; of a pointer it prints
+	// the address.
 	text *string
 }
 

@@ -56,7 +56,7 @@ func unsent(op, format string, args ...any) error {
 
 var snowflake = regexp.MustCompile(`^[0-9]{1,20}$`)
 
-// do checks ids, the ids in the URL: anything but digits would change the URL.
+// do checks the ids in the URL: anything but digits would change the URL.
 func (c *Client) do(ctx context.Context, cl call, in, out any, ids ...string) error {
 	start := time.Now()
 	if cl.major == "" && len(ids) > 0 {
@@ -110,8 +110,8 @@ func (g Guild) id() string    { return g.ID }
 func (r Role) id() string     { return r.ID }
 func (w Webhook) id() string  { return w.ID }
 
-// Only the part after host and version of a discordgo endpoint is used, so the host is the
-// configured one.
+// Only the part after host and version of a discordgo endpoint is used: the host is the configured
+// one.
 func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if in != nil {
@@ -187,7 +187,7 @@ func (c *Client) admit(cl *call) error {
 	return c.outage.admit(cl)
 }
 
-// maxReason is Discord's limit for an encoded reason. A longer one fails the call.
+// maxReason is Discord's limit for an encoded reason.
 const maxReason = 512
 
 // Some decoders take a plus for a space.

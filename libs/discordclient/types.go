@@ -36,21 +36,20 @@ type Channel struct {
 	// Minutes until new threads are hidden: 60, 1440, 4320 or 10080; 0 for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
 	Overwrites         []Overwrite `json:"permission_overwrites"` // ordered by id
-	// PositionUnknown: compatible servers omit the position of a single channel. Position is then
-	// 0.
+	// PositionUnknown: compatible servers omit a single channel's position, which is then 0.
 	PositionUnknown bool `json:"-"`
 
-	// Voice and stage channels only. Bitrate is in bits per second. UserLimit 0 means no limit. An
+	// Voice and stage channels only. Bitrate is in bits per second. UserLimit 0 is no limit. An
 	// empty Region lets Discord choose. VideoQuality is 1 for Discord's choice, 2 for 720p.
 	Bitrate      int    `json:"bitrate"`
 	UserLimit    int    `json:"user_limit"`
 	Region       string `json:"rtc_region"`
 	VideoQuality int    `json:"video_quality_mode"`
 
-	// Forum and media channels only. Flags has [FlagRequireTag] and [FlagHideMediaDownload]. Tags
-	// are in display order. SortOrder is 0 for latest activity, 1 for creation date, nil for
-	// Discord's choice. Layout, of forums only, is 0 for Discord's choice, 1 for a list, 2 for a
-	// gallery. ThreadSlowmode is in seconds, 0 to 21600.
+	// Forum and media channels only. Flags has [FlagRequireTag] and [FlagHideMediaDownload]. Tags are
+	// in display order. SortOrder is 0 for latest activity, 1 for creation date, nil for Discord's
+	// choice. Layout, of forums only, is 0 for Discord's choice, 1 for a list, 2 for a gallery.
+	// ThreadSlowmode is in seconds, 0 to 21600.
 	Flags           int    `json:"flags"`
 	Tags            []Tag  `json:"available_tags"`
 	DefaultReaction *Emoji `json:"default_reaction_emoji"`
@@ -59,7 +58,7 @@ type Channel struct {
 	ThreadSlowmode  int    `json:"default_thread_rate_limit_per_user"`
 
 	// Hidden reports that the bot may not view the channel. Since 2026-11-16 the Gateway sends only
-	// ID, GuildID, Type and Position of such a channel, and lists omit it. Source:
+	// its ID, GuildID, Type and Position, and lists omit it. Source:
 	// https://docs.discord.com/developers/resources/channel#obfuscated-channels.
 	Hidden bool `json:"-"`
 }
@@ -118,8 +117,7 @@ func (c *Channel) TypeName() string {
 	return fmt.Sprintf("ChannelType(%d)", c.Type)
 }
 
-// Flags of forum and media channels: every post needs a tag; a media channel hides its download
-// buttons. Source:
+// Every post needs a tag; a media channel hides its download buttons. Source:
 // https://docs.discord.com/developers/resources/channel#channel-object-channel-flags.
 const (
 	FlagRequireTag        = 1 << 4
@@ -208,9 +206,9 @@ func (r *Role) GetName() string { return r.Name }
 // GetParentID returns an empty id: a role has no category.
 func (*Role) GetParentID() string { return "" }
 
-// RoleColors are the colours of a role, 0 (none) to 0xFFFFFF. With a Secondary it is a gradient,
-// with a Tertiary too it is holographic. Both need the guild's feature ENHANCED_ROLE_COLORS.
-// Source: https://docs.discord.com/developers/topics/permissions#role-object-role-colors-object.
+// RoleColors are the colours of a role, 0 (none) to 0xFFFFFF. Secondary makes a gradient, Tertiary
+// a holographic role; both need ENHANCED_ROLE_COLORS. Source:
+// https://docs.discord.com/developers/topics/permissions#role-object-role-colors-object.
 type RoleColors struct {
 	Primary   int  `json:"primary_color"`
 	Secondary *int `json:"secondary_color"`
@@ -316,17 +314,16 @@ func (g *Guild) UnmarshalJSON(raw []byte) error {
 
 const featureCommunity = "COMMUNITY"
 
-// mutableFeatures are the other features that an edit replaces. Source:
+// An edit replaces these features. Source:
 // https://docs.discord.com/developers/resources/guild#guild-object-mutable-guild-features.
 var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
 
 // IsCommunity reports whether the guild is a Community guild.
 func (g *Guild) IsCommunity() bool { return slices.Contains(g.Features, featureCommunity) }
 
-// WithCommunity returns the value of [GuildEdit].Features that makes a Community guild and keeps
-// all other features. Only an administrator may set it. The edit must name both channels of such a
-// guild, even unchanged ones. Sources:
-// https://docs.discord.com/developers/resources/guild#modify-guild,
+// WithCommunity returns [GuildEdit].Features of a Community guild, with all other features kept.
+// Only an administrator may set it. The edit must name both channels of such a guild, even
+// unchanged ones. Sources: https://docs.discord.com/developers/resources/guild#modify-guild,
 // https://github.com/discord/discord-api-docs/issues/6015.
 func (g *Guild) WithCommunity() []string {
 	features := []string{featureCommunity}

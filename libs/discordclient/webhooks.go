@@ -34,10 +34,9 @@ func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, e
 	return hooks, err
 }
 
-// CreateWebhook must not be repeated: after ClassUnknown, list the channel's webhooks first, which
-// include the token, and ask the audit log.
-//
-// A name has 1 to 80 characters and contains neither "discord" nor "clyde".
+// CreateWebhook must not be repeated: after ClassUnknown, list the channel's webhooks, which
+// include the token, and ask the audit log. A name has 1 to 80 characters without "discord" and
+// "clyde".
 func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason string) (Webhook, error) {
 	endpoint := discordgo.EndpointChannelWebhooks(channelID)
 	cl := write(http.MethodPost, "create webhook", "/channels/{channel_id}/webhooks", endpoint, reason)

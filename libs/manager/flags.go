@@ -48,8 +48,8 @@ func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out
 	return f.validate()
 }
 
-// Parse parses a command line without positional arguments. An error names the flag and the cause.
-// On --help it prints the introduction and all flags to out, and returns flag.ErrHelp.
+// Parse parses a command line without positional arguments. On --help it prints the introduction
+// and all flags to out, and returns flag.ErrHelp.
 func Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	set.Usage = func() {}
 	set.SetOutput(io.Discard) // the caller reports the error

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// forbidden counts 403 responses of the API server by namespace. client-go's metrics have no
-// namespace, so one tenant's quota would hide a permission that the operator lacks.
+// forbidden counts 403 responses by namespace: without it a tenant's quota hides a permission that
+// the operator lacks.
 type forbidden struct {
 	*prometheus.CounterVec
 	mu         sync.Mutex

@@ -37,8 +37,8 @@ import (
 type Options struct {
 	// Name of the operator, such as "dojo-operator".
 	Name string
-	// Version of the operator, for the metric <name>_build_info and the user agent (except that of
-	// the Lease, which controller-runtime sets).
+	// Version is for the metric <name>_build_info and the user agent (except the Lease's, which
+	// controller-runtime sets).
 	Version string
 	// Lease is the name of the leader's Lease.
 	Lease string
@@ -68,8 +68,7 @@ func New(f *Flags, o Options) (*Manager, error) {
 		return nil, fmt.Errorf("find the cluster (set KUBECONFIG, --kubeconfig, or run in a pod): %w", err)
 	}
 	kubeconfig.UserAgent = o.Name + "/" + o.Version
-	// An API server compresses each event of a watch separately, which costs more than the network
-	// saves.
+	// An API server compresses each watch event separately, which costs more than it saves.
 	kubeconfig.DisableCompression = true
 	refused := newForbidden()
 	kubeconfig.Wrap(refused.wrap)
@@ -156,7 +155,6 @@ func synced(c cache.Cache, kinds []client.Object) healthz.Checker {
 	}
 }
 
-// Dashboards show upgrades by this metric.
 func buildInfo(name, version string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        strings.ReplaceAll(name, "-", "_") + "_build_info",

@@ -13,8 +13,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// AwaitMetricsReader waits up to a minute until the API server has heard that the ServiceAccount may read
-// metrics: it follows bindings with a delay, and who asks it before that remembers the refusal for a while.
+// AwaitMetricsReader waits up to a minute until the API server lets the ServiceAccount read
+// metrics. The authorizer learns of bindings with a delay, and a client that asks earlier caches
+// the refusal.
 func (c *Cluster) AwaitMetricsReader(ctx context.Context, namespace, name string) error {
 	client, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {

@@ -13,25 +13,23 @@ import (
 	"syscall"
 )
 
-// Free ports are searched below those that kernels deal out by themselves, for which every
-// connection and every ":0" competes (from 32768 on Linux), and below the node ports of a cluster
-// (from 30000).
+// Free ports are below the kernel's ephemeral range (from 32768 on Linux), in which every
+// connection and every ":0" competes, and below a cluster's node ports (from 30000).
 const (
 	firstFreePort = 15000
 	freePorts     = 15000
 )
 
-// nextFreePort is counted on from a random start: no port is given twice by one process, and seldom
-// by two.
+// nextFreePort counts from a random start: one process uses no port twice, and two seldom the same.
 var nextFreePort = func() *atomic.Uint32 {
 	n := &atomic.Uint32{}
 	n.Store(rand.Uint32N(freePorts)) //nolint:gosec // G404: nothing here is secret
 	return n
 }()
 
-// FreeAddress returns an address on 127.0.0.1, as host:port, on which nothing listens, for a
-// program whose port is an argument. Nothing holds the port until it starts; the kernel gives it
-// only to a program that asks for that very number.
+// FreeAddress returns a free address on 127.0.0.1, as host:port, for a program with a port
+// argument. Nothing reserves the port, but the kernel gives it only to a program that asks for that
+// number.
 func FreeAddress(ctx context.Context) (string, error) {
 	for range freePorts {
 		port := firstFreePort + nextFreePort.Add(1)%freePorts
@@ -47,8 +45,8 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return "", errors.New("find a free port: all are taken")
 }
 
-// isFree listens on the address for a moment. No program is started meanwhile: between its fork and
-// its exec it would hold a copy of the listener, and with it the port, for longer than that moment.
+// isFree listens on the address for a moment. The lock prevents that a child, between fork and
+// exec, holds a copy of the listener for longer.
 func isFree(ctx context.Context, address string) (bool, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -57,7 +55,7 @@ func isFree(ctx context.Context, address string) (bool, error) {
 		return false, context.Cause(ctx)
 	}
 	if err != nil {
-		return false, nil // it is taken
+		return false, nil // taken
 	}
 	return true, listener.Close()
 }

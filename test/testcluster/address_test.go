@@ -11,7 +11,7 @@ import (
 func TestFreeAddress(t *testing.T) {
 	t.Parallel()
 	given := map[string]bool{}
-	for range 3 * freePorts / 2 { // once around, so that the listeners below are in the way
+	for range 3 * freePorts / 2 { // once around: the listeners below hold some ports
 		address, err := FreeAddress(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +31,7 @@ func TestFreeAddress(t *testing.T) {
 	}
 }
 
-// A program that is just being started has a copy of everything that is open, until it is loaded.
+// A starting program has copies of all open sockets until its exec.
 func TestFreeAddressWhileProgramsAreStarted(t *testing.T) {
 	t.Parallel()
 	started := make(chan error, 1)

@@ -22,8 +22,8 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// endEnv makes this test binary start a cluster, print where it is and which processes it has, and
-// end in the way that it names.
+// endEnv makes this test binary start a cluster, print its folder and processes, and end in the way
+// of the value.
 const endEnv = "TESTCLUSTER_END"
 
 func TestMain(m *testing.M) {
@@ -60,7 +60,7 @@ func startAndEnd(how string) {
 	}
 }
 
-func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
+func TestReaperCleansUpHoweverTheProcessEnds(t *testing.T) {
 	t.Parallel()
 	if !process.Alive(strconv.Itoa(os.Getpid())) {
 		t.Fatal("/proc does not show who runs")
@@ -69,7 +69,7 @@ func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
 		"panic":   nil,
 		"exit":    nil,
 		"SIGKILL": syscall.SIGKILL,
-		"SIGINT":  syscall.SIGINT, // as by Ctrl-C, to a program that does not handle it
+		"SIGINT":  syscall.SIGINT, // Ctrl-C for a program without a handler
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -113,8 +113,7 @@ func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
 	}
 }
 
-// TestWithoutRoot starts a cluster as a user who may do nothing, has no cache, and names ready-made
-// binaries as setup-envtest does.
+// TestWithoutRoot starts a cluster as a user without rights and cache, with setup-envtest's variable.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
 	prepared, err := binaries.Locate(t.Context(), nil, Options{}.components()...)
@@ -132,7 +131,7 @@ func TestWithoutRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(folder, 0o777); err != nil { // so that it may be the other user's TMPDIR
+	if err := os.Chmod(folder, 0o777); err != nil { // the other user's TMPDIR
 		t.Fatal(err)
 	}
 	child := exec.CommandContext(t.Context(), filepath.Join(folder, "program"))
@@ -151,7 +150,7 @@ func TestWithoutRoot(t *testing.T) {
 	}
 }
 
-func TestStartThatFailsSaysWhyAndCleansUp(t *testing.T) {
+func TestFailedStartSaysWhyAndCleansUp(t *testing.T) {
 	prepared, err := binaries.Locate(t.Context(), nil, Options{}.components()...)
 	if err != nil {
 		t.Fatal(err)
@@ -161,15 +160,15 @@ func TestStartThatFailsSaysWhyAndCleansUp(t *testing.T) {
 		options Options
 		want    []string
 	}{
-		"a component that ends": {
+		"a component ends": {
 			etcd: "#!/bin/sh\necho it was the butler >&2\nexit 7\n",
 			want: []string{"etcd has ended: exit status 7", "it was the butler"},
 		},
-		"a flag that does not exist": {
+		"an unknown flag": {
 			options: Options{APIServerArgs: []string{"--no-such-flag"}},
 			want:    []string{"kube-apiserver has ended: exit status 1", "unknown flag: --no-such-flag"},
 		},
-		"a CRD that is not there": {
+		"a missing CRD": {
 			options: Options{CRDs: []string{"no-such-folder"}},
 			want:    []string{"CustomResourceDefinitions", "no-such-folder"},
 		},
@@ -228,7 +227,7 @@ func TestTemporaryFolderWithALongPath(t *testing.T) {
 	}
 }
 
-// shortTempDir is t.TempDir without the name of the test in its path, for the sockets' sake.
+// shortTempDir is t.TempDir without the test's name: paths of sockets are limited to 108 bytes.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tc") //nolint:usetesting // see above
@@ -239,7 +238,6 @@ func shortTempDir(t *testing.T) string {
 	return dir
 }
 
-// assets is a folder with the binaries, one of them perhaps replaced.
 func assets(t *testing.T, paths map[string]string, etcd string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -257,7 +255,6 @@ func assets(t *testing.T, paths map[string]string, etcd string) (folder string) 
 	return folder
 }
 
-// eventually waits for what comes at once, or a little later on a loaded machine.
 func eventually(t *testing.T, check func() error) {
 	t.Helper()
 	gomega.NewWithT(t).Eventually(check).WithTimeout(2 * time.Minute).WithPolling(50 * time.Millisecond).

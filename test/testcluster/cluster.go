@@ -24,9 +24,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Options say what a cluster consists of. The zero value is etcd and the API server: enough for
-// custom resources, RBAC, admission and server-side apply, while nothing happens to what is
-// created.
+// Options configure a cluster. The zero value is etcd and the API server: enough for custom
+// resources, RBAC, admission and server-side apply, but nothing acts on created objects.
 type Options struct {
 	// ControllerManager adds kube-controller-manager with the stock controllers (Deployments,
 	// garbage collection, namespaces, quota, autoscaling between min and max, disruption budgets,
@@ -34,30 +33,29 @@ type Options struct {
 	ControllerManager bool
 	// Scheduler adds kube-scheduler.
 	Scheduler bool
-	// Nodes is the number of fake nodes, node-0 and up, spread over three zones. More than 0
-	// implies Scheduler and kwok, which reports pods on these nodes as running and ready at once,
-	// without running anything. Pods whose image comes from a registry under the domain .invalid
-	// stay in ImagePullBackOff.
+	// Nodes is the number of fake nodes, node-0 and up, in three zones. More than 0 implies
+	// Scheduler and kwok, which reports pods on these nodes as running and ready immediately,
+	// without running anything. Pods with an image of a registry under the domain .invalid stay in
+	// ImagePullBackOff.
 	Nodes int
 	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API
-	// server. It then listens on all addresses, the Service `kubernetes` leads to it, and it talks
-	// to kubelets (logs, exec, port-forward) at their InternalIP. By default it listens on
-	// 127.0.0.1 alone.
+	// server. The API server then listens on all addresses, the Service `kubernetes` leads to it,
+	// and it contacts kubelets (logs, exec, port-forward) at their InternalIP. By default it
+	// listens on 127.0.0.1 only.
 	Address string
 	// CRDs are files or folders with CustomResourceDefinitions, which are served when Start
 	// returns.
 	CRDs []string
-	// Audit makes the API server log every request, see Cluster.AuditLog.
+	// Audit makes the API server log every request; see Cluster.AuditLog.
 	Audit bool
-	// APIServerArgs are further flags of kube-apiserver, behind the built-in ones: of a flag given
-	// twice the last counts.
+	// APIServerArgs are additional flags of kube-apiserver. They override the built-in ones.
 	APIServerArgs []string
-	// Progress receives lines of text. With nil they go to os.Stderr when a binary is downloaded or
-	// built and when a component dies by itself, and nowhere otherwise.
+	// Progress receives lines of text. With nil, downloads, builds and unexpected ends of
+	// components are reported on os.Stderr, and nothing else is.
 	Progress io.Writer
 }
 
-// Cluster is a running Kubernetes API. Its methods may be called from many goroutines.
+// Cluster is a running Kubernetes API. It is safe for concurrent use.
 type Cluster struct {
 	options Options
 	dir     string
@@ -69,15 +67,14 @@ type Cluster struct {
 	reaper                 *process.Reaper
 	apiPort, schedulerPort *port
 
-	mu         sync.Mutex // guards what the components do
+	mu         sync.Mutex // guards the state of the components
 	components map[string]*component
 	stop       func() error
 }
 
-// Start provides the binaries that the cache lacks, starts a cluster and returns when everything asked for is
-// ready. The context bounds the start alone: cancelling it later does nothing, Stop ends a cluster,
-// and so does the end of this process. When Start fails nothing is left running, and the error ends
-// with the failing component's last log lines.
+// Start provides missing binaries, starts a cluster and returns when everything is ready. The
+// context bounds only the start. Stop or the end of this process ends the cluster. A failed Start
+// leaves nothing running, and its error has the last log lines of the failing component.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o.Progress = progress.Synchronized(o.Progress)
 	paths, err := binaries.Locate(ctx, o.Progress, o.components()...)
@@ -95,7 +92,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// newCluster prepares everything but starts nothing.
+// newCluster starts nothing.
 func newCluster(o Options, paths map[string]string) (*Cluster, error) {
 	dir, err := os.MkdirTemp("", "testcluster-")
 	if err != nil {
@@ -143,9 +140,9 @@ func (c *Cluster) prepare(paths map[string]string) (err error) {
 	return nil
 }
 
-// start brings up etcd, then the API server, then all the rest at the same time.
+// start starts etcd, then the API server, then everything else concurrently.
 // CustomResourceDefinitions come before the controllers, whose garbage collector would otherwise
-// find out about them only 30 seconds later.
+// learn of them only 30 seconds later.
 func (c *Cluster) start(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,8 +172,7 @@ func (c *Cluster) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// crdTimeout is how long a CustomResourceDefinition may take until it is served; usually that is
-// half a second.
+// crdTimeout is the time for serving a CustomResourceDefinition, which usually takes half a second.
 const crdTimeout = 30 * time.Second
 
 func (c *Cluster) installCRDs() error {
@@ -192,17 +188,16 @@ func (c *Cluster) installCRDs() error {
 	return nil
 }
 
-// Dir is the cluster's folder: kubeconfigs, certificates, etcd's data, and the components' logs in
-// logs/NAME.log. It is removed with the cluster.
+// Dir returns the cluster's folder: kubeconfigs, certificates, etcd's data, and the components'
+// logs in logs/NAME.log. It is removed with the cluster.
 func (c *Cluster) Dir() string { return c.dir }
 
-// AuditLog is the path of the API server's audit log, when Options.Audit asked for one: one
-// audit.k8s.io/v1 Event per line, level Metadata, at the stages ResponseStarted and
-// ResponseComplete, without health checks.
+// AuditLog returns the path of the API server's audit log with Options.Audit: one audit.k8s.io/v1
+// Event per line, level Metadata, at the stages ResponseStarted and ResponseComplete, without
+// health checks.
 func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
 
-// Kill ends a component at once, as a crash would. It stays down until Restart. To kill one that is
-// down does nothing.
+// Kill ends a component like a crash, until Restart. Killing one that does not run does nothing.
 func (c *Cluster) Kill(component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,8 +213,8 @@ func (c *Cluster) kill(component string) error {
 	return nil
 }
 
-// Restart kills a component if it still runs, and starts it again with the same data and on the
-// same port. It returns when the component is ready.
+// Restart kills a running component, starts it again with the same data and port, and waits until
+// it is ready.
 func (c *Cluster) Restart(ctx context.Context, component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,7 +224,7 @@ func (c *Cluster) Restart(ctx context.Context, component string) error {
 	return c.run(ctx, component)
 }
 
-// KeepLogs copies the components' logs, and the audit log, into a folder that outlives the cluster.
+// KeepLogs copies the components' logs and the audit log into a folder that outlives the cluster.
 func (c *Cluster) KeepLogs(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -250,7 +245,7 @@ func (c *Cluster) KeepLogs(dir string) error {
 	return nil
 }
 
-// keepLogsOfFailure keeps the logs and says where; outside the project there is no place for them.
+// Outside the project there is no place for logs.
 func (c *Cluster) keepLogsOfFailure() error {
 	dir, err := project.Path("out", "testcluster", filepath.Base(c.dir))
 	if err != nil {
@@ -262,11 +257,10 @@ func (c *Cluster) keepLogsOfFailure() error {
 	return fmt.Errorf("all logs are in %s", dir)
 }
 
-// Stop ends the cluster and removes its folder. Further calls do nothing and return the same.
+// Stop ends the cluster and removes its folder. Further calls return the same.
 func (c *Cluster) Stop() error { return c.stop() }
 
-// end leaves the work to the reaper, so that there is one way for a cluster to go, whatever the
-// reason.
+// end leaves the work to the reaper, so that every cluster ends the same way.
 func (c *Cluster) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -287,7 +281,7 @@ func (c *Cluster) end() error {
 	return err
 }
 
-// warn prints what a user would not see otherwise.
+// warn prints what would otherwise stay hidden.
 func (c *Cluster) warn(format string, args ...any) {
 	var to io.Writer = os.Stderr
 	if c.options.Progress != nil {

@@ -33,7 +33,7 @@ import (
 	"jutsu.com/operators/test/testcluster/binaries"
 )
 
-// TestEverything uses one cluster for all that can share it.
+// TestEverything shares one cluster: each takes seconds to start.
 func TestEverything(t *testing.T) {
 	t.Parallel()
 	var said output
@@ -43,7 +43,7 @@ func TestEverything(t *testing.T) {
 	t.Logf("%s", said.String())
 	client := clientFor(t, cluster)
 
-	t.Run("the version is the one that is pinned", func(t *testing.T) {
+	t.Run("the API server has the pinned version", func(t *testing.T) {
 		version, err := client.Discovery().ServerVersion()
 		if err != nil {
 			t.Fatal(err)
@@ -61,12 +61,12 @@ func TestEverything(t *testing.T) {
 		}
 	})
 	t.Run("an idle cluster writes nothing", func(t *testing.T) { testIdle(t, cluster) })
-	t.Run("a Deployment becomes available, over the nodes, and goes", func(t *testing.T) { testDeployment(t, client) })
-	t.Run("an image that cannot be pulled", func(t *testing.T) { testImagePull(t, client) })
-	t.Run("an autoscaler keeps to its minimum", func(t *testing.T) { testAutoscaler(t, client) })
-	t.Run("custom resources are served and collected", func(t *testing.T) { testCustomResource(t, cluster, client) })
-	t.Run("a ServiceAccount may do what RBAC says", func(t *testing.T) { testServiceAccount(t, cluster, client) })
-	t.Run("killed components come back with their data", func(t *testing.T) { testRestart(t, cluster, client) })
+	t.Run("a Deployment becomes available on the nodes and is deleted", func(t *testing.T) { testDeployment(t, client) })
+	t.Run("a pod with an image of .invalid stays in ImagePullBackOff", func(t *testing.T) { testImagePull(t, client) })
+	t.Run("an autoscaler keeps its minimum", func(t *testing.T) { testAutoscaler(t, client) })
+	t.Run("the API server serves custom resources, the garbage collector deletes them", func(t *testing.T) { testCustomResource(t, cluster, client) })
+	t.Run("RBAC limits a ServiceAccount", func(t *testing.T) { testServiceAccount(t, cluster, client) })
+	t.Run("killed components restart with their data", func(t *testing.T) { testRestart(t, cluster, client) })
 	t.Run("logs can be kept", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "logs")
 		if err := cluster.KeepLogs(dir); err != nil {
@@ -93,10 +93,10 @@ func TestEverything(t *testing.T) {
 	})
 }
 
-// testIdle waits for a time without a single write, once what the start has caused is over.
+// testIdle waits, after the writes of the start, for a time without writes.
 func testIdle(t *testing.T, cluster *Cluster) {
 	const quiet = 11 * time.Second // longer than the ten seconds of lease renewals, the commonest idle write
-	// It gives whole lines alone, while the API server may be writing the last one.
+	// The API server may be writing the last line: the reader returns whole lines only.
 	log, err := auditlog.Open(cluster.AuditLog())
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func testAutoscaler(t *testing.T, client kubernetes.Interface) {
 	available(t, client, deployment, 2)
 }
 
-// testCustomResource also shows that the garbage collector knows custom kinds from the start.
+// testCustomResource also checks that the garbage collector knows custom kinds from the start.
 func testCustomResource(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 	ctx := t.Context()
 	custom, err := dynamic.NewForConfig(cluster.Config())
@@ -270,7 +270,7 @@ func testServiceAccount(t *testing.T, cluster *Cluster, admin kubernetes.Interfa
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error { // the authorizer hears of the binding through a watch
+	eventually(t, func() error { // the authorizer watches bindings
 		_, err := client.CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{})
 		return err
 	})
@@ -302,7 +302,7 @@ func testRestart(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 			t.Fatal(err)
 		}
 	}
-	// The data is there, on the same port, and every component takes part in this.
+	// The same port serves the data, and every component takes part.
 	if _, err := client.AppsV1().Deployments("default").Patch(ctx, "survivor", "application/merge-patch+json",
 		[]byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -313,7 +313,7 @@ func testRestart(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 	}
 }
 
-func TestClustersDoNotMeet(t *testing.T) {
+func TestClustersAreIndependent(t *testing.T) {
 	t.Parallel()
 	var clusters [2]*Cluster
 	var both sync.WaitGroup
@@ -322,7 +322,7 @@ func TestClustersDoNotMeet(t *testing.T) {
 	}
 	both.Wait()
 	for i, cluster := range clusters {
-		// In a bare cluster pods can be created, although they have no ServiceAccount.
+		// A bare cluster accepts pods without a ServiceAccount.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", i)},
 			Spec: podSpec("registry.test/web:1")}
 		if _, err := clientFor(t, cluster).CoreV1().Pods("default").
@@ -341,7 +341,7 @@ func TestClustersDoNotMeet(t *testing.T) {
 	}
 }
 
-// output collects text that goroutines write.
+// output collects text of goroutines.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -359,7 +359,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-func TestComponentThatDiesIsReported(t *testing.T) {
+func TestClusterReportsADeadComponent(t *testing.T) {
 	t.Parallel()
 	var said output
 	cluster := start(t, Options{Progress: &said})
@@ -378,7 +378,7 @@ func start(t *testing.T, o Options) *Cluster {
 	t.Helper()
 	cluster, err := Start(t.Context(), o)
 	if err != nil {
-		t.Error(err) // not Fatal: it may be another goroutine
+		t.Error(err) // not Fatal: maybe another goroutine
 		return nil
 	}
 	t.Cleanup(func() {

@@ -15,12 +15,11 @@ import (
 const (
 	// probeInterval is the time between two probes of a CustomResourceDefinition.
 	probeInterval = 50 * time.Millisecond
-	// readyTimeout is generous: on a loaded machine a control plane takes ten times as long as on
-	// an idle one.
+	// A loaded machine takes ten times as long as an idle one.
 	readyTimeout = 2 * time.Minute
 )
 
-// component is how to start a component, how to see that it is ready, and its running process.
+// component is a component's command, readiness probe and process.
 type component struct {
 	name   string
 	bin    string
@@ -28,18 +27,18 @@ type component struct {
 	dir    string
 	log    string
 	ready  func(ctx context.Context) error // nil once it serves
-	died   func(error)                     // called when it ended although nothing asked it to
+	died   func(error)                     // called at an unexpected end
 	reaper *process.Reaper
 
 	process  *process.Process
-	expected atomic.Bool // whether its end is not reported: it is killed, or its failure to start is
+	expected atomic.Bool // killed, or its failure to start is reported elsewhere
 }
 
-// start starts the component and returns when it is ready.
+// start waits until the component is ready.
 func (c *component) start(ctx context.Context) error {
 	cmd := exec.Command(c.bin, c.args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+c.dir) // or kwok also reads the user's own configuration
+	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+c.dir) // otherwise kwok also reads the user's configuration
 	c.expected.Store(true)
 	p, err := process.Start(c.name, c.log, cmd, c.reaper)
 	if err != nil {
@@ -61,7 +60,7 @@ func (c *component) start(ctx context.Context) error {
 	return nil
 }
 
-// kill ends the running process at once and waits until it is gone.
+// kill waits until the process is gone.
 func (c *component) kill() {
 	if c.process != nil {
 		c.expected.Store(true)

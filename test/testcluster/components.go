@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// The components by the name of their binaries, as Kill and Restart take them.
+// The components by the names of their binaries, for Kill and Restart.
 const (
 	Etcd              = binaries.Etcd
 	APIServer         = binaries.APIServer
@@ -26,26 +26,25 @@ const (
 	Kwok              = binaries.Kwok
 )
 
-// CertificateAuthority is the file in Cluster.Dir that client certificates and the API server's are
-// checked with.
+// CertificateAuthority is the file in Cluster.Dir for checking client certificates and the API
+// server's.
 const CertificateAuthority = "ca.crt"
 
 const (
 	serviceRange = "10.96.0.0/12"
 	// kubernetesService is the address of the Service `kubernetes`, the first of the range.
 	kubernetesService = "10.96.0.1"
-	// kubeletClient is what the API server calls itself where it talks to a kubelet.
+	// kubeletClient is the API server's name for kubelets.
 	kubeletClient = "kube-apiserver-kubelet-client"
 )
 
 const (
 	etcdSocket = "etcd.sock"
-	// maxSocketPath is what macOS allows; Linux allows four more.
+	// maxSocketPath is macOS's limit; Linux allows four more.
 	maxSocketPath = 103
 )
 
-// identities are the client certificates that components authenticate with; RBAC knows the first
-// two by name.
+// identities are the components' client certificates; RBAC knows the first two by name.
 var identities = map[string]struct {
 	user   string
 	groups []string
@@ -64,8 +63,7 @@ var schedulerConfig []byte
 //go:embed kwok.yaml
 var kwokConfig []byte
 
-// components are what o asks for, in the order in which they start: each may rely on those before
-// it, except that all behind the API server start at the same time.
+// components returns the components in starting order. All after the API server start concurrently.
 func (o Options) components() []string {
 	names := []string{Etcd, APIServer}
 	if o.ControllerManager {
@@ -80,7 +78,6 @@ func (o Options) components() []string {
 	return names
 }
 
-// args are the flags of a component.
 func (c *Cluster) args(name string) []string {
 	switch name {
 	case Etcd:
@@ -107,11 +104,11 @@ func (c *Cluster) args(name string) []string {
 	panic("testcluster: no component " + name)
 }
 
-// etcdArgs: etcd listens on sockets in the cluster's own folder, so that it needs no ports and no
-// other user can reach it.
+// etcd listens on sockets in the cluster's folder, so it needs no ports, and no other user can
+// reach it.
 func (c *Cluster) etcdArgs() []string {
-	// What etcd advertises has to have the form host:port. As a socket that is a file of this name
-	// in its working directory.
+	// etcd requires the form host:port. For a socket it is a file of this name in the working
+	// directory.
 	const peer = "unix://etcd-peer.sock:0"
 	return []string{
 		"--name=testcluster", "--data-dir=" + c.file("etcd"),
@@ -135,14 +132,14 @@ func (c *Cluster) apiServerArgs() []string {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.file("service-account.key"),
 		"--service-account-signing-key-file=" + c.file("service-account.key"),
-		// 127.0.0.1 is not a lawful address for the Service `kubernetes`
+		// 127.0.0.1 is not a valid address for the Service `kubernetes`
 		"--endpoint-reconciler-type=none",
 		// one API server needs no lease, and an idle cluster writes nothing
 		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false",
 	}
 	if !c.options.ControllerManager {
-		// Without its controllers nothing creates the ServiceAccount `default` that every pod
-		// needs, or removes the taint not-ready from new nodes.
+		// Without controllers nothing creates the ServiceAccount `default` that every pod needs, or
+		// removes the taint not-ready from new nodes.
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
 	}
 	if c.options.Address != "" {
@@ -163,7 +160,7 @@ func (c *Cluster) controllerManagerArgs() []string {
 		"--kubeconfig=" + c.file(ControllerManager+".kubeconfig"),
 		"--leader-elect=false",
 		"--secure-port=0",
-		"--use-service-account-credentials=true", // each controller under its own name, with its own rights
+		"--use-service-account-credentials=true", // each controller with its own name and rights
 		"--root-ca-file=" + c.file(CertificateAuthority),
 		"--service-account-private-key-file=" + c.file("service-account.key"),
 		// Never the bottleneck of a benchmark.
@@ -174,12 +171,12 @@ func (c *Cluster) controllerManagerArgs() []string {
 		// Tests wait for these.
 		"--horizontal-pod-autoscaler-sync-period=2s",
 		"--resource-quota-sync-period=30s",
-		// Fake nodes have no heartbeat, see kwok.yaml.
+		// Fake nodes have no heartbeat; see kwok.yaml.
 		"--node-monitor-grace-period=8760h",
 	}
 }
 
-// probe is what shows that a component does its work, not only that it runs.
+// probe checks that a component does its work, not only that it runs.
 func (c *Cluster) probe(name string) func(context.Context) error {
 	switch name {
 	case Etcd:
@@ -207,7 +204,7 @@ func (c *Cluster) etcdServes(ctx context.Context) error {
 	return process.Serves(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
 }
 
-// apiServerServes also waits for the namespace default, which comes a moment after readiness.
+// apiServerServes also waits for the namespace default, which appears a moment later.
 func (c *Cluster) apiServerServes(ctx context.Context) error {
 	if err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return err
@@ -221,5 +218,4 @@ func (c *Cluster) apiServerServes(ctx context.Context) error {
 
 func (c *Cluster) etcdURL() string { return "unix://" + c.file(etcdSocket) }
 
-// file is a path in the cluster's folder.
 func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }

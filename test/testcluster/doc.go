@@ -12,40 +12,37 @@
 //
 // # What is real and what is not
 //
-// The API server is the one that production runs: validation, admission, RBAC, server-side apply,
-// watches, quota. So are the controllers and the scheduler. Nodes are not: nothing runs, and a pod
-// that is scheduled to one is reported running and ready at once, unless its image comes from a
-// registry under the domain .invalid, which stays in ImagePullBackOff. There are no pod logs, no
-// exec, no cluster DNS and no metrics-server: a HorizontalPodAutoscaler keeps to its minimum and
-// maximum, and that is all. kwok.yaml says what nodes and pods do.
+// API server, controllers and scheduler are those of production: validation, admission, RBAC,
+// server-side apply, watches, quota. Nodes are fake: no container runs. A scheduled pod is reported
+// running and ready at once. The exception is an image of a registry under the domain .invalid: it
+// stays in ImagePullBackOff. There are no pod logs, no exec, no cluster DNS and no metrics-server; a
+// HorizontalPodAutoscaler only keeps its minimum and maximum. kwok.yaml configures nodes and pods.
 //
-// A cluster without a client writes nothing: no leases, no heartbeats. So what the audit log shows
-// is the work of the program under test, and of the controllers that react to it.
+// A cluster without a client writes nothing: no leases, no heartbeats. So the audit log shows only
+// the program under test, and the controllers that react to it.
 //
-// # Where the binaries come from
+// # Binaries
 //
-// Package binaries downloads or builds them, in the versions that tools/kubernetes, tools/etcd and
-// tools/kwok pin, once per user and version, into the user's cache folder. The first time takes
-// seconds or minutes and reports progress on stderr; `make testcluster` does it ahead of time. A
-// folder with ready-made binaries, named in JUTSU_TESTCLUSTER_ASSETS or KUBEBUILDER_ASSETS, goes
-// before the cache.
+// Package binaries downloads or builds them in the versions of tools/kubernetes, tools/etcd and
+// tools/kwok, once per user and version, into the user's cache folder. The first time takes seconds
+// or minutes and reports progress on stderr; `make testcluster` does it ahead of time. A folder with
+// ready-made binaries (JUTSU_TESTCLUSTER_ASSETS or KUBEBUILDER_ASSETS) goes before the cache.
 //
-// # For a real node
+// # Real nodes
 //
-// Options.Address makes the control plane one that a real node can join, and package binaries has
-// the programs of such a node and its workloads. test/e2e is built on that.
+// With Options.Address a real node can join the control plane. Package binaries has the programs of
+// such a node and its workloads. test/e2e uses both.
 //
-// # How it goes away
+// # Cleanup
 //
-// A small shell process, the reaper, holds the read end of a pipe. When the pipe closes, because
-// Stop was called or because this process ended in whatever way (return, os.Exit, panic, Ctrl-C,
-// SIGKILL), it kills all components and removes the cluster's folder in the system's temporary
-// folder. There is nothing to clean up by hand.
+// A small shell process, the reaper, holds the read end of a pipe. The pipe closes after Stop, and
+// when this process ends: return, os.Exit, panic, Ctrl-C, SIGKILL. The reaper then kills all
+// components and removes the cluster's folder in the system's temporary folder.
 //
-// # Where to look in the code
+// # Files
 //
-// cluster.go is the life of a cluster; components.go has each component's flags and what makes it
-// ready; component.go runs one; binaries/ provides what is run; process/ runs programs and cleans up;
-// modules.go finds CustomResourceDefinitions and manifests of others; certs.go, files.go,
-// kubeconfig.go and port.go have what their names say.
+//   - cluster.go starts and stops a cluster; component.go runs one component.
+//   - components.go has each component's flags and readiness check.
+//   - binaries/ provides the programs; process/ runs programs and cleans up.
+//   - modules.go finds CustomResourceDefinitions and manifests of other projects.
 package testcluster

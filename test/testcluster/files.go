@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// writeFiles fills the cluster's folder with what the components read, and makes the admin's
+// writeFiles writes the components' files into the cluster's folder, and makes the admin's
 // configuration.
 func (c *Cluster) writeFiles() error {
 	ca, err := newAuthority()
@@ -60,7 +60,7 @@ func (c *Cluster) writeFiles() error {
 	return nil
 }
 
-// clientConfig lets the user in with a client certificate.
+// clientConfig has a client certificate of the user.
 func (c *Cluster) clientConfig(ca *authority, user string, groups ...string) (*rest.Config, error) {
 	pair, err := ca.client(user, groups...)
 	if err != nil {

@@ -17,19 +17,18 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// tokenLifetime in seconds covers a playground left up for a week. Nothing renews these tokens.
+// tokenLifetime, in seconds, covers a week-old playground: nothing renews these tokens.
 const tokenLifetime int64 = 7 * 24 * 60 * 60
 
-// Config is a fresh copy of the admin's client configuration (group system:masters), without a
-// client-side rate limit.
+// Config returns a copy of the admin's client configuration (group system:masters), without a rate
+// limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
 
-// Kubeconfig is the path of the admin's kubeconfig, readable by the owner alone.
+// Kubeconfig returns the path of the admin's kubeconfig, which only its owner can read.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "admin.kubeconfig") }
 
-// ServiceAccountConfig is a client configuration that acts as the ServiceAccount, with a token from
-// the TokenRequest API that is good for a week. The ServiceAccount has to exist; what it may do is
-// up to RBAC.
+// ServiceAccountConfig returns a client configuration of the ServiceAccount, which must exist, with
+// a token of the TokenRequest API for a week.
 func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
@@ -46,8 +45,8 @@ func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name stri
 	return config, nil
 }
 
-// ServiceAccountKubeconfig writes ServiceAccountConfig as a kubeconfig, readable by the owner
-// alone, for programs that run as their own process. It is removed with the cluster.
+// ServiceAccountKubeconfig writes ServiceAccountConfig as a kubeconfig for other processes. Only
+// its owner can read it. It is removed with the cluster.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
 	config, err := c.ServiceAccountConfig(ctx, namespace, name)
 	if err != nil {
@@ -57,9 +56,9 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	return path, writeKubeconfig(path, namespace, config)
 }
 
-// UserKubeconfig writes a kubeconfig that the API server takes for the user, a member of the
-// groups, readable by the owner alone: for a kubelet ("system:node:NAME", "system:nodes") and other
-// programs of a real node. It is removed with the cluster.
+// UserKubeconfig writes a kubeconfig of a user in groups for programs of a real node, such as a
+// kubelet ("system:node:NAME", "system:nodes"). Only its owner can read it. It is removed with the
+// cluster.
 func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, err error) {
 	config, err := c.clientConfig(c.ca, user, groups...)
 	if err != nil {
@@ -72,7 +71,7 @@ func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, er
 	return path, writeKubeconfig(path, metav1.NamespaceDefault, config)
 }
 
-// writeKubeconfig writes config with one context, whose default namespace is the one given.
+// writeKubeconfig writes config with one context of the namespace.
 func writeKubeconfig(path, namespace string, config *rest.Config) error {
 	const name = "testcluster"
 	return clientcmd.WriteToFile(clientcmdapi.Config{

@@ -15,45 +15,44 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// CloudNativePGCRDs returns the folder with the CustomResourceDefinitions of CloudNativePG, out of
-// the module that tools/cloudnative-pg pins. The module is downloaded when it is not there yet.
+// CloudNativePGCRDs returns the folder with CloudNativePG's CustomResourceDefinitions in the module
+// that tools/cloudnative-pg pins. It downloads the module if necessary.
 func CloudNativePGCRDs(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "config", "crd", "bases")
 }
 
-// PrometheusOperatorCRDs is CloudNativePGCRDs for prometheus-operator and
+// PrometheusOperatorCRDs is [CloudNativePGCRDs] for prometheus-operator and
 // tools/prometheus-operator.
 func PrometheusOperatorCRDs(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "example",
 		"prometheus-operator-crd")
 }
 
-// HTTPRouteCRD returns the file with the CustomResourceDefinition of HTTPRoute, in the standard channel of
-// the Gateway API, out of the module that tools/gateway-api pins.
+// HTTPRouteCRD returns the file with HTTPRoute's CustomResourceDefinition in the standard channel
+// of the Gateway API, in the module that tools/gateway-api pins.
 func HTTPRouteCRD(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "gateway-api", "sigs.k8s.io/gateway-api", "config", "crd", "standard",
 		"gateway.networking.k8s.io_httproutes.yaml")
 }
 
-// CloudNativePGManifest returns the file that installs CloudNativePG, as it is released, out of the
-// same module.
+// CloudNativePGManifest returns the released file that installs CloudNativePG, in the same module.
 func CloudNativePGManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "releases", "cnpg-1.30.0.yaml")
 }
 
-// BarmanPluginManifest returns the file that installs CloudNativePG's plugin for backups into object
-// stores, out of the module that tools/plugin-barman-cloud pins.
+// BarmanPluginManifest returns the file that installs CloudNativePG's plugin for backups into
+// object stores, in the module that tools/plugin-barman-cloud pins.
 func BarmanPluginManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "plugin-barman-cloud", "github.com/cloudnative-pg/plugin-barman-cloud", "manifest.yaml")
 }
 
-// PrometheusOperatorManifest returns the file that installs prometheus-operator, as it is released,
-// out of the same module.
+// PrometheusOperatorManifest returns the released file that installs prometheus-operator, in the
+// same module.
 func PrometheusOperatorManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "bundle.yaml")
 }
 
-// moduleFolder is a folder, or a file, within a module that tools/NAME pins.
+// moduleFolder returns a path in a module that tools/NAME pins.
 func moduleFolder(ctx context.Context, name, module string, path ...string) (string, error) {
 	tools, err := project.Path("tools", name)
 	if err != nil {
@@ -62,7 +61,7 @@ func moduleFolder(ctx context.Context, name, module string, path ...string) (str
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	cmd.Dir = tools
 	cmd.Env = append(os.Environ(), "GOWORK=off")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it cleans up behind itself
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it cleans up
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.Output()
 	var found struct{ Dir, Error string }

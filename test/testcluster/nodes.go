@@ -11,8 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// zones is the number of failure domains that nodes are dealt out to, so that topology spread can
-// be tested.
+// zones is the number of the nodes' failure domains, for topology spread.
 const zones = 3
 
 // createNodes registers the fake nodes node-0, node-1 ... as a kubelet would; kwok makes them
@@ -34,7 +33,7 @@ func (c *Cluster) createNodes(ctx context.Context) error {
 	return nil
 }
 
-// nodesReady says which node pods cannot be scheduled to yet.
+// nodesReady returns an error until pods can be scheduled to all nodes.
 func (c *Cluster) nodesReady(ctx context.Context) error {
 	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a TCP port on 127.0.0.1 that stays ours. The socket is bound with SO_REUSEPORT and never
-// listens: the kernel gives the number to no other process, while a component started with
-// --permit-port-sharing can still listen on it, also again after it was killed. So there is no
-// moment at which another process could take it.
+// port is a reserved TCP port on 127.0.0.1. Its socket is bound with SO_REUSEPORT and never listens.
+// So the kernel gives the port to no other process, also while a component restarts; a component with
+// --permit-port-sharing can listen on it.
 type port struct {
 	number int
 	fd     int
@@ -29,7 +28,7 @@ func reservePort() (*port, error) {
 }
 
 func bindLoopback() (number, fd int, err error) {
-	syscall.ForkLock.RLock() // no child may inherit the socket before it is close-on-exec
+	syscall.ForkLock.RLock() // no child may inherit the socket before CloseOnExec
 	fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err == nil {
 		unix.CloseOnExec(fd)
@@ -60,5 +59,4 @@ func (p *port) release() { _ = unix.Close(p.fd) }
 
 func (p *port) String() string { return strconv.Itoa(p.number) }
 
-// url is where a component that listens on the port serves HTTPS.
 func (p *port) url() string { return "https://" + net.JoinHostPort("127.0.0.1", p.String()) }

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// metadataSchema is the schema of a custom resource's metadata for field management.
 const metadataSchema = `{"type": "object", "properties": {
   "name": {"type": "string"}, "namespace": {"type": "string"}, "generateName": {"type": "string"},
   "uid": {"type": "string"}, "resourceVersion": {"type": "string"}, "generation": {"type": "integer"},
@@ -56,7 +55,6 @@ func (s *Server) AddCRD(text []byte) error {
 	return nil
 }
 
-// addKind adds a kind of custom resources. Without a schema it accepts everything.
 func (s *Server) addKind(gvk schema.GroupVersionKind, of map[string]any) error {
 	if of == nil {
 		of = map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
@@ -137,5 +135,4 @@ func (custom) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) 
 
 var errNoSuchUID = errors.New("uid mismatch: the provided object specified a uid, and no existing object was found")
 
-// setZero empties an object, as decoding into it does.
 func setZero(o any) { reflect.ValueOf(o).Elem().SetZero() }

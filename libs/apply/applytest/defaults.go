@@ -14,8 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// defaulter sets the API server's defaults (pkg/apis/*/*/defaults.go in Kubernetes) for the kinds
-// that our operators write.
+// defaulter sets the API server's defaults (pkg/apis/*/*/defaults.go) for our kinds.
 type defaulter struct{}
 
 func (defaulter) Default(o runtime.Object) {
@@ -146,7 +145,7 @@ func defaultGet(get *corev1.HTTPGetAction) {
 	orDefault(&get.Scheme, corev1.URISchemeHTTP)
 }
 
-// allocate sets fields of a new object after field management, so they have no manager.
+// allocate sets fields after field management: they have no manager.
 func allocate(o *unstructured.Unstructured) {
 	spec, _ := o.Object["spec"].(map[string]any)
 	switch o.GroupVersionKind() {

@@ -26,7 +26,7 @@ type handlerKey struct {
 	subresource string
 }
 
-// kind describes how to handle objects of a kind: typed if it is built in.
+// kind is typed if it is built in.
 type kind struct {
 	builtin  bool
 	convert  managedfields.TypeConverter
@@ -47,7 +47,6 @@ func (s *Server) kind(gvk schema.GroupVersionKind) (kind, error) {
 	return s.kinds[gvk], nil
 }
 
-// handler returns the field manager of a kind.
 func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*managedfields.FieldManager, kind, error) {
 	k, err := s.kind(gvk)
 	if err != nil {
@@ -170,7 +169,6 @@ func (s *Server) store(live *unstructured.Unstructured, managed runtime.Object) 
 	return after, nil
 }
 
-// setTimes sets the time of changed entries in managedFields.
 func (s *Server) setTimes(live, after *unstructured.Unstructured) {
 	now := metav1.NewTime(s.clock.Now().UTC().Truncate(1e9))
 	entries := after.GetManagedFields()
@@ -217,7 +215,7 @@ func changesGeneration(live, after *unstructured.Unstructured) bool {
 	return !equality.Semantic.DeepEqual(rest(live), rest(after))
 }
 
-// decode returns the object for field management: typed if the kind is built in, with defaults.
+// decode returns the object for field management, with defaults.
 func (k kind) decode(o *unstructured.Unstructured) (runtime.Object, error) {
 	if !k.builtin {
 		if k.defaults != nil {

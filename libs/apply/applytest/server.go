@@ -38,8 +38,7 @@ import (
 type Server struct {
 	// Admit, if set, is a mutating admission policy: it may change every written object.
 	Admit func(*unstructured.Unstructured)
-	// Writes are the requests that changed an object, in order, such as "POST Deployment
-	// school/tokyo".
+	// Writes are the requests that changed an object: "POST Deployment school/tokyo".
 	Writes []string
 
 	scheme  *runtime.Scheme
@@ -67,8 +66,7 @@ type key struct {
 	types.NamespacedName
 }
 
-// New returns an empty server. scheme has the types to read objects into. The clock sets
-// creationTimestamp and the times in managedFields.
+// New returns an empty server. The clock sets creationTimestamp and the times in managedFields.
 func New(scheme *runtime.Scheme, now clock.PassiveClock) *Server {
 	return &Server{
 		scheme: scheme, clock: now, version: 100,
@@ -127,7 +125,6 @@ func (s *Server) List(_ context.Context, list client.ObjectList, opts ...client.
 	return meta.SetList(list, items)
 }
 
-// item is an empty object for a list.
 func (s *Server) item(list client.ObjectList, gvk schema.GroupVersionKind) (client.Object, error) {
 	switch list.(type) {
 	case *unstructured.UnstructuredList:
@@ -312,7 +309,7 @@ func (s *Server) Delete(_ context.Context, o client.Object, opts ...client.Delet
 	})
 }
 
-// request stores the result of write, which gets the live object. Nil deletes it.
+// request stores the result of write, which gets the live object. A nil result deletes it.
 func (s *Server) request(
 	verb string, o client.Object, write func(kindOf, *object) (*object, error),
 ) error {
@@ -350,7 +347,6 @@ func (s *Server) request(
 	return fill(o, after)
 }
 
-// accept checks and sets the API server's own fields.
 func (s *Server) accept(live, after *unstructured.Unstructured) error {
 	gvk := after.GroupVersionKind()
 	if live == nil {
@@ -407,8 +403,7 @@ var errUnsupported = errors.New("applytest does not support this")
 // Status implements client.Client.
 func (s *Server) Status() client.SubResourceWriter { return s.SubResource("status") }
 
-// SubResource implements client.Client. Except for status, it writes the whole object, with the
-// subresource in managedFields.
+// SubResource implements client.Client. Only the subresource status is separate from the object.
 func (s *Server) SubResource(name string) client.SubResourceClient { return subresource{s, name} }
 
 type subresource struct {
@@ -454,7 +449,6 @@ func content(o client.Object, gvk schema.GroupVersionKind) (*unstructured.Unstru
 	return u, nil
 }
 
-// fill sets a client's object to the live one, in the client's type.
 func fill(into client.Object, live *unstructured.Unstructured) error {
 	switch into := into.(type) {
 	case *unstructured.Unstructured:
@@ -482,7 +476,6 @@ func resource(gvk schema.GroupVersionKind) schema.GroupResource {
 	return plural.GroupResource()
 }
 
-// generational reports whether objects of a kind have a generation.
 func generational(gvk schema.GroupVersionKind) bool {
 	if gvk.GroupVersion() == corev1.SchemeGroupVersion {
 		return !slices.Contains([]string{"Secret", "ConfigMap", "Service", "ServiceAccount"}, gvk.Kind)

@@ -3,11 +3,10 @@
 // Package expectations reports whether a cache already has this process's own writes
 // (read-your-writes).
 //
-// A cache lags behind its process's writes by milliseconds. A decision on a stale view makes writes
-// that change nothing, or undoes the last one. This set is no state: it holds the last write of
-// each object until the cache shows it or a timeout ends. Losing it costs a write without effect,
-// if the same decision makes the same write. Before writing something random, such as a new
-// password, ask the API server.
+// A decision on a lagging cache makes writes without effect, or undoes the last one. [Set] holds
+// the last write of each object until the cache shows it or a timeout ends. It is no state: losing
+// it costs a write without effect, if the decision is repeatable. Before writing something random,
+// such as a new password, ask the API server.
 //
 // controller-runtime 0.25 offers the same as EnableReadYourWritesConsistency, experimental. It is
 // not used, for reasons that its source (pkg/client/consistency.go, internal/consistencyhandler) and
@@ -39,16 +38,13 @@ import (
 )
 
 const (
-	// absentTimeout is how long to expect a write while the cache lacks the object, which may have
-	// been deleted since.
+	// absentTimeout bounds the wait while the cache lacks the object: it may have been deleted.
 	absentTimeout = 3 * time.Second
-	// outdatedTimeout is how long to expect it while the cache has an older version, so that a
-	// newer one must come. After an outage of the API server, client-go watches again within a
-	// minute (reflector.go: 30 s, plus jitter). A status decided earlier would stay wrong: nothing
-	// else triggers a reconcile.
+	// outdatedTimeout bounds the wait for a newer version. After an outage client-go watches again
+	// within a minute (reflector.go: 30 s, plus jitter). Until then a decision would be wrong for
+	// good: nothing else triggers a reconcile.
 	outdatedTimeout = 2 * time.Minute
-	// sweepAt is the number of expectations at which expired ones are removed.
-	sweepAt = 1024
+	sweepAt         = 1024
 )
 
 // Key identifies an object of one kind.
@@ -62,8 +58,7 @@ func KeyOf(kind, namespace, name string) Key {
 	return Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// Set holds the last own write of each object until [Set.Satisfied] finds it in the cache or times
-// out. It is safe for concurrent use.
+// Set holds the last own write of each object. It is safe for concurrent use.
 type Set struct {
 	clock   clock.PassiveClock
 	mu      sync.Mutex
@@ -87,9 +82,9 @@ func NewSet(c clock.PassiveClock) *Set {
 // Expect records a write and the resulting resourceVersion.
 func (s *Set) Expect(key Key, resourceVersion string) { s.put(key, write{version: resourceVersion}) }
 
-// Writing records the start of a write, which the cache may show before the response. Until done,
-// [Set.ByOthers] holds back all changes of the object. done takes the resulting resourceVersion,
-// empty after a failure. It reports whether a foreign change was held back: reconcile the object
+// Writing records the start of a write. Until done, [Set.ByOthers] holds back all changes of the
+// object: the cache may show the write before the response. done takes the new resourceVersion
+// (empty after a failure). If it returns true, a foreign change was held back: reconcile the object
 // again.
 func (s *Set) Writing(key Key) (done func(resourceVersion string) (others bool)) {
 	s.mu.Lock()
@@ -155,10 +150,9 @@ func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	return s.last[key].resultedIn(resourceVersion)
 }
 
-// ByOthers passes updates of a kind that are not our own, so that foreign changes are corrected, of
-// the status above all: a former leader's last status may reach the cache after our first
-// reconcile. A write recorded by Expect may reach the cache earlier, which costs a reconcile
-// without effect.
+// ByOthers passes updates of a kind that are not our own, so that foreign changes are corrected: a
+// former leader's last status may reach the cache after our first reconcile. An own write that
+// reaches the cache before Expect passes too, which costs a reconcile without effect.
 func (s *Set) ByOthers(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -168,8 +162,7 @@ func (s *Set) ByOthers(kind string) predicate.Predicate {
 	}
 }
 
-// NotOurs passes all events of a kind except our own creates and updates, for children that nothing
-// waits for.
+// NotOurs passes all events of a kind except our own creates and updates.
 func (s *Set) NotOurs(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {

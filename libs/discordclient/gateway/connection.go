@@ -130,7 +130,6 @@ func (c *connection) handle(ctx context.Context, f *frame) error {
 	return nil
 }
 
-// dispatch passes an event on. gap reports a lost event before it.
 func (c *connection) dispatch(f *frame) {
 	gap := false
 	if f.Seq != nil {
@@ -178,7 +177,7 @@ func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// firstBeat is random, so that clients do not all beat together after an outage.
+// firstBeat is random: clients must not all beat together after an outage.
 func firstBeat(interval time.Duration) time.Duration {
 	return time.Duration(rand.Float64() * float64(interval)) //nolint:gosec // G404: jitter, no secret
 }

@@ -4,11 +4,9 @@
 // https://discord.com/developers/docs/events/gateway.
 //
 // Every connection starts a fresh session (IDENTIFY) instead of resuming one: Discord then sends
-// the whole state of every guild, so no event can be lost between connections. Discord grants 1000
-// IDENTIFYs per day, and one more resets the token. So the supervisor looks up the rest before each
+// the whole state of every guild, and no event is lost between connections. Discord grants 1000
+// IDENTIFYs per day, and one more resets the token. The supervisor looks up the rest before each
 // connection, and stays offline rather than use the last ones.
-//
-// connection.go handles one connection; supervisor.go decides when the next one starts.
 package gateway
 
 import (
@@ -49,7 +47,7 @@ func (e *Fatal) Error() string {
 	return fmt.Sprintf("the Gateway closed the connection for good: %s (code %d)", e.Reason, e.Code)
 }
 
-// Close codes for a refused token, and for a bot in too many guilds for one session.
+// Close codes for a refused token, and for too many guilds in one session.
 const (
 	CloseBadToken      = 4004
 	CloseTooManyGuilds = 4011
@@ -99,8 +97,8 @@ type Timing struct {
 	// Lookup is the longest pause after a failed look-up, which costs no session. Default 10 s.
 	Lookup time.Duration
 	Steady time.Duration // a connection of this duration resets the pause; default 1 min
-	// Invalid is the least pause after op 9; up to four times as much is added at random. Discord
-	// demands 1 to 5 s. Default 1 s.
+	// Invalid is the least pause after op 9. Up to four times as much is added at random. Default 1
+	// s.
 	Invalid time.Duration
 	// Closed is the pause after a *[Fatal] until the caller should call Run again. Default 1 h.
 	Closed time.Duration
@@ -165,8 +163,7 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	return s.pauseAfter(err, time.Since(s.identified)), err
 }
 
-// pauseAfter returns the pause after a connection. A peer that ends every session immediately, for
-// whatever reason, must not use up the day's IDENTIFYs.
+// pauseAfter protects the day's IDENTIFYs from a peer that ends every session immediately.
 func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
 	steady := lasted > s.Timing.Steady
 	if steady {
@@ -181,14 +178,13 @@ func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
 	return s.backoff()
 }
 
-// backoff returns the next pause: random between half and all of a pause that doubles each time.
 func (s *supervisor) backoff() time.Duration {
 	wait := s.pause/2 + jitter(s.pause/2+1)
 	s.pause = min(2*s.pause, s.Timing.MaxWait)
 	return wait
 }
 
-// jitter returns a random duration in [0, limit). limit must be positive.
+// jitter returns a random duration in [0, limit).
 func jitter(limit time.Duration) time.Duration {
 	return rand.N(limit) //nolint:gosec // G404: spreads clients over time, no secret
 }

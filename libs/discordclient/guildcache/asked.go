@@ -9,8 +9,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxAnswers bounds the lookups per guild and kind. Discord allows 500 channels; more are deleted
-// ones.
+// maxAnswers is per guild and kind. Discord allows 500 channels; more are deleted ones.
 const maxAnswers = 1000
 
 type answer struct {
@@ -20,7 +19,7 @@ type answer struct {
 	gone    bool
 }
 
-// lookups caches the results of looking up creates, by id. It is safe for concurrent use.
+// lookups caches lookups of creates by id. It is safe for concurrent use.
 type lookups struct {
 	mu       sync.Mutex
 	answers  map[string]answer

@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	// maxAuditPages bounds one reading of the audit log. The next reading continues after it.
+	// maxAuditPages is per reading. The next reading continues after it.
 	maxAuditPages = 4
 	auditFresh    = time.Second
-	// auditLate is how much later than newer entries an entry may appear. Readings overlap by it.
+	// auditLate is the longest expected delay of an entry after newer ones. Readings overlap by it.
 	auditLate = time.Minute
 	// auditStep rounds the start of a reading down, to serve somewhat older intents too.
 	auditStep = time.Hour
-	// auditRefused is how long Discord must refuse the log to count as denied: it is known to
-	// refuse briefly.
+	// Discord is known to refuse the log briefly: after auditRefused it counts as denied.
 	auditRefused = 5 * time.Second
 	auditRetry   = 10 * time.Minute
 )
@@ -32,8 +31,7 @@ const (
 var (
 	// ErrReading means that another caller is reading the audit log of the guild.
 	ErrReading = errors.New("the audit log is being read for another caller")
-	// ErrRefused means that Discord refuses the audit log, perhaps briefly. Retry after five
-	// seconds.
+	// ErrRefused means that Discord refuses the audit log, perhaps briefly. Retry after 5 s.
 	ErrRefused = errors.New("the audit log is refused, maybe for a moment")
 )
 
@@ -42,8 +40,7 @@ type createsKey struct {
 	action  discordgo.AuditLogAction
 }
 
-// createsRead has the bot's own creates of one kind in a guild's audit log, oldest first. Where the
-// log ignores filters, it has others too.
+// createsRead has the bot's own creates of one kind, oldest first.
 type createsRead struct {
 	mu sync.Mutex // held while reading
 
@@ -56,11 +53,11 @@ type createsRead struct {
 	denied       atomic.Bool // the log counts as empty
 }
 
-// OwnCreates returns the bot's own creates since from in the guild's audit log, oldest first, and
-// the time up to which they are complete. action selects channels or roles. Many intents ask at
-// once after a crash, so a reading newer than complete is not repeated, and every reading continues
-// the last one. A log that Discord does not show the bot counts as empty. The error is [ErrReading]
-// while another caller reads, [ErrRefused] if a retry may succeed.
+// OwnCreates returns the bot's own creates since from in the audit log, oldest first, and the time
+// up to which they are complete. action selects channels or roles. A reading newer than complete is
+// not repeated, and every reading continues the last one: many intents ask at once after a crash. A
+// log that Discord does not show the bot counts as empty. Errors: [ErrReading] while another caller
+// reads, [ErrRefused].
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
@@ -131,7 +128,6 @@ func (c *Client) readCreates(
 	return after, nil
 }
 
-// add skips known entries, and those of other users: a log may ignore the filter.
 func (r *createsRead) add(e discordclient.AuditEntry, self string) {
 	if e.UserID != "" && e.UserID != self {
 		return
@@ -152,8 +148,8 @@ func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 	return user.ID, err
 }
 
-// visible classifies the error of an audit log call. A proxy's refusal, and Discord's in spite of
-// the bot's permissions, may be temporary.
+// visible classifies an audit log call's error. A proxy's refusal may be temporary, and so may
+// Discord's in spite of the bot's permissions.
 func (c *Client) visible(of createsKey, err error, now time.Time) (bool, error) {
 	log := c.createsOf(of)
 	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {
@@ -185,11 +181,11 @@ func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) b
 	return !c.createsOf(createsKey{guildID, action}).denied.Load()
 }
 
-// CreateOf returns the audit log entry of a channel's or role's create, and whether there is one.
-// If the log ignores the filter for the id, it is read from that id on: the entry is written later.
-// A log that Discord does not show the bot has no entry. The answer is cached; see
-// [Client.KnownCreate]. Until complete, the entry may still be missing. The error is [ErrReading]
-// while another caller looks up the same id, [ErrRefused] if a retry may succeed.
+// CreateOf returns the audit log entry of a channel's or role's create, and whether it exists.
+// Until complete, the entry may still be missing. A log that ignores the filter for the id is read
+// from the id on: the entry is newer. A log that Discord does not show the bot has no entry.
+// [Client.KnownCreate] has cached answers. Errors: [ErrReading] while another caller looks up the
+// id, [ErrRefused].
 func (c *Client) CreateOf(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, complete, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
@@ -220,8 +216,8 @@ func (c *Client) CreateOf(
 	return discordclient.AuditEntry{}, false, nil
 }
 
-// KnownCreate returns the cached answer of [Client.CreateOf]. An entry is known for good, a missing
-// one for ten minutes, as entries may come late.
+// KnownCreate returns [Client.CreateOf]'s cached answer. A missing entry is cached for ten minutes:
+// entries may come late.
 func (c *Client) KnownCreate(
 	guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (entry discordclient.AuditEntry, found, known bool) {

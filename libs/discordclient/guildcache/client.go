@@ -23,21 +23,20 @@ import (
 // Options configure a [Client]. Only Token is required.
 type Options struct {
 	discordclient.Options
-	// GatewayURL is the Gateway's address. Default: the one that the API returns, which must be at
-	// the API's own host (for Discord itself, gateway.discord.gg).
+	// GatewayURL defaults to the address in the API's response, which must be at the API's host
+	// (for Discord, gateway.discord.gg).
 	GatewayURL string
 	// DisableGateway makes the views poll only.
 	DisableGateway bool
 	// Resync is the period of polling without the Gateway. Default 5 min.
 	Resync time.Duration
-	// ResyncLive is the approximate period of reading a guild that the Gateway follows. Default 1
-	// h.
+	// ResyncLive is the approximate period of reading a live guild. Default 1 h.
 	ResyncLive time.Duration
-	// EventTimeout is the time within which the event of an own write must come. Otherwise the
-	// guild is polled every Resync until an event comes. Default 15 s.
+	// EventTimeout is the wait for the event of an own write. After it the guild is polled every
+	// Resync until an event comes. Default 15 s.
 	EventTimeout time.Duration
-	// Keep reports whether to keep the state of a guild that the Gateway sends before anyone calls
-	// [Client.Guild]. It is called often and must not block. Default: none is kept.
+	// Keep reports whether to keep a guild's state from the Gateway before [Client.Guild] is
+	// called. It must not block. Default: none is kept.
 	Keep func(guildID string) bool
 	// Grace is how long a new view waits for the Gateway before it is polled. Default 5 s.
 	Grace time.Duration
@@ -155,8 +154,8 @@ func (c *Client) Forget(guildID string) {
 	}
 }
 
-// Subscribe returns a channel of changes by others on Discord. An event equal to an unread one is
-// dropped. The channel closes when the context ends.
+// Subscribe returns a channel of changes by others on Discord, until the context ends. An event
+// equal to an unread one is dropped.
 func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Events().Subscribe(ctx) }
 
 // Stats describes a Client's health.

@@ -17,9 +17,9 @@ const (
 	membersSwept             = time.Minute
 )
 
-// membersRead caches members of guilds, with this Client's own changes. Discord reports changes of
-// members to privileged bots only. Each asker has its own bound: a full cache keeps its members
-// until they expire, and takes nothing from other askers. The zero value is ready to use.
+// membersRead caches members of guilds, with this Client's own changes: Discord reports other
+// changes to privileged bots only. A full set keeps its members until they expire: it takes nothing
+// from other askers.
 type membersRead struct {
 	mu    sync.Mutex
 	by    map[string]*memberSet
@@ -82,7 +82,6 @@ func (m *membersRead) put(asker string, key memberKey, now memberRead, life time
 	m.by[asker].set(key, now)
 }
 
-// change applies an own change of roles to a cached member.
 func (m *membersRead) change(key memberKey, change func(roles []string) []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,9 +114,8 @@ func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	}
 }
 
-// MemberSince returns a member of a guild as of since or later. It uses the member that the same
-// asker (such as a namespace) has read within Options.ResyncLive. A user who is not in the guild is
-// a cached error of ClassGone.
+// MemberSince returns a member as of since or later, which the same asker (such as a namespace) may
+// have read within Options.ResyncLive. A user who is not in the guild is a cached ClassGone.
 func (c *Client) MemberSince(
 	ctx context.Context, asker, guildID, userID string, since time.Time,
 ) (discordclient.Member, error) {

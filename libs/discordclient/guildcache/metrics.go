@@ -67,7 +67,6 @@ var (
 		"Age of what is known of the most outdated guild in use, by namespace of the bot.", "namespace")
 )
 
-// gauges reads the Clients at each scrape.
 type gauges struct{ metrics *Metrics }
 
 // Describe implements [prometheus.Collector].

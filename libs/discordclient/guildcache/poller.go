@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/gateway"
 )
 
-// poller reads guilds by REST that the Gateway does not keep up to date.
 type poller struct {
 	client *Client
 	woken  chan struct{}
@@ -29,7 +28,7 @@ func (p *poller) wake() {
 	}
 }
 
-// maxPolls polls run at once, so that a hanging call does not block other guilds.
+// A hanging call must not block other guilds.
 const maxPolls = 8
 
 func (p *poller) run(ctx context.Context) {
@@ -72,9 +71,8 @@ func (p *poller) poll(ctx context.Context, guildID string) {
 	}
 }
 
-// Refresh reads a guild and its channels by REST into its view (and its roles if the server sends
-// none with the guild). An unknown guild counts as absent only if Discord itself refuses its
-// channels too: a proxy's refusal proves nothing.
+// Refresh reads a guild, its channels and its roles into its view. An unknown guild counts as
+// absent only if Discord itself refuses its channels too: a proxy's refusal proves nothing.
 func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	since := time.Now()
 	guild, err := c.GetGuild(ctx, guildID)
@@ -103,8 +101,8 @@ func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	return nil
 }
 
-// Run keeps the views up to date through the Gateway or by polling. It returns nil when the context
-// ends, and an *Error of ClassBadToken when the token is refused. Call it once, on one replica.
+// Run keeps the views up to date. It returns nil when the context ends, and ClassBadToken when the
+// token is refused. Call it once, on one replica.
 func (c *Client) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -125,8 +123,7 @@ func (c *Client) Run(ctx context.Context) error {
 	return c.Err() // even if the context ended at the same time
 }
 
-// intents selects the events; none is privileged. Source:
-// https://discord.com/developers/docs/events/gateway#gateway-intents.
+// No intent is privileged: https://discord.com/developers/docs/events/gateway#gateway-intents.
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
 // After a fatal close code the views are polled until [gateway.Timing].Closed.

@@ -2,9 +2,9 @@
 
 // Package permissions translates Discord's permission bits to names and back.
 //
-// Names are Discord's documented ones in CamelCase (VIEW_CHANNEL is ViewChannel), like those of
-// discord.js. A bit without a documented name is "Bit47", so [Bits.Names] and [Parse] are inverse
-// for every value. Source: https://discord.com/developers/docs/topics/permissions, read 2026-08.
+// Names are Discord's documented ones in CamelCase: ViewChannel for VIEW_CHANNEL. A bit without one
+// is "Bit47", so [Bits.Names] and [Parse] are inverse for every value. Source:
+// https://discord.com/developers/docs/topics/permissions, read 2026-08.
 package permissions
 
 import (
@@ -126,8 +126,7 @@ func (b *Bits) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Base returns a member's permissions in a guild, before overwrites. The owner and administrators
-// hold [All].
+// Base returns a member's permissions in a guild. The owner and administrators hold [All].
 func Base(owner bool, everyone Bits, roles ...Bits) Bits {
 	bits := everyone
 	for _, r := range roles {
@@ -148,8 +147,8 @@ type Overwrite struct {
 }
 
 // In returns a member's permissions in a channel. It applies overwrites in Discord's order:
-// @everyone's, then those of all the member's roles (allow overrides deny), then the member's. No
-// overwrite binds administrators.
+// @everyone's, all the member's roles' (allow overrides deny), the member's. None binds
+// administrators.
 func In(base Bits, guildID, memberID string, roleIDs []string, overwrites []Overwrite) Bits {
 	if base.Has(Administrator) {
 		return base

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recovery finds the object of a create whose response was lost.
-//
-// A create has no idempotency key. If its response was lost, or the process died before it saved
-// the new id, an unrecorded channel or role may exist. Look for it with [Channel] or [Role] before
-// creating again. A webhook is found in the list of its channel and the audit log: Discord returns
-// its token only to the application that created it.
+// Package recovery finds the object of a create whose response was lost. A create has no
+// idempotency key: look for a channel or role with [Channel] or [Role] before creating it again. A
+// webhook is found in the list of its channel and the audit log: Discord returns its token only to
+// the application that created it.
 package recovery
 
 import (
@@ -35,8 +33,8 @@ const (
 	Hidden Outcome = "hidden"
 	// Unsure means: unknown as yet. Look again after [Result.After]. Do not create.
 	Unsure Outcome = "unsure"
-	// Unproven means: only the audit log could prove whose a match is, and Discord does not show it to
-	// the bot. Neither adopt nor create; see [Intent.ProofOnly].
+	// Unproven means: only the audit log could prove a match, and Discord does not show it to the
+	// bot. Neither adopt nor create; see [Intent.ProofOnly].
 	Unproven Outcome = "unproven"
 )
 
@@ -46,8 +44,7 @@ type Proof string
 const (
 	// ProofAuditLog means: the audit log names the object together with the intent's reason. Certain.
 	ProofAuditLog Proof = "audit-log"
-	// ProofMatch means: the only match, which no other object claims. The audit log, written late or
-	// never, lacks it.
+	// ProofMatch means: the only match, which no other object claims. The audit log lacks it.
 	ProofMatch Proof = "match"
 )
 
@@ -60,20 +57,19 @@ type Result struct {
 	Why     string        // for a status message
 }
 
-// DefaultPropagation is when list and audit log are complete after an attempt. It is longer than a
-// call lasts and than Discord needs to write its audit log.
+// DefaultPropagation is the time until list and audit log are complete after an attempt. A call
+// takes less.
 const DefaultPropagation = 15 * time.Second
 
 const (
-	// clockSkew is the assumed difference between the clocks of Discord and of the intent's
-	// recorder.
+	// clockSkew is the largest expected difference between the clocks of Discord and the recorder.
 	clockSkew     = time.Minute
 	maxAsked      = 3
 	maxNamed      = 5
 	refusedRetry  = 5 * time.Second
 	unprovenRetry = time.Minute
 	tooEarly      = "the result of an earlier create may still appear"
-	// Audit log entries name the intent, so looking further back is safe and costs at most a page.
+	// An entry names the intent: looking further back is safe and costs at most a page.
 	provenSkew = time.Hour
 )
 
@@ -87,16 +83,15 @@ type Intent struct {
 	Reason string
 	// NotBefore is the time of the intent. Older channels do not match.
 	NotBefore time.Time
-	// LastAttempt is the last time at which a create may have been sent: after an unknown outcome,
-	// the call's end; after a crash, this process's start.
+	// LastAttempt is the latest time of a sent create: after an unknown outcome the call's end,
+	// after a crash this process's start.
 	LastAttempt time.Time
 	// Claimed reports whether a channel belongs to another object. Nil: none does.
 	Claimed func(channelID string) bool
-	// ProofOnly accepts the audit log alone as proof. A mere match is not Found. The result is
-	// Absent if the whole log lacks the create.
+	// ProofOnly accepts the audit log alone as proof. A match is not Found. The result is Absent if
+	// the whole log lacks the create.
 	ProofOnly bool
-	// Propagation is when list and audit log are complete after LastAttempt. Default
-	// [DefaultPropagation].
+	// Propagation is for list and audit log after LastAttempt. Default [DefaultPropagation].
 	Propagation time.Duration
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
@@ -147,8 +142,8 @@ type evidence struct {
 	pending bool
 }
 
-// completeFor also waits for the creates of fits: a channel that another client has just made must
-// not count as the intent's.
+// completeFor also waits for the creates of fits: a channel of another client must not count as the
+// intent's.
 func (in Intent) completeFor(fits []string) time.Time {
 	at := in.complete()
 	for _, id := range fits {
@@ -159,11 +154,10 @@ func (in Intent) completeFor(fits []string) time.Time {
 	return at
 }
 
-// Channel looks for a channel whose create may have been executed. It makes no call while looking
-// cannot help. Otherwise it makes one call for the list of channels and one for the bot's own
-// creates in the audit log, which all intents of a guild share, and one per matching channel, about
-// three per look. The [guildcache.Client] caches all responses. Actions of other users cause no
-// calls. Errors are those of the calls; a denied audit log is no error.
+// Channel looks for a channel whose create may have been executed. It makes no call that cannot
+// help. Otherwise it makes about three calls: the list of channels and the bot's own creates in the
+// audit log, which all intents of a guild share, and one per matching channel. Actions of other
+// users cause no calls. A denied audit log is no error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
@@ -236,7 +230,6 @@ func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evi
 	return nil
 }
 
-// readCreators reads who created the matching channels.
 func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *evidence) error {
 	for _, e := range state.audit {
 		if in.own(e, state.self) && (state.lists(e.TargetID) || state.hidden[e.TargetID]) {
@@ -287,7 +280,7 @@ func (in Intent) fromSnapshot(snap *guildcache.Snapshot) evidence {
 	return state
 }
 
-// probe looks up what the list lacks: lists omit hidden channels.
+// probe looks up an object that the list lacks: lists omit hidden channels.
 func (in Intent) probe(ctx context.Context, c *guildcache.Client, state *evidence, id string) (err error) {
 	if in.role {
 		_, err = c.GetRole(ctx, in.GuildID, id)
@@ -382,8 +375,8 @@ func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
 	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
-// If a newer list lacks the channel of an entry and Discord does not know its id, it has been
-// deleted: the create is over.
+// If a newer list lacks an entry's channel and Discord does not know its id, it was deleted: the
+// create is over.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found, hidden []string
 	unlisted := false
@@ -414,7 +407,6 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	return Result{}, false
 }
 
-// candidates returns the ids of the channels or roles that may be the intent's, oldest first.
 func (in Intent) candidates(state evidence) []string {
 	var ids []string
 	for _, c := range state.channels {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// due adds an item of client-go's delaying queue at its time, unless it was handed out meanwhile.
+// due adds items of client-go's delaying queue, unless they were handed out meanwhile.
 type due struct {
 	workqueue.TypedInterface[reconcile.Request]
 	delaying workqueue.TypedDelayingInterface[reconcile.Request]
@@ -19,7 +19,7 @@ type due struct {
 	at map[reconcile.Request]time.Time // due times of waiting items
 }
 
-// addAfter delays an item. The earliest of several times counts.
+// addAfter delays an item. The earliest time counts.
 func (d *due) addAfter(item reconcile.Request, after time.Duration) {
 	at := time.Now().Add(after)
 	d.mu.Lock()

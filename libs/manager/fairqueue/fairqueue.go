@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fairqueue is a controller's queue that serves namespaces round-robin: a namespace with
-// ten thousand objects does not delay the others.
+// ten thousand objects does not delay the others. controller-runtime's queue is first in, first
+// out.
 //
-// controller-runtime's priority queue is first in, first out within a priority. This queue takes
-// the highest priority, and within it one item of each namespace in rotation. client-go's
-// workqueue, which accepts an order of items (workqueue.TypedQueueConfig.Queue), does the rest:
-// each item once, one worker per item, delays, back-off, metrics. As in controller-runtime, handing
-// out an item ends its delay: the reconcile decides when it is due again.
+// This queue takes the highest priority, and within it one item of each namespace in rotation.
+// client-go's workqueue (TypedQueueConfig.Queue) does the rest: each item once, one worker per
+// item, delays, back-off, metrics. Handing out an item ends its delay, as in controller-runtime.
 package fairqueue
 
 import (

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// order is the order of ready items in client-go's queue. It is safe for concurrent use: an item's
-// priority is set before the item is added.
+// order sorts client-go's ready items. It is safe for concurrent use: an item's priority is set
+// before the item is added.
 type order struct {
 	mu      sync.Mutex
 	wanted  map[reconcile.Request]int // priority for the next Push
@@ -27,7 +27,7 @@ func newOrder() *order {
 	}
 }
 
-// setPriority sets the priority for the next Push. The highest of several counts.
+// setPriority sets the priority for the next Push. The highest counts.
 func (o *order) setPriority(item reconcile.Request, priority int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +68,7 @@ func (o *order) Len() int {
 	return len(o.queued)
 }
 
-// Pop renamespaces the next item of the highest priority, and rotates the namespaces.
+// Pop returns the next item of the highest priority, and rotates the namespaces.
 func (o *order) Pop() reconcile.Request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,7 +86,7 @@ func (o *order) Pop() reconcile.Request {
 	}
 }
 
-// handedOut renamespaces the priority of an item handed out, once.
+// handedOut returns the priority of an item handed out, once.
 func (o *order) handedOut(item reconcile.Request) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,8 +95,7 @@ func (o *order) handedOut(item reconcile.Request) int {
 	return priority
 }
 
-// level has the items of one priority: first in, first out per namespace, and the namespaces in
-// rotation. Each listed namespace has items.
+// level has the items of one priority: first in, first out per namespace. Each namespace has items.
 type level struct {
 	namespaces []string
 	items      map[string][]reconcile.Request

@@ -3,8 +3,7 @@
 // Package fence refuses writes while another process may lead.
 //
 // client-go stops a leader that cannot renew its Lease. But a process that was frozen for longer
-// than its Lease continues first, and would write beside its successor for up to the renew
-// deadline.
+// than its Lease would write beside its successor for up to the renew deadline.
 //
 // A candidate takes over at the earliest one lease duration after it has seen a renewal. So a write
 // must be sent before the renew deadline, counted from before the renewal was sent, and is given up
@@ -38,15 +37,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// ErrNotLeading refuses a write because another process may lead. The write may succeed after the
-// next renewal of the Lease, so do not report it.
+// ErrNotLeading refuses a write because another process may lead. Do not report it: the next
+// renewal may permit the write.
 var ErrNotLeading = errors.New("the Lease was not renewed in time, so another process may lead by now")
 
-// retryPeriod is when to reconcile again after a refused write.
 const retryPeriod = time.Second
 
-// Fence allows or refuses writes. It is safe for concurrent use. A nil Fence (no election) allows
-// all.
+// Fence allows or refuses writes. It is safe for concurrent use. A nil Fence allows all.
 type Fence struct {
 	lease, renew time.Duration
 	now          func() time.Time
@@ -60,8 +57,7 @@ func New(leaseDuration, renewDeadline time.Duration) *Fence {
 	return &Fence{lease: leaseDuration, renew: renewDeadline, now: time.Now}
 }
 
-// Check returns ErrNotLeading, or the time at which a write sent now must be cancelled; zero for no
-// limit.
+// Check returns ErrNotLeading, or the time to cancel a write that is sent now; zero for no limit.
 func (f *Fence) Check() (until time.Time, err error) {
 	if f == nil {
 		return time.Time{}, nil
@@ -76,9 +72,8 @@ func (f *Fence) Check() (until time.Time, err error) {
 	return now.Add((f.renew+f.lease)/2 - passed), nil
 }
 
-// age returns the longer duration of both clocks. The monotonic clock runs while the process is
-// frozen (SIGSTOP, cgroup) but, on Linux, not while the machine is suspended. The wall clock is set
-// forward then.
+// age returns the longer duration of both clocks. On Linux the monotonic clock stops while the
+// machine is suspended; the wall clock is set forward then.
 func age(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }

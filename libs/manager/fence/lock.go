@@ -46,8 +46,8 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 	l.fence.set(time.Time{})
 	if l.other != "" {
-		// client-go releases by its knowledge from before this call's Get. A frozen process that
-		// continues on SIGTERM would release its successor's Lease.
+		// client-go releases by knowledge from before this Get: a frozen process that continues on
+		// SIGTERM would release its successor's Lease.
 		return fmt.Errorf("the Lease is held by %s", l.other)
 	}
 	return l.Interface.Update(ctx, record)

@@ -10,12 +10,10 @@ import (
 	"strings"
 )
 
-// unfenced groups need no leader: the Lease itself, and the metrics endpoint's reviews, which store
-// nothing.
+// unfenced groups need no leader: the Lease itself, and the metrics endpoint's reviews.
 var unfenced = []string{"coordination.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
 
-// Transport returns a transport to Kubernetes that refuses a leader's writes while the fence is
-// closed.
+// Transport returns a transport to Kubernetes that refuses writes while the fence is closed.
 func (f *Fence) Transport(next http.RoundTripper) http.RoundTripper {
 	return &transport{fence: f, next: next}
 }
@@ -63,7 +61,6 @@ func mutates(r *http.Request) bool {
 	return !found || !slices.Contains(unfenced, group)
 }
 
-// cancelingBody ends the context of a request with its response.
 type cancelingBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc

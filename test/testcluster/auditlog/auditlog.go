@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package auditlog follows the audit log of a testcluster (its Options.Audit) as it grows.
+// Package auditlog follows the growing audit log of a testcluster (Options.Audit).
 package auditlog
 
 import (
@@ -11,15 +11,14 @@ import (
 	"os"
 )
 
-// Log is an audit log that is open for reading. It is not safe for use by several goroutines at
-// once.
+// Log is an open audit log. It is not safe for concurrent use.
 type Log struct {
 	file    *os.File
 	reader  *bufio.Reader
-	partial []byte // the beginning of a line whose end was not there yet
+	partial []byte // a line whose end has not been written yet
 }
 
-// Open opens the audit log in a file, to be read from its beginning.
+// Open opens the audit log in a file at its beginning.
 func Open(path string) (*Log, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -28,11 +27,10 @@ func Open(path string) (*Log, error) {
 	return &Log{file: file, reader: bufio.NewReaderSize(file, 1<<20)}, nil
 }
 
-// Each calls f with every line that was completed since the last call: one event in JSON, of type
-// audit.k8s.io/v1 Event. The API server logs a request before it ends its answer, and after others
-// may see what has changed. What a killed API server has left half written comes as one line with
-// what follows. An error of f ends the reading, with that line taken as read. The line is valid
-// until f returns.
+// Each calls f with every line completed since the last call: one event in JSON, of type
+// audit.k8s.io/v1 Event, valid until f returns. The API server logs a request before it ends its
+// response, but after others may see the change. A killed API server may leave half a line, which
+// comes as one with the next. An error of f ends the reading after that line.
 func (l *Log) Each(f func(line []byte) error) error {
 	for {
 		line, err := l.reader.ReadBytes('\n')

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestALogIsReadAsItGrows writes lines in pieces and reads in between.
-func TestALogIsReadAsItGrows(t *testing.T) {
+func TestReaderFollowsAGrowingLog(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.log")
 	file, err := os.Create(path)
@@ -58,7 +57,7 @@ func TestALogIsReadAsItGrows(t *testing.T) {
 	}
 }
 
-func TestALogThatIsNotThere(t *testing.T) {
+func TestOpenRefusesAMissingLog(t *testing.T) {
 	t.Parallel()
 	if _, err := Open(filepath.Join(t.TempDir(), "audit.log")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)

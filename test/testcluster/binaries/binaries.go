@@ -15,16 +15,16 @@ import (
 	"jutsu.com/operators/test/testcluster/internal/progress"
 )
 
-// Environment variables that decide where binaries come from.
+// Environment variables for the source of binaries.
 const (
-	// AssetsEnv names a folder with ready-made binaries, by the names of the constants below.
+	// AssetsEnv names a folder with ready-made binaries, named as the constants below.
 	AssetsEnv = "JUTSU_TESTCLUSTER_ASSETS"
-	// EnvtestAssetsEnv is the variable of setup-envtest; such a folder holds etcd and kube-apiserver.
+	// EnvtestAssetsEnv is setup-envtest's variable for a folder with etcd and kube-apiserver.
 	EnvtestAssetsEnv = "KUBEBUILDER_ASSETS"
-	// SourceEnv is "auto" (the default: download, and build what cannot be downloaded), "build" or
-	// "download" (fail instead of building).
+	// SourceEnv is "auto" (default: download, otherwise build), "build" or "download" (never
+	// build).
 	SourceEnv = "JUTSU_TESTCLUSTER_SOURCE"
-	// MirrorEnv is the URL of a mirror, which serves https://HOST/PATH at MIRROR/HOST/PATH.
+	// MirrorEnv is the URL of a mirror: https://HOST/PATH is at MIRROR/HOST/PATH.
 	MirrorEnv = "JUTSU_TESTCLUSTER_MIRROR"
 )
 
@@ -51,16 +51,16 @@ const (
 	Alertmanager       = "alertmanager"
 )
 
-// Kubectl is the client for the commands in messages and docs, in the version of the API server.
+// Kubectl is the client for the commands in messages and docs, in the API server's version.
 const Kubectl = "kubectl"
 
-// binary describes how a program is downloaded and built.
+// binary describes how to download and build a program.
 type binary struct {
 	module  string   // folder below tools/ whose go.mod pins it
 	pkg     string   // its package main
-	stamp   []string // variables that hold the version, as the project's own release build sets them
+	stamp   []string // variables for the version, as in the project's own release build
 	tags    string   // build tags, separated by commas
-	release release  // zero: it is only built
+	release release  // zero: build only
 }
 
 const (
@@ -94,7 +94,6 @@ var table = map[string]binary{
 	},
 }
 
-// kubernetes returns a binary of k8s.io/kubernetes.
 func kubernetes(name string) binary {
 	return binary{
 		module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, release: kubernetesRelease(name),
@@ -102,14 +101,13 @@ func kubernetes(name string) binary {
 	}
 }
 
-// ControlPlane returns the names of all binaries that a cluster with fake nodes runs.
+// ControlPlane returns the names of all binaries of a cluster with fake nodes.
 func ControlPlane() []string {
 	return []string{Etcd, APIServer, ControllerManager, Scheduler, Kwok}
 }
 
-// Locate returns the paths of the named binaries, and downloads or builds the missing ones. Many
-// processes may call it at once: one works, the others wait. Lines about the progress go to w, with
-// nil to os.Stderr; when nothing is missing there are none.
+// Locate returns the paths of the binaries, and downloads or builds the missing ones. Concurrent
+// processes wait for one that works. Progress goes to w, or with nil to os.Stderr.
 func Locate(ctx context.Context, w io.Writer, names ...string) (map[string]string, error) {
 	p, err := newProvider(w)
 	if err != nil {
@@ -149,7 +147,7 @@ func (p *provider) locate(ctx context.Context, names []string) (map[string]strin
 	return paths, err
 }
 
-// fromAssets searches the folders that the environment names; "" means that none holds it.
+// fromAssets searches the folders of the environment; "" means not found.
 func fromAssets(name string) (string, error) {
 	for _, variable := range []string{AssetsEnv, EnvtestAssetsEnv} {
 		folder := os.Getenv(variable)
@@ -176,5 +174,4 @@ func exists(path string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// say writes a line of progress.
 func (p *provider) say(format string, args ...any) { progress.Say(p.progress, format, args...) }

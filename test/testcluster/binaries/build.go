@@ -22,21 +22,21 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// pollInterval is the time between two looks at the output of a build.
+// pollInterval is the time between two reads of a build's output.
 const pollInterval = 500 * time.Millisecond
 
-// build is one binary to be built into the cache.
+// build is one binary to build into the cache.
 type build struct {
 	binary
 	name    string
 	version string
 	hash    string
-	source  string // folder of the module that pins it
+	source  string // folder of the pinning module
 	cache   string // folder of all cached binaries
 	target  string // path of the finished binary
 }
 
-// groups splits builds by their folder in the cache: by module, version and flags.
+// groups splits builds by module, version and flags, so by their folder in the cache.
 func groups(builds []build) (groups [][]build) {
 	index := map[string]int{}
 	for _, b := range builds {
@@ -51,14 +51,14 @@ func groups(builds []build) (groups [][]build) {
 	return groups
 }
 
-// workshop is the place of the builds of one process.
+// workshop is the working folder of one process.
 type workshop struct {
 	*provider
 	folder string // in the cache, so that a rename moves a binary to its place
 	reaper *process.Reaper
 }
 
-// buildAll builds one module after the other, in a folder that goes away with this process.
+// buildAll builds one module after the other, in a folder that the reaper removes.
 func (p *provider) buildAll(ctx context.Context, builds []build) (err error) {
 	folder, err := os.MkdirTemp(builds[0].cache, unfinished)
 	if err != nil {
@@ -84,8 +84,8 @@ func (p *provider) buildAll(ctx context.Context, builds []build) (err error) {
 	return nil
 }
 
-// fetchModules downloads the modules of all builds at once. `go list -deps` downloads no module that
-// the packages do not import.
+// fetchModules fetches the modules of all builds concurrently. `go list -deps` fetches only
+// imported ones.
 func (w workshop) fetchModules(ctx context.Context, builds []build) error {
 	groups := groups(builds)
 	stop := progress.Every(w.interval, func(since time.Duration) {
@@ -107,17 +107,17 @@ func (w workshop) fetchModules(ctx context.Context, builds []build) error {
 	return errors.Join(errs...)
 }
 
-// fetchedModules counts the modules that the go command has reported.
+// fetchedModules counts the go command's reports.
 func (w workshop) fetchedModules() (n int) {
 	logs, _ := filepath.Glob(filepath.Join(w.folder, "*-modules.log")) // the pattern is well-formed
 	for _, log := range logs {
-		text, _ := os.ReadFile(log) // none before the command has started
+		text, _ := os.ReadFile(log) // empty before the command has started
 		n += strings.Count(string(text), "go: downloading ")
 	}
 	return n
 }
 
-// build compiles binaries of one module by one command, and moves each to its place in one step.
+// build compiles binaries of one module by one command, and renames each to its place.
 func (w workshop) build(ctx context.Context, group []build) error {
 	began, b := time.Now(), group[0]
 	compile, err := project.Path("tools", "compile")
@@ -152,11 +152,11 @@ func (w workshop) build(ctx context.Context, group []build) error {
 	return nil
 }
 
-// run runs a command of the go tool for a build, and passes each line of its output to report.
+// run runs a go command and passes each line of its output to report.
 func (w workshop) run(ctx context.Context, b build, step string, cmd *exec.Cmd, report func(line string)) error {
 	cmd.Dir = b.source
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
-		"GOTMPDIR="+w.folder, "TMPDIR="+w.folder) // so that neither command leaves anything behind
+		"GOTMPDIR="+w.folder, "TMPDIR="+w.folder) // so that neither command leaves files elsewhere
 	log := filepath.Join(w.folder, filepath.Base(filepath.Dir(b.target))+"-"+step+".log")
 	p, err := process.Start(filepath.Base(cmd.Path), log, cmd, w.reaper)
 	if err != nil {
@@ -188,13 +188,13 @@ func (w workshop) run(ctx context.Context, b build, step string, cmd *exec.Cmd, 
 	}
 }
 
-// lineReader reads the lines of a file that grows.
+// lineReader reads the lines of a growing file.
 type lineReader struct {
 	from *bufio.Reader
-	half string // a line whose end is not written yet
+	half string // a line without its end
 }
 
-// each passes on the lines that are complete by now.
+// each passes on all complete lines.
 func (l *lineReader) each(report func(line string)) {
 	for {
 		text, err := l.from.ReadString('\n')
@@ -214,10 +214,10 @@ func packages(group []build) (paths []string) {
 	return paths
 }
 
-// majorVersion is the end of the path of a module of version 2 and up.
+// majorVersion matches the end of a module path of version 2 and up.
 var majorVersion = regexp.MustCompile(`^v([2-9]|[1-9][0-9]+)$`)
 
-// executable returns the name that the go command gives to the binary of a package.
+// executable returns the go command's name for the binary of a package.
 func executable(pkg string) string {
 	if majorVersion.MatchString(path.Base(pkg)) {
 		pkg = path.Dir(pkg)

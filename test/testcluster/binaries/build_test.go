@@ -51,7 +51,7 @@ func TestVersionPinned(t *testing.T) {
 	})
 }
 
-func TestProjectRootIsNamedWhenThereIsNone(t *testing.T) {
+func TestErrorSaysThatTheProjectIsMissing(t *testing.T) {
 	t.Setenv(AssetsEnv, "")
 	t.Setenv(EnvtestAssetsEnv, "")
 	t.Chdir(t.TempDir())
@@ -67,7 +67,7 @@ func TestAssets(t *testing.T) {
 	t.Setenv(AssetsEnv, ours)
 	t.Setenv(EnvtestAssetsEnv, envtests)
 	for name, want := range map[string]string{
-		Etcd:      filepath.Join(ours, Etcd), // in both: the more specific variable wins
+		Etcd:      filepath.Join(ours, Etcd), // in both folders: the more specific variable wins
 		Kwok:      filepath.Join(ours, Kwok),
 		APIServer: filepath.Join(envtests, APIServer),
 		Scheduler: "",
@@ -104,7 +104,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// output collects text that goroutines write.
+// output collects text of goroutines.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -122,12 +122,11 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// builder returns a provider that only builds.
 func builder(w io.Writer) *provider {
 	return &provider{source: onlyBuild, progress: w, interval: progress.Interval}
 }
 
-// hello is a module that builds in a second, in place of Kubernetes. It has two programs.
+// hello is a module of two programs that builds in a second.
 func hello(t *testing.T) build {
 	t.Helper()
 	const program = "package main\n\nvar gitVersion, gitMajor, gitMinor string\n\n" +
@@ -148,7 +147,7 @@ func hello(t *testing.T) build {
 	}
 }
 
-// sibling returns the other program of the module, whose name is not that of its package.
+// sibling returns the module's other program; its name differs from its package's.
 func sibling(b build) build {
 	b.name, b.pkg, b.target = "sibling", "example.test/hello/cmd/v2", filepath.Join(filepath.Dir(b.target), "sibling")
 	return b
@@ -167,7 +166,7 @@ func TestBuildStampsTheVersion(t *testing.T) {
 	onlyLockAnd(t, b.cache, "hello-v1.36.3")
 }
 
-func TestBuildOfTwoProgramsIsOneCommand(t *testing.T) {
+func TestOneCommandBuildsTwoPrograms(t *testing.T) {
 	b := hello(t)
 	goTool, err := exec.LookPath("go")
 	if err != nil {
@@ -211,7 +210,7 @@ func TestBuildHappensOnce(t *testing.T) {
 	}
 }
 
-func TestBuildThatFailsSaysWhy(t *testing.T) {
+func TestFailedBuildSaysWhy(t *testing.T) {
 	for name, test := range map[string]struct{ program, want string }{
 		"wrong code": {"package main\n\nfunc main() { nonsense() }\n", "undefined: nonsense"},
 		"no module":  {"package main\n\nimport _ \"example.test/lacking\"\n", "example.test/lacking"},
@@ -237,9 +236,8 @@ func goCommand(t *testing.T, script string) {
 		string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// TestBuildInterruptedLeavesNothing has a script in place of the go command: it leaves files,
-// starts a compiler of its own and takes for ever.
-func TestBuildInterruptedLeavesNothing(t *testing.T) {
+// The go command is a script: it leaves files, starts a compiler of its own and never ends.
+func TestInterruptedBuildLeavesNothing(t *testing.T) {
 	for name, verb := range map[string]string{"while modules are fetched": "list", "while it compiles": "build"} {
 		t.Run(name, func(t *testing.T) {
 			b := hello(t)
@@ -279,8 +277,7 @@ func TestBuildInterruptedLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestBuildReportsProgress has a script in place of the go command, which downloads and compiles
-// until the test has read about it.
+// The go command is a script: it downloads and compiles until the test has read its progress.
 func TestBuildReportsProgress(t *testing.T) {
 	b := hello(t)
 	proceed := t.TempDir()
@@ -347,7 +344,6 @@ func writeFiles(t *testing.T, files map[string]string) (folder string) {
 	return folder
 }
 
-// eventually waits for what comes at once, or a little later on a loaded machine.
 func eventually(t *testing.T, check func() error) {
 	t.Helper()
 	gomega.NewWithT(t).Eventually(check).WithTimeout(2 * time.Minute).WithPolling(20 * time.Millisecond).

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/testcluster/internal/progress"
 )
 
-// unfinished is the prefix of folders in the cache that hold a build in progress.
+// unfinished is the prefix of folders of builds in progress.
 const unfinished = "building-"
 
 // source is a value of SourceEnv.
@@ -57,7 +57,7 @@ func newProvider(w io.Writer) (*provider, error) {
 	return p, err
 }
 
-// cached returns the path of the binary if it is in the cache, else "".
+// cached returns the binary's path in the cache, or "".
 func (p *provider) cached(b build) string {
 	if p.source != onlyDownload && exists(b.target) {
 		return b.target
@@ -68,7 +68,7 @@ func (p *provider) cached(b build) string {
 	return ""
 }
 
-// provide downloads or builds all that is missing, and returns the paths by name.
+// provide downloads or builds all missing binaries, and returns the paths by name.
 func (p *provider) provide(ctx context.Context, missing []build) (map[string]string, error) {
 	cache := missing[0].cache
 	unlock, err := p.lock(ctx, cache)
@@ -78,11 +78,11 @@ func (p *provider) provide(ctx context.Context, missing []build) (map[string]str
 	defer unlock()
 
 	stale, _ := filepath.Glob(filepath.Join(cache, unfinished+"*")) // the pattern is well-formed
-	// A killed process left these: we hold the lock, so no other process builds.
+	// Leftovers of killed processes: no other process builds while we hold the lock.
 	for _, path := range stale {
 		_ = os.RemoveAll(path)
 	}
-	remaining := p.uncached(missing) // another process may have provided some while we waited
+	remaining := p.uncached(missing) // another process may have provided some meanwhile
 	if p.source != onlyBuild {
 		if err := p.downloadAll(ctx, remaining); err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (p *provider) provide(ctx context.Context, missing []build) (map[string]str
 	paths := map[string]string{}
 	for _, b := range missing {
 		if d, ok := p.download(b); ok {
-			_ = os.Remove(d.part) // of a failed download, whose binary is built now
+			_ = os.Remove(d.part) // of a failed download whose binary is built now
 		}
 		paths[b.name] = p.cached(b)
 	}
@@ -113,7 +113,7 @@ func (p *provider) uncached(builds []build) (missing []build) {
 	return missing
 }
 
-// lock waits until no other process fills the cache.
+// lock waits for the exclusive use of the cache.
 func (p *provider) lock(ctx context.Context, cache string) (unlock func(), err error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, fmt.Errorf("cache for the binaries: %w", err)
@@ -136,7 +136,7 @@ func (p *provider) lock(ctx context.Context, cache string) (unlock func(), err e
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// titles lists modules and versions: "etcd v3.7.3, kubernetes v1.37.2".
+// "etcd v3.7.3, kubernetes v1.37.2"
 func titles(builds []build) string {
 	var names []string
 	for _, group := range groups(builds) {
@@ -145,7 +145,6 @@ func titles(builds []build) string {
 	return strings.Join(names, ", ")
 }
 
-// title names the module of a build and its version.
 func (b build) title() string { return b.module + " " + b.version }
 
 func (b build) same(other build) bool { return b.name == other.name }

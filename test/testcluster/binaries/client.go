@@ -18,7 +18,6 @@ import (
 // stallLimit is the longest time without a byte from a server.
 const stallLimit = 5 * time.Second
 
-// client downloads files.
 type client struct {
 	http   *http.Client
 	mirror string // base URL; "" for none
@@ -26,11 +25,11 @@ type client struct {
 	hosts  *hosts
 }
 
-// unreachable remembers for all calls of this process which hosts do not answer.
+// unreachable is shared by all calls of this process.
 var unreachable hosts
 
 func newClient() (client, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone() // it uses http.ProxyFromEnvironment
+	transport := http.DefaultTransport.(*http.Transport).Clone() // uses http.ProxyFromEnvironment
 	transport.DisableCompression = true                          // lengths and ranges count the bytes of the file
 	c := client{
 		http: &http.Client{Transport: transport}, stall: stallLimit, hosts: &unreachable,
@@ -45,7 +44,7 @@ func newClient() (client, error) {
 	return c, nil
 }
 
-// address returns where the file of a URL is downloaded from.
+// address returns the download address of a URL.
 func (c client) address(official string) string {
 	if c.mirror == "" {
 		return official
@@ -53,28 +52,28 @@ func (c client) address(official string) string {
 	return c.mirror + "/" + strings.TrimPrefix(official, "https://")
 }
 
-// statusError is an answer other than success.
+// statusError is a response other than success.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("%d %s", int(e), http.StatusText(int(e))) }
 
-// stallError is the time in which no byte has come.
+// stallError is the time without a byte.
 type stallError time.Duration
 
 func (e stallError) Error() string { return fmt.Sprintf("no byte in %v", time.Duration(e)) }
 
-// hostError says that a host does not answer.
+// hostError reports an unreachable host.
 type hostError struct {
 	host  string
 	cause error
-	first bool // whether no earlier download has met it
+	first bool // first report of the host
 }
 
 func (e *hostError) Error() string { return fmt.Sprintf("%s is unreachable: %v", e.host, e.cause) }
 func (e *hostError) Unwrap() error { return e.cause }
 
-// get sends the bytes of a file from offset on to the writer that open returns. A server without
-// ranges sends all of it: open gets the offset of the first byte, and the size of the file or -1.
+// get sends the bytes of a file from offset on to the writer of open. A server without ranges sends
+// the whole file: open gets the offset of the first byte, and the size of the file or -1.
 func (c client) get(ctx context.Context, address string, offset int64,
 	open func(from, size int64) (io.Writer, error)) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -116,8 +115,8 @@ func (c client) get(ctx context.Context, address string, offset int64,
 	return err
 }
 
-// request sends the request and returns the answer. After one failure it does not wait for the same
-// host again, and requests that still wait for it fail too.
+// request does not wait for an unreachable host again: after one failure, other waiting requests
+// fail too.
 func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, address string, offset int64) (
 	*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -145,12 +144,12 @@ func (c client) request(ctx context.Context, cancel context.CancelCauseFunc, add
 		return response, nil
 	}
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err // the address is in the caller's message
+		err = wrapped.Err // the caller's message has the address
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 		if stalled := stallError(0); !errors.As(err, &stalled) {
-			return nil, err // the user has interrupted it, or another request has lost the host
+			return nil, err // interrupted by the user, or another request found the host unreachable
 		}
 	}
 	return nil, host.lose(err)
@@ -176,9 +175,9 @@ type hosts struct {
 	byName map[string]*host
 }
 
-// host is a server, and whether it does not answer.
+// host is a server and whether it is unreachable.
 type host struct {
-	lost  chan struct{} // closed when it does not answer
+	lost  chan struct{} // closed when it is unreachable
 	once  sync.Once
 	cause error // set before lost is closed
 	name  string
@@ -196,7 +195,7 @@ func (h *hosts) get(name string) *host {
 	return h.byName[name]
 }
 
-// err returns why the host does not answer, or nil.
+// err returns the reason, or nil for a reachable host.
 func (h *host) err() error {
 	select {
 	case <-h.lost:
@@ -206,7 +205,7 @@ func (h *host) err() error {
 	}
 }
 
-// lose records that the host does not answer.
+// lose records that the host is unreachable.
 func (h *host) lose(cause error) error {
 	e := &hostError{host: h.name, cause: cause}
 	h.once.Do(func() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package binaries provides the programs that test clusters run: etcd, Kubernetes, kwok, and what
-// real nodes and workloads need besides. It imports neither client-go nor controller-runtime, so
-// that cmd/testcluster compiles in seconds.
+// Package binaries provides the programs that test clusters run: etcd, Kubernetes, kwok, and the
+// programs of real nodes and workloads. It imports neither client-go nor controller-runtime, so that
+// cmd/testcluster compiles in seconds.
 //
 //	paths, err := binaries.Locate(ctx, os.Stderr, binaries.Etcd, binaries.APIServer)
 //
@@ -11,18 +11,18 @@
 //  1. the folders that AssetsEnv and EnvtestAssetsEnv name;
 //  2. the cache, jutsu/testcluster in the user's cache folder (os.UserCacheDir);
 //  3. the project's official release, if downloads.txt pins the SHA-256 sum of the file;
-//  4. the Go module, which is built from source.
+//  4. the Go module, and builds it from source.
 //
-// A file lock in the cache makes other processes wait, and then find the work done. Binaries appear
-// in the cache by a rename, so that an interrupted process leaves no half of one.
+// Other processes wait for a file lock in the cache, and then find the binaries. A rename puts a
+// binary into the cache: an interrupted process leaves no half of one.
 //
 // # Downloads
 //
-// Etcd, kwok and Kubernetes publish their binaries. All missing ones are downloaded in parallel,
-// through the proxy that HTTPS_PROXY and NO_PROXY name. An interrupted download continues where it
-// stopped. A download that fails in whatever way (no route, 404, no byte in five seconds, a wrong
-// sum) is reported in one line, and its binary is built. So a machine without internet loses five
-// seconds in all. SourceEnv chooses, MirrorEnv names a server inside a company.
+// Etcd, kwok and Kubernetes publish their binaries. Locate downloads all missing ones in parallel,
+// through the proxy of HTTPS_PROXY and NO_PROXY. It resumes an interrupted download. After a failed
+// one (no route, 404, no byte in five seconds, a wrong sum) it prints a line and builds the binary: a
+// machine without internet loses five seconds in all. SourceEnv chooses between downloads and builds;
+// MirrorEnv names a company's own server.
 //
 // downloads.txt has lines in the format of sha256sum, with the URL in place of the file name:
 //

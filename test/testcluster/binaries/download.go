@@ -22,8 +22,8 @@ import (
 	"jutsu.com/operators/test/testcluster/internal/progress"
 )
 
-// downloadAll downloads all binaries whose checksums are pinned, in parallel. What fails is built
-// later, so it is an error only if the user has excluded that.
+// downloadAll downloads all binaries with pinned checksums in parallel. Failed ones are built
+// later, so a failure is an error only with SourceEnv "download".
 func (p *provider) downloadAll(ctx context.Context, missing []build) error {
 	var all []download
 	var unpinned []build
@@ -100,12 +100,12 @@ func (c *counter) String() string {
 	return fmt.Sprintf("%.1f MB of %.1f MB", float64(c.done.Load())/mega, float64(c.size.Load())/mega)
 }
 
-// transfer completes the .part file, which outlives a failure, and makes the binary of it.
+// transfer completes the .part file, which survives a failure, and makes the binary of it.
 func (p *provider) transfer(ctx context.Context, d download, count *counter) error {
-	if sum, err := sumOf(d.part); err != nil || sum != d.sum { // else a former process has completed it
+	if sum, err := sumOf(d.part); err != nil || sum != d.sum { // otherwise another process has completed it
 		err := p.resume(ctx, d, count)
 		if status := statusError(0); errors.As(err, &status) && status == http.StatusRequestedRangeNotSatisfiable {
-			_ = os.Remove(d.part) // it is longer than the file
+			_ = os.Remove(d.part) // longer than the file
 			err = p.resume(ctx, d, count)
 		}
 		if err != nil {
@@ -123,11 +123,11 @@ func (p *provider) transfer(ctx context.Context, d download, count *counter) err
 	if err := install(d); err != nil {
 		return err
 	}
-	_ = os.Remove(d.part) // gone after the rename of a plain binary
+	_ = os.Remove(d.part) // already gone after the rename of a plain binary
 	return nil
 }
 
-// resume appends to the .part file what it lacks.
+// resume appends the missing bytes to the .part file.
 func (p *provider) resume(ctx context.Context, d download, count *counter) (err error) {
 	file, err := os.OpenFile(d.part, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -149,7 +149,7 @@ func (p *provider) resume(ctx context.Context, d download, count *counter) (err 
 	})
 }
 
-// install moves the binary to its place in one step.
+// install renames the binary to its place.
 func install(d download) error {
 	file := d.part
 	if d.member != "" {
@@ -157,7 +157,7 @@ func install(d download) error {
 		if file, err = extract(d.part, d.member); err != nil {
 			return err
 		}
-		defer func() { _ = os.Remove(file) }() // left after a failure
+		defer func() { _ = os.Remove(file) }() // remains after a failure
 	}
 	if err := os.Chmod(file, 0o755); err != nil {
 		return err
@@ -206,7 +206,6 @@ func writeTemp(folder string, from io.Reader, size int64) (path string, err erro
 	return to.Name(), nil
 }
 
-// sumOf returns the SHA-256 of a file.
 func sumOf(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -25,10 +25,9 @@ import (
 	"time"
 )
 
-// content is a released binary.
 var content = []byte("#!/bin/sh\necho downloaded\n" + strings.Repeat("# padding\n", 100_000))
 
-// server stands in for the servers of releases.
+// server plays the servers of releases.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -54,14 +53,14 @@ func (s *server) got() []string {
 	return slices.Clone(s.requests)
 }
 
-// whole answers as a good server does, ranges included.
+// whole answers with the file or a range of it.
 func whole(file []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(file))
 	}
 }
 
-// half sends half of the content, and then does more.
+// half sends half of the content and then calls more.
 func half(more func(r *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
@@ -73,8 +72,8 @@ func half(more func(r *http.Request)) http.HandlerFunc {
 
 func untilCancelled(r *http.Request) { <-r.Context().Done() }
 
-// released returns a build with a release, and a provider that knows its checksum and downloads it
-// from base.
+// released returns a build with a release, and a provider that downloads it from base and pins file's
+// checksum.
 func released(t *testing.T, base string, file []byte) (build, *provider, *output) {
 	t.Helper()
 	b := hello(t)
@@ -97,10 +96,10 @@ func TestDownload(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		stall  time.Duration
-		part   []byte   // left by a former process
+		part   []byte   // of a former process
 		fails  string   // "" if it succeeds
 		ranges []string // of the requests
-		kept   int      // bytes of the .part file afterwards, for the next process
+		kept   int      // bytes of the .part file for the next process
 	}{
 		"right":     {answer: whole(content), ranges: []string{""}},
 		"wrong sum": {answer: whole([]byte("other")), fails: "wrong SHA-256", ranges: []string{""}},
@@ -182,7 +181,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// expectInstalled checks that the binary is in the cache, and nothing else.
+// expectInstalled checks that the cache has only the binary.
 func expectInstalled(t *testing.T, p *provider, b build, paths map[string]string, err error) {
 	t.Helper()
 	if err != nil {
@@ -236,7 +235,7 @@ func TestDownloadOfArchive(t *testing.T) {
 	}
 }
 
-// TestDownloadResumesAfterTruncation needs two processes: the first one keeps what it has.
+// The second call resumes from the part of the first, as another process would.
 func TestDownloadResumesAfterTruncation(t *testing.T) {
 	t.Parallel()
 	first := true
@@ -276,7 +275,7 @@ func TestDownloadInterrupted(t *testing.T) {
 	}
 }
 
-func TestDownloadThatFailsIsBuilt(t *testing.T) {
+func TestProviderBuildsAfterAFailedDownload(t *testing.T) {
 	t.Parallel()
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
@@ -312,7 +311,7 @@ func TestDownloadThatFailsIsBuilt(t *testing.T) {
 	}
 }
 
-func TestSourceOfWhatIsMissing(t *testing.T) {
+func TestSourceDecidesOnMissingBinaries(t *testing.T) {
 	t.Parallel()
 	t.Run("build makes no request", func(t *testing.T) {
 		t.Parallel()
@@ -347,7 +346,7 @@ func TestSourceOfWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestUnreachableHostCostsOneWait has three files on a server that accepts connections and is silent.
+// The server has three files, accepts connections and sends nothing.
 func TestUnreachableHostCostsOneWait(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ http.ResponseWriter, r *http.Request) { untilCancelled(r) })
@@ -398,7 +397,7 @@ func TestDownloadReportsProgress(t *testing.T) {
 	}
 }
 
-// TestDownloadByProxy has a proxy that knows the file of a host that does not exist.
+// The proxy has the file of a host that does not exist.
 func TestDownloadByProxy(t *testing.T) {
 	t.Parallel()
 	var host string
@@ -419,8 +418,8 @@ func TestDownloadByProxy(t *testing.T) {
 	}
 }
 
-// TestClientOfTheEnvironment compares functions, because net/http reads the environment once.
-func TestClientOfTheEnvironment(t *testing.T) {
+// net/http reads the environment once per process: the test compares functions.
+func TestClientUsesProxyAndMirror(t *testing.T) {
 	c, err := newClient()
 	if err != nil {
 		t.Fatal(err)
@@ -476,7 +475,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestSumsArePinned expects the checksums of all that runs in a test cluster, in the versions of tools/.
+// All programs of a test cluster need checksums, in the versions of tools/.
 func TestSumsArePinned(t *testing.T) {
 	sums, err := parseSums(downloads)
 	if err != nil {
@@ -498,7 +497,7 @@ func TestPin(t *testing.T) {
 	sum := func(n int) string { return strings.Repeat(fmt.Sprintf("%02d", n), sha256.Size) }
 	hash := sha256.Sum256(content)
 	files := map[string]string{
-		"/own.example/tool.sha256":  sum(1), // without a newline, as dl.k8s.io has it
+		"/own.example/tool.sha256":  sum(1), // without a newline, as on dl.k8s.io
 		"/list.example/SHA256SUMS":  sum(2) + "  other.tar.gz\n" + sum(3) + "  tool.tar.gz\n",
 		"/none.example/tool":        string(content),
 		"/wrong.example/SHA256SUMS": "<html>",

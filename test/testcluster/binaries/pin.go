@@ -20,21 +20,20 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// platforms lists the platforms of the pinned checksums.
+// platforms are the platforms with pinned checksums.
 var platforms = []string{"linux/amd64", "linux/arm64"}
 
 const sumsHeader = "# SHA-256 sums of official releases; `testcluster pin` writes this file, doc.go describes it.\n"
 
-// Pin writes downloads.txt: the checksums of all binaries that their projects publish, in the
-// versions that tools/ pins. If a project publishes no checksum, Pin downloads the binary and
-// computes it. It skips a file that the server answers with 404; after any other failure
-// downloads.txt stays as it was.
+// Pin writes downloads.txt: the published checksums of all binaries in the versions of tools/.
+// Without a published checksum it downloads the binary and computes it. It skips a file that does
+// not exist (404). After any other failure downloads.txt stays unchanged.
 func Pin(ctx context.Context, w io.Writer) error {
 	p, err := newProvider(w)
 	if err != nil {
 		return fmt.Errorf("testcluster: %w", err)
 	}
-	path, err := project.Path("libs", "testcluster", "binaries", "downloads.txt")
+	path, err := project.Path("test", "testcluster", "binaries", "downloads.txt")
 	if err != nil {
 		return fmt.Errorf("testcluster: %w", err)
 	}
@@ -62,7 +61,6 @@ func Pin(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// pin returns the text of downloads.txt.
 func (p *provider) pin(ctx context.Context, releases []release) ([]byte, error) {
 	lines := []string{}
 	for _, r := range releases {
@@ -81,7 +79,7 @@ func (p *provider) pin(ctx context.Context, releases []release) ([]byte, error) 
 	return []byte(sumsHeader + strings.Join(lines, "")), nil
 }
 
-// published returns the checksum from the project's own list, or else that of the file.
+// published returns the checksum of the project's list, or else of the file.
 func (p *provider) published(ctx context.Context, r release) (string, error) {
 	if r.sums == "" {
 		hash := sha256.New()
@@ -98,7 +96,7 @@ func (p *provider) published(ctx context.Context, r release) (string, error) {
 
 var sumOnly = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// findSum searches the output of sha256sum, or takes the only checksum that there is.
+// findSum searches the output of sha256sum, or takes the only checksum.
 func findSum(list, url string) (string, error) {
 	file := url[strings.LastIndexByte(url, '/')+1:]
 	for line := range strings.Lines(list) {

@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// release describes the files that a project publishes. {version}, {os} and {arch} stand for
-// those of a build.
+// release describes the files of a project, with the variables {version}, {os} and {arch}.
 type release struct {
-	url    string // of the binary, or of a .tar.gz that holds it
+	url    string // of the binary, or of a .tar.gz with it
 	member string // path within the .tar.gz; "" for a plain binary
-	sums   string // URL of the file with the checksum; "" if the project publishes none
+	sums   string // URL of the checksum; "" if not published
 }
 
 const githubRelease = "https://github.com/%s/releases/download/{version}/"
@@ -36,7 +35,7 @@ func kubernetesRelease(name string) release {
 	return release{url: url, sums: url + ".sha256"}
 }
 
-// of fills in the version and the platform, such as "linux/amd64".
+// of sets the version and the platform, such as "linux/amd64".
 func (r release) of(version, platform string) release {
 	goos, arch, _ := strings.Cut(platform, "/")
 	fill := strings.NewReplacer("{version}", version, "{os}", goos, "{arch}", arch).Replace
@@ -45,7 +44,7 @@ func (r release) of(version, platform string) release {
 
 const platform = runtime.GOOS + "/" + runtime.GOARCH
 
-// download is one file to be downloaded, and the place of its binary.
+// download is one file, and the place of its binary.
 type download struct {
 	release
 	title  string // name and version of the binary
@@ -54,7 +53,7 @@ type download struct {
 	target string // path of the finished binary
 }
 
-// download returns the download of a binary, unless no checksum of it is pinned.
+// download returns false for a binary without a pinned checksum.
 func (p *provider) download(b build) (download, bool) {
 	r := b.release.of(b.version, platform)
 	sum, ok := p.sums[r.url]
@@ -68,14 +67,12 @@ func (p *provider) download(b build) (download, bool) {
 	}, true
 }
 
-// downloads is the text of the file downloads.txt.
-//
 //go:embed downloads.txt
 var downloads string
 
 var sumLine = regexp.MustCompile(`^([0-9a-f]{64})  (https://\S+)$`)
 
-// parseSums reads lines of the form "SHA256  URL". Lines that begin with # are comments.
+// parseSums reads lines of the form "SHA256  URL" and skips comments (#).
 func parseSums(text string) (map[string]string, error) {
 	sums := map[string]string{}
 	for line := range strings.Lines(text) {

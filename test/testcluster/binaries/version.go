@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Version returns the version of a binary that tools/ pins. Ready-made binaries may have another one.
+// Version returns the version of a binary in tools/. Ready-made binaries may have another one.
 func Version(name string) (string, error) {
 	b, err := newBuild(name)
 	if err != nil {
@@ -27,7 +27,7 @@ func Version(name string) (string, error) {
 	return b.version, nil
 }
 
-// newBuild reads from tools/ which version to build, and so where in the cache its binary belongs.
+// newBuild reads the version from tools/, and so the binary's place in the cache.
 func newBuild(name string) (build, error) {
 	spec, ok := table[name]
 	if !ok {
@@ -53,14 +53,13 @@ func newBuild(name string) (build, error) {
 	return b, nil
 }
 
-// path returns where the binary is in the cache. The hash changes with the file.
+// path returns the binary's path in the cache. The hash changes with the file.
 func (b build) path(hash string) string {
 	folder := strings.Join([]string{b.module, b.version, runtime.GOOS, runtime.GOARCH, hash}, "-")
 	return filepath.Join(b.cache, folder, b.name)
 }
 
-// pin reads the module that pins the binary: the version, and a hash that changes with any
-// dependency and any flag.
+// pin reads the version, and a hash that changes with any dependency and any flag.
 func (b *build) pin() error {
 	path := filepath.Join(b.source, "go.mod")
 	mod, err := os.ReadFile(path)
@@ -88,8 +87,8 @@ func (b *build) pin() error {
 	return nil
 }
 
-// ldflags leave symbols out and write the version into the binary: without it Kubernetes calls
-// itself v0.0.0-master, which version-gated clients cannot parse.
+// ldflags omit symbols and stamp the version. Without it Kubernetes calls itself v0.0.0-master,
+// which version-gated clients cannot parse.
 func (b build) ldflags() string {
 	flags := []string{"-s", "-w"}
 	for _, variable := range b.stamp {

@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// BackupPhase is how far a Backup comes, in CloudNativePG's words.
+// BackupPhase is the phase of a Backup, in CloudNativePG's words.
 type BackupPhase string
 
-// The phases that a Backup can stay in; the last three are the end of it.
+// The phases in which a Backup can stay; the last three are final.
 const (
 	BackupPending   BackupPhase = "pending"
 	BackupStarted   BackupPhase = "started"
@@ -29,13 +29,13 @@ const (
 )
 
 const (
-	lastBackup     = "LastBackupSucceeded" // the type of the condition of a Cluster
+	lastBackup     = "LastBackupSucceeded" // condition type of a Cluster
 	scheduleLabel  = "cnpg.io/scheduled-backup"
 	immediateLabel = "cnpg.io/immediateBackup"
 )
 
-// SetBackups sets how far the Backups of a Cluster come from now on, those that are under way included. At first they
-// are completed.
+// SetBackups sets the last phase of a Cluster's Backups, also of those in progress. Default:
+// completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +92,8 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// formerImmediate is the first Backup that a schedule of this name has taken at once, nil where there is none. The
-// original takes it for one of its own, although it may be of a schedule and a Cluster that are gone.
+// formerImmediate returns the immediate Backup of a schedule of this name, or nil. CloudNativePG
+// takes it for its own, even if it belongs to a deleted schedule and Cluster.
 func (s *StandIn) formerImmediate(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -109,7 +109,7 @@ func (s *StandIn) formerImmediate(
 	return &first, nil
 }
 
-// isHealthy reports whether the Cluster of a schedule is in the state that an immediate backup waits for.
+// isHealthy reports whether an immediate backup of a schedule may start.
 func (s *StandIn) isHealthy(ctx context.Context, o *unstructured.Unstructured) bool {
 	cluster, up, err := s.cluster(ctx, o)
 	if err != nil || !up {
@@ -138,7 +138,7 @@ func (s *StandIn) createBackup(
 	return client.IgnoreAlreadyExists(s.client.Create(ctx, backup))
 }
 
-// playBackup takes a Backup one phase further with each look.
+// playBackup advances a Backup by one phase.
 func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) error {
 	phase := phaseOf(o)
 	if slices.Contains([]BackupPhase{BackupCompleted, BackupFailed, BackupInvalid}, phase) {
@@ -185,7 +185,7 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 	return s.setLastBackup(ctx, cluster, "True", "LastBackupSucceeded", "Backup was successful")
 }
 
-// backupError is all that CloudNativePG reports of an object store that is away.
+// backupError is CloudNativePG's only message about an unreachable object store.
 const backupError = "rpc error: code = Unknown desc = exit status 2"
 
 func phaseOf(backup *unstructured.Unstructured) BackupPhase {
@@ -209,8 +209,8 @@ func (s *StandIn) setLastBackup(
 	})
 }
 
-// forgetBackups deletes what has been completed elsewhere than where the Cluster archives now, as barman-cloud
-// does: the objects, and not the backups themselves.
+// forgetBackups deletes completed Backup objects in another place than the Cluster's current
+// archive, as barman-cloud does. The backups themselves stay.
 func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstructured) error {
 	plugins, _, _ := unstructured.NestedSlice(cluster.Object, "spec", "plugins")
 	if len(plugins) == 0 {
@@ -237,7 +237,7 @@ func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstr
 	return nil
 }
 
-// placeOf is the name in the object store under which a plugin archives.
+// placeOf returns a plugin's name in the object store.
 func placeOf(plugin map[string]any, cluster string) string {
 	if name, _, _ := unstructured.NestedString(plugin, "parameters", "serverName"); name != "" {
 		return name

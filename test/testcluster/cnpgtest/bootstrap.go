@@ -12,17 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// managedBy keeps the Job controller, which would run pods, from a Job of the stand-in.
+// managedBy keeps the Job controller from running pods of the stand-in's Jobs.
 const managedBy = "jutsu.com/cnpg-stand-in"
 
-// FailBootstrap lets so many pods fail of the Job that fills a new Cluster from elsewhere, from now on;
-// with 0 it succeeds.
+// FailBootstrap makes so many pods of the Job that fills a new Cluster fail; with 0 it succeeds.
 func (s *StandIn) FailBootstrap(namespace, cluster string, pods int32) {
 	s.change(namespace, cluster, func(i *instances) { i.failedPods = pods })
 }
 
-// fill plays the Job that fills a Cluster with data from elsewhere, and reports whether the Cluster has
-// its data (createPrimaryInstance in internal/controller/cluster_create.go, and pkg/specs/jobs.go).
+// fill plays the Job that fills a Cluster from elsewhere, and reports whether the Cluster has its
+// data (createPrimaryInstance in internal/controller/cluster_create.go, and pkg/specs/jobs.go).
 func (s *StandIn) fill(ctx context.Context, o *unstructured.Unstructured) (filled bool, err error) {
 	role := bootstrapRole(o)
 	if primary, _, _ := unstructured.NestedString(o.Object, "status", "currentPrimary"); role == "" || primary != "" {
@@ -55,7 +54,7 @@ func (s *StandIn) fill(ctx context.Context, o *unstructured.Unstructured) (fille
 	return false, s.client.Status().Update(ctx, job)
 }
 
-// bootstrapRole is the role of the Job that fills a Cluster; empty where it begins empty.
+// bootstrapRole returns the role of the Job that fills a Cluster; empty for an empty Cluster.
 func bootstrapRole(o *unstructured.Unstructured) string {
 	bootstrap, _, _ := unstructured.NestedMap(o.Object, "spec", "bootstrap")
 	if recovery, ok := bootstrap["recovery"].(map[string]any); ok {
@@ -84,8 +83,7 @@ func (s *StandIn) createJob(ctx context.Context, o *unstructured.Unstructured, j
 	return s.createOnce(ctx, o, job)
 }
 
-// lacksPassword reports whether the Secret of an import does not have the password that the Cluster
-// refers to.
+// lacksPassword reports whether the Secret of an import lacks the Cluster's password key.
 func (s *StandIn) lacksPassword(ctx context.Context, o *unstructured.Unstructured) bool {
 	all, _, _ := unstructured.NestedSlice(o.Object, "spec", "externalClusters")
 	for _, external := range all {

@@ -30,25 +30,25 @@ const (
 	diskFull      = "Not enough disk space"
 )
 
-// pendingFailover is the target primary while it is not known which instance takes over.
+// pendingFailover is the target primary until an instance takes over.
 const pendingFailover = "pending"
 
-// instances are what is special about those of a Cluster.
+// instances is the state of a Cluster's instances.
 type instances struct {
-	atMost   *int64 // that become ready
-	primary  int64  // its number less one
-	lost     bool   // the primary's pod has gone, and no other instance has taken over
+	atMost   *int64 // become ready
+	primary  int64  // its number minus one
+	lost     bool   // the primary's pod is gone, and no other instance has taken over
 	diskFull bool
 
 	upgrades  Upgrades
 	data      pgData
-	archiving string // why the write-ahead log cannot be archived; empty where it can
+	archiving string // error of archiving the write-ahead log, or empty
 
 	failedPods int32 // of the Job that fills the Cluster
 }
 
-// SetReadyInstances lets only so many instances of a Cluster be ready from now on: one that comes up
-// slowly, or whose pods find no node. A negative number lets all be ready.
+// SetReadyInstances bounds the ready instances of a Cluster, such as a slow one or one whose pods
+// find no node. A negative number removes the bound.
 func (s *StandIn) SetReadyInstances(namespace, cluster string, atMost int) {
 	s.change(namespace, cluster, func(i *instances) {
 		i.atMost = nil
@@ -58,25 +58,24 @@ func (s *StandIn) SetReadyInstances(namespace, cluster string, atMost int) {
 	})
 }
 
-// FailPrimary takes the pod of the primary away. Until Promote there is none.
+// FailPrimary removes the primary's pod. Until Promote there is no primary.
 func (s *StandIn) FailPrimary(namespace, cluster string) {
 	s.change(namespace, cluster, func(i *instances) { i.lost = true })
 }
 
-// Promote lets the next instance take over as the primary, the only one itself; the former primary
-// becomes a standby.
+// Promote makes the next instance the primary, and the former primary a standby.
 func (s *StandIn) Promote(namespace, cluster string) {
 	s.change(namespace, cluster, func(i *instances) { i.lost, i.primary = false, i.primary+1 })
 }
 
-// FillDisk leaves the primary no space for its write-ahead log, so that it ends, and no other
-// instance takes over; or gives it space again.
+// FillDisk fills the primary's volume of the write-ahead log, so that the primary ends and no other
+// instance takes over; or frees it.
 func (s *StandIn) FillDisk(namespace, cluster string, full bool) {
 	s.change(namespace, cluster, func(i *instances) { i.diskFull = full })
 }
 
-// FailArchiving lets the write-ahead log of a Cluster not be archived from now on, for the reason
-// given; for none it is archived again.
+// FailArchiving makes archiving of a Cluster's write-ahead log fail for a reason, or with an empty
+// one succeed.
 func (s *StandIn) FailArchiving(namespace, cluster, reason string) {
 	s.change(namespace, cluster, func(i *instances) { i.archiving = reason })
 }
@@ -127,7 +126,7 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	status["image"], status["writeService"], status["pgDataImageInfo"] = image, o.GetName()+"-rw", data
 	ready, reason, message, since := "True", "ClusterIsReady", "Cluster is Ready", time.Now()
 	switch phase := status["phase"]; {
-	case phase != healthy && phase != hibernated: // hibernation leaves it as it was
+	case phase != healthy && phase != hibernated: // hibernation leaves it unchanged
 		ready, reason, message = "False", "ClusterIsNotReady", "Cluster Is Not Ready"
 	case !hasCondition(o, "Ready"):
 		since = o.GetCreationTimestamp().Time
@@ -152,14 +151,13 @@ func phaseOfCluster(o *unstructured.Unstructured) string {
 	return phase
 }
 
-// mayHibernate reports whether a Cluster is hibernated or may be: a healthy one only
-// (pkg/reconciler/hibernation/status.go).
+// mayHibernate: only a healthy Cluster may hibernate (pkg/reconciler/hibernation/status.go).
 func mayHibernate(o *unstructured.Unstructured) bool {
 	return o.GetAnnotations()[hibernation] == "on" && slices.Contains([]string{healthy, hibernated}, phaseOfCluster(o))
 }
 
-// hibernationOf are the conditions with the one that says how far the hibernation is, which goes with
-// the annotation. Pods take a moment to end.
+// hibernationOf returns the conditions with the hibernation's, which exists with the annotation
+// only. Pods take a moment to end.
 func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	switch {
 	case o.GetAnnotations()[hibernation] != "on":
@@ -174,8 +172,8 @@ func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
 	return withCondition(o, hibernation, "True", "Hibernated", "Cluster has been hibernated", time.Now())
 }
 
-// archived adds to the conditions whether the log is archived, as the instance manager does, also
-// where there is no archive (getContinuousArchivingCondition in pkg/management/postgres/webserver).
+// archived returns the conditions with the archiving's, which the instance manager also sets
+// without an archive (getContinuousArchivingCondition in pkg/management/postgres/webserver).
 func (i instances) archived(o *unstructured.Unstructured) []any {
 	const kind = "ContinuousArchiving"
 	if i.archiving != "" {
@@ -184,13 +182,13 @@ func (i instances) archived(o *unstructured.Unstructured) []any {
 	return withCondition(o, kind, "True", "ContinuousArchivingSuccess", "Continuous archiving is working", time.Now())
 }
 
-// status is what the status of a Cluster says of its instances.
+// status returns the status fields of the instances.
 func (i instances) status(o *unstructured.Unstructured) map[string]any {
 	wanted, _, _ := unstructured.NestedInt64(o.Object, "spec", "instances")
 	was, _, _ := unstructured.NestedString(o.Object, "status", "currentPrimary")
 	primary := fmt.Sprintf("%s-%d", o.GetName(), i.primary%wanted+1)
 	target, phase := primary, healthy
-	var ready []any // a pod that is being deleted is in none of the lists of instancesStatus
+	var ready []any // a pod that is being deleted is in none of instancesStatus's lists
 	for n := range wanted {
 		if i.atMost == nil || n < *i.atMost {
 			ready = append(ready, fmt.Sprintf("%s-%d", o.GetName(), (i.primary+n)%wanted+1))
@@ -212,7 +210,7 @@ func (i instances) status(o *unstructured.Unstructured) map[string]any {
 		phase = creating
 	}
 	if len(ready) == 0 && was == "" && phase == firstPrimary {
-		primary = "" // set by the instance manager when Postgres runs
+		primary = "" // the instance manager sets it when Postgres runs
 	}
 	return map[string]any{
 		"phase": phase, "instances": wanted, "readyInstances": int64(len(ready)),
@@ -225,7 +223,7 @@ func hasCondition(o *unstructured.Unstructured, kind string) bool {
 	return slices.ContainsFunc(all, func(c any) bool { return c.(map[string]any)["type"] == kind })
 }
 
-// createObjects makes what CloudNativePG makes for a Cluster, which goes with it.
+// createObjects creates CloudNativePG's objects for a Cluster, which are deleted with it.
 func (s *StandIn) createObjects(ctx context.Context, cluster *unstructured.Unstructured) error {
 	for _, suffix := range []string{"-rw", "-ro", "-r"} {
 		service := &corev1.Service{
@@ -260,12 +258,12 @@ func (s *StandIn) createOnce(ctx context.Context, cluster *unstructured.Unstruct
 	return client.IgnoreAlreadyExists(s.client.Create(ctx, o))
 }
 
-// createApplicationSecret makes the Secret of the owner of the database that initdb makes, unless a
-// Secret is named for it (ShouldInitDBCreateApplicationSecret in api/v1/cluster_funcs.go).
+// createApplicationSecret creates the Secret of the database's owner, unless one is named
+// (ShouldInitDBCreateApplicationSecret in api/v1/cluster_funcs.go).
 func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstructured.Unstructured) error {
 	bootstrap, given, _ := unstructured.NestedMap(cluster.Object, "spec", "bootstrap")
 	how, ok := bootstrap["initdb"].(map[string]any)
-	if !ok { // the webhook writes the default names there, too (defaultRecovery in api/v1/cluster_defaults.go)
+	if !ok { // the webhook sets the default names there too (defaultRecovery in api/v1/cluster_defaults.go)
 		how, ok = bootstrap["recovery"].(map[string]any)
 	}
 	if given && !ok || how["secret"] != nil {
@@ -286,8 +284,8 @@ func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstruct
 	return s.createOnce(ctx, cluster, secret)
 }
 
-// writeBudgets makes the PodDisruptionBudgets; or overwrites, and with few instances deletes, those
-// of their names, which may be another owner's (pkg/specs/poddisruptionbudget.go, and handlePDB in
+// writeBudgets writes the PodDisruptionBudgets. It overwrites, and with few instances deletes,
+// others of their names (pkg/specs/poddisruptionbudget.go, and handlePDB in
 // internal/controller/cluster_create.go).
 func (s *StandIn) writeBudgets(ctx context.Context, cluster *unstructured.Unstructured) error {
 	wanted, _, _ := unstructured.NestedInt64(cluster.Object, "spec", "instances")

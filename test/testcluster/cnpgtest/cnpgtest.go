@@ -21,14 +21,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Image is the image of Postgres of a Cluster that names none.
+// Image is the default image of Postgres.
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// interval is the time between two readings while something changes. A reading sends six requests, and
-	// about a dozen for every Cluster.
+	// interval is the time between two passes during changes. A pass sends six requests, and about
+	// a dozen per Cluster.
 	interval = 200 * time.Millisecond
-	// idle is the time between two readings while no watch reports a change.
+	// idle is the time between two passes without changes.
 	idle = time.Second
 
 	databaseFinalizer = "cnpg.io/deleteDatabase"
@@ -38,37 +38,38 @@ const (
 	hibernation       = "cnpg.io/hibernation"
 )
 
-// Options say how the stand-in behaves. The zero value is all well, and RetryInterval as in the
-// original.
+// Options configure the stand-in. The zero value has no failures, and CloudNativePG's
+// RetryInterval.
 type Options struct {
-	// RetryInterval is when something that could not be applied is tried again; 0 is 30 s.
+	// RetryInterval is when a failed object is retried; 0 means 30 s.
 	RetryInterval time.Duration
-	// Sessions returns how many sessions a database, by its name in Postgres, has; nil is none.
+	// Sessions returns the number of a database's sessions, by its name in Postgres; nil means
+	// none.
 	Sessions func(ctx context.Context, namespace, database string) int
 }
 
-// StandIn plays CloudNativePG. Start one with Start.
+// StandIn plays CloudNativePG.
 type StandIn struct {
 	options Options
 	client  client.WithWatch
 	cancel  context.CancelFunc
-	changed chan struct{} // holds one value when there may be something to do
+	changed chan struct{} // has one value if there may be something to do
 	done    chan struct{}
 
 	mu      sync.Mutex
 	paused  map[string]bool        // Clusters, as namespace/name, whose instance manager does not answer
 	pods    map[string]instances   // by the namespace/name of their Cluster
-	backups map[string]BackupPhase // how far backups come, by the namespace/name of their Cluster
-	tried   map[string]time.Time   // objects that could not be applied, by kind/namespace/name/version
-	logins  map[string]string      // the passwords of the roles that may log in, by namespace/cluster/role
-	acting  map[string]string      // the roles as which those of others act, by namespace/UID of the Cluster/role
+	backups map[string]BackupPhase // last phase of backups, by the namespace/name of their Cluster
+	tried   map[string]time.Time   // failed objects, by kind/namespace/name/version
+	logins  map[string]string      // passwords of the roles that may log in, by namespace/cluster/role
+	acting  map[string]string      // roles as which other roles act, by namespace/UID of the Cluster/role
 
 	tables, dropped map[types.UID]map[string]*table // by Cluster and database
 	copies          map[types.UID]copied            // by Backup
 }
 
-// Start plays CloudNativePG on the cluster until Stop is called or the context ends. The kinds need
-// not be installed yet.
+// Start plays CloudNativePG on the cluster until Stop or the end of the context. The kinds may be
+// installed later.
 func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error) {
 	c, err := client.NewWithWatch(config, client.Options{})
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *StandIn) Stop() {
 	<-s.done
 }
 
-// Accepts reports whether Postgres in a Cluster lets a role in with a password.
+// Accepts reports whether a Cluster's Postgres accepts a role's password.
 func (s *StandIn) Accepts(namespace, cluster, role, password string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +104,8 @@ func (s *StandIn) Accepts(namespace, cluster, role, password string) bool {
 	return ok && known == password
 }
 
-// SetRole is what ALTER ROLE role SET role TO other does: later sessions of a role act as another one. A
-// Cluster that takes the place of this one does not know of it, and CloudNativePG does not restore it.
+// SetRole does ALTER ROLE role SET ROLE TO other: later sessions of the role act as other. Another
+// Cluster of this name lacks the setting, and CloudNativePG does not restore it.
 func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other string) {
 	key := s.roleKey(ctx, namespace, cluster, role)
 	s.mu.Lock()
@@ -120,7 +121,7 @@ func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) s
 	return cmp.Or(s.acting[key], role)
 }
 
-// roleKey identifies a role in a Cluster as it is.
+// roleKey includes the Cluster's UID.
 func (s *StandIn) roleKey(ctx context.Context, namespace, cluster, role string) string {
 	uid := types.UID("")
 	if c := s.get(ctx, "Cluster", namespace, cluster); c != nil {
@@ -133,7 +134,7 @@ func actingKey(namespace string, cluster types.UID, role string) string {
 	return fmt.Sprintf("%s/%s/%s", namespace, cluster, role)
 }
 
-// setLogin sets the password with which Postgres lets a role in, or lets it in no more.
+// setLogin sets the password of a role, or forbids its login.
 func (s *StandIn) setLogin(role *unstructured.Unstructured, login bool, password string) {
 	name, _, _ := unstructured.NestedString(role.Object, "spec", "name")
 	cluster, _, _ := unstructured.NestedString(role.Object, "spec", "cluster", "name")
@@ -147,10 +148,10 @@ func (s *StandIn) setLogin(role *unstructured.Unstructured, login bool, password
 	}
 }
 
-// Pause makes the instance manager of a Cluster stop answering, and Resume lets it go on.
+// Pause stops the instance manager of a Cluster from answering.
 func (s *StandIn) Pause(namespace, cluster string) { s.pause(namespace, cluster, true) }
 
-// Resume is the end of Pause.
+// Resume ends [StandIn.Pause].
 func (s *StandIn) Resume(namespace, cluster string) { s.pause(namespace, cluster, false) }
 
 func (s *StandIn) pause(namespace, cluster string, paused bool) {
@@ -166,7 +167,7 @@ func (s *StandIn) isPaused(namespace, cluster string) bool {
 	return s.paused[namespace+"/"+cluster]
 }
 
-// notify has the objects gone through again soon.
+// notify triggers a pass soon.
 func (s *StandIn) notify() {
 	select {
 	case s.changed <- struct{}{}:
@@ -194,7 +195,7 @@ func (s *StandIn) run(ctx context.Context) {
 	}
 }
 
-// watch notifies of the changes of a kind, which may come and go.
+// watch notifies of changes of a kind, which may be installed and removed.
 func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, options ...client.ListOption) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -208,7 +209,7 @@ func (s *StandIn) watch(ctx context.Context, kind schema.GroupVersionKind, optio
 	}
 }
 
-// wait waits for some time, or until there is a value, and reports whether the context is alive.
+// wait returns false once the context has ended.
 func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -220,8 +221,8 @@ func wait(ctx context.Context, d time.Duration, until <-chan struct{}) bool {
 	return ctx.Err() == nil
 }
 
-// play goes through all objects once. What fails is repeated with the next look: objects and kinds
-// may go at any time.
+// play makes one pass over all objects. Failures are repeated in the next: objects and kinds may
+// disappear at any time.
 func (s *StandIn) play(ctx context.Context) {
 	for _, kind := range []struct {
 		name string

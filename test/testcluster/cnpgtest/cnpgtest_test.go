@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// waitLimit is for what the stand-in does within a look or two, on a machine that is busy.
+// waitLimit allows for a busy machine; the stand-in needs one or two polls.
 const waitLimit = time.Minute
 
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
@@ -32,7 +32,7 @@ func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	return o
 }
 
-// in reads a field of an object's status, as text.
+// in returns a field of an object's status as text.
 func in(ctx context.Context, c client.Client, o *unstructured.Unstructured, field string) func() any {
 	return func() any {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
@@ -43,7 +43,7 @@ func in(ctx context.Context, c client.Client, o *unstructured.Unstructured, fiel
 	}
 }
 
-// testMember gives a role a member, which may log in or not.
+// testMember gives a role a member, with or without login.
 func testMember(
 	t *testing.T, g *WithT, c client.Client, accepts func(role, password string) bool, role *unstructured.Unstructured,
 ) {
@@ -113,7 +113,7 @@ func TestStandIn(t *testing.T) {
 	t.Run("poolers and upgrades", func(t *testing.T) { t.Parallel(); testPoolersAndUpgrades(t, c, s) })
 }
 
-// testObjects has all other kinds come and go. The stand-in takes sessions for those of every database.
+// testObjects creates and deletes all other kinds. Every database has the sessions.
 func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int32) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)
@@ -238,7 +238,7 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	g.Eventually(lastBackup).Should(Equal("True/LastBackupSucceeded"))
 }
 
-// testInstances lets happen to a Cluster of three instances what may happen, and leaves it as it was.
+// testInstances causes all faults of a Cluster with three instances, and ends them.
 func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unstructured.Unstructured) {
 	t.Helper()
 	shows := func() string {
@@ -290,7 +290,7 @@ func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unst
 	}).Should(HaveValue(Equal(intstr.FromInt32(1))), "it takes every budget of this name for its own")
 }
 
-// testBootstrap fills Clusters from elsewhere, or does not.
+// testBootstrap creates Clusters with data from elsewhere; one fails.
 func testBootstrap(t *testing.T, g *WithT, s *StandIn, c client.Client) {
 	t.Helper()
 	from := func(name string, bootstrap map[string]any, external ...any) *unstructured.Unstructured {

@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// withCondition are the conditions of a Cluster with the given one; its time moves only with its status.
+// withCondition returns a Cluster's conditions with the given one. Its time changes only with its
+// status.
 func withCondition(o *unstructured.Unstructured, kind, status, reason, message string, now time.Time) []any {
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	c := map[string]any{
@@ -35,7 +36,7 @@ func withCondition(o *unstructured.Unstructured, kind, status, reason, message s
 	return append(all, c)
 }
 
-// cluster returns the Cluster of a role, a database or the like, nil for none, and whether its primary can act on it.
+// cluster returns the Cluster of an object, or nil, and whether its primary can act on it.
 func (s *StandIn) cluster(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (cluster *unstructured.Unstructured, up bool, err error) {
@@ -44,7 +45,7 @@ func (s *StandIn) cluster(
 	return cluster, cluster != nil && s.answers(cluster), err
 }
 
-// answers reports whether the primary of a Cluster takes connections.
+// answers reports whether the primary of a Cluster accepts connections.
 func (s *StandIn) answers(cluster *unstructured.Unstructured) bool {
 	primary, _, _ := unstructured.NestedString(cluster.Object, "status", "currentPrimary")
 	healthy, _, _ := unstructured.NestedStringSlice(cluster.Object, "status", "instancesStatus", "healthy")
@@ -58,7 +59,7 @@ func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) er
 	}
 	if cluster == nil {
 		s.setLogin(o, false, "")
-		return s.letGo(ctx, o, roleFinalizer)
+		return s.release(ctx, o, roleFinalizer)
 	}
 	if !up {
 		return nil
@@ -100,8 +101,8 @@ func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) er
 	})
 }
 
-// letGo is what becomes of a role or a database whose Cluster was deleted.
-func (s *StandIn) letGo(ctx context.Context, o *unstructured.Unstructured, finalizer string) error {
+// release handles a role or a database whose Cluster was deleted.
+func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, finalizer string) error {
 	if !slices.Contains(o.GetFinalizers(), finalizer) {
 		return nil
 	}
@@ -114,8 +115,7 @@ func (s *StandIn) letGo(ctx context.Context, o *unstructured.Unstructured, final
 	return s.finalize(ctx, o, finalizer, false)
 }
 
-// password returns the role's password and the version of it that CloudNativePG is aware of, or why it
-// cannot be used.
+// password returns the role's password and the version known to CloudNativePG, or an error text.
 func (s *StandIn) password(
 	ctx context.Context, o *unstructured.Unstructured, role string,
 ) (password, version, why string) {
@@ -134,7 +134,7 @@ func (s *StandIn) password(
 	return string(secret.Data["password"]), secret.ResourceVersion, ""
 }
 
-// owns reports whether a role still owns a database.
+// owns reports whether a role owns a database.
 func (s *StandIn) owns(ctx context.Context, namespace, role string) bool {
 	return slices.ContainsFunc(s.list(ctx, "Database", namespace), func(o unstructured.Unstructured) bool {
 		owner, _, _ := unstructured.NestedString(o.Object, "spec", "owner")
@@ -148,7 +148,7 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 		return err
 	}
 	if cluster == nil {
-		return s.letGo(ctx, o, databaseFinalizer)
+		return s.release(ctx, o, databaseFinalizer)
 	}
 	if !up {
 		return nil
@@ -188,11 +188,11 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// contributed are extensions that every image of CloudNativePG has: some of those that come with
-// Postgres (https://www.postgresql.org/docs/current/contrib.html).
+// contributed are some extensions of Postgres in every image of CloudNativePG
+// (https://www.postgresql.org/docs/current/contrib.html).
 var contributed = []string{"pg_trgm", "citext", "hstore", "pgcrypto", "unaccent", "uuid-ossp"}
 
-// extensionsOf is what came of the extensions of a Database, nil where it has none.
+// extensionsOf returns the states of a Database's extensions, nil for none.
 func extensionsOf(o *unstructured.Unstructured) (status any, missing bool) {
 	wanted, _, _ := unstructured.NestedSlice(o.Object, "spec", "extensions")
 	var all []any
@@ -207,7 +207,7 @@ func extensionsOf(o *unstructured.Unstructured) (status any, missing bool) {
 		all = append(all, state)
 	}
 	if all == nil {
-		return nil, false // which takes the field away
+		return nil, false // removes the field
 	}
 	return all, missing
 }
@@ -220,14 +220,14 @@ func (s *StandIn) hasRole(ctx context.Context, namespace, role string) bool {
 	})
 }
 
-// current reports whether an object is applied as it is.
+// current reports whether an object is applied in its current generation.
 func current(o *unstructured.Unstructured) bool {
 	applied, _, _ := unstructured.NestedBool(o.Object, "status", "applied")
 	seen, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
 	return applied && seen == o.GetGeneration()
 }
 
-// fail says why an object cannot be applied, and not again before the retry interval is over.
+// fail reports an error of an object, at most once per retry interval.
 func (s *StandIn) fail(ctx context.Context, o *unstructured.Unstructured, why string) error {
 	s.mu.Lock()
 	key := fmt.Sprintf("%s/%s/%s/%d", o.GetKind(), o.GetNamespace(), o.GetName(), o.GetGeneration())
@@ -243,7 +243,7 @@ func (s *StandIn) fail(ctx context.Context, o *unstructured.Unstructured, why st
 	return s.setStatus(ctx, o, map[string]any{"applied": false, "message": why})
 }
 
-// setStatus merges values into the status, and writes nothing where they are there.
+// setStatus merges values into the status, and writes nothing if they are equal.
 func (s *StandIn) setStatus(ctx context.Context, o *unstructured.Unstructured, values map[string]any) error {
 	before := o.DeepCopy()
 	for key, value := range values {

@@ -16,12 +16,12 @@ import (
 
 const (
 	poolerLabel = "cnpg.io/poolerName"
-	// poolerImage is that of PgBouncer where a Pooler names none.
+	// poolerImage is the default image of PgBouncer.
 	poolerImage = "ghcr.io/cloudnative-pg/pgbouncer:standin"
 )
 
-// playPooler makes the Deployment and the Service of a Pooler, which have its name and go with it, and are
-// not touched where they are another owner's; nor is anything where a Cluster has its name
+// playPooler makes a Pooler's Deployment and Service, which are deleted with it. It does nothing if
+// they, or a Cluster of the same name, belong to another owner
 // (internal/controller/pooler_controller.go).
 func (s *StandIn) playPooler(ctx context.Context, o *unstructured.Unstructured) error {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
@@ -73,7 +73,7 @@ func poolerMeta(pooler *unstructured.Unstructured, cluster string) metav1.Object
 	}
 }
 
-// poolerDeployment has pods as pod security "restricted" wants them, like the original's.
+// poolerDeployment has pods that fulfil pod security "restricted", like CloudNativePG's.
 func poolerDeployment(pooler *unstructured.Unstructured, cluster string) *appsv1.Deployment {
 	meta := poolerMeta(pooler, cluster)
 	return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{

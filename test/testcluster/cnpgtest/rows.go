@@ -18,20 +18,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// table is the one table of a database.
+// table is the only table of a database.
 type table struct {
-	owner string // the role whose session has made it; empty before
+	owner string // role whose session created it; empty before
 	rows  []row
-	// archived is how many of the rows the archive of the write-ahead log has.
+	// archived is the number of rows in the archived write-ahead log.
 	archived int
 }
 
 type row struct {
 	text  string
-	major int64 // of the Postgres that has committed it
+	major int64 // of the Postgres that committed it
 }
 
-// copied is how many rows of each database a Backup has, and of which Cluster.
+// copied is the number of rows of each database in a Backup.
 type copied struct {
 	cluster types.UID
 	major   int64
@@ -39,8 +39,8 @@ type copied struct {
 	logged  bool // a restore replays the archived log
 }
 
-// Insert commits a row to the table of a database in a session of a login. The first session makes the table. An
-// error is the refusal of Postgres: then nothing is committed.
+// Insert commits a row to the table of a database in a session of a login. The first session
+// creates the table. An error is Postgres's refusal: nothing is committed.
 func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, login, password, text string) error {
 	c := s.get(ctx, "Cluster", namespace, cluster)
 	if c == nil || !s.answers(c) {
@@ -69,7 +69,7 @@ func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, logi
 	return nil
 }
 
-// Rows are those of a database in the data of a Cluster, whether Postgres starts with it or not.
+// Rows returns a database's rows in the data of a Cluster, even if Postgres does not start.
 func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +81,8 @@ func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 	return all
 }
 
-// Restorable are the rows of a database that a restore of a Backup brings back: those that were committed before it
-// began, and by a plugin those of the same major version whose log is archived.
+// Restorable returns the rows that a restore of a Backup brings back: rows committed before the
+// Backup began, and for a plugin also rows of the same major version in the archived log.
 func (s *StandIn) Restorable(backup types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,13 +102,12 @@ func (s *StandIn) Restorable(backup types.UID, database string) (all []string) {
 	return all
 }
 
-// Starts reports whether Postgres of the version that a Cluster names starts with its data.
+// Starts reports whether a Cluster's version of Postgres starts with its data.
 func (s *StandIn) Starts(cluster *unstructured.Unstructured) bool {
 	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")
 	return s.instancesOf(cluster).data.starts(majorOf(cmp.Or(image, Image)))
 }
 
-// createDatabase makes a database where there is none of the name.
 func (s *StandIn) createDatabase(cluster types.UID, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +119,7 @@ func (s *StandIn) createDatabase(cluster types.UID, name string) {
 	}
 }
 
-// dropDatabase takes a database away. Its Backups remain.
+// The Backups of a dropped database remain.
 func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +130,7 @@ func (s *StandIn) dropDatabase(cluster types.UID, name string) {
 	delete(s.tables[cluster], name)
 }
 
-// archive archives the log of a Cluster up to now, as an instance does that is shut down.
+// archive archives the log of a Cluster, as at the shutdown of an instance.
 func (s *StandIn) archive(cluster types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +139,7 @@ func (s *StandIn) archive(cluster types.UID) {
 	}
 }
 
-// copyRows remembers which rows there are when a Backup begins.
+// copyRows records the rows at the start of a Backup.
 func (s *StandIn) copyRows(backup, cluster *unstructured.Unstructured) {
 	method, _, _ := unstructured.NestedString(backup.Object, "spec", "method")
 	data, _, _ := unstructured.NestedMap(cluster.Object, "status", "pgDataImageInfo")
@@ -154,7 +153,7 @@ func (s *StandIn) copyRows(backup, cluster *unstructured.Unstructured) {
 	s.copies[backup.GetUID()] = c
 }
 
-// groupsOf returns the roles that have a role as a member.
+// groupsOf returns the roles that a role is a member of.
 func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string {
 	for _, o := range s.list(ctx, "DatabaseRole", namespace) {
 		if name, _, _ := unstructured.NestedString(o.Object, "spec", "name"); name == role {
@@ -165,8 +164,8 @@ func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string
 	return nil
 }
 
-// PlayLogins plays, until the context ends, the Jobs in a namespace that make the sessions of a login act as the role
-// in the variable OWNER, once they have completed. The Secret that PGUSER comes from names the login and the host.
+// PlayLogins plays, until the context ends, completed Jobs of a namespace that make the sessions of
+// a login act as the role in the variable OWNER. The Secret of PGUSER names the login and the host.
 func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	go func() {
 		played := map[types.UID]bool{}
@@ -181,7 +180,6 @@ func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	}()
 }
 
-// playOnce plays the Job of an event that has completed, unless it was played.
 func (s *StandIn) playOnce(ctx context.Context, e watch.Event, played map[types.UID]bool) {
 	job, ok := e.Object.(*batchv1.Job)
 	if !ok || e.Type == watch.Deleted || job.Status.CompletionTime == nil || played[job.UID] {

@@ -15,46 +15,46 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// majorUpgrade is the phase of a Cluster whose data is being upgraded.
+// majorUpgrade is the phase during an upgrade of the data.
 const majorUpgrade = "Upgrading Postgres major version"
 
-// upgradeRole is the role of the Job that upgrades, and the name of its container.
+// upgradeRole is the upgrade Job's role, and the name of its container.
 const upgradeRole = "major-upgrade"
 
-// Upgrades is what comes of upgrades to another major version.
+// Upgrades is the outcome of upgrades to another major version.
 type Upgrades int
 
-// The outcomes; at first upgrades succeed. pg_upgrade renames global/pg_control of the former data before it links
-// the files; from then on the former version does not start (disable_old_cluster in its controldata.c). A Job that
-// succeeds has put the new data in the place of the former (moveDataInPlace in CloudNativePG's
-// internal/cmd/manager/instance/upgrade/execute/cmd.go).
+// The outcomes; the default is success. pg_upgrade renames global/pg_control of the former data
+// before it links the files; from then on the former version does not start (disable_old_cluster in
+// its controldata.c). A successful Job has replaced the former data (moveDataInPlace in
+// CloudNativePG's internal/cmd/manager/instance/upgrade/execute/cmd.go).
 const (
 	UpgradesSucceed    Upgrades = iota
-	UpgradesPend                // their pod does not start
-	UpgradesRun                 // and do not end; the files are being linked
+	UpgradesPend                // the pod does not start
+	UpgradesRun                 // does not end; the files are being linked
 	UpgradesFail                // before the files are linked
-	UpgradesFailLinked          // after that
-	UpgradesFailMoved           // after the new data is in its place
+	UpgradesFailLinked          // after the files are linked
+	UpgradesFailMoved           // after the former data is replaced
 )
 
-// pgData is what a Job has made of the data of a Cluster.
+// pgData is the effect of a Job on the data of a Cluster.
 type pgData struct {
 	of       types.UID // the Cluster
-	linkedBy types.UID // the Job that has begun to link the files; empty for none
-	major    int64     // the version of the data that a Job has put in its place; 0 for none
+	linkedBy types.UID // the Job that began to link the files, or empty
+	major    int64     // the version of the data that a Job put in place; 0 for none
 }
 
-// starts reports whether Postgres of a major version starts with the data.
+// starts reports whether a major version of Postgres starts with the data.
 func (d pgData) starts(major int64) bool {
 	return d.linkedBy == "" && (d.major == 0 || d.major == major)
 }
 
-// SetUpgrades sets what comes of upgrades of a Cluster from now on, one that is under way included.
+// SetUpgrades sets the outcome of a Cluster's upgrades, also of the current one.
 func (s *StandIn) SetUpgrades(namespace, cluster string, outcome Upgrades) {
 	s.change(namespace, cluster, func(i *instances) { i.upgrades = outcome })
 }
 
-// majorOf is the major version in the tag of an image, 0 for none.
+// majorOf returns the major version in the tag of an image, 0 for none.
 func majorOf(image string) int64 {
 	image, _, _ = strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
@@ -66,14 +66,15 @@ func majorOf(image string) int64 {
 	return major
 }
 
-// playUpgrade brings the data of a Cluster to the version of its image, in a Job while no instance runs. It returns
-// the image of the data, and the phase of a Cluster that does not run because of it. As in the original
-// (pkg/reconciler/majorupgrade/reconciler.go), a Job that has succeeded makes the data one of the version that the
-// Cluster names by then; otherwise, the former version in the spec deletes the Job, however far that is.
+// playUpgrade upgrades the data of a Cluster to the version of its image, in a Job while no
+// instance runs. It returns the image of the data, and the phase of a Cluster that does not run
+// because of it. As in CloudNativePG (pkg/reconciler/majorupgrade/reconciler.go), a successful Job
+// makes the data one of the version that the Cluster then names; otherwise, the former version in
+// the spec deletes the Job, whatever its progress.
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
 	data map[string]any, phase string, err error,
 ) {
-	if s.instancesOf(o).data.of != o.GetUID() { // a Cluster that was made again has data of its own
+	if s.instancesOf(o).data.of != o.GetUID() { // a recreated Cluster has its own data
 		s.change(o.GetNamespace(), o.GetName(), func(i *instances) { i.data = pgData{of: o.GetUID()} })
 	}
 	job := &batchv1.Job{ObjectMeta: metaOf(o, "-1-major-upgrade")}
@@ -97,8 +98,8 @@ func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured,
 	return map[string]any{"image": image, "majorVersion": wanted}, phase, nil
 }
 
-// upgrade takes a Job as far as SetUpgrades says. Files that another Job has begun to link cannot be upgraded; data
-// that is of the new version already need not be.
+// upgrade advances a Job as SetUpgrades determines. Files that another Job began to link cannot be
+// upgraded; data of the new version needs no upgrade.
 func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job *batchv1.Job, to int64) error {
 	i := s.instancesOf(o)
 	outcome, data := i.upgrades, i.data
@@ -123,7 +124,7 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 			data.linkedBy, data.major = "", to
 		}
 	}
-	if phase != corev1.PodPending { // a pod in the phase Running would be completed by the fake node
+	if phase != corev1.PodPending { // the fake node would complete a running pod
 		ended := &corev1.ContainerStateTerminated{StartedAt: metav1.Now(), FinishedAt: metav1.Now()}
 		if phase == corev1.PodFailed {
 			ended.ExitCode, ended.Reason = 1, "Error"
@@ -137,7 +138,7 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 	return err
 }
 
-// createUpgrade creates the Job. Its image cannot be pulled, so that its pod does not start until the stand-in says so.
+// The image of the Job cannot be pulled, so its pod does not start before the stand-in decides.
 func (s *StandIn) createUpgrade(ctx context.Context, cluster *unstructured.Unstructured, job *batchv1.Job) error {
 	job.Labels["cnpg.io/jobRole"] = upgradeRole
 	job.Spec = batchv1.JobSpec{
@@ -175,8 +176,8 @@ func hasEnded(job *batchv1.Job, how batchv1.JobConditionType) bool {
 	return false
 }
 
-// movePods gives the pods of a Job another phase and another state of their container, as a kubelet would report
-// them, and reports whether there is such a pod.
+// movePods sets the phase and container state of a Job's pods, as a kubelet would, and reports
+// whether there is one.
 func (s *StandIn) movePods(
 	ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, state corev1.ContainerState,
 ) (bool, error) {

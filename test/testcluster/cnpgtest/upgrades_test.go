@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// testPoolersAndUpgrades has Poolers, and an upgrade that is taken back: without a kubelet none ends.
+// testPoolersAndUpgrades takes its upgrade back: without a kubelet no upgrade ends.
 func testPoolersAndUpgrades(t *testing.T, c client.Client, s *StandIn) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)

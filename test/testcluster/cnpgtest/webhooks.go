@@ -27,20 +27,19 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// nowhere is the namespace that CloudNativePG's manager watches: there is nothing in it, so that its
-// webhooks are all that works.
+// nowhere is an empty namespace for CloudNativePG's manager, so that only its webhooks work.
 const nowhere = "cnpg-system"
 
-// Webhooks are CloudNativePG's own admission webhooks. Start them with StartWebhooks.
+// Webhooks are CloudNativePG's own admission webhooks.
 type Webhooks struct {
 	folder string
 	reaper *process.Reaper
 }
 
-// StartWebhooks runs CloudNativePG's manager, as tools/cloudnative-pg pins it, for its admission
-// webhooks alone, and registers these: defaults, refusals and limits of Clusters, Backups,
-// ScheduledBackups, Databases and Poolers are then its own; DatabaseRole has none. CloudNativePG's kinds have
-// to be installed. Progress, when not nil, gets a line of text where the manager has to be built.
+// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg for its admission webhooks
+// only, and registers them: defaults, refusals and limits of Clusters, Backups, ScheduledBackups,
+// Databases and Poolers are then its own; DatabaseRole has none. CloudNativePG's kinds must be
+// installed. Progress, if not nil, receives lines while the manager is built.
 func StartWebhooks(ctx context.Context, config *rest.Config, progress io.Writer) (*Webhooks, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CloudNativePG)
 	if err != nil {
@@ -95,7 +94,7 @@ func (w *Webhooks) start(ctx context.Context, config *rest.Config, binary string
 	return register(ctx, config, address, authority)
 }
 
-// prepare writes the files that the manager reads, and returns the certificate that it serves with.
+// prepare writes the manager's files, and returns its serving certificate.
 func (w *Webhooks) prepare(config *rest.Config) (authority []byte, err error) {
 	authority, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
@@ -166,7 +165,7 @@ func register(ctx context.Context, config *rest.Config, address string, authorit
 	return nil
 }
 
-// Stop ends the manager. The registered webhooks stay: without an answer they refuse everything.
+// Stop ends the manager. The registered webhooks stay, and refuse everything without an answer.
 func (w *Webhooks) Stop() error {
 	if w.reaper == nil {
 		return os.RemoveAll(w.folder)

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// What CloudNativePG's webhooks do is theirs; here it is that they answer.
+// TestWebhooks only checks that CloudNativePG's webhooks answer.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -33,7 +33,7 @@ func TestWebhooks(t *testing.T) {
 
 	pg := object("Cluster", "pg", map[string]any{"instances": int64(3), "storage": storage})
 	none := object("Cluster", "none", map[string]any{"instances": int64(1), "storage": map[string]any{"size": "none"}})
-	// The API server hears of the webhooks through watches: until then it accepts objects as they are.
+	// The API server watches webhook configurations: until it sees one it accepts objects unchanged.
 	g.Eventually(func(g Gomega) {
 		tried := pg.DeepCopy()
 		g.Expect(c.Create(t.Context(), tried, client.DryRunAll)).To(Succeed())

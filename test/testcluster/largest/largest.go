@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package largest makes objects of a kind that cost the most memory of those that its definition admits, for tests
-// of what an operator holds in its cache: a bound on the bytes of an object says little, where `{}` is a hundred
-// bytes in Go.
+// Package largest makes objects that cost the most memory within the limits of their definition, to
+// test what an operator caches: a bound on an object's bytes says little, since `{}` may take a
+// hundred bytes in Go.
 package largest
 
 import (
@@ -17,27 +17,26 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// MaxBytes is what etcd takes of an object, in bytes of JSON.
+// MaxBytes is etcd's limit of an object, in bytes of JSON.
 const MaxBytes = 1536 << 10
 
-// Allowance is what an object may take beside four bytes for each byte of its JSON, in bytes: the struct itself and
-// short lists of items without content.
+// Allowance is the memory of an object beside four bytes per byte of its JSON: the struct itself
+// and short lists of empty items.
 const Allowance = 16 << 10
 
-// schema is that of a field.
 type schema = apiextensionsv1.JSONSchemaProps
 
 // Object is an object of a kind, as JSON.
 type Object struct {
-	// Name says which field is large, and how it is filled.
+	// Name names the large field and its filling.
 	Name string
 	JSON []byte
 }
 
-// filling says how fields are filled.
+// filling defines how fields are filled.
 type filling struct {
 	name string
-	// long fills strings as far as they go, instead of with a character.
+	// long fills strings completely, instead of with one character.
 	long bool
 	// whole gives the items of a list their optional fields.
 	whole bool
@@ -45,15 +44,15 @@ type filling struct {
 
 var fillings = []filling{{name: "empty items"}, {"short strings", false, true}, {"long strings", true, true}}
 
-// Of returns objects of the kind whose first version a definition describes, each as large as its schema, its rules
-// and etcd admit: for each list and each map one in which only that is filled, and one in which all are.
+// Of returns objects of the definition's first version, each as large as its schema, its rules and
+// etcd allow: one per list and map in which only that is filled, and one in which all are.
 func Of(crd *apiextensionsv1.CustomResourceDefinition) []Object {
 	version := crd.Spec.Versions[0]
 	root := version.Schema.OpenAPIV3Schema
 	var objects []Object
 	for _, how := range fillings {
 		for _, path := range append([]string{""}, multiples(root, "")...) {
-			m := maker{filling: how, path: path, left: MaxBytes}
+			m := maker{filling: how, path: path, remaining: MaxBytes}
 			o := m.object(root, "", nil)
 			o["apiVersion"], o["kind"] = crd.Spec.Group+"/"+version.Name, crd.Spec.Names.Kind
 			o["metadata"] = map[string]any{"namespace": "team-a", "name": "largest"}
@@ -73,12 +72,12 @@ func orAll(path string) string {
 func encoded(o map[string]any) []byte {
 	text, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // no value of ours fails
+		panic(err) // our values cannot fail
 	}
 	return text
 }
 
-// multiples are the paths of all lists and maps.
+// multiples returns the paths of all lists and maps.
 func multiples(s *schema, path string) []string {
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -97,31 +96,31 @@ func multiples(s *schema, path string) []string {
 // maker makes one object.
 type maker struct {
 	filling
-	// path is the field to fill, with what is in it. Empty for all.
+	// path is the field to fill, with its contents. Empty for all.
 	path string
-	// left are the bytes that the object may still take.
-	left int
-	// keys counts keys, which differ.
+	// remaining bytes that the object may take.
+	remaining int
+	// keys counts keys, to make them unique.
 	keys int
 }
 
-// in reports whether a field is filled: it is the one at the path, around it, or in it.
+// in reports whether a field is filled: the one at the path, around it, or in it.
 func (m *maker) in(path string) bool {
 	return m.path == "" || within(m.path, path) || (m.whole && within(path, m.path))
 }
 
-// within reports whether a path is another one, or below it.
+// within reports whether path is other or below it.
 func within(path, other string) bool {
 	rest, ok := strings.CutPrefix(path, other)
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".[{"))
 }
 
-// value of a part, whose rules are in the parts around it, the innermost first.
+// value takes the enclosing schemas, innermost first, whose rules apply too.
 func (m *maker) value(s *schema, path string, around []*schema) any {
 	around = append([]*schema{s}, around...)
 	switch {
 	case s.XIntOrString:
-		m.left -= 4
+		m.remaining -= 4
 		return "1"
 	case s.Type == "array":
 		return m.list(s, path, around)
@@ -132,21 +131,21 @@ func (m *maker) value(s *schema, path string, around []*schema) any {
 	case s.Type == "string":
 		return m.text(s)
 	case s.Type == "boolean":
-		m.left -= 5
+		m.remaining -= 5
 		return true
 	default:
-		m.left -= 2
+		m.remaining -= 2
 		return 1
 	}
 }
 
 func (m *maker) object(s *schema, path string, around []*schema) map[string]any {
 	o := map[string]any{}
-	m.left -= 3
+	m.remaining -= 3
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		if slices.Contains(s.Required, name) || m.in(path+"."+name) && path+"."+name != ".metadata" && m.left > 0 {
-			m.left -= len(name) + 4
+		if slices.Contains(s.Required, name) || m.in(path+"."+name) && path+"."+name != ".metadata" && m.remaining > 0 {
+			m.remaining -= len(name) + 4
 			o[name] = m.value(&property, path+"."+name, around)
 		}
 	}
@@ -155,7 +154,7 @@ func (m *maker) object(s *schema, path string, around []*schema) map[string]any 
 
 func (m *maker) list(s *schema, path string, around []*schema) []any {
 	items := []any{}
-	for most := m.most(s.MaxItems, path, around); len(items) < most && m.left > 0; m.left-- {
+	for most := m.most(s.MaxItems, path, around); len(items) < most && m.remaining > 0; m.remaining-- {
 		items = append(items, m.value(s.Items.Schema, path+"[]", around))
 	}
 	return items
@@ -163,16 +162,16 @@ func (m *maker) list(s *schema, path string, around []*schema) []any {
 
 func (m *maker) entries(s *schema, path string, around []*schema) map[string]any {
 	entries := map[string]any{}
-	for most := m.most(s.MaxProperties, path, around); len(entries) < most && m.left > 0; {
+	for most := m.most(s.MaxProperties, path, around); len(entries) < most && m.remaining > 0; {
 		m.keys++
 		key := strconv.FormatInt(int64(m.keys), 36)
-		m.left -= len(key) + 4
+		m.remaining -= len(key) + 4
 		entries[key] = m.value(s.AdditionalProperties.Schema, path+"{}", around)
 	}
 	return entries
 }
 
-// most is how many items a list or map has. One that is not to be filled has one.
+// most returns the number of items of a list or map, 1 if it is not filled.
 func (m *maker) most(bound *int64, path string, around []*schema) int {
 	switch {
 	case !m.in(path):
@@ -195,7 +194,7 @@ func (m *maker) most(bound *int64, path string, around []*schema) int {
 	return MaxBytes
 }
 
-// maxText is how long a string is made that only a rule bounds, in bytes.
+// maxText is the length of a string that only a rule bounds, in bytes.
 const maxText = 64
 
 func (m *maker) text(s *schema) string {
@@ -216,6 +215,6 @@ func (m *maker) text(s *schema) string {
 	case m.long:
 		text = strings.Repeat("a", maxText)
 	}
-	m.left -= len(text) + 3
+	m.remaining -= len(text) + 3
 	return text
 }

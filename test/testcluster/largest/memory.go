@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Held is what one of n values takes in the heap, in bytes. Nothing else may allocate meanwhile.
+// Held returns the heap bytes of one of n values. Nothing else may allocate meanwhile.
 func Held(n uint64, value func(i uint64) any) uint64 {
 	kept := make([]any, n)
 	before := heap()
@@ -26,7 +26,7 @@ func Held(n uint64, value func(i uint64) any) uint64 {
 
 func heap() uint64 {
 	runtime.GC()
-	runtime.GC() // what the first one finalizes
+	runtime.GC() // collects the objects that the first one finalized
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
@@ -38,7 +38,7 @@ func Definition(file string) (*apiextensionsv1.CustomResourceDefinition, error) 
 	return crd, read(file, crd)
 }
 
-// Quota is how many objects of a kind a ResourceQuota in a file admits.
+// Quota returns the number of objects of a kind that the ResourceQuota in a file allows.
 func Quota(file string, crd *apiextensionsv1.CustomResourceDefinition) (int64, error) {
 	quota := &corev1.ResourceQuota{}
 	if err := read(file, quota); err != nil {

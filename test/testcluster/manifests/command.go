@@ -12,17 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Command is what a container runs.
+// Command is a container's command.
 type Command struct {
-	// Args are its arguments, in which references to variables are resolved.
+	// Args are its arguments with resolved variables.
 	Args []string
 	// Env are its variables, as NAME=value.
 	Env []string
 }
 
-// CommandOf returns what the first container of a Deployment runs. Variables may come from
-// ConfigMaps among the objects, and from nowhere else: this is for tests, which run what is
-// deployed without a kubelet.
+// CommandOf returns the command of a Deployment's first container, for tests that run it without a
+// kubelet. Variables may come only from ConfigMaps among the objects.
 func CommandOf(objects []*unstructured.Unstructured, deployment string) (*Command, error) {
 	configs := map[string]*corev1.ConfigMap{}
 	var found *appsv1.Deployment
@@ -54,7 +53,7 @@ func CommandOf(objects []*unstructured.Unstructured, deployment string) (*Comman
 	})
 }
 
-// reference is a variable in an argument, as Kubernetes resolves it.
+// reference is a variable in an argument, as in Kubernetes.
 var reference = regexp.MustCompile(`\$\(([^)]+)\)`)
 
 func commandOf(c *corev1.Container, config func(*corev1.ConfigMapKeySelector) (string, bool)) (*Command, error) {

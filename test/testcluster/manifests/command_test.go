@@ -73,7 +73,7 @@ func TestCommandOf(t *testing.T) {
 	}
 }
 
-func TestCommandOfNothing(t *testing.T) {
+func TestCommandOfRefusesIncompleteManifests(t *testing.T) {
 	for want, text := range map[string]string{
 		"there is no Deployment one":                strings.Replace(deployment, "name: one", "name: two", 1),
 		"container main: nothing says what LIST is": strings.Replace(deployment, "key: list", "key: other", 1),

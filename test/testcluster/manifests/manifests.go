@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests renders kustomizations and applies them, as `kubectl apply --server-side -k`
-// does, and says what a Deployment in them would run, so that tests run exactly that.
+// Package manifests renders kustomizations, applies them like `kubectl apply --server-side -k`, and
+// returns the command of a Deployment in them, for tests.
 package manifests
 
 import (
@@ -22,11 +22,11 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// FieldOwner is the name of the client that applies these objects.
+// FieldOwner is the client that applies these objects.
 const FieldOwner = "deploy"
 
-// Render returns what the kustomization in a folder consists of: namespaces and kinds first, so
-// that the objects can be applied in this order.
+// Render returns the objects of the kustomization in a folder, in the order for applying them:
+// namespaces and kinds first.
 func Render(folder string) ([]*unstructured.Unstructured, error) {
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy // namespaces and CustomResourceDefinitions first
@@ -49,15 +49,15 @@ func Render(folder string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// Without leaves out the objects of the given kinds.
+// Without returns the objects without the given kinds.
 func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool {
 		return slices.Contains(kinds, o.GetKind())
 	})
 }
 
-// Apply applies the objects in order, server-side, which is always strict: an unknown field is an
-// error. What others have set in them is taken over.
+// Apply applies the objects in order, server-side and so strictly: an unknown field is an error. It
+// overrides other owners.
 func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstructured,
 	options ...client.ApplyOption) error {
 	options = append([]client.ApplyOption{client.FieldOwner(FieldOwner), client.ForceOwnership}, options...)
@@ -82,7 +82,7 @@ func Read(path string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// Parse reads the objects of a YAML text with one document for each.
+// Parse reads the objects of a YAML text, one per document.
 func Parse(text []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
@@ -98,7 +98,7 @@ func Parse(text []byte) ([]*unstructured.Unstructured, error) {
 		if err := sigsyaml.Unmarshal(document, &object.Object); err != nil {
 			return nil, err
 		}
-		if len(object.Object) > 0 { // a document may hold comments alone
+		if len(object.Object) > 0 { // a document may have comments only
 			objects = append(objects, &object)
 		}
 	}

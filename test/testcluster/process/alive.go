@@ -7,10 +7,9 @@ import (
 	"os"
 )
 
-// Alive reports whether a process runs, by its number. An ended process whose parent never waits
-// for it, as in many containers, does not run.
+// Alive reports whether a process runs, by its number. A zombie, as in many containers, does not.
 func Alive(pid string) bool {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat") // pid (name) state ..., and the name may have parentheses
+	stat, err := os.ReadFile("/proc/" + pid + "/stat") // pid (name) state ...; the name may have parentheses
 	if err != nil {
 		return false
 	}

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// probeInterval is the time between two probes of whether a program is ready.
+	// probeInterval is the time between two readiness probes.
 	probeInterval = 50 * time.Millisecond
-	// tailLines is how much of the log an error shows.
+	// tailLines is the number of log lines in an error.
 	tailLines = 20
 )
 
 // Process is one running program.
 type Process struct {
 	name, log string
-	from      int64 // where its output begins in the log
+	from      int64 // start of its output in the log
 	cmd       *exec.Cmd
 	exited    chan struct{}
 }
 
-// Start starts a command. Everything that it prints goes to the end of the file log, whose folder
-// is created. The reaper may be nil.
+// Start starts a command. Its output is appended to the file log, whose folder is created. The
+// reaper may be nil.
 func Start(name, log string, cmd *exec.Cmd, reaper *Reaper) (p *Process, err error) {
 	defer func() {
 		if err != nil {
@@ -69,16 +69,16 @@ func Start(name, log string, cmd *exec.Cmd, reaper *Reaper) (p *Process, err err
 	return p, nil
 }
 
-// PID is the process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Log is the path of the file with everything that the program has printed.
+// Log returns the path of the file with the program's output.
 func (p *Process) Log() string { return p.log }
 
 // Exited is closed when the process has ended, for whatever reason.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// ExitCode is -1 while the process runs, and when a signal has ended it.
+// ExitCode is -1 while the process runs, and if a signal ended it.
 func (p *Process) ExitCode() int {
 	if p.Running() {
 		return -1
@@ -96,12 +96,12 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Err is how the process has ended, once it has, with what its log says about it.
+// Err describes the end of the process, with the tail of its log.
 func (p *Process) Err() error {
 	return fmt.Errorf("%s has ended: %s; the last lines of its log %s:\n%s", p.name, p.cmd.ProcessState, p.log, p.Tail())
 }
 
-// Tail is the end of the process' output; after a panic or a data race, how that was reported.
+// Tail returns the end of the process' output; after a panic or a data race, its report.
 func (p *Process) Tail() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -117,7 +117,7 @@ func (p *Process) Tail() string {
 	return strings.Join(lines[from:min(len(lines), from+tailLines)], "\n")
 }
 
-// Await returns nil as soon as ready does, and an error when the process or the context ends.
+// Await returns nil once ready does, or an error when the process or the context ends.
 func (p *Process) Await(ctx context.Context, ready func(context.Context) error) error {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
@@ -137,7 +137,7 @@ func (p *Process) Await(ctx context.Context, ready func(context.Context) error) 
 	}
 }
 
-// Serves returns nil when a URL answers with 200.
+// Serves returns nil if a URL answers with 200.
 func Serves(ctx context.Context, client *http.Client, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -154,21 +154,21 @@ func Serves(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
-// Signal sends a signal to the process and to those that it has started.
+// Signal sends a signal to the process and its children.
 func (p *Process) Signal(signal syscall.Signal) error {
-	if !p.Running() { // its number may be another's by now
+	if !p.Running() { // its number may have been reused
 		return os.ErrProcessDone
 	}
 	return syscall.Kill(-p.PID(), signal)
 }
 
-// Stop asks the process to end, as a rolling update does, and kills it when it has not ended
-// within the grace period. Stopping what has ended does nothing.
+// Stop asks the process to end, as a rolling update does, and kills it after the grace period.
+// Stopping an ended process does nothing.
 func (p *Process) Stop(grace time.Duration) error {
 	if !p.Running() {
 		return nil
 	}
-	_ = p.Signal(syscall.SIGTERM) // fails only when it has just ended
+	_ = p.Signal(syscall.SIGTERM) // fails only if it has just ended
 	select {
 	case <-p.exited:
 		return nil
@@ -178,8 +178,8 @@ func (p *Process) Stop(grace time.Duration) error {
 	return fmt.Errorf("%s did not end within %s of SIGTERM and was killed; its log is %s", p.name, grace, p.log)
 }
 
-// Kill ends the process at once, as a node that loses power does, and returns when it is gone.
+// Kill ends the process like a power loss, and returns when it is gone.
 func (p *Process) Kill() {
-	_ = p.Signal(syscall.SIGKILL) // fails only when it has ended
+	_ = p.Signal(syscall.SIGKILL) // fails only if it has ended
 	<-p.exited
 }

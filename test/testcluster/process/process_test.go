@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// shell starts a script, and returns once it has printed "ready".
+// shell starts a script and waits until it prints "ready".
 func shell(t *testing.T, log, script string, reaper *Reaper) *Process {
 	t.Helper()
 	p, err := Start("the script", log, exec.Command("/bin/sh", "-c", script), reaper)
@@ -42,9 +42,9 @@ func TestStop(t *testing.T) {
 		code   int
 		err    string
 	}{
-		"ends on SIGTERM":      {script: "trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done", code: 3},
-		"its children end too": {script: "sleep 600 & echo ready; wait", code: -1},
-		"does not end on SIGTERM": {
+		"the process ends on SIGTERM": {script: "trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done", code: 3},
+		"its children end too":        {script: "sleep 600 & echo ready; wait", code: -1},
+		"the process ignores SIGTERM": {
 			script: "trap '' TERM; echo ready; while :; do sleep 1; done", code: -1, err: "and was killed",
 		},
 	} {
@@ -75,7 +75,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-func TestErrSaysHowItHasEnded(t *testing.T) {
+func TestErrSaysHowTheProcessEnded(t *testing.T) {
 	t.Parallel()
 	const thirty = "i=0; while [ $i -lt 30 ]; do echo $i; i=$((i+1)); done"
 	log := filepath.Join(t.TempDir(), "log")

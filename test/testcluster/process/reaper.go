@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// reaperScript reads "add PID" and "del PID" lines. When the pipe closes, whatever the reason, it
-// kills the process groups that are left and removes the folders it was given. Plain POSIX sh, so
-// it needs nothing to be built.
+// reaperScript reads "add PID" and "del PID" lines. When the pipe closes, for whatever reason, it
+// kills the remaining process groups and removes its folders. It is plain POSIX sh, so nothing has
+// to be built.
 //
-// A killed process may still be writing while its folder goes away, hence the repeated rm.
+// A killed process may still write while its folder is removed, hence the repeated rm.
 const reaperScript = `
 trap '' HUP INT TERM
 pids=' '
@@ -33,15 +33,15 @@ done
 `
 
 // Reaper is a small process that outlives this one by a moment. It holds the read end of a pipe
-// whose write end only this process has: the kernel closes it on exit, panic and SIGKILL alike,
-// and the reaper then cleans up.
+// whose write end only this process has: the kernel closes it on exit, panic and SIGKILL alike, and
+// the reaper then cleans up.
 type Reaper struct {
 	cmd  *exec.Cmd
 	pipe io.WriteCloser
 }
 
-// NewReaper starts a reaper that kills the processes that are started with it, and removes the
-// folders, when this process ends or Clean is called.
+// NewReaper starts a reaper. When this process ends or Clean is called, the reaper kills the
+// processes started with it, and removes the folders.
 func NewReaper(folders ...string) (*Reaper, error) {
 	cmd := exec.Command("/bin/sh", append([]string{"-c", reaperScript, "testcluster-reaper"}, folders...)...)
 	cmd.Dir = "/"
@@ -56,7 +56,7 @@ func NewReaper(folders ...string) (*Reaper, error) {
 	return &Reaper{cmd: cmd, pipe: pipe}, nil
 }
 
-// PID is the reaper's own process id.
+// PID returns the reaper's process id.
 func (r *Reaper) PID() int { return r.cmd.Process.Pid }
 
 // add makes the reaper responsible for the process group of pid.
@@ -68,15 +68,15 @@ func (r *Reaper) add(pid int) error {
 	return err
 }
 
-// del says that pid is gone, so that the reaper never kills another process that was given the
-// same number. It fails only when the reaper is gone or cleaning, and then nothing is lost.
+// del removes pid, so that the reaper never kills another process with a reused number. It fails
+// only if the reaper is gone or cleaning.
 func (r *Reaper) del(pid int) {
 	if r != nil {
 		_, _ = fmt.Fprintf(r.pipe, "del %d\n", pid)
 	}
 }
 
-// Clean lets the reaper do its work now and waits for it.
+// Clean makes the reaper clean up and waits for it.
 func (r *Reaper) Clean() error {
 	_ = r.pipe.Close()
 	if err := r.cmd.Wait(); err != nil {

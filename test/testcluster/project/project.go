@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package project finds the files of this project, wherever in it a program or a test was started.
+// Package project finds the files of this project from any folder in it.
 package project
 
 import (
@@ -37,7 +37,7 @@ func has(folder, name string) bool {
 	return err == nil
 }
 
-// Path is the absolute path of a file given relative to Root, whether it exists or not.
+// Path returns the absolute path of a file relative to Root, which need not exist.
 func Path(elements ...string) (string, error) {
 	root, err := Root()
 	if err != nil {

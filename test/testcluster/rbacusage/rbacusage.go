@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rbacusage finds the permissions that a ServiceAccount has and never uses: what the roles
-// in its manifests grant, against the requests of it in the API server's audit log.
+// Package rbacusage finds a ServiceAccount's unused permissions: it compares the grants of the
+// roles in its manifests with its requests in the API server's audit log.
 package rbacusage
 
 import (
@@ -23,13 +23,13 @@ import (
 type Permission struct {
 	// Group is the API group, empty for the core group.
 	Group string `json:"group,omitempty"`
-	// Resource is the plural, with the subresource where there is one: "pods", "dojos/status".
+	// Resource is the plural, with a subresource if any: "pods", "dojos/status".
 	Resource string `json:"resource"`
-	// Verb is what RBAC calls the request: get, list, watch, create, update, patch, delete ...
+	// Verb is RBAC's name of the request: get, list, watch, create, update, patch, delete ...
 	Verb string `json:"verb"`
 }
 
-// String returns the permission as kubectl writes it: "patch dojos.core.jutsu.com/status".
+// String returns kubectl's form: "patch dojos.core.jutsu.com/status".
 func (p Permission) String() string {
 	resource, sub, _ := strings.Cut(p.Resource, "/")
 	if p.Group != "" {
@@ -44,7 +44,7 @@ func (p Permission) String() string {
 // Set is a set of permissions.
 type Set map[Permission]bool
 
-// Sorted returns the permissions in the order of their String.
+// Sorted returns the permissions, sorted by their String.
 func (s Set) Sorted() []string {
 	all := make([]string, 0, len(s))
 	for p := range s {
@@ -56,17 +56,17 @@ func (s Set) Sorted() []string {
 
 // Without returns the permissions that are in none of the others.
 func (s Set) Without(others ...Set) Set {
-	left := Set{}
+	rest := Set{}
 	for p := range s {
 		if !slices.ContainsFunc(others, func(o Set) bool { return o[p] }) {
-			left[p] = true
+			rest[p] = true
 		}
 	}
-	return left
+	return rest
 }
 
-// Granted returns what the Roles and ClusterRoles among the objects grant a ServiceAccount by the
-// bindings among them. A rule with a wildcard is an error: what of it is used could not be said.
+// Granted returns the permissions of a ServiceAccount by the Roles, ClusterRoles and bindings among
+// the objects. A rule with a wildcard is an error: its usage cannot be measured.
 func Granted(objects []*unstructured.Unstructured, namespace, name string) (Set, error) {
 	granted := Set{}
 	for _, o := range objects {
@@ -119,9 +119,8 @@ func (s Set) add(rules []rbacv1.PolicyRule) error {
 	return nil
 }
 
-// Used returns what a ServiceAccount has been allowed, by an audit log as testcluster's
-// Options.Audit makes one. A request that was refused uses nothing. An apply that has made an
-// object was allowed to create it too.
+// Used returns a ServiceAccount's permissions that were used, by an audit log of testcluster's
+// Options.Audit. A refused request uses none. An apply that created an object used create too.
 func Used(auditLog, namespace, name string) (Set, error) {
 	used := Set{}
 	requests, err := Requests(auditLog, namespace, name)
@@ -131,7 +130,7 @@ func Used(auditLog, namespace, name string) (Set, error) {
 	return used, err
 }
 
-// Requests returns what a ServiceAccount has asked the API server for, oldest first.
+// Requests returns a ServiceAccount's requests to the API server, oldest first.
 func Requests(auditLog, namespace, name string) ([]auditv1.Event, error) {
 	log, err := auditlog.Open(auditLog)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Save writes a set into a file, for Load in another process.
+// Save writes a set to a file, for Load in another process.
 func (s Set) Save(path string) error {
 	text, err := json.Marshal(slices.Collect(maps.Keys(s)))
 	if err != nil {
@@ -25,7 +25,7 @@ func (s Set) Save(path string) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// Load reads what Save has written.
+// Load reads a set that Save wrote.
 func Load(path string) (Set, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func Withdraw(ctx context.Context, c client.Client, clusterRole string,
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		complete.ResourceVersion = "" // whatever the role is by now
+		complete.ResourceVersion = "" // overwrite the role
 		return c.Update(ctx, complete)
 	}, nil
 }

@@ -28,7 +28,7 @@ var Quick = gateway.Timing{
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
 }
 
-// Rig is a simulated Discord with one guild and a Client of a bot in it. At the end of the test it
+// Rig is a simulated Discord with one guild and a Client of a bot in it. At the test's end it
 // searches all logs and errors for secrets.
 type Rig struct {
 	*testing.T

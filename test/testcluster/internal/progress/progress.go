@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress writes lines of text for a user who waits.
+// Package progress writes lines of text for a waiting user.
 package progress
 
 import (
@@ -20,7 +20,7 @@ func Say(w io.Writer, format string, args ...any) {
 	}
 }
 
-// Synchronized returns a writer that goroutines can share.
+// Synchronized returns a writer for concurrent use.
 func Synchronized(w io.Writer) io.Writer {
 	if _, ok := w.(*synchronized); ok || w == nil {
 		return w
@@ -39,7 +39,7 @@ func (s *synchronized) Write(line []byte) (int, error) {
 	return s.w.Write(line)
 }
 
-// Every calls report each interval until the returned function is called.
+// Every calls report at each interval until stop is called.
 func Every(interval time.Duration, report func(since time.Duration)) (stop func()) {
 	began, tick, done := time.Now(), time.NewTicker(interval), make(chan struct{})
 	var all sync.WaitGroup

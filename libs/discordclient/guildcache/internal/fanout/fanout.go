@@ -14,7 +14,7 @@ type Fanout[T comparable] struct {
 	subs map[*queue[T]]struct{}
 }
 
-// queue holds each distinct value once until it is taken, so it is bounded and loses nothing.
+// queue holds each distinct value once: it is bounded and loses nothing.
 type queue[T comparable] struct {
 	mu     sync.Mutex
 	list   []T

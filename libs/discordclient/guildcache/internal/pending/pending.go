@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pending orders own writes and events of one object. Discord gives neither a version, and
-// a response may arrive before or after an older event. Only events among themselves are ordered.
-// So:
+// only events among themselves are ordered. So:
 //
-//   - An event that equals an own write other than the last is older than the last and is dropped.
+//   - An event of an own write other than the last is older than the last and is dropped.
 //   - A response whose event already came is not applied: later events are newer.
 package pending
 

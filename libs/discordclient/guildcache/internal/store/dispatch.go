@@ -229,7 +229,6 @@ func (st *Store) onGuildDelete(event *guildEvent) error {
 	return nil
 }
 
-// absent makes a guild live without the bot.
 func (st *Store) absent(g *guildState, asOf time.Time) {
 	g.live, g.liveAt = true, time.Now()
 	g.markFresh()

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// memory is how long changes are remembered, longer than any list or session start takes.
+	// memory of changes lasts longer than any list or session start takes.
 	memory = 2 * time.Minute
-	// consistencyDelay is when all of Discord certainly shows a change.
+	// consistencyDelay is the time until all of Discord shows a change.
 	consistencyDelay = 5 * time.Second
 )
 
-// guildState is the state of one guild. All methods expect the store's lock to be held.
+// guildState is the state of one guild. Its methods expect the store's lock to be held.
 type guildState struct {
 	store    *Store
 	id       string
@@ -101,8 +101,7 @@ func (g *guildState) markFresh() {
 	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
 }
 
-// The channels of a deleted category lose their category. They get an event here, since their later
-// events change nothing.
+// A deleted category's channels get an event here, since their later events change nothing.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})
@@ -141,8 +140,7 @@ func (g *guildState) expectEvent(began time.Time) {
 	}
 }
 
-// missedEvent handles a passed deadline. The missed change is old enough that one reading certainly
-// includes it.
+// missedEvent handles a passed deadline. The change is old enough for one reading to include it.
 func (g *guildState) missedEvent() {
 	began, stale := g.eventDeadline.Add(-g.store.EventTimeout), g.stale
 	g.eventDeadline, g.silent = time.Time{}, true
@@ -187,8 +185,7 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	return true
 }
 
-// setChannels applies the changes after overlay on top of a list newer than since, which may lack
-// them.
+// setChannels applies the changes since overlay on top of a list, which may lack them.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
 	before := g.snap()

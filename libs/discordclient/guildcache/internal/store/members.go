@@ -28,8 +28,7 @@ type webhooksEvent struct {
 	ChannelID string `json:"channel_id"`
 }
 
-// The event says only that some webhooks changed. One event after an own write counts as that
-// write's.
+// The event names no webhooks. One event after an own write counts as that write's.
 func (st *Store) onWebhooks(event *webhooksEvent) error {
 	g := st.eventFor(event.GuildID)
 	if g == nil {

@@ -10,7 +10,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
-// setRole removes a nil role.
 func (g *guildState) setRole(id string, role *discordclient.Role, at time.Time) bool {
 	guild := g.snap().Guild
 	guild.Roles = slices.DeleteFunc(slices.Clone(guild.Roles), func(r discordclient.Role) bool { return r.ID == id })
@@ -57,8 +56,8 @@ func (st *Store) onRoleDelete(event *roleDeleteEvent) error {
 	return nil
 }
 
-// WriteRoles makes an own write. do returns the resulting roles, nil for a deleted one. A role that
-// is not in ids is new.
+// WriteRoles makes an own write. do returns the resulting roles, nil for a deleted one. A role
+// outside ids is new.
 func (st *Store) WriteRoles(
 	guildID string, do func() (map[string]*discordclient.Role, error), ids ...string,
 ) error {
@@ -93,7 +92,7 @@ func (st *Store) WriteRoles(
 	return err
 }
 
-// wroteRole ignores the result of an own write if an event preceded it and may be newer.
+// wroteRole ignores the result if an event preceded it and may be newer.
 func (g *guildState) wroteRole(id string, own *pending.Writes, role *discordclient.Role) bool {
 	now := time.Now()
 	switch _, there := g.snap().Role(id); {

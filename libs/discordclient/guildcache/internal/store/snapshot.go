@@ -16,8 +16,8 @@ import (
 // Presence describes the bot's membership of a guild.
 type Presence string
 
-// Unknown: the guild was never read. Absent: it does not exist, or the bot is not a member.
-// Unavailable: an outage of Discord hides it, and the view keeps its last state.
+// Absent: the bot is no member, or the guild does not exist. Unavailable: an outage of Discord
+// hides the guild, and the view keeps its last state.
 const (
 	PresenceUnknown     Presence = ""
 	PresencePresent     Presence = "present"
@@ -57,9 +57,9 @@ func (v *View) Deleted(id string) bool {
 	return deleted
 }
 
-// AsOf returns when the view was last certainly up to date. Of a live view this is the last frame
-// of the Gateway (at least a heartbeat's), or the start of its staleness. Of a polled view it is
-// the last poll; zero before the first.
+// AsOf returns the time up to which the view is certainly up to date. For a live view this is the
+// last frame of the Gateway, or the start of its staleness. For a polled one it is the last poll;
+// zero before the first.
 func (v *View) AsOf() time.Time {
 	s := v.Snapshot()
 	if s.Mode != ModeLive {
@@ -77,8 +77,8 @@ type Snapshot struct {
 	Presence Presence
 	Mode     Mode
 	AsOf     time.Time // of a polled view, the time of the poll; see [View.AsOf]
-	// CompleteAt is older than the last list of channels: an older channel that is not here does
-	// not exist or is hidden.
+	// CompleteAt is the time of the channel list: an older channel that is not here is gone or
+	// hidden.
 	CompleteAt time.Time
 	// RolesAt is the same for roles, which are never hidden.
 	RolesAt    time.Time
@@ -234,8 +234,8 @@ func (s *Snapshot) RolesNamed(name string) []discordclient.Role {
 	return roles
 }
 
-// BotRole returns the bot's highest role; empty for the guild's owner, who is above all roles.
-// exact is as for [Snapshot.BotPermissions].
+// BotRole returns the bot's highest role, empty for the guild's owner. exact is as for
+// [Snapshot.BotPermissions].
 func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
 	if s.selfID == s.Guild.OwnerID {
 		return highest, false
@@ -267,8 +267,8 @@ type hookList struct {
 	listed time.Time
 }
 
-// Webhooks returns the known webhooks of a channel. known is false if they were never listed or
-// another client changed them: list them again.
+// Webhooks returns a channel's known webhooks. If known is false, list them: they never were, or
+// another client changed them.
 func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, known bool) {
 	list, known := s.hooks[channelID]
 	return list.hooks, known
@@ -278,8 +278,7 @@ func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, kn
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
 // BotPermissions returns the bot's permissions in the guild, before overwrites. exact is false if
-// the view is not live and the bot's roles are older than the last poll. The result is then derived
-// from the known roles.
+// the bot's roles may be outdated: the view is not live and the last poll is newer.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	roles := s.selfRoles
 	if !s.selfKnown && s.selfID != "" {

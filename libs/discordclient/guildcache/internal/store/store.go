@@ -30,18 +30,16 @@ type Config struct {
 	Resync   time.Duration // period of polling
 	Grace    time.Duration // how long a new view waits for the Gateway before it is polled
 	Wake     func()        // wakes the poller; called with the lock held, so must not block
-	// ResyncLive is the approximate period of reading a live view. It varies by a quarter, to
-	// spread the guilds over time.
+	// ResyncLive is the approximate period of reading a live view; it varies by a quarter.
 	ResyncLive time.Duration
 	// EventTimeout is the time within which an event of an own write must come.
 	EventTimeout time.Duration
-	// Keep reports whether to keep a guild before it is requested. It must not block: the lock is
-	// held.
+	// Keep reports whether to keep a guild before it is requested. It must not block.
 	Keep func(guildID string) bool
 }
 
-// Store holds the views of a bot's guilds. One lock guards all changes; its unexported methods,
-// except with and disconnect, expect it to be held. Readers use immutable snapshots without a lock.
+// Store holds the views of a bot's guilds. One lock guards all changes; unexported methods, except
+// with and disconnect, expect it to be held. Readers use immutable snapshots.
 type Store struct {
 	Config
 	events fanout.Fanout[Event]
@@ -59,9 +57,9 @@ type Store struct {
 // New makes an empty Store.
 func New(c Config) *Store { return &Store{Config: c, guilds: map[string]*guildState{}} }
 
-// Event reports a change of a guild on Discord by a user or another program. This Client's own
-// changes are not reported, except their side effects: the channels of a deleted category, and a
-// channel that a call did not find. An event may be spurious: look into the view.
+// Event reports a change of a guild on Discord by others, which may be spurious: look into the
+// view. Side effects of own changes are reported too: the channels of a deleted category, a channel
+// that a call did not find.
 type Event struct {
 	Kind      EventKind
 	GuildID   string
@@ -72,8 +70,7 @@ type Event struct {
 // EventKind is the subject of an event.
 type EventKind string
 
-// Role, channel and webhooks events report created, changed and deleted objects. A guild event
-// reports changed settings, presence or mode.
+// Role, channel and webhooks events report created, changed and deleted objects.
 const (
 	EventGuild    EventKind = "guild"
 	EventRole     EventKind = "role"
@@ -221,7 +218,6 @@ func (st *Store) period(g *guildState) time.Duration {
 	return st.ResyncLive*3/4 + rand.N(st.ResyncLive/2+1) //nolint:gosec // spreads calls over time, guards nothing
 }
 
-// markStale schedules a reading of a view that may have missed something.
 func (st *Store) markStale(g *guildState, in time.Duration) {
 	now := time.Now()
 	if at := now.Add(in); g.stale.IsZero() || at.Before(g.nextPoll) {

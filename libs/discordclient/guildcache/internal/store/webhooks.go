@@ -15,8 +15,8 @@ type hookChanges struct {
 	own  []time.Time // own writes with an outstanding event
 }
 
-// hookRecheck records that other clients changed webhooks of a channel, and the list before the
-// change. A later list that is still the same may be outdated.
+// hookRecheck records another client's change of webhooks, and the list before it. An equal later
+// list may be outdated.
 type hookRecheck struct {
 	at     time.Time
 	before []discordclient.Webhook
@@ -33,8 +33,8 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	return ids
 }
 
-// WebhooksListed records a list that was requested at since and covers channelIDs. Webhooks that
-// changed since then stay unknown: the list may lack the change.
+// WebhooksListed records a list requested at since for channelIDs. Webhooks that changed since then
+// stay unknown: the list may lack the change.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
@@ -88,7 +88,7 @@ func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhoo
 	g.store.Wake()
 }
 
-// recheckHooks invalidates lists that showed no change, once all of Discord certainly shows it.
+// recheckHooks invalidates unchanged lists once all of Discord shows the change.
 func (g *guildState) recheckHooks(now time.Time) (next time.Time) {
 	for channelID, recheck := range g.hookRechecks {
 		due := recheck.at.Add(consistencyDelay)
@@ -114,8 +114,8 @@ func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 	}
 }
 
-// WriteWebhook makes an own write. An empty channelID means the webhook's channel; an empty result
-// means deleted. The write explains one event, which may come before the response.
+// WriteWebhook makes an own write. An empty channelID means the webhook's; an empty result means
+// deleted. The write explains one event, also before the response.
 func (st *Store) WriteWebhook(
 	channelID, webhookID string, do func() (discordclient.Webhook, error),
 ) (discordclient.Webhook, error) {
@@ -189,7 +189,7 @@ func (g *guildState) forgetHooks(channelID string) {
 	g.changeHooks(func(known map[string]hookList) { delete(known, channelID) })
 }
 
-// forgetAllHooks is for changes of which no event came.
+// forgetAllHooks handles changes without an event.
 func (g *guildState) forgetAllHooks() {
 	for channelID := range g.snap().hooks {
 		g.store.emit(EventWebhooks, g.id, channelID)

@@ -64,8 +64,7 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 	return false
 }
 
-// A channel that Discord does not find leaves the view, perhaps briefly: Discord is known to report
-// this too early.
+// A channel that Discord does not find leaves the view. Discord is known to report this too early.
 func (st *Store) notFound(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
@@ -121,7 +120,7 @@ func (st *Store) GuildDeleted(id string) {
 	})
 }
 
-// outdated reports whether a response to a request at since may be older than the Gateway's state.
+// outdated reports whether a response may be older than the Gateway's state.
 func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
 
 // Listed applies a list of channels that was requested at since. Known hidden channels stay.
@@ -143,7 +142,7 @@ func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
 }
 
-// If the settings changed since the request, the response may be older, so another reading follows.
+// If the settings changed since the request, the response may be older: read again.
 func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	switch {
 	case g.outdated(since):
