@@ -34,7 +34,7 @@ type Options struct {
 // Run runs a command line, prints its error, and returns the exit code: 0 well, 1 an error, 2 wrong
 // use, 3 answered and something is wrong.
 func Run(ctx context.Context, args []string, o Options) int {
-	c := &cli{Options: o, flags: genericclioptions.NewConfigFlags(true), style: term.StyleOf(o.Out, o.Env)}
+	c := &cli{Options: o, flags: newFlags(), style: term.StyleOf(o.Out, o.Env)}
 	root := c.newRoot()
 	root.SetArgs(args)
 	root.SetIn(o.In)
@@ -46,6 +46,8 @@ func Run(ctx context.Context, args []string, o Options) int {
 	}
 	return exitCode(err)
 }
+
+func newFlags() *genericclioptions.ConfigFlags { return genericclioptions.NewConfigFlags(true) }
 
 // cli is one run.
 type cli struct {
@@ -92,9 +94,9 @@ func (c *cli) newRoot() *cobra.Command {
 		&cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "data", Title: "Data:"},
 		&cobra.Group{ID: "do", Title: "Do:"}, &cobra.Group{ID: "help", Title: "Get help:"})
 	for group, commands := range map[string][]*cobra.Command{
-		"see":  {c.newList(), c.newStatus(), c.newTree()},
+		"see":  {c.newList(), c.newStatus(), c.newTree(), c.newLogs(), c.newCheck(), c.newReport()},
 		"data": {c.newBackups(), c.newBackup(), c.newRestore(), c.newUpgrade(), c.newAcceptLoss()},
-		"do":   {c.newRotate(), c.newSuspend(), c.newResume(), c.newTestAlert()},
+		"do":   {c.newRotate(), c.newSuspend(), c.newResume(), c.newOpen(), c.newPsql(), c.newTestAlert()},
 	} {
 		for _, command := range commands {
 			command.GroupID = group

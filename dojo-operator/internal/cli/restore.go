@@ -45,8 +45,8 @@ backups.postgresql.cnpg.io where there is a Cluster; with --as only to create an
 		"the `TIME` in UTC, such as 02:45, \"24 Nov 02:45\" or 10m (ago); by default the newest")
 	flags.StringVar(&r.as, "as", "", "`NAME` of another Dojo, which is created with the data")
 	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default it is found by the time")
-	flags.StringVar(&r.image, "postgres-image", "", "`IMAGE` of Postgres without a tag, as the operator's flag of "+
-		"this name has it, for a Cluster that is lost; by default "+recovery.DefaultImage)
+	flags.StringVar(&r.image, "postgres-image", "", "`IMAGE` of Postgres without a tag, of a lost Cluster; by default "+
+		recovery.DefaultImage)
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
 	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
 	r.bind(cmd)

@@ -40,7 +40,7 @@ func (c *cli) connect() (*session, error) {
 		return nil, err
 	}
 	config.UserAgent = fieldOwner + "/" + c.Version
-	config.QPS, config.Burst = 50, 100
+	config.QPS = -1                         // the API server is fair by itself
 	config.ContentType = "application/json" // of custom resources the only one
 	config.WarningHandler = rest.NoWarnings{}
 	c.namespace, c.server = namespace, config.Host

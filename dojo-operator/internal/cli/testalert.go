@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,8 +111,8 @@ func (s *session) chosenAlertmanagers(ctx context.Context, at string) (all []ale
 	case apierrors.IsNotFound(err) || err == nil && len(all) == 0:
 		return nil, errNoAlertmanager
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("you may not list alertmanagers.monitoring.coreos.com in all namespaces: "+
-			"name the Service of Alertmanager with --alertmanager NAMESPACE/SERVICE:PORT (%w)", err)
+		return nil, errors.New("you may not list alertmanagers.monitoring.coreos.com in all namespaces: " +
+			"name the Service of Alertmanager with --alertmanager NAMESPACE/SERVICE:PORT")
 	}
 	return all, err
 }

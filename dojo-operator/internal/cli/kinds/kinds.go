@@ -6,6 +6,7 @@ package kinds
 
 import (
 	"slices"
+	"sync"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -138,8 +139,8 @@ func Mapper() meta.RESTMapper {
 	return m
 }
 
-// Scheme returns the Go types of the kinds that have one here.
-func Scheme() *runtime.Scheme {
+// Scheme returns the Go types of the kinds that have one here. Making it takes milliseconds.
+var Scheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
@@ -149,4 +150,4 @@ func Scheme() *runtime.Scheme {
 		}
 	}
 	return s
-}
+})
