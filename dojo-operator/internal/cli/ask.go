@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
 )
 
 // asking are the flags of a command that writes.
@@ -88,6 +90,9 @@ func (a *asking) read(ctx context.Context, c *cli) (string, error) {
 		if got.err != nil && (got.err != io.EOF || got.text == "") {
 			c.print("\n")
 			return "", fmt.Errorf("no answer: %w; --yes does not ask", errNotConfirmed)
+		}
+		if !term.IsTerminal(c.In) { // where nobody has pressed Return
+			c.print("\n")
 		}
 		return strings.TrimSpace(got.text), nil
 	}

@@ -168,7 +168,7 @@ var needs = []struct {
 	{"backups", false, []right{{"list", kinds.Backup}, {"list", kinds.ObjectStore}}, ""},
 	{"backup", false, []right{{"create", kinds.Backup}}, ""},
 	{"restore --as", false, []right{{"create", kinds.Dojo}, {"patch", kinds.Dojo}}, ""},
-	{"restore", false, []right{{"patch", kinds.Dojo}, {"create", kinds.Cluster}, {"delete", kinds.Cluster}}, ""},
+	{"restore", false, []right{{"patch", kinds.Dojo}, {"create", kinds.Cluster}, {"patch", kinds.Cluster}, {"delete", kinds.Cluster}}, ""},
 	{"logs", false, []right{{"get", kinds.Pod}}, "log"},
 	{"open", false, []right{{"create", kinds.Pod}}, "portforward"},
 	{"psql", false, []right{{"create", kinds.Pod}}, "exec"},

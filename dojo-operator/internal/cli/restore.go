@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
 // restoring are the flags of a restore.
@@ -34,8 +34,8 @@ func (c *cli) newRestore() *cobra.Command {
 stops, a backup keeps the data of now, and another Cluster takes the place of the one that is lost or deleted. With
 --as another Dojo gets the data, and this one goes on. The application starts when the data has been verified.
 
-It needs the rights to patch the Dojo and to create clusters.postgresql.cnpg.io, and to delete one and to create
-backups.postgresql.cnpg.io where there is a Cluster; with --as only to create and patch Dojos. Here --as is no user.`,
+It needs the rights to patch the Dojo, to create and patch clusters.postgresql.cnpg.io, and where there is a Cluster
+to delete it and to create backups.postgresql.cnpg.io; with --as only to create and patch Dojos. Here --as is no user.`,
 		func(ctx context.Context, s *session, name string) error { return s.restore(ctx, name, &r) })
 	cmd.Example = `  kubectl dojo restore sendai                               the newest data, after a loss
   kubectl dojo restore sendai --to 02:45 --as sendai-past   beside it, to compare
@@ -109,7 +109,7 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 func (s *session) checkRestore(ctx context.Context, w *world.World, plan *recovery.Plan) error {
 	rights := []right{{"patch", kinds.Dojo}, {"create", kinds.Dojo}}
 	if plan.InPlace {
-		rights = []right{{"patch", kinds.Dojo}, {"create", kinds.Cluster}}
+		rights = []right{{"patch", kinds.Dojo}, {"create", kinds.Cluster}, {"patch", kinds.Cluster}}
 	}
 	if plan.Replaces {
 		rights = append(rights, right{"delete", kinds.Cluster}, right{"create", kinds.Backup})
@@ -120,12 +120,29 @@ func (s *session) checkRestore(ctx context.Context, w *world.World, plan *recove
 	if plan.Replaces {
 		return nil // one of that name exists
 	}
-	err := s.Create(ctx, plan.Object.DeepCopy(), client.DryRunAll)
+	err := s.create(ctx, plan, true)
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("the %s %s exists already: name another one with --as, or delete it",
 			plan.Object.GetKind(), plan.Object.GetName())
 	}
 	return err
+}
+
+// create creates the object of a plan. A Cluster is applied as the operator would: it then owns the
+// fields, and takes one away when the Dojo's spec does.
+func (s *session) create(ctx context.Context, plan *recovery.Plan, dry bool) error {
+	o := plan.Object.DeepCopy()
+	if !plan.InPlace {
+		if dry {
+			return s.Create(ctx, o, client.DryRunAll)
+		}
+		return s.Create(ctx, o)
+	}
+	options := []client.ApplyOption{client.FieldOwner(ownership.FieldOwner), client.ForceOwnership}
+	if dry {
+		options = append(options, client.DryRunAll)
+	}
+	return s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), options...)
 }
 
 // carryOut takes the steps of a plan. What is left to do where one fails is said.
@@ -170,7 +187,7 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 		plugin := map[string]any{"parameters": map[string]any{"serverName": r.plan.ServerName}}
 		return r.patch(ctx, r.world.Dojo, specOf("postgres", "cluster", "backup", "plugin", plugin))
 	case recovery.Create:
-		return r.Create(ctx, r.plan.Object.DeepCopy())
+		return r.create(ctx, r.plan, false)
 	case recovery.Verify:
 		return r.verify(ctx)
 	case recovery.Serve:
@@ -255,8 +272,7 @@ func (r *restoreRun) verify(ctx context.Context) error {
 		if former { // the status is still that of the Cluster before
 			return "", false, nil
 		}
-		progress := strings.TrimSpace(ready.Reason + ": " + ready.Message)
-		return progress, ready.Status == "True" && d.Status.ObservedGeneration >= d.Generation, nil
+		return sentence(ready.Reason, ready.Message), ready.Status == "True" && d.Status.ObservedGeneration >= d.Generation, nil
 	})
 }
 

@@ -29,7 +29,7 @@ func operate(s *apitest.Server, refused string) {
 			s.Put(b)
 		case what == "dojos":
 			follow(s, name, refused)
-		case strings.HasPrefix(write, "POST clusters/"):
+		case strings.HasPrefix(write, "PATCH clusters/"):
 			follow(s, "sendai", refused)
 		}
 	}
@@ -75,10 +75,10 @@ func TestRestore(t *testing.T) {
 	}{
 		"in place": {ready, "restore sendai --to 02:45", "y\nsendai\n", []string{
 			"PATCH dojos/sendai", "POST backups/sendai-20261124025500", "DELETE clusters/sendai-db", "PATCH dojos/sendai",
-			"POST clusters/sendai-db", "PATCH dojos/sendai",
+			"PATCH clusters/sendai-db", "PATCH dojos/sendai",
 		}},
 		"lost": {lost, "restore sendai -y", "", []string{
-			"PATCH dojos/sendai", "PATCH dojos/sendai", "POST clusters/sendai-db", "PATCH dojos/sendai",
+			"PATCH dojos/sendai", "PATCH dojos/sendai", "PATCH clusters/sendai-db", "PATCH dojos/sendai",
 		}},
 		"beside": {ready, "restore sendai --to 02:45 --as past", "yaml\ny\n", []string{"POST dojos/past", "PATCH dojos/past"}},
 	} {

@@ -63,9 +63,17 @@ func progressOf(d *corev1api.Dojo, now time.Time) string {
 	h := view.HeadOf(d, now)
 	if db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady); db != nil &&
 		db.Status == metav1.ConditionFalse && h.Health != view.Degraded {
-		return db.Reason + ": " + db.Message
+		return sentence(db.Reason, db.Message)
 	}
-	return h.Reason + ": " + h.Message
+	return sentence(h.Reason, h.Message)
+}
+
+// sentence is a reason with its message, where it has one.
+func sentence(reason, message string) string {
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + message
 }
 
 // isReady reports whether a Dojo matches its spec as it is now.

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 )
@@ -351,6 +352,10 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 			fail(w, http.StatusConflict, metav1.StatusReasonAlreadyExists, q.kind.Resource()+" "+q.name+" already exists")
 			return
 		}
+		next.SetUID(types.UID("uid of a new " + q.kind.Kind + " " + q.name))
+	case strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch"):
+		next = &unstructured.Unstructured{} // the server-side apply of a whole object
+		_ = yaml.Unmarshal(body, &next.Object)
 		next.SetUID(types.UID("uid of a new " + q.kind.Kind + " " + q.name))
 	case live == nil:
 		s.mu.Unlock()

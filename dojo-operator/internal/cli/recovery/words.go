@@ -39,8 +39,8 @@ func (p *Plan) notes(w *world.World, from source) {
 			w.Dojo.Name)
 	}
 	if p.InPlace && p.ServerName != "" {
-		note("Where the Dojo is in a repository, set spec.postgres.cluster.backup.plugin.parameters.serverName to %s there.",
-			p.ServerName)
+		note("Where the Dojo comes from a repository, pause its sync until this is done, and set "+
+			"spec.postgres.cluster.backup.plugin.parameters.serverName to %s there.", p.ServerName)
 	}
 }
 

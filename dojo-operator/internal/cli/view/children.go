@@ -179,17 +179,25 @@ func (m Mark) paint(style term.Style, text string) string {
 // Summary counts the children, such as "12, all in sync but the Cluster".
 func Summary(children []Child) string {
 	var not []string
+	blind := 0
 	for _, c := range children {
-		if c.Mark != Well {
+		switch c.Mark {
+		case Well:
+		case Blind:
+			blind++
+		default:
 			not = append(not, "the "+c.Kind+" "+c.Name)
 		}
 	}
-	switch n := len(not); {
-	case n == 0:
-		return fmt.Sprintf("%d, all in sync", len(children))
-	case n <= 2:
-		return fmt.Sprintf("%d, all in sync but %s", len(children), strings.Join(not, " and "))
-	default:
-		return fmt.Sprintf("%d, %d not in sync", len(children), n)
+	text := fmt.Sprintf("%d, %d not in sync", len(children), len(not))
+	switch {
+	case len(not) == 0:
+		text = fmt.Sprintf("%d, all in sync", len(children))
+	case len(not) <= 2:
+		text = fmt.Sprintf("%d, all in sync but %s", len(children), strings.Join(not, " and "))
 	}
+	if blind > 0 {
+		text += fmt.Sprintf("; %d you may not read", blind)
+	}
+	return text
 }

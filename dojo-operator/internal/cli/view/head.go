@@ -73,7 +73,7 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 	switch behind := ready == nil || d.Status.ObservedGeneration < d.Generation; {
 	case behind && now.Sub(asked) > unseen:
 		return Head{Health: Unknown, Reason: "NotObserved", Since: asked, Broken: true, Message: "No operator has read this " +
-			"spec. Does dojo-operator run, and does it watch this namespace? See kubectl dojo check."}
+			"spec. Does dojo-operator run, and does it watch this namespace?"}
 	case is(degraded):
 		return of(Degraded, degraded, true)
 	case d.DeletionTimestamp != nil:
