@@ -30,7 +30,7 @@ const (
 var (
 	cluster  *testcluster.Cluster
 	k8s      client.Client
-	operator = &spec.Operator{Operator: environment.Dojo}
+	operator = &spec.Operator{Operator: environment.Dojo, Plugins: []string{"kubectl-dojo"}}
 )
 
 func TestDojoOperator(t *testing.T) { operator.RunSpecs(t) }

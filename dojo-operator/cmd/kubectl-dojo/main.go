@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command kubectl-dojo shows Dojos and what is wrong with them, and does what the pages of
+// dojo-operator tell a user to do. kubectl runs it as `kubectl dojo`.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/clock"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"jutsu.com/operators/dojo-operator/internal/cli"
+)
+
+// version is stamped by the build with -ldflags "-X main.version=...".
+var version = "dev"
+
+func main() {
+	ctrllog.SetLogger(logr.Discard())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := cli.Run(ctx, os.Args[1:], cli.Options{
+		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+		Version:   version, Env: os.Getenv, Clock: clock.RealClock{},
+	})
+	stop()
+	os.Exit(code)
+}

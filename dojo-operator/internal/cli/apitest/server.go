@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apitest plays the API server for tests of kubectl dojo: it keeps objects, answers over HTTP, and refuses what
+// a test says. It knows nothing of the kinds' own rules, which the specs show against a real one.
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+)
+
+// Server plays an API server. Make one with New.
+type Server struct {
+	// Logs are those of containers, by NAMESPACE/POD/CONTAINER.
+	Logs map[string]string
+	// Proxy answers requests to Services, nil for none.
+	Proxy http.HandlerFunc
+	// AfterWrite is called after each write, such as "PATCH dojos/tokyo", and may change objects with Put.
+	AfterWrite func(write string)
+
+	http    *httptest.Server
+	mu      sync.Mutex
+	objects map[string]*unstructured.Unstructured // by path
+	denied  map[string]bool
+	absent  map[string]bool
+	writes  []string
+}
+
+// New starts a server that ends with the test.
+func New(t *testing.T, objects ...client.Object) *Server {
+	t.Helper()
+	s := &Server{
+		Logs: map[string]string{}, objects: map[string]*unstructured.Unstructured{},
+		denied: map[string]bool{}, absent: map[string]bool{},
+	}
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.http.Close)
+	s.Put(objects...)
+	return s
+}
+
+// Kubeconfig writes a kubeconfig for the server, whose default namespace is the given one.
+func (s *Server) Kubeconfig(t *testing.T, namespace string) string {
+	t.Helper()
+	return Kubeconfig(t, s.http.URL, namespace)
+}
+
+// Kubeconfig writes a kubeconfig for any server.
+func Kubeconfig(t *testing.T, url, namespace string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: test,
+clusters: [{name: test, cluster: {server: %q}}], users: [{name: test, user: {token: t}}],
+contexts: [{name: test, context: {cluster: test, user: test, namespace: %q}}]}`, url, namespace)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Deny refuses requests, such as "list pods", "get pods/log" or "create clusters.postgresql.cnpg.io".
+func (s *Server) Deny(rights ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, right := range rights {
+		s.denied[right] = true
+	}
+}
+
+// Uninstall lets the server not know kinds, by their resources.
+func (s *Server) Uninstall(resources ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, resource := range resources {
+		s.absent[resource] = true
+	}
+}
+
+// Put creates or replaces objects.
+func (s *Server) Put(objects ...client.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range objects {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+		if err != nil {
+			panic(err)
+		}
+		u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
+		gvk, err := apiutil.GVKForObject(o, kinds.Scheme())
+		if err != nil {
+			panic(err)
+		}
+		u.SetGroupVersionKind(gvk)
+		s.objects[pathOf(u)] = u
+	}
+}
+
+// Remove deletes objects.
+func (s *Server) Remove(kind kinds.Kind, namespace, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, collection(kind, namespace)+"/"+name)
+}
+
+// Get reads an object into one of its type, and reports whether it exists.
+func (s *Server) Get(kind kinds.Kind, namespace, name string, into any) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[collection(kind, namespace)+"/"+name]
+	if o == nil {
+		return false
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
+		panic(err)
+	}
+	return true
+}
+
+// Writes are the requests that have changed something, in their order.
+func (s *Server) Writes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.writes)
+}
+
+func pathOf(o *unstructured.Unstructured) string {
+	for _, k := range kinds.All() {
+		if k.GroupVersionKind == o.GroupVersionKind() {
+			return collection(k, o.GetNamespace()) + "/" + o.GetName()
+		}
+	}
+	panic(o.GroupVersionKind().String() + " is none of kinds.All")
+}
+
+func collection(k kinds.Kind, namespace string) string {
+	path := "/apis/" + k.Group + "/" + k.Version
+	if k.Group == "" {
+		path = "/api/" + k.Version
+	}
+	if namespace != "" {
+		path += "/namespaces/" + namespace
+	}
+	return path + "/" + k.Plural
+}
+
+// request is one in the words of the API.
+type request struct {
+	kind                         kinds.Kind
+	namespace, name, subresource string
+	rest                         string // of a proxy's path
+	verb                         string
+}
+
+func (r request) resource() string {
+	if r.subresource != "" {
+		return r.kind.Resource() + "/" + r.subresource
+	}
+	return r.kind.Resource()
+}
+
+func parse(r *http.Request) (q request, ok bool) {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	group, version := "", ""
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		version, parts = parts[1], parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		group, version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return q, false
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		q.namespace, parts = parts[1], parts[2:]
+	}
+	parts = append(parts, "", "", "")
+	i := slices.IndexFunc(kinds.All(), func(k kinds.Kind) bool {
+		return k.Group == group && k.Version == version && k.Plural == parts[0]
+	})
+	if i < 0 {
+		return q, false
+	}
+	q.kind, q.name, q.subresource = kinds.All()[i], parts[1], parts[2]
+	q.rest = strings.Trim(strings.Join(parts[3:], "/"), "/")
+	verbs := map[string]string{"GET": "get", "POST": "create", "PATCH": "patch", "PUT": "update", "DELETE": "delete"}
+	if q.verb = verbs[r.Method]; q.verb == "get" && q.name == "" {
+		q.verb = "list"
+	}
+	return q, true
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	q, ok := parse(r)
+	s.mu.Lock()
+	absent, denied := s.absent[q.kind.Resource()], s.denied[q.verb+" "+q.resource()]
+	s.mu.Unlock()
+	switch {
+	case !ok || absent:
+		http.Error(w, "404 page not found", http.StatusNotFound)
+	case denied:
+		where := fmt.Sprintf("in the namespace %q", q.namespace)
+		if q.namespace == "" {
+			where = "at the cluster scope"
+		}
+		resource := q.kind.Plural
+		if q.subresource != "" {
+			resource += "/" + q.subresource
+		}
+		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+			"%s %q is forbidden: User %q cannot %s resource %q in API group %q %s",
+			q.kind.Resource(), q.name, "yuji", q.verb, resource, q.kind.Group, where))
+	case q.kind == kinds.AccessReview:
+		s.review(w, r)
+	case q.subresource == "log":
+		s.log(w, r, q)
+	case q.subresource == "proxy" && s.Proxy != nil:
+		r.URL.Path = "/" + q.rest
+		s.Proxy(w, r)
+	case q.verb == "get":
+		s.get(w, r, q)
+	case q.verb == "list":
+		s.list(w, r, q)
+	default:
+		s.write(w, r, q)
+	}
+}
+
+func fail(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
+	answer(w, code, metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+		Code: int32(code), Reason: reason, Message: message, //nolint:gosec // G115: a code of HTTP fits
+	})
+}
+
+func answer(w http.ResponseWriter, code int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(value)
+}
+
+func (s *Server) review(w http.ResponseWriter, r *http.Request) {
+	review := map[string]any{}
+	_ = json.NewDecoder(r.Body).Decode(&review)
+	a, _, _ := unstructured.NestedStringMap(review, "spec", "resourceAttributes")
+	resource := a["resource"]
+	if a["group"] != "" {
+		resource += "." + a["group"]
+	}
+	if a["subresource"] != "" {
+		resource += "/" + a["subresource"]
+	}
+	s.mu.Lock()
+	review["status"] = map[string]any{"allowed": !s.denied[a["verb"]+" "+resource]}
+	s.mu.Unlock()
+	answer(w, http.StatusCreated, review)
+}
+
+func (s *Server) log(w http.ResponseWriter, r *http.Request, q request) {
+	s.mu.Lock()
+	text, ok := s.Logs[q.namespace+"/"+q.name+"/"+r.URL.Query().Get("container")]
+	s.mu.Unlock()
+	if !ok {
+		fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, "container is waiting to start")
+		return
+	}
+	_, _ = io.WriteString(w, text)
+}
+
+// shaped is an object as the client asks for it: whole, or its metadata alone.
+func shaped(r *http.Request, o *unstructured.Unstructured) map[string]any {
+	if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
+		return o.Object
+	}
+	return map[string]any{
+		"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o.Object["metadata"],
+	}
+}
+
+func (s *Server) get(w http.ResponseWriter, r *http.Request, q request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[collection(q.kind, q.namespace)+"/"+q.name]
+	if o == nil {
+		notFound(w, q)
+		return
+	}
+	answer(w, http.StatusOK, shaped(r, o))
+}
+
+func notFound(w http.ResponseWriter, q request) {
+	fail(w, http.StatusNotFound, metav1.StatusReasonNotFound, fmt.Sprintf("%s %q not found", q.kind.Resource(), q.name))
+}
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request, q request) {
+	by, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+	if err != nil {
+		fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items := []any{}
+	for _, path := range slices.Sorted(maps.Keys(s.objects)) {
+		o := s.objects[path]
+		if o.GroupVersionKind() == q.kind.GroupVersionKind && by.Matches(labels.Set(o.GetLabels())) &&
+			(q.namespace == "" || q.namespace == o.GetNamespace()) {
+			items = append(items, shaped(r, o))
+		}
+	}
+	answer(w, http.StatusOK, map[string]any{
+		"kind": q.kind.Kind + "List", "apiVersion": q.kind.GroupVersion().String(), "metadata": map[string]any{}, "items": items,
+	})
+}
+
+// write changes an object, unless it is a dry run.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
+	body, _ := io.ReadAll(r.Body)
+	dry := slices.Contains(r.URL.Query()["dryRun"], "All")
+	s.mu.Lock()
+	path := collection(q.kind, q.namespace) + "/" + q.name
+	live := s.objects[path]
+	var next *unstructured.Unstructured
+	switch {
+	case q.verb == "create":
+		next = &unstructured.Unstructured{}
+		_ = next.UnmarshalJSON(body)
+		q.name = next.GetName()
+		path = collection(q.kind, q.namespace) + "/" + q.name
+		if s.objects[path] != nil {
+			s.mu.Unlock()
+			fail(w, http.StatusConflict, metav1.StatusReasonAlreadyExists, q.kind.Resource()+" "+q.name+" already exists")
+			return
+		}
+		next.SetUID(types.UID("uid of a new " + q.kind.Kind + " " + q.name))
+	case strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch"):
+		next = &unstructured.Unstructured{} // the server-side apply of a whole object
+		_ = yaml.Unmarshal(body, &next.Object)
+		next.SetUID(types.UID("uid of a new " + q.kind.Kind + " " + q.name))
+	case live == nil:
+		s.mu.Unlock()
+		notFound(w, q)
+		return
+	case q.verb == "patch":
+		text, _ := live.MarshalJSON()
+		merged, err := jsonpatch.MergePatch(text, body)
+		if err != nil {
+			s.mu.Unlock()
+			fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+			return
+		}
+		next = &unstructured.Unstructured{}
+		_ = next.UnmarshalJSON(merged)
+		next.SetGeneration(live.GetGeneration() + 1)
+	}
+	if !dry {
+		if s.objects[path] = next; next == nil {
+			delete(s.objects, path)
+		}
+		s.writes = append(s.writes, r.Method+" "+q.kind.Plural+"/"+q.name)
+	}
+	s.mu.Unlock()
+	if next == nil {
+		next = live
+	}
+	if !dry && s.AfterWrite != nil {
+		s.AfterWrite(r.Method + " " + q.kind.Plural + "/" + q.name)
+	}
+	answer(w, http.StatusOK, next.Object)
+}

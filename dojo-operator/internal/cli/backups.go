@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+func (c *cli) newBackups() *cobra.Command {
+	var format output
+	cmd := c.forDojo("backups", "Show what can be restored: spans of time, and backups",
+		`Shows to which moments the database of a Dojo can be restored, and its backups with how each ended. Times are in
+UTC. The exit code is 3 where nothing can be restored.`,
+		func(ctx context.Context, s *session, name string) error {
+			w, err := s.world(ctx, name)
+			if err != nil {
+				return err
+			}
+			if w.Unreadable(kinds.Backup) {
+				return fmt.Errorf("you may not list %s in the namespace %s", kinds.Backup.Resource(), s.namespace)
+			}
+			return s.backups(w, format)
+		})
+	format.bind(cmd)
+	return cmd
+}
+
+// backupReport is what can be restored, for programs.
+type backupReport struct {
+	Restorable []recovery.Window `json:"restorable"`
+	Backups    []recovery.Backup `json:"backups"`
+}
+
+func (s *session) backups(w *world.World, format output) error {
+	report := backupReport{Restorable: recovery.Windows(w), Backups: recovery.Backups(w)}
+	if done, err := format.write(s.cli, report); err != nil {
+		return err
+	} else if !done {
+		s.print("%s", backupText(w, report, s.style))
+	}
+	if !recovery.Restorable(w) {
+		return errIll
+	}
+	return nil
+}
+
+// backupText is the report for a user.
+func backupText(w *world.World, report backupReport, style term.Style) string {
+	var out strings.Builder
+	if len(report.Restorable) == 0 {
+		out.WriteString("No moment can be restored by its time.\n")
+	} else {
+		rows := [][]string{{"RESTORABLE (UTC)", "FROM", ""}}
+		for _, window := range report.Restorable {
+			rows = append(rows, []string{window.Words(w.Now), window.ServerName, window.Store()})
+		}
+		out.WriteString(term.Table(rows, 3))
+	}
+	out.WriteString("\n")
+	if len(report.Backups) == 0 {
+		return out.String() + "There is no backup.\n"
+	}
+	rows := [][]string{{"BACKUP", "ENDED", "METHOD", "FROM", "STATE"}}
+	for _, b := range report.Backups {
+		rows = append(rows, backupRow(b, w.Now, style))
+	}
+	return out.String() + term.Table(rows, 3)
+}
+
+func backupRow(b recovery.Backup, now time.Time, style term.Style) []string {
+	ended, from, state := "-", "", b.Phase
+	if !b.Ended.IsZero() {
+		ended = term.Moment(b.Ended, now)
+	}
+	if b.Place != nil {
+		from = b.Place.ServerName
+	}
+	switch {
+	case b.Usable:
+		state = style.Good("ok")
+	case b.Phase == cnpgv1.BackupPhaseCompleted:
+		state = "completed; found by its time alone"
+	case b.Error != "":
+		state = style.Bad(b.Phase + ": " + b.Error)
+	}
+	return []string{b.Name, ended, b.Method, from, state}
+}
+
+func (c *cli) newBackup() *cobra.Command {
+	var ask asking
+	var wait waiting
+	cmd := c.forDojo("backup", "Take a backup now",
+		`Takes a backup of the Dojo's own Cluster now, where and how the Dojo's spec says. It needs the right to create
+backups.postgresql.cnpg.io.`,
+		func(ctx context.Context, s *session, name string) error {
+			w, err := s.world(ctx, name)
+			if err != nil {
+				return err
+			}
+			return s.backup(ctx, w, &ask, &wait)
+		})
+	ask.bind(cmd)
+	wait.bind(cmd, cnpg.MaxBackupTime)
+	return cmd
+}
+
+func (s *session) backup(ctx context.Context, w *world.World, ask *asking, wait *waiting) error {
+	backup, err := backupNow(w)
+	if err != nil {
+		return err
+	}
+	if err := s.Create(ctx, backup.DeepCopy(), client.DryRunAll); err != nil {
+		return err
+	}
+	text, err := yamlOf(backup)
+	if err != nil {
+		return err
+	}
+	s.print("Creates:\n%s", text)
+	if err := ask.confirm(ctx, s.cli, text); err != nil {
+		return err
+	}
+	if err := s.Create(ctx, backup.DeepCopy()); err != nil {
+		return err
+	}
+	if !wait.wait {
+		s.print("Done. kubectl dojo backups %s -n %s shows how it ends.\n", w.Dojo.Name, w.Dojo.Namespace)
+		return nil
+	}
+	return s.backupEnds(ctx, backup, wait.timeout)
+}
+
+// backupNow is a Backup of a Dojo's own Cluster as it is.
+func backupNow(w *world.World) (*unstructured.Unstructured, error) {
+	d := w.Dojo
+	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(d))
+	switch {
+	case d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil:
+		return nil, fmt.Errorf("%s has no Cluster of its own: back it up where its database is", d.Name)
+	case d.BackupPolicy() == nil:
+		return nil, fmt.Errorf("%s does not say where backups go: set spec.postgres.cluster.backup", d.Name)
+	case w.Unreadable(kinds.Cluster):
+		return nil, fmt.Errorf("you may not get %s in the namespace %s", kinds.Cluster.Resource(), d.Namespace)
+	case live == nil:
+		return nil, fmt.Errorf("the Cluster %s does not exist: see kubectl dojo status %s -n %s",
+			cnpg.ObjectName(d), d.Name, d.Namespace)
+	case cnpg.Hibernates(live):
+		return nil, fmt.Errorf("the Cluster %s is hibernated, and a backup would wait for ever: "+
+			"kubectl dojo resume %s -n %s first", live.Name, d.Name, d.Namespace)
+	}
+	const maxStem = 45 // as those of the operator, for the labels of snapshots
+	backup := kinds.Backup.Object()
+	backup.SetNamespace(d.Namespace)
+	backup.SetName(d.Name[:min(len(d.Name), maxStem)] + "-" + w.Now.UTC().Format("20060102150405"))
+	backup.SetLabels(map[string]string{
+		ownership.NameLabel: ownership.Application, ownership.InstanceLabel: d.Name,
+		"app.kubernetes.io/managed-by": fieldOwner,
+	})
+	backup.Object["spec"] = cnpg.BackupSpecNow(d, live)
+	return backup, nil
+}
+
+// backupEnds waits until a backup has completed, and shows its phases.
+func (s *session) backupEnds(ctx context.Context, backup *unstructured.Unstructured, timeout time.Duration) error {
+	said := ""
+	return s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+		live := &cnpgv1.Backup{}
+		if err := s.Get(ctx, client.ObjectKeyFromObject(backup), live); err != nil {
+			return false, err
+		}
+		if phase := string(live.Status.Phase); phase != said && phase != "" {
+			s.print("  %s  Backup %s: %s\n", s.now().UTC().Format(time.TimeOnly), live.Name, phase)
+			said = phase
+		}
+		if cnpg.BackupFailed(live) {
+			return false, fmt.Errorf("the backup has failed: %s", strings.TrimSpace(live.Status.Error))
+		}
+		return live.Status.Phase == cnpgv1.BackupPhaseCompleted, nil
+	})
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// dojoIn reads the Dojo of the fixtures.
+func dojoIn(t *testing.T, s *apitest.Server) *corev1api.Dojo {
+	t.Helper()
+	d := &corev1api.Dojo{}
+	if !s.Get(kinds.Dojo, apitest.Namespace, "sendai", d) {
+		t.Fatal("there is no Dojo")
+	}
+	return d
+}
+
+// TestChanges shows what commands show, ask and write.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	asleep := func(d *corev1api.Dojo) { d.Spec.Suspend = true }
+	bare := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
+	for name, c := range map[string]struct {
+		args, input string
+		change      func(*corev1api.Dojo)
+		server      func(*testing.T) *apitest.Server
+		is          func(*corev1api.Dojo) any
+		want        any
+	}{
+		"rotate": {args: "rotate sendai", input: "yaml\ny\n",
+			is:   func(d *corev1api.Dojo) any { return d.Annotations[corev1api.RotatePasswordAnnotation] },
+			want: "2026-11-24T02:55:00Z"},
+		"suspend": {args: "suspend sendai", input: "y\n", is: func(d *corev1api.Dojo) any { return d.Spec.Suspend }, want: true},
+		"resume": {args: "resume sendai -y", change: asleep, is: func(d *corev1api.Dojo) any { return d.Spec.Suspend },
+			want: false},
+		"upgrade": {args: "upgrade sendai --to 19", input: "yes\n", is: func(d *corev1api.Dojo) any {
+			pg := d.Spec.Postgres.Cluster
+			return pg.Version + " " + pg.Backup.Plugin.Parameters["serverName"] + " " + pg.Backup.Plugin.Parameters["barmanObjectName"]
+		}, want: "19 sendai-db-2 backups"},
+		"upgrade without backup": {args: "upgrade sendai --to 19 --without-backup -y", input: "sendai\n", change: bare,
+			is: func(d *corev1api.Dojo) any {
+				return d.Spec.Postgres.Cluster.Version + " " + d.Annotations[corev1api.UpgradeWithoutBackupAnnotation]
+			}, want: "19 19"},
+		"accept-loss": {args: "accept-loss sendai", input: "sendai\n", server: lost,
+			is:   func(d *corev1api.Dojo) any { return d.Annotations[corev1api.RecreateDatabaseAnnotation] },
+			want: "uid of sendai-db"},
+		"accept-loss without a question": {args: "accept-loss sendai --confirm sendai", server: lost,
+			is:   func(d *corev1api.Dojo) any { return d.Annotations[corev1api.RecreateDatabaseAnnotation] },
+			want: "uid of sendai-db"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var s *apitest.Server
+			if c.server != nil {
+				s = c.server(t)
+			} else {
+				s = sendai(t)
+			}
+			if c.change != nil {
+				s.Put(apitest.Sendai(c.change))
+			}
+			got := run(t, s, c.input, strings.Fields(c.args)...)
+			expectGolden(t, "change "+name, "$ kubectl dojo "+c.args+"\n"+got.String())
+			if got.code != 0 {
+				t.Errorf("exit code %d", got.code)
+			}
+			if diff := cmp.Diff(c.want, c.is(dojoIn(t, s))); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{"PATCH dojos/sendai"}, s.Writes()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestNothingWithoutYes shows that nothing is written unless the user agrees.
+func TestNothingWithoutYes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args, input, problem string
+		server               func(*testing.T) *apitest.Server
+	}{
+		"no":                        {"rotate sendai", "n\n", "nothing was changed", nil},
+		"return":                    {"suspend sendai", "\n", "nothing was changed", nil},
+		"the end":                   {"backup sendai", "", "no answer: nothing was changed", nil},
+		"yaml, and no":              {"backup sendai", "yaml\nN\n", "nothing was changed", nil},
+		"another name":              {"accept-loss sendai", "osaka\n", `"osaka" is not sendai: nothing was changed`, lost},
+		"yes for a name":            {"accept-loss sendai", "y\n", `"y" is not sendai: nothing was changed`, lost},
+		"a wrong confirm":           {"accept-loss sendai --confirm osaka", "", `"osaka" is not sendai: nothing was changed`, lost},
+		"restore, no":               {"restore sendai", "n\n", "nothing was changed", nil},
+		"restore, and not the name": {"restore sendai", "y\nno\n", `"no" is not sendai: nothing was changed`, nil},
+		"restore with yes alone":    {"restore sendai -y", "", "no answer: nothing was changed", nil},
+		"upgrade with yes alone":    {"upgrade sendai --to 19 --without-backup -y", "", "no answer: nothing was changed", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := c.server
+			if server == nil {
+				server = func(t *testing.T) *apitest.Server { return sendai(t) }
+			}
+			s := server(t)
+			got := run(t, s, c.input, strings.Fields(c.args)...)
+			if got.code != 1 || !strings.Contains(got.err, c.problem) {
+				t.Errorf("%s, want %q", got, c.problem)
+			}
+			if writes := s.Writes(); len(writes) > 0 {
+				t.Errorf("it has written %v", writes)
+			}
+		})
+	}
+}
+
+// TestWaits shows that --wait follows the operator to the end.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	s := sendai(t)
+	at := apitest.At(24, 2, 55)
+	steps := []func(*corev1api.Dojo){
+		apitest.Set(apitest.Condition(corev1api.ConditionDatabaseReady, "False", corev1api.ReasonCreatingRole, "Waiting for the role.", at)),
+		func(d *corev1api.Dojo) {
+			d.Status.Database.Login, d.Status.Database.FormerLogin = "dojo2_team_a_sendai", "dojo_team_a_sendai"
+		},
+		func(d *corev1api.Dojo) {
+			d.Status.Database.FormerLogin = ""
+			apitest.Set(apitest.Condition(corev1api.ConditionDatabaseReady, "True", corev1api.ReasonDatabaseReady, "", at))(d)
+		},
+	}
+	s.AfterWrite = func(string) {
+		go func() {
+			for _, step := range steps {
+				d := &corev1api.Dojo{}
+				s.Get(kinds.Dojo, apitest.Namespace, "sendai", d)
+				d.Status.ObservedGeneration = d.Generation
+				step(d)
+				s.Put(d)
+				<-stillClock{}.After(30 * 1e6)
+			}
+		}()
+	}
+	got := run(t, s, "", "rotate", "sendai", "-y", "--wait")
+	if got.code != 0 || !strings.Contains(got.out, "02:55:00  CreatingRole: Waiting for the role.\n") ||
+		!strings.HasSuffix(got.out, "Done.\n") {
+		t.Error(got)
+	}
+	got = run(t, s, "", "suspend", "sendai", "-y", "--wait", "--timeout=50ms")
+	if got.code != 1 || !strings.Contains(got.err, "it has taken too long (--timeout 50ms); it goes on without this command") {
+		t.Error(got)
+	}
+}
+
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[string]result{
+		"completed": {0, "Backup sendai-20261124025500: completed\n", ""},
+		"failed":    {1, "Backup sendai-20261124025500: failed\n", "the backup has failed: exit status 2"},
+	} {
+		s := sendai(t)
+		s.AfterWrite = func(string) {
+			o := kinds.Backup.Object()
+			o.SetNamespace(apitest.Namespace)
+			o.SetName("sendai-20261124025500")
+			o.Object["status"] = map[string]any{"phase": phase, "error": "exit status 2"}
+			s.Put(o)
+		}
+		got := run(t, s, "y\n", "backup", "sendai", "--wait")
+		if got.code != want.code || !strings.HasSuffix(got.out, want.out) || !strings.Contains(got.err, want.err) {
+			t.Error(got)
+		}
+		if diff := cmp.Diff([]string{"POST backups/sendai-20261124025500"}, s.Writes()); diff != "" {
+			t.Error(diff)
+		}
+		if phase == "completed" {
+			expectGolden(t, "backup", "$ kubectl dojo backup sendai --wait\n"+got.String())
+		}
+	}
+}
+
+// TestMeaning shows what a change says of what it means.
+func TestMeaning(t *testing.T) {
+	t.Parallel()
+	d := apitest.Sendai(func(d *corev1api.Dojo) {
+		d.Status.Database.Login, d.Spec.Suspend = "dojo2_team_a_sendai", true
+	})
+	ch, err := rotation(d, apitest.Now)
+	if err != nil || !strings.Contains(strings.Join(ch.Means, " "), "from the login dojo2_team_a_sendai to dojo_team_a_sendai.") ||
+		!strings.Contains(strings.Join(ch.Means, " "), "takes effect when it is resumed") {
+		t.Error(ch, err)
+	}
+	apart := change{Spec: map[string]any{"a": map[string]any{"b": true, "c": []any{"x"}}}, Annotations: map[string]string{"k": "v"}}
+	if diff := cmp.Diff([]string{`metadata.annotations[k]: "v"`, "spec.a.b: true", `spec.a.c: ["x"]`}, apart.lines()); diff != "" {
+		t.Error(diff)
+	}
+	if isSuspended(apitest.Sendai()) || !isReady(apitest.Sendai()) || isReady(apitest.Sendai(apitest.Lost)) {
+		t.Error("wrong states")
+	}
+	asleep := apitest.Set(metav1.Condition{Type: conditions.TypeReady, Status: "True", Reason: corev1api.ReasonSuspended})
+	if !isSuspended(apitest.Sendai(asleep)) {
+		t.Error("it is suspended")
+	}
+}

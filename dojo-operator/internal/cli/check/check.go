@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package check says what a namespace lacks for Dojos: kinds, operators, selectors, rights. It is pure.
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+)
+
+// Mark says how a line is.
+type Mark string
+
+// The marks of a line.
+const (
+	OK Mark = "ok"
+	// Fix needs somebody to act.
+	Fix Mark = "fix"
+	// None is not there, and nothing in the namespace needs it.
+	None Mark = "--"
+	// Unseen may be there; the user may not look.
+	Unseen Mark = "?"
+)
+
+// Line is one finding.
+type Line struct {
+	Mark    Mark   `json:"mark"`
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	// Do is what to do about it.
+	Do string `json:"do,omitempty"`
+}
+
+// Seen is how a user sees a kind.
+type Seen int
+
+// How a user sees a kind.
+const (
+	Served Seen = iota
+	Absent
+	Denied
+)
+
+// Facts are what was found.
+type Facts struct {
+	Namespace string
+	// Labels are those of the namespace; nil where they may not be read.
+	Labels map[string]string
+	Dojos  []corev1api.Dojo
+	// Kinds are how the user sees kinds, by resource.
+	Kinds map[string]Seen
+	// Deployments are those of operators in all namespaces, by the label app.kubernetes.io/name; Blind reports that the
+	// user may not list them.
+	Deployments map[string][]appsv1.Deployment
+	Blind       bool
+	// Prometheuses and Alertmanagers are those of all namespaces; nil where they may not be listed.
+	Prometheuses, Alertmanagers []unstructured.Unstructured
+	// Scraped reports whether a ServiceMonitor reads the operator's own metrics; nil where that is not known.
+	Scraped *bool
+	Classes []storagev1.StorageClass
+	// Rights say for each command which of its rights the user lacks.
+	Rights []Right
+}
+
+// Right is what a command needs.
+type Right struct {
+	Commands string
+	Lacks    []string
+	// Needed reports whether nothing works without it.
+	Needed bool
+}
+
+// Names of operators, as their Deployments are labelled.
+const (
+	DojoOperator    = "dojo-operator"
+	DiscordOperator = "discord-operator"
+	CloudNativePG   = "cloudnative-pg"
+)
+
+// Lines are the findings, each ok or with what to do.
+func Lines(f Facts) (all []Line) {
+	all = append(all, f.kindLine("Dojo", "needed", true, kinds.Dojo), f.operatorLine(DojoOperator, true))
+	postgres := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Postgres != nil })
+	all = append(all, f.kindLine("CloudNativePG", "spec.postgres", postgres, fromCNPG()...))
+	if f.Kinds[kinds.Cluster.Resource()] == Served {
+		all = append(all, f.operatorLine(CloudNativePG, postgres))
+	}
+	barman := f.some(func(d *corev1api.Dojo) bool {
+		b := d.BackupPolicy()
+		return b != nil && b.Plugin != nil && b.Plugin.Name == "barman-cloud.cloudnative-pg.io"
+	})
+	all = append(all, f.kindLine("barman-cloud", "backups into an object store", barman, kinds.ObjectStore))
+	all = append(all, f.storageLine(postgres))
+	all = append(all, f.monitoringLines()...)
+	alerts := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Alerts != nil })
+	all = append(all, f.kindLine("Discord", "spec.alerts", alerts, kinds.Channel))
+	if f.Kinds[kinds.Channel.Resource()] == Served {
+		all = append(all, f.operatorLine(DiscordOperator, alerts))
+	}
+	gateway := f.some(func(d *corev1api.Dojo) bool { e := d.Exposure(); return e != nil && e.Gateway != nil })
+	all = append(all, f.kindLine("Gateway API", "spec.exposure.gateway", gateway, kinds.HTTPRoute))
+	return append(all, f.rightLines()...)
+}
+
+func fromCNPG() (all []kinds.Kind) {
+	return []kinds.Kind{kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler}
+}
+
+func (f Facts) some(is func(*corev1api.Dojo) bool) bool {
+	return slices.ContainsFunc(f.Dojos, func(d corev1api.Dojo) bool { return is(&d) })
+}
+
+// install says where what is missing comes from.
+var install = map[string]string{
+	"Dojo": "install dojo-operator: docs/install.md", "CloudNativePG": "install CloudNativePG 1.30 or newer: " +
+		"https://cloudnative-pg.io", "barman-cloud": "install its plugin: https://cloudnative-pg.io/plugin-barman-cloud",
+	"Discord": "install discord-operator: docs/install.md", "Gateway API": "install it: https://gateway-api.sigs.k8s.io",
+	"prometheus-operator": "install it: https://prometheus-operator.dev",
+}
+
+// kindLine is about the kinds of a part.
+func (f Facts) kindLine(subject, use string, needed bool, all ...kinds.Kind) Line {
+	var absent []string
+	for _, k := range all {
+		if f.Kinds[k.Resource()] == Absent {
+			absent = append(absent, k.Resource())
+		}
+	}
+	switch {
+	case len(absent) == 0:
+		return Line{Mark: OK, Subject: subject, Text: term.Count(len(all), "kind") + " of " + all[0].GroupVersion().String()}
+	case !needed:
+		return Line{Mark: None, Subject: subject, Text: "not installed; it is for " + use}
+	case len(absent) < len(all):
+		return Line{Mark: Fix, Subject: subject, Text: "lacks " + strings.Join(absent, ", "), Do: install[subject]}
+	}
+	return Line{Mark: Fix, Subject: subject, Text: "not installed; Dojos here need it", Do: install[subject]}
+}
+
+// operatorLine is about the Deployment of an operator.
+func (f Facts) operatorLine(name string, needed bool) Line {
+	line := Line{Subject: name}
+	found := f.Deployments[name]
+	switch {
+	case f.Blind:
+		line.Mark, line.Text = Unseen, "you may not list deployments.apps in all namespaces"
+	case len(found) == 0 && !needed:
+		line.Mark, line.Text = None, "no Deployment has its label"
+	case len(found) == 0:
+		line.Mark, line.Text = Fix, "no Deployment has its label app.kubernetes.io/name="+name
+		line.Do = "start it, unless it runs elsewhere"
+	default:
+		line.Mark = OK
+		var texts []string
+		for i := range found {
+			d := &found[i]
+			texts = append(texts, fmt.Sprintf("%s in %s, %d/%d pods", version(d), d.Namespace, d.Status.ReadyReplicas, d.Status.Replicas))
+			if d.Status.ReadyReplicas == 0 {
+				line.Mark, line.Do = Fix, fmt.Sprintf("kubectl describe deployment %s -n %s", d.Name, d.Namespace)
+			}
+		}
+		line.Text = strings.Join(texts, "; ")
+	}
+	return line
+}
+
+func version(d *appsv1.Deployment) string {
+	for _, c := range d.Spec.Template.Spec.Containers {
+		image := c.Image[strings.LastIndex(c.Image, "/")+1:]
+		image, digest, _ := strings.Cut(image, "@")
+		_, tag, _ := strings.Cut(image, ":")
+		switch {
+		case tag != "":
+			return tag
+		case digest != "":
+			return digest[:min(len(digest), 19)]
+		}
+		return image
+	}
+	return "?"
+}
+
+func (f Facts) storageLine(needed bool) Line {
+	line := Line{Mark: OK, Subject: "StorageClass"}
+	for i := range f.Classes {
+		c := &f.Classes[i]
+		if c.Annotations["storageclass.kubernetes.io/is-default-class"] != "true" {
+			continue
+		}
+		line.Text = c.Name + " is the default"
+		if c.AllowVolumeExpansion == nil || !*c.AllowVolumeExpansion {
+			line.Text += "; its volumes cannot grow"
+		}
+		return line
+	}
+	named := !f.some(func(d *corev1api.Dojo) bool {
+		pg := d.Spec.Postgres
+		return pg != nil && pg.Cluster != nil && pg.Cluster.Storage.StorageClassName == ""
+	})
+	switch {
+	case f.Classes == nil:
+		return Line{Mark: Unseen, Subject: "StorageClass", Text: "you may not list storageclasses.storage.k8s.io"}
+	case named || !needed:
+		return Line{Mark: None, Subject: "StorageClass", Text: "there is no default one"}
+	}
+	return Line{Mark: Fix, Subject: "StorageClass", Text: "there is no default one, and Dojos name none",
+		Do: "name one in postgres.cluster.storage.storageClassName"}
+}
+
+func (f Facts) rightLines() (all []Line) {
+	for _, r := range f.Rights {
+		line := Line{Mark: OK, Subject: "rights", Text: r.Commands}
+		if len(r.Lacks) > 0 {
+			line.Mark, line.Text, line.Do = None, r.Commands+": you lack "+strings.Join(r.Lacks, ", "), "ask for them, if you need it"
+			if r.Needed {
+				line.Mark = Fix
+			}
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// Text is the findings as a table, what to do below each.
+func Text(lines []Line, style term.Style) string {
+	var rows [][]string
+	for _, line := range lines {
+		mark := string(line.Mark)
+		switch line.Mark {
+		case OK:
+			mark = style.Good(mark)
+		case Fix:
+			mark = style.Bad(mark)
+		case None, Unseen:
+			mark = style.Dim(mark)
+		}
+		rows = append(rows, []string{mark, line.Subject, line.Text})
+		if line.Do != "" && line.Mark == Fix {
+			rows = append(rows, []string{"", "", "-> " + line.Do})
+		}
+	}
+	return term.Table(rows, 2)
+}
+
+// Failed reports whether somebody has to act.
+func Failed(lines []Line) bool {
+	return slices.ContainsFunc(lines, func(l Line) bool { return l.Mark == Fix })
+}
+
+// monitored are the labels of what a Dojo gives to Prometheus.
+func monitored(d *corev1api.Dojo) labels.Set {
+	set := labels.Set{}
+	for key, value := range ownership.Labels(d, ownership.Application) {
+		set[key] = value
+	}
+	if d.Spec.Monitoring != nil {
+		for key, value := range d.Spec.Monitoring.Labels {
+			set[key] = value
+		}
+	}
+	return set
+}
+
+// selects reports whether a selector of prometheus-operator selects labels. A selector that is not there selects what
+// missing says.
+func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
+	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
+	if err != nil || !found {
+		return missing
+	}
+	var selector metav1.LabelSelector
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &selector) != nil {
+		return missing
+	}
+	by, err := metav1.LabelSelectorAsSelector(&selector)
+	return err == nil && by.Matches(of)
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+)
+
+func operatorOf(name, image string, ready int32) []appsv1.Deployment {
+	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: name + "-system", Name: name}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Image: image}}
+	d.Status.Replicas, d.Status.ReadyReplicas = 2, ready
+	return []appsv1.Deployment{d}
+}
+
+func server(kind kinds.Kind, spec map[string]any) unstructured.Unstructured {
+	o := kind.Object()
+	o.SetNamespace("monitoring")
+	o.SetName("main")
+	o.Object["spec"] = spec
+	return *o
+}
+
+func selector(key, value string) map[string]any {
+	return map[string]any{"matchLabels": map[string]any{key: value}}
+}
+
+// whole is a namespace that lacks nothing.
+func whole() Facts {
+	every := map[string]any{}
+	return Facts{
+		Namespace: "team-a", Labels: map[string]string{"kubernetes.io/metadata.name": "team-a", "monitored": "yes"},
+		Dojos: []corev1api.Dojo{*apitest.Sendai()}, Kinds: map[string]Seen{},
+		Deployments: map[string][]appsv1.Deployment{
+			DojoOperator: operatorOf(DojoOperator, "ghcr.io/x/dojo-operator:v1.2.3@sha256:ab", 2), DiscordOperator: operatorOf(DiscordOperator, "r:5000/discord-operator@sha256:0123456789abcdef", 1),
+			CloudNativePG: operatorOf(CloudNativePG, "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0", 1),
+		},
+		Prometheuses: []unstructured.Unstructured{server(kinds.Prometheus, map[string]any{
+			"ruleSelector": every, "ruleNamespaceSelector": selector("monitored", "yes"), "serviceMonitorSelector": every,
+			"serviceMonitorNamespaceSelector": every,
+		})},
+		Alertmanagers: []unstructured.Unstructured{server(kinds.Alertmanager, map[string]any{
+			"alertmanagerConfigSelector": selector("app.kubernetes.io/instance", "sendai"), "alertmanagerConfigNamespaceSelector": every,
+		})},
+		Scraped: new(true),
+		Classes: []storagev1.StorageClass{{ObjectMeta: metav1.ObjectMeta{
+			Name: "fast", Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
+		}}},
+		Rights: []Right{{Commands: "list, status, tree", Needed: true}, {Commands: "psql", Lacks: []string{"create pods/exec"}}},
+	}
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	all := Lines(whole())
+	if text := Text(all, term.Style{}); Failed(all) || strings.Contains(text, "fix") {
+		t.Errorf("nothing is missing:\n%s", text)
+	}
+	few := []corev1api.Dojo{*apitest.Sendai(func(d *corev1api.Dojo) {
+		d.Spec.Postgres, d.Spec.Alerts = nil, nil
+		d.Spec.CredentialsRef = &corev1api.SecretReference{Name: "x"}
+	})}
+	absent := func(all ...kinds.Kind) func(*Facts) {
+		return func(f *Facts) {
+			for _, k := range all {
+				f.Kinds[k.Resource()] = Absent
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*Facts)
+		want   string
+		failed bool
+	}{
+		"versions":      {nil, "ok  dojo-operator        v1.2.3 in dojo-operator-system, 2/2 pods", false},
+		"a digest":      {nil, "sha256:0123456789ab in discord-operator-system, 1/2 pods", false},
+		"no Dojos":      {absent(kinds.Dojo), "fix  Dojo                 not installed; Dojos here need it\n                          -> install dojo-operator", true},
+		"a kind of six": {absent(kinds.Pooler), "lacks poolers.postgresql.cnpg.io\n", true},
+		"no operator":   {func(f *Facts) { delete(f.Deployments, CloudNativePG) }, "no Deployment has its label app.kubernetes.io/name=cloudnative-pg", true},
+		"a dead one":    {func(f *Facts) { f.Deployments[DojoOperator] = operatorOf(DojoOperator, "x", 0) }, "-> kubectl describe deployment dojo-operator -n dojo-operator-system", true},
+		"blind":         {func(f *Facts) { f.Blind = true }, "?   dojo-operator        you may not list deployments.apps", false},
+		"not needed": {func(f *Facts) { f.Dojos = few; absent(fromCNPG()...)(f); absent(kinds.ObjectStore, kinds.Channel)(f) },
+			"--  CloudNativePG        not installed; it is for spec.postgres", false},
+		"no Gateways": {absent(kinds.HTTPRoute), "--  Gateway API          not installed; it is for spec.exposure.gateway", false},
+		"no alerting": {absent(kinds.Route), "lacks alertmanagerconfigs.monitoring.coreos.com", true},
+		"the namespace is not selected": {func(f *Facts) { f.Labels = map[string]string{} },
+			"monitoring/main does not select PrometheusRules of the namespace team-a\n                          -> label the namespace as its ruleNamespaceSelector says", true},
+		"a Dojo is not selected": {func(f *Facts) {
+			f.Alertmanagers[0].Object["spec"].(map[string]any)["alertmanagerConfigSelector"] = selector("release", "kps")
+		}, "does not select AlertmanagerConfigs of sendai\n                          -> set spec.monitoring.labels of sendai", true},
+		"by labels of its own": {func(f *Facts) {
+			f.Alertmanagers[0].Object["spec"].(map[string]any)["alertmanagerConfigSelector"] = selector("release", "kps")
+			f.Dojos = []corev1api.Dojo{*apitest.Sendai(func(d *corev1api.Dojo) {
+				d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: map[string]string{"release": "kps"}}
+			})}
+		}, "ok  Alertmanager         monitoring/main selects what Dojos of team-a make", false},
+		"no selector":         {func(f *Facts) { f.Alertmanagers[0].Object["spec"] = map[string]any{} }, "does not select AlertmanagerConfigs of the namespace", true},
+		"one server suffices": {func(f *Facts) { f.Prometheuses = append(f.Prometheuses, server(kinds.Prometheus, nil)) }, "--  Prometheus           monitoring/main does not select", false},
+		"no server":           {func(f *Facts) { f.Prometheuses = []unstructured.Unstructured{} }, "there is none of prometheus-operator's", true},
+		"servers unseen":      {func(f *Facts) { f.Prometheuses = nil }, "?   Prometheus           you may not list them in all namespaces", false},
+		"nobody scrapes":      {func(f *Facts) { f.Scraped = new(false) }, "-> add the component prometheus", true},
+		"no default class":    {func(f *Facts) { f.Classes = []storagev1.StorageClass{} }, "--  StorageClass         there is no default one", false},
+		"no class at all": {func(f *Facts) {
+			f.Classes, f.Dojos[0].Spec.Postgres.Cluster.Storage.StorageClassName = []storagev1.StorageClass{}, ""
+		}, "there is no default one, and Dojos name none", true},
+		"a right":          {nil, "--  rights               psql: you lack create pods/exec", false},
+		"the needed right": {func(f *Facts) { f.Rights[0].Lacks = []string{"list dojos"} }, "fix  rights               list, status, tree: you lack list dojos", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := whole()
+			if c.change != nil {
+				c.change(&f)
+			}
+			lines := Lines(f)
+			if text := Text(lines, term.Style{}); !strings.Contains(text, c.want) || Failed(lines) != c.failed {
+				t.Errorf("should have %q, and fail: %v:\n%s", c.want, c.failed, text)
+			}
+		})
+	}
+}

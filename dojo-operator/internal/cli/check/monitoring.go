@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/monitoring"
+)
+
+// monitoringLines are about prometheus-operator, and whether its servers select what Dojos make.
+func (f Facts) monitoringLines() []Line {
+	watched := f.some(monitoring.Monitored)
+	line := f.kindLine("prometheus-operator", "spec.monitoring and spec.alerts", watched,
+		kinds.ServiceMonitor, kinds.Rule, kinds.Route)
+	if line.Mark != OK {
+		return []Line{line}
+	}
+	all := []Line{line}
+	all = append(all, f.selectorLines("Prometheus", f.Prometheuses, watched,
+		selection{"ruleSelector", "ruleNamespaceSelector", "PrometheusRules"},
+		selection{"serviceMonitorSelector", "serviceMonitorNamespaceSelector", "ServiceMonitors"})...)
+	alerts := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Alerts != nil })
+	all = append(all, f.selectorLines("Alertmanager", f.Alertmanagers, alerts,
+		selection{"alertmanagerConfigSelector", "alertmanagerConfigNamespaceSelector", "AlertmanagerConfigs"})...)
+	return append(all, f.scrapeLine(watched))
+}
+
+// scrapeLine is about the operator's own metrics, which most rules read.
+func (f Facts) scrapeLine(needed bool) Line {
+	line := Line{Subject: "operator's metrics"}
+	switch {
+	case f.Scraped == nil:
+		line.Mark, line.Text = Unseen, "you may not list servicemonitors.monitoring.coreos.com in all namespaces"
+	case *f.Scraped:
+		line.Mark, line.Text = OK, "a ServiceMonitor reads them"
+	case needed:
+		line.Mark, line.Text = Fix, "no ServiceMonitor reads them, and rules of Dojos do"
+		line.Do = "add the component prometheus of deploy/dojo-operator"
+	default:
+		line.Mark, line.Text = None, "no ServiceMonitor reads them"
+	}
+	return line
+}
+
+// selection are the two fields of a server that select a kind.
+type selection struct{ objects, namespaces, kind string }
+
+// selectorLines are about the servers of a kind.
+func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured, needed bool, by ...selection) []Line {
+	switch {
+	case servers == nil:
+		return []Line{{Mark: Unseen, Subject: subject, Text: "you may not list them in all namespaces"}}
+	case len(servers) == 0 && needed:
+		return []Line{{Mark: Fix, Subject: subject, Text: "there is none of prometheus-operator's", Do: "create one"}}
+	case len(servers) == 0:
+		return []Line{{Mark: None, Subject: subject, Text: "there is none of prometheus-operator's"}}
+	}
+	var all []Line
+	selected := false
+	for i := range servers {
+		line := f.selectorLine(subject, &servers[i], by)
+		selected = selected || line.Mark == OK
+		all = append(all, line)
+	}
+	if selected || !needed { // one server suffices
+		for i := range all {
+			if all[i].Mark == Fix {
+				all[i].Mark, all[i].Do = None, ""
+			}
+		}
+	}
+	return all
+}
+
+func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, by []selection) Line {
+	name := server.GetNamespace() + "/" + server.GetName()
+	var not, do []string
+	for _, s := range by {
+		namespaces := labels.Set(f.Labels)
+		if f.Labels == nil {
+			namespaces = labels.Set{"kubernetes.io/metadata.name": f.Namespace}
+		}
+		if !selects(server, s.namespaces, namespaces, server.GetNamespace() == f.Namespace) {
+			not = append(not, s.kind+" of the namespace "+f.Namespace)
+			do = append(do, fmt.Sprintf("label the namespace as its %s says", s.namespaces))
+			continue
+		}
+		for _, d := range f.watched() {
+			if !selects(server, s.objects, monitored(&d), false) {
+				not = append(not, s.kind+" of "+d.Name)
+				do = append(do, fmt.Sprintf("set spec.monitoring.labels of %s as its %s says", d.Name, s.objects))
+			}
+		}
+	}
+	if len(not) > 0 {
+		return Line{Mark: Fix, Subject: subject, Text: name + " does not select " + strings.Join(not, ", "), Do: strings.Join(do, "; ")}
+	}
+	return Line{Mark: OK, Subject: subject, Text: fmt.Sprintf("%s selects what Dojos of %s make", name, f.Namespace)}
+}
+
+// watched are the Dojos with monitoring, or one as it would be.
+func (f Facts) watched() (all []corev1api.Dojo) {
+	for _, d := range f.Dojos {
+		if monitoring.Monitored(&d) {
+			all = append(all, d)
+		}
+	}
+	if len(all) == 0 {
+		d := corev1api.Dojo{}
+		d.Namespace, d.Name = f.Namespace, "a new Dojo"
+		all = append(all, d)
+	}
+	return all
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"sync"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/check"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+)
+
+func (c *cli) newCheck() *cobra.Command {
+	var format output
+	cmd := &cobra.Command{
+		Use: "check", Short: "Check what the cluster and you need for Dojos", Args: exactly(0), DisableFlagsInUseLine: true,
+		Long: `Checks the kinds, the operators with their versions, whether Prometheus and Alertmanager select what Dojos of
+the namespace make, and your rights. Each line is ok or says what to do. The exit code is 3 where somebody has to act.`,
+		RunE: c.command(func(ctx context.Context, s *session, _ []string) error {
+			lines, err := s.check(ctx)
+			if err != nil {
+				return err
+			}
+			if done, err := format.write(s.cli, lines); err != nil {
+				return err
+			} else if !done {
+				s.print("%s", check.Text(lines, s.style))
+			}
+			if check.Failed(lines) {
+				return errIll
+			}
+			return nil
+		}),
+	}
+	format.bind(cmd)
+	return cmd
+}
+
+func (s *session) check(ctx context.Context) ([]check.Line, error) {
+	f := check.Facts{Namespace: s.namespace, Kinds: map[string]check.Seen{}, Deployments: map[string][]appsv1.Deployment{}}
+	var dojos corev1api.DojoList
+	if err := s.seen(&f, kinds.Dojo, s.List(ctx, &dojos, client.InNamespace(s.namespace))); err != nil {
+		return nil, err
+	}
+	f.Dojos = dojos.Items
+	if err := s.findKinds(ctx, &f); err != nil {
+		return nil, err
+	}
+	if err := s.findServers(ctx, &f); err != nil {
+		return nil, err
+	}
+	var err error
+	f.Rights, err = s.findRights(ctx)
+	return check.Lines(f), err
+}
+
+// seen notes how the user sees a kind, and returns other errors.
+func (s *session) seen(f *check.Facts, kind kinds.Kind, err error) error {
+	switch {
+	case err == nil || apierrors.IsNotFound(err) && !world.NotServed(err):
+		f.Kinds[kind.Resource()] = check.Served
+	case world.NotServed(err):
+		f.Kinds[kind.Resource()] = check.Absent
+	case apierrors.IsForbidden(err):
+		f.Kinds[kind.Resource()] = check.Denied
+	default:
+		return err
+	}
+	return nil
+}
+
+// findKinds asks for one object of each kind that a cluster may lack.
+func (s *session) findKinds(ctx context.Context, f *check.Facts) error {
+	optional := []kinds.Kind{
+		kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler, kinds.ObjectStore,
+		kinds.ServiceMonitor, kinds.Rule, kinds.Route, kinds.Channel, kinds.HTTPRoute,
+	}
+	errs := make([]error, len(optional))
+	var asking sync.WaitGroup
+	for i, kind := range optional {
+		asking.Go(func() { errs[i] = s.List(ctx, kind.List(), client.InNamespace(s.namespace), client.Limit(1)) })
+	}
+	asking.Wait()
+	for i, kind := range optional {
+		if err := s.seen(f, kind, errs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findServers reads what serves all namespaces. What the user may not read stays unknown.
+func (s *session) findServers(ctx context.Context, f *check.Facts) error {
+	var deployments appsv1.DeploymentList
+	operators, err := labels.Parse("app.kubernetes.io/name in (" + check.DojoOperator + "," + check.DiscordOperator + "," +
+		check.CloudNativePG + ")")
+	if err != nil {
+		return err
+	}
+	if err = s.List(ctx, &deployments, client.MatchingLabelsSelector{Selector: operators}); ignoreDenied(err) != nil {
+		return err
+	}
+	f.Blind = err != nil
+	for _, d := range deployments.Items {
+		name := d.Labels["app.kubernetes.io/name"]
+		f.Deployments[name] = append(f.Deployments[name], d)
+	}
+	var classes storagev1.StorageClassList
+	if err := s.List(ctx, &classes); ignoreDenied(err) != nil {
+		return err
+	} else if err == nil {
+		f.Classes = append([]storagev1.StorageClass{}, classes.Items...)
+	}
+	var namespace corev1.Namespace
+	if err := s.Get(ctx, client.ObjectKey{Name: s.namespace}, &namespace); err == nil {
+		f.Labels = namespace.Labels
+	}
+	for kind, into := range map[kinds.Kind]*[]unstructured.Unstructured{
+		kinds.Prometheus: &f.Prometheuses, kinds.Alertmanager: &f.Alertmanagers,
+	} {
+		list := kind.List()
+		if err := s.List(ctx, list); ignoreDenied(err) != nil {
+			return err
+		} else if err == nil || world.NotServed(err) {
+			*into = append([]unstructured.Unstructured{}, list.Items...)
+		}
+	}
+	monitors := kinds.ServiceMonitor.List()
+	err = s.List(ctx, monitors, client.MatchingLabels{"app.kubernetes.io/name": check.DojoOperator})
+	if err == nil || world.NotServed(err) {
+		f.Scraped = new(len(monitors.Items) > 0)
+	}
+	return nil
+}
+
+// ignoreDenied returns errors but those that say that the user may not read, or that there is no such kind.
+func ignoreDenied(err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// needs are the rights of commands.
+var needs = []struct {
+	commands string
+	needed   bool
+	rights   []right
+	sub      string
+}{
+	{"list, status, tree", true, []right{{"get", kinds.Dojo}, {"list", kinds.Dojo}}, ""},
+	{"tree with all children", false, []right{
+		{"get", kinds.Deployment}, {"get", kinds.Service}, {"get", kinds.Secret}, {"list", kinds.Pod}, {"list", kinds.Job},
+		{"list", kinds.Event}, {"get", kinds.Cluster}, {"get", kinds.Database}, {"get", kinds.Role},
+	}, ""},
+	{"rotate, suspend, resume, upgrade, accept-loss", false, []right{{"patch", kinds.Dojo}}, ""},
+	{"backups", false, []right{{"list", kinds.Backup}, {"list", kinds.ObjectStore}}, ""},
+	{"backup", false, []right{{"create", kinds.Backup}}, ""},
+	{"restore --as", false, []right{{"create", kinds.Dojo}, {"patch", kinds.Dojo}}, ""},
+	{"restore", false, []right{{"patch", kinds.Dojo}, {"create", kinds.Cluster}, {"patch", kinds.Cluster}, {"delete", kinds.Cluster}}, ""},
+	{"logs", false, []right{{"get", kinds.Pod}}, "log"},
+	{"open", false, []right{{"create", kinds.Pod}}, "portforward"},
+	{"psql", false, []right{{"create", kinds.Pod}}, "exec"},
+}
+
+// findRights asks which rights the user lacks.
+func (s *session) findRights(ctx context.Context) ([]check.Right, error) {
+	all := make([]check.Right, len(needs))
+	errs := make([]error, len(needs))
+	var asking sync.WaitGroup
+	for i, n := range needs {
+		asking.Go(func() {
+			all[i] = check.Right{Commands: n.commands, Needed: n.needed}
+			for _, r := range n.rights {
+				ok, err := s.may(ctx, s.namespace, r, n.sub)
+				if err != nil {
+					errs[i] = err
+				} else if !ok {
+					all[i].Lacks = append(all[i].Lacks, rightName(r, n.sub))
+				}
+			}
+		})
+	}
+	asking.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func rightName(r right, subresource string) string {
+	if subresource != "" {
+		return r.String() + "/" + subresource
+	}
+	return r.String()
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+)
+
+// commands are all of the plugin's own.
+func commands() (names []string) {
+	c := &cli{Options: Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard()}}
+	c.flags = newFlags()
+	for _, command := range c.newRoot().Commands() {
+		if name := command.Name(); name != "help" && name != "completion" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// ofDojo are the commands that need the name of a Dojo.
+func ofDojo() []string {
+	return slices.DeleteFunc(commands(), func(name string) bool {
+		return slices.Contains([]string{"list", "check", "version"}, name)
+	})
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t)
+	root := run(t, s, "")
+	expectGolden(t, "help", root.String())
+	if len(commands()) != 18 {
+		t.Errorf("there are %d commands: %v", len(commands()), commands())
+	}
+	for _, name := range commands() {
+		if !strings.Contains(root.out, "  "+name+" ") {
+			t.Errorf("the help does not list %s", name)
+		}
+		got := run(t, s, "", name, "--help")
+		if got.code != 0 || got.err != "" || !strings.Contains(got.out, "Usage:\n  kubectl dojo "+name) {
+			t.Errorf("%s --help: %s", name, got)
+		}
+		for line := range strings.Lines(strings.Split(got.out, "\nGlobal Flags:")[0]) {
+			if len(line) > 140 {
+				t.Errorf("%s --help has a line of %d columns: %s", name, len(line), line)
+			}
+		}
+	}
+}
+
+// TestWrongUse shows that wrong use ends with 2, a sentence, and no request.
+func TestWrongUse(t *testing.T) {
+	t.Parallel()
+	nowhere := apitest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
+	cases := map[string]string{
+		"stat":                       `there is no command "stat"; did you mean status?`,
+		"nonsense":                   `there is no command "nonsense"; see kubectl dojo --help`,
+		"list sendai":                `"sendai" is too much: kubectl dojo list`,
+		"list -o table":              `must be json or yaml; see kubectl dojo list --help`,
+		"list --all":                 `unknown flag: --all; see kubectl dojo list --help`,
+		"status a b":                 `"b" is too much: kubectl dojo status NAME`,
+		"status a -w -o json":        `--watch and --output exclude each other`,
+		"logs a database":            `"database" has no logs: say application, schema, postgres`,
+		"restore a --to yesterday":   `--to: "yesterday" is no time: say 02:45,`,
+		"restore a --timeout long":   `invalid argument "long" for "--timeout" flag`,
+		"open a --port 70000":        `invalid argument "70000" for "--port" flag`,
+		"test-alert --alertmanager":  `flag needs an argument: --alertmanager`,
+		"rotate a --wait --timeout=": `invalid argument "" for "--timeout" flag`,
+	}
+	for _, name := range ofDojo() {
+		cases[name] = "the name of a Dojo is missing: kubectl dojo " + name + " NAME"
+	}
+	for args, problem := range cases {
+		got := runWith(t.Context(), nowhere, "", strings.Fields(args)...)
+		if got.code != 2 || !strings.Contains(got.err, problem) || strings.Count(got.err, "\n") != 1 || got.out != "" {
+			t.Errorf("%s: %s, want %q", args, got, problem)
+		}
+	}
+}
+
+// TestUnknownName shows what each command says of a Dojo that does not exist.
+func TestUnknownName(t *testing.T) {
+	t.Parallel()
+	s := sendai(t)
+	for _, name := range ofDojo() {
+		got := run(t, s, "", name, "sendia")
+		if got.code != 1 || got.err != "kubectl dojo: there is no Dojo \"sendia\" in the namespace team-a, which has sendai\n" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := run(t, s, "", "status", "sendai", "-n", "team-z"); !strings.Contains(got.err,
+		`there is no Dojo "sendai" in the namespace team-z; kubectl dojo list -A shows those of all namespaces`) {
+		t.Error(got)
+	}
+}
+
+// TestClusterAway shows what each command says of an API server that does not answer.
+func TestClusterAway(t *testing.T) {
+	t.Parallel()
+	nowhere := apitest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
+	for _, name := range commands() {
+		if name == "version" {
+			continue
+		}
+		args := []string{name}
+		if slices.Contains(ofDojo(), name) {
+			args = append(args, "sendai")
+		}
+		got := runWith(t.Context(), nowhere, "", args...)
+		const want = "kubectl dojo: the API server http://127.0.0.1:1 does not answer: dial tcp 127.0.0.1:1: connect: connection refused\n"
+		if got.code != 1 || got.err != want || got.out != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := runWith(t.Context(), nowhere, "", "list", "--context", "other"); got.code != 1 ||
+		!strings.Contains(got.err, `context was not found for specified context: other`) {
+		t.Error(got)
+	}
+}
+
+// TestNoRights shows that each command names the right that the user lacks.
+func TestNoRights(t *testing.T) {
+	t.Parallel()
+	const dojos = "dojos.core.jutsu.com"
+	cases := map[string]struct{ deny, args, problem string }{
+		"list":           {"list " + dojos, "list", "may not list " + dojos + " in the namespace team-a. The ClusterRole dojos-view has it"},
+		"list -A":        {"list " + dojos, "list -A", "may not list " + dojos + " in all namespaces; name one with -n"},
+		"rotate":         {"patch " + dojos, "rotate sendai -y", "may not patch " + dojos + " in the namespace team-a. The ClusterRole dojos-edit"},
+		"suspend":        {"patch " + dojos, "suspend sendai -y", "may not patch " + dojos},
+		"upgrade":        {"patch " + dojos, "upgrade sendai --to 19 -y", "may not patch " + dojos},
+		"backups":        {"list backups.postgresql.cnpg.io", "backups sendai", "may not list backups.postgresql.cnpg.io in the namespace team-a"},
+		"backup":         {"create backups.postgresql.cnpg.io", "backup sendai -y", "may not create backups.postgresql.cnpg.io"},
+		"backup, blind":  {"get clusters.postgresql.cnpg.io", "backup sendai -y", "may not get clusters.postgresql.cnpg.io"},
+		"restore":        {"delete clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "you lack delete clusters.postgresql.cnpg.io"},
+		"restore, blind": {"get clusters.postgresql.cnpg.io", "restore sendai --to 02:45 -y", "may not get clusters.postgresql.cnpg.io"},
+		"restore beside": {"create " + dojos, "restore sendai --to 02:45 --as past -y", "you lack create " + dojos},
+		"logs":           {"list pods", "logs sendai", "may not list pods in the namespace team-a"},
+		"logs of a pod":  {"get pods/log", "logs sendai", "may not get pods/log in the namespace team-a"},
+		"psql":           {"get secrets", "psql sendai", "may not get secrets in the namespace team-a"},
+		"psql, blind":    {"list pods", "psql sendai", "may not list pods in the namespace team-a"},
+		"open":           {"list pods", "open sendai --port 0", "may not read pods and services in the namespace team-a"},
+		"test-alert": {"list alertmanagers.monitoring.coreos.com", "test-alert sendai -y",
+			"may not list alertmanagers.monitoring.coreos.com in all namespaces: name the Service"},
+	}
+	for _, name := range ofDojo() {
+		cases[name+" at all"] = struct{ deny, args, problem string }{"get " + dojos, name + " sendai",
+			"you (yuji) may not get " + dojos + " in the namespace team-a. The ClusterRole dojos-view has it: ask for a RoleBinding."}
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sendai(t)
+			s.Deny(c.deny)
+			got := run(t, s, "", strings.Fields(c.args)...)
+			if got.code != 1 || !strings.Contains(got.err, c.problem) {
+				t.Errorf("%s, want %q", got, c.problem)
+			}
+			if writes := s.Writes(); len(writes) > 0 {
+				t.Errorf("it has written %v", writes)
+			}
+		})
+	}
+}
+
+// TestNotNow shows why commands refuse what they are asked for.
+func TestNotNow(t *testing.T) {
+	t.Parallel()
+	others := func(d *corev1api.Dojo) {
+		d.Spec.Postgres, d.Status.Database, d.Spec.Alerts = nil, nil, nil
+		d.Spec.CredentialsRef = &corev1api.SecretReference{Name: "dojo-app"}
+	}
+	inCluster := func(d *corev1api.Dojo) {
+		d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "shared"}}
+	}
+	bare := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
+	asleep := func(d *corev1api.Dojo) { d.Spec.Suspend = true }
+	for name, c := range map[string]struct {
+		args, problem string
+		change        func(*corev1api.Dojo)
+	}{
+		"rotate what is of others":    {"rotate sendai", "comes from the Secret team-a/dojo-app: rotate it there", others},
+		"rotate without credentials":  {"rotate sendai", "has no credentials yet", func(d *corev1api.Dojo) { d.Status.Database.Login = "" }},
+		"rotate amid a rotation":      {"rotate sendai", "a rotation is under way: dojo2_x stays valid", func(d *corev1api.Dojo) { d.Status.Database.FormerLogin = "dojo2_x" }},
+		"suspend again":               {"suspend sendai", "sendai is suspended already", asleep},
+		"resume what runs":            {"resume sendai", "sendai is not suspended", nil},
+		"back up what is of others":   {"backup sendai", "has no Cluster of its own", others},
+		"back up without a place":     {"backup sendai", "does not say where backups go", bare},
+		"restore what is of others":   {"restore sendai", "is not the operator's: spec.credentialsRef names it", others},
+		"restore a Cluster of others": {"restore sendai", "is in the Cluster shared, which is not its own", inCluster},
+		"restore the future":          {"restore sendai --to 2027-01-01T00:00:00Z", "1 Jan 2027 00:00:00 UTC is in the future", nil},
+		"restore before the first":    {"restore sendai --to 2026-11-22T00:59:00Z", "cannot be restored to 22 Nov 2026 00:59:00 UTC; it can to: 22 Nov 01:00 to now", nil},
+		"restore an unknown backup":   {"restore sendai --backup x", "there is no Backup x of sendai; kubectl dojo backups sendai -n team-a", nil},
+		"restore as itself":           {"restore sendai --as sendai", "--as names sendai itself", nil},
+		"restore while suspended":     {"restore sendai", "sendai is suspended: restore beside it with --as", asleep},
+		"restore without backups":     {"restore sendai", "has no backups, so the data of now would be lost", bare},
+		"upgrade without a version":   {"upgrade sendai", "name the major version with --to", nil},
+		"upgrade to nonsense":         {"upgrade sendai --to 18.2", `"18.2" is no major version of Postgres`, nil},
+		"upgrade downwards":           {"upgrade sendai --to 17", "has Postgres 18: there is no way down to 17", nil},
+		"upgrade to what runs":        {"upgrade sendai --to 18", "has Postgres 18 already", nil},
+		"upgrade without backups":     {"upgrade sendai --to 19", "has no backups to go back to", bare},
+		"upgrade what is of others":   {"upgrade sendai --to 19", "has no Cluster of its own", others},
+		"upgrade an image by version": {"upgrade sendai --to 19", "names imageName pg:18: name the new one with --image", func(d *corev1api.Dojo) {
+			d.Spec.Postgres.Cluster.Version, d.Spec.Postgres.Cluster.ImageName = "", "pg:18"
+		}},
+		"accept what is not lost":      {"accept-loss sendai", "the Cluster of sendai is not lost: DatabaseReady is Ready", nil},
+		"logs of SQL that is gone":     {"logs sendai schema", "has no pod of SQL any more", nil},
+		"logs of Postgres of others":   {"logs sendai postgres", "is not the operator's", others},
+		"psql without a standby":       {"psql sendai --replica", "has no standby that is ready", nil},
+		"a test without alerts":        {"test-alert sendai", "has no spec.alerts", others},
+		"a test without Alertmanager":  {"test-alert sendai", "there is no Alertmanager of prometheus-operator", nil},
+		"a test at a wrong Service":    {"test-alert sendai --alertmanager x", `--alertmanager is "x", it must be NAMESPACE/SERVICE`, nil},
+		"a change that nobody answers": {"rotate sendai", "no answer: nothing was changed; --yes does not ask", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sendai(t)
+			if c.change != nil {
+				d := apitest.Sendai(c.change)
+				s.Put(d)
+			}
+			got := run(t, s, "", strings.Fields(c.args)...)
+			if got.code != 1 && got.code != 2 || !strings.Contains(got.err, c.problem) {
+				t.Errorf("%s, want %q", got, c.problem)
+			}
+			if writes := s.Writes(); len(writes) > 0 {
+				t.Errorf("it has written %v", writes)
+			}
+		})
+	}
+}
+
+func TestKindsMissing(t *testing.T) {
+	t.Parallel()
+	s := sendai(t)
+	s.Uninstall(kinds.Dojo.Resource())
+	got := run(t, s, "", "list")
+	if got.code != 1 || !strings.Contains(got.err, "does not have a kind that this needs") || !strings.Contains(got.err, "dojos.core.jutsu.com") {
+		t.Error(got)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	c := &cli{}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for want, err := range map[string]error{
+		"": errIll, "x": errors.New("x"), "interrupted": fmt.Errorf("wait: %w", context.Canceled),
+	} {
+		if got := c.explain(canceled, err); got != want {
+			t.Errorf("%v is explained as %q", err, got)
+		}
+	}
+	if exitCode(fmt.Errorf("y: %w", usage("x"))) != 2 || exitCode(errIll) != 3 || exitCode(nil) != 0 || exitCode(errNotConfirmed) != 1 {
+		t.Error("wrong exit codes")
+	}
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+// The parts of a Dojo that have logs.
+const (
+	partApplication = "application"
+	partSchema      = "schema"
+	partPostgres    = "postgres"
+)
+
+var parts = []string{partApplication, partSchema, partPostgres}
+
+const (
+	// postgresContainer is the container of an instance in which Postgres runs.
+	postgresContainer = "postgres"
+	// jobRoleLabel is on pods of CloudNativePG that fill or upgrade a Cluster.
+	jobRoleLabel = "cnpg.io/jobRole"
+	clusterLabel = "cnpg.io/cluster"
+	roleLabel    = "cnpg.io/instanceRole"
+)
+
+// logging are the flags of logs.
+type logging struct {
+	follow, previous bool
+	tail             int64
+	since            time.Duration
+}
+
+func (l logging) options(container string) *corev1.PodLogOptions {
+	o := &corev1.PodLogOptions{Container: container, Follow: l.follow, Previous: l.previous}
+	if l.tail >= 0 {
+		o.TailLines = &l.tail
+	}
+	if l.since > 0 {
+		o.SinceSeconds = new(int64(l.since.Seconds()))
+	}
+	return o
+}
+
+func (c *cli) newLogs() *cobra.Command {
+	var l logging
+	cmd := c.forDojo("logs", "Print the logs of the application, of its SQL, or of Postgres", `Prints the logs of a Dojo:
+  application   all pods of the application; the default
+  schema        the pods of the latest Job that runs SQL
+  postgres      the primary, or the Job that fills or upgrades the Cluster`, nil)
+	cmd.Use = "logs NAME [application|schema|postgres]"
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 2 && slices.Contains(parts, args[1]) {
+			return nil
+		}
+		if len(args) == 2 {
+			return usage("%q has no logs: say %s", args[1], strings.Join(parts, ", "))
+		}
+		return exactly(1)(cmd, args)
+	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return parts, cobra.ShellCompDirectiveNoFileComp
+		}
+		return c.dojoNames(cmd, args, typed)
+	}
+	cmd.RunE = c.command(func(ctx context.Context, s *session, args []string) error {
+		part := partApplication
+		if len(args) == 2 {
+			part = args[1]
+		}
+		return s.logs(ctx, args[0], part, l)
+	})
+	flags := cmd.Flags()
+	flags.BoolVarP(&l.follow, "follow", "f", false, "follow them until you press Ctrl-C")
+	flags.BoolVarP(&l.previous, "previous", "p", false, "those of the containers that ended before")
+	flags.Int64Var(&l.tail, "tail", -1, "the last `LINES` alone; by default all")
+	flags.DurationVar(&l.since, "since", 0, "those alone that are not older, such as 10m")
+	return cmd
+}
+
+// logSource is a container that has a log.
+type logSource struct{ pod, container string }
+
+func (s *session) logs(ctx context.Context, name, part string, l logging) error {
+	w, err := s.world(ctx, name)
+	if err != nil {
+		return err
+	}
+	if w.Unreadable(kinds.Pod) {
+		return fmt.Errorf("you may not list pods in the namespace %s", s.namespace)
+	}
+	sources, err := s.sources(ctx, w, part)
+	if err != nil {
+		return err
+	}
+	clientset, err := kubernetes.NewForConfig(s.config)
+	if err != nil {
+		return err
+	}
+	out := &prefixed{out: s.Out}
+	failed := make([]error, len(sources))
+	var reading sync.WaitGroup
+	for i, source := range sources {
+		prefix := ""
+		if len(sources) > 1 {
+			prefix = s.style.Dim(source.pod + " | ")
+		}
+		read := func() {
+			request := clientset.CoreV1().Pods(s.namespace).GetLogs(source.pod, l.options(source.container))
+			stream, err := request.Stream(ctx)
+			if err == nil {
+				err = out.copy(stream, prefix)
+			}
+			if ctx.Err() == nil && err != nil {
+				failed[i] = fmt.Errorf("read the log of %s: %w", source.pod, err)
+			}
+		}
+		if !l.follow { // one after the other, so that lines of a pod stay together
+			read()
+			continue
+		}
+		reading.Go(read)
+	}
+	reading.Wait()
+	return errors.Join(failed...)
+}
+
+// prefixed writes whole lines of several logs.
+type prefixed struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (p *prefixed) copy(from io.ReadCloser, prefix string) error {
+	defer func() { _ = from.Close() }()
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			p.mu.Lock()
+			_, _ = io.WriteString(p.out, prefix+strings.TrimSuffix(line, "\n")+"\n")
+			p.mu.Unlock()
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// sources finds the containers of a part.
+func (s *session) sources(ctx context.Context, w *world.World, part string) ([]logSource, error) {
+	switch part {
+	case partSchema:
+		var pods corev1.PodList
+		labels := client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: w.Dojo.Name}
+		if err := s.List(ctx, &pods, client.InNamespace(s.namespace), labels); err != nil {
+			return nil, err
+		}
+		return schemaSources(w, pods.Items)
+	case partPostgres:
+		var pods corev1.PodList
+		labels := client.MatchingLabels{clusterLabel: cnpg.ClusterName(w.Dojo)}
+		if err := s.List(ctx, &pods, client.InNamespace(s.namespace), labels); err != nil {
+			return nil, err
+		}
+		return postgresSources(w, pods.Items)
+	}
+	return applicationSources(w)
+}
+
+func applicationSources(w *world.World) (all []logSource, err error) {
+	for i := range w.Pods {
+		all = append(all, logSource{w.Pods[i].Name, ownership.Application})
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no pods: see kubectl dojo status %s -n %s", w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
+	}
+	return all, nil
+}
+
+// schemaSources are the pods of the latest Job.
+func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
+	latest := latestPods(pods)
+	if len(latest) == 0 {
+		return nil, fmt.Errorf("%s has no pod of SQL any more: its Jobs may be deleted at any time", w.Dojo.Name)
+	}
+	var all []logSource
+	for _, pod := range latest {
+		all = append(all, logSource{pod.Name, ownership.Schema})
+	}
+	return all, nil
+}
+
+// latestPods are those of the owner that began last.
+func latestPods(pods []corev1.Pod) []corev1.Pod {
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	if len(pods) == 0 {
+		return nil
+	}
+	const jobLabel = "batch.kubernetes.io/job-name"
+	last := pods[len(pods)-1].Labels[jobLabel]
+	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.Labels[jobLabel] != last })
+}
+
+// postgresSources is the primary, or, while there is none, what fills or upgrades the Cluster.
+func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
+	if w.Dojo.Spec.Postgres == nil {
+		return nil, fmt.Errorf("the database of %s is not the operator's: spec.credentialsRef names it", w.Dojo.Name)
+	}
+	primary := ""
+	if live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ClusterName(w.Dojo)); live != nil {
+		primary = live.Status.CurrentPrimary
+	}
+	var jobs []corev1.Pod
+	for _, pod := range pods {
+		if pod.Name == primary {
+			return []logSource{{pod.Name, postgresContainer}}, nil
+		}
+		if pod.Labels[jobRoleLabel] != "" {
+			jobs = append(jobs, pod)
+		}
+	}
+	for _, pod := range latestPods(jobs) {
+		if len(pod.Spec.Containers) > 0 {
+			return []logSource{{pod.Name, pod.Spec.Containers[0].Name}}, nil
+		}
+	}
+	return nil, fmt.Errorf("the Cluster %s has no pod: see kubectl dojo status %s -n %s",
+		cnpg.ClusterName(w.Dojo), w.Dojo.Name, w.Dojo.Namespace)
+}

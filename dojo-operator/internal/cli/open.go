@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+	streamhttp "k8s.io/streaming/pkg/httpstream"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+)
+
+// openPort is the port of this machine unless another is named.
+const openPort = 8080
+
+func (c *cli) newOpen() *cobra.Command {
+	var port uint16
+	cmd := c.forDojo("open", "Reach the application from this machine",
+		`Forwards a port of this machine to a ready pod behind the Dojo's Service until you press Ctrl-C, and goes on with
+another pod when that one ends. It needs the right to create pods/portforward.`,
+		func(ctx context.Context, s *session, name string) error { return s.open(ctx, name, port) })
+	cmd.Flags().Uint16Var(&port, "port", openPort, "the `port` of this machine; 0 is any that is free")
+	return cmd
+}
+
+// open forwards until the context ends.
+func (s *session) open(ctx context.Context, name string, port uint16) error {
+	for lost := false; ; lost = true {
+		pod, remote, err := s.behindService(ctx, name, lost)
+		if err != nil {
+			return err
+		}
+		if port, err = freePort(ctx, port); err != nil {
+			return err
+		}
+		s.print("http://localhost:%d leads to the pod %s of %s. Ctrl-C ends it.\n", port, pod, name)
+		err = s.forward(ctx, pod, port, remote)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, portforward.ErrLostConnectionToPod):
+			s.note("The pod %s has ended.\n", pod)
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// freePort returns a port of this machine that nobody listens on: the given one, or any for 0.
+func freePort(ctx context.Context, port uint16) (uint16, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("localhost", strconv.Itoa(int(port))))
+	if err != nil {
+		return 0, fmt.Errorf("the port %d of this machine is not free: name another with --port (%w)", port, err)
+	}
+	defer func() { _ = listener.Close() }()
+	return uint16(listener.Addr().(*net.TCPAddr).Port), nil //nolint:gosec // G115: a port fits
+}
+
+// replaced is how long another pod may take to be ready.
+const replaced = time.Minute
+
+// behindService finds a ready pod behind the Service of a Dojo, and waits for one where one has been there.
+func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
+	err = s.poll(ctx, replaced, func(ctx context.Context) (bool, error) {
+		w, err := s.world(ctx, name)
+		if err != nil {
+			return false, err
+		}
+		if pod, port, err = readyPod(w); err != nil && wait {
+			return false, nil
+		}
+		return true, err
+	})
+	return pod, port, err
+}
+
+// readyPod is a ready pod of the application, and the port to which the Service leads.
+func readyPod(w *world.World) (pod string, port int32, err error) {
+	service := world.Find[*corev1.Service](w, kinds.Service, w.Dojo.Name)
+	switch {
+	case w.Unreadable(kinds.Pod) || w.Unreadable(kinds.Service):
+		return "", 0, fmt.Errorf("you may not read pods and services in the namespace %s", w.Dojo.Namespace)
+	case service == nil || len(service.Spec.Ports) == 0:
+		return "", 0, fmt.Errorf("%s has no Service yet: see kubectl dojo status %s -n %s",
+			w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
+	}
+	for i := range w.Pods {
+		if p := &w.Pods[i]; world.IsReady(p) && p.DeletionTimestamp == nil {
+			if port := containerPort(p, service.Spec.Ports[0].TargetPort); port > 0 {
+				return p.Name, port, nil
+			}
+		}
+	}
+	return "", 0, fmt.Errorf("%s has no ready pod: see kubectl dojo status %s -n %s",
+		w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
+}
+
+// containerPort is the number of a pod's port, 0 where it has none of that name.
+func containerPort(pod *corev1.Pod, target intstr.IntOrString) int32 {
+	if target.Type == intstr.Int {
+		return target.IntVal
+	}
+	for _, c := range pod.Spec.Containers {
+		for _, p := range c.Ports {
+			if p.Name == target.StrVal {
+				return p.ContainerPort
+			}
+		}
+	}
+	return 0
+}
+
+func (s *session) forward(ctx context.Context, pod string, local uint16, remote int32) error {
+	clientset, err := kubernetes.NewForConfig(s.config)
+	if err != nil {
+		return err
+	}
+	at := clientset.CoreV1().RESTClient().Post().Namespace(s.namespace).Resource("pods").Name(pod).
+		SubResource("portforward").URL()
+	dialer, err := dialerFor(s.config, at)
+	if err != nil {
+		return err
+	}
+	forwarder, err := portforward.NewOnAddressesForStreamingWithContext(ctx, dialer, []string{"localhost"},
+		[]string{fmt.Sprintf("%d:%d", local, remote)}, make(chan struct{}), io.Discard, s.ErrOut)
+	if err != nil {
+		return err
+	}
+	return forwarder.ForwardPorts()
+}
+
+// dialerFor dials by websocket, or by SPDY where a server or a proxy does not know that, as kubectl does.
+func dialerFor(config *rest.Config, at *url.URL) (streamhttp.Dialer, error) {
+	transport, upgrader, err := spdy.RoundTripperFor(config)
+	if err != nil {
+		return nil, err
+	}
+	old := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, at)
+	tunnel, err := portforward.NewSPDYOverWebsocketDialerForStreaming(at, config)
+	if err != nil {
+		return nil, err
+	}
+	return portforward.NewFallbackDialerForStreaming(tunnel, old, withoutWebsocket), nil
+}
+
+func withoutWebsocket(err error) bool {
+	return streamhttp.IsUpgradeFailure(err) || streamhttp.IsHTTPSProxyError(err)
+}

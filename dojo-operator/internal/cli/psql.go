@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"github.com/spf13/cobra"
+	xterm "golang.org/x/term"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/client-go/util/exec"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/credentials"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+func (c *cli) newPsql() *cobra.Command {
+	var replica bool
+	cmd := c.forDojo("psql", "Open psql in the database, as the application",
+		`Runs psql in the pod of the primary, logged in as the application is, or with --replica in that of a standby, where
+nothing can be written. What comes after -- goes to psql. The password reaches psql's environment through the input of
+the command, and no command line. It needs the rights to get the Secret of the Dojo and to create pods/exec.`, nil)
+	cmd.Use = "psql NAME [-- ARGUMENTS]"
+	cmd.Example = `  kubectl dojo psql sendai
+  kubectl dojo psql sendai --replica -- -c 'select count(*) from weapons'`
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		dash := cmd.ArgsLenAtDash()
+		if dash < 0 {
+			dash = len(args)
+		}
+		return exactly(1)(cmd, args[:dash])
+	}
+	cmd.RunE = c.command(func(ctx context.Context, s *session, args []string) error {
+		return s.psql(ctx, args[0], args[1:], replica)
+	})
+	cmd.Flags().BoolVar(&replica, "replica", false, "read from a standby")
+	return cmd
+}
+
+func (s *session) psql(ctx context.Context, name string, args []string, replica bool) error {
+	d, err := s.dojo(ctx, name)
+	if err != nil {
+		return err
+	}
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: d.Namespace, Name: credentials.Name(d)}
+	if err := s.Get(ctx, key, secret); apierrors.IsNotFound(err) {
+		return fmt.Errorf("%s has no credentials yet: see kubectl dojo status %s -n %s", name, name, d.Namespace)
+	} else if err != nil {
+		return err
+	}
+	pod, err := s.instance(ctx, d, string(secret.Data[credentials.Keys[0]]), replica)
+	if err != nil {
+		return err
+	}
+	if !term.IsTerminal(s.In) {
+		return s.runPsql(ctx, pod, secret, args, replica, false)
+	}
+	s.note("psql in the pod %s, as %s\n", pod, secret.Data["DB_USER"])
+	return s.runPsql(ctx, pod, secret, args, replica, true)
+}
+
+// instance is the pod of the primary or of a standby.
+func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, replica bool) (string, error) {
+	cluster, err := s.clusterName(ctx, d, host)
+	if err != nil {
+		return "", err
+	}
+	role := "primary"
+	if replica {
+		role = "replica"
+	}
+	var pods corev1.PodList
+	labels := client.MatchingLabels{clusterLabel: cluster, roleLabel: role}
+	if err := s.List(ctx, &pods, client.InNamespace(d.Namespace), labels); err != nil {
+		return "", err
+	}
+	for i := range pods.Items {
+		if world.IsReady(&pods.Items[i]) {
+			return pods.Items[i].Name, nil
+		}
+	}
+	if replica {
+		return "", fmt.Errorf("the Cluster %s has no standby that is ready: leave --replica out", cluster)
+	}
+	return "", fmt.Errorf("the Cluster %s has no primary that is ready: see kubectl dojo status %s -n %s",
+		cluster, d.Name, d.Namespace)
+}
+
+// clusterName is the Cluster of a Dojo, or the one that its credentials lead to.
+func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host string) (string, error) {
+	if name := cnpg.ClusterName(d); name != "" {
+		return name, nil
+	}
+	service, _, _ := strings.Cut(host, ".")
+	name := strings.TrimSuffix(service, "-rw")
+	err := s.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: name}, &cnpgv1.Cluster{})
+	if client.IgnoreNotFound(err) != nil {
+		return "", err
+	}
+	if err != nil || name == service {
+		return "", fmt.Errorf("the database of %s at %s is no Cluster of CloudNativePG in the namespace %s: "+
+			"connect with the Secret %s", d.Name, host, d.Namespace, credentials.Name(d))
+	}
+	return name, nil
+}
+
+// psqlCommand is what runs in the pod. No secret is on it.
+func psqlCommand(secret *corev1.Secret, args []string, replica bool) []string {
+	options := ""
+	if replica {
+		options = "-c default_transaction_read_only=on"
+	}
+	command := []string{
+		"env", "PGHOST=localhost", "PGPORT=5432", "PGAPPNAME=" + fieldOwner, "PSQL_HISTORY=/dev/null",
+		"PGDATABASE=" + string(secret.Data["DB_NAME"]), "PGUSER=" + string(secret.Data["DB_USER"]), "PGOPTIONS=" + options,
+		"sh", "-c", readPassword, "psql",
+	}
+	return append(command, args...)
+}
+
+func (s *session) runPsql(
+	ctx context.Context, pod string, secret *corev1.Secret, args []string, replica, terminal bool,
+) error {
+	clientset, err := kubernetes.NewForConfig(s.config)
+	if err != nil {
+		return err
+	}
+	request := clientset.CoreV1().RESTClient().Post().Namespace(s.namespace).Resource("pods").Name(pod).
+		SubResource("exec").VersionedParams(&corev1.PodExecOptions{
+		Container: postgresContainer, Command: psqlCommand(secret, args, replica),
+		Stdin: true, Stdout: true, Stderr: !terminal, TTY: terminal,
+	}, scheme.ParameterCodec)
+	at := request.URL()
+	executor, err := s.executor(at)
+	if err != nil {
+		return err
+	}
+	hand := newHandshake(string(secret.Data["DB_PASS"]), s.In, s.Out)
+	options := remotecommand.StreamOptions{Stdin: hand, Stdout: hand, Tty: terminal}
+	if terminal {
+		restore, queue, err := raw(ctx, s.In)
+		if err != nil {
+			return err
+		}
+		defer restore()
+		options.TerminalSizeQueue = queue
+	} else {
+		options.Stderr = s.ErrOut
+	}
+	return ended(executor.StreamWithContext(ctx, options))
+}
+
+// executor runs a command by websocket, or by SPDY where a server or a proxy does not know that.
+func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
+	old, err := remotecommand.NewSPDYExecutor(s.config, http.MethodPost, at)
+	if err != nil {
+		return nil, err
+	}
+	sockets, err := remotecommand.NewWebSocketExecutor(s.config, http.MethodGet, at.String())
+	if err != nil {
+		return nil, err
+	}
+	return remotecommand.NewFallbackExecutor(sockets, old, withoutWebsocket)
+}
+
+// ended is how psql has ended: its own message has been printed.
+func ended(err error) error {
+	var exit utilexec.CodeExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("psql has ended with the code %d", exit.Code)
+	}
+	return err
+}
+
+// sizes are those of a terminal whenever it has changed.
+type sizes chan remotecommand.TerminalSize
+
+// Next implements remotecommand.TerminalSizeQueue.
+func (s sizes) Next() *remotecommand.TerminalSize {
+	size, ok := <-s
+	if !ok {
+		return nil
+	}
+	return &size
+}
+
+// raw lets the terminal of the pod do what this one does, until restore is called.
+func raw(ctx context.Context, in any) (restore func(), queue sizes, err error) {
+	fd := int(in.(*os.File).Fd()) //nolint:gosec // G115: a descriptor fits
+	before, err := xterm.MakeRaw(fd)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	queue = make(sizes, 1)
+	go func() { // of all systems only some signal it
+		defer close(queue)
+		var last remotecommand.TerminalSize
+		for {
+			if width, height, err := xterm.GetSize(fd); err == nil {
+				size := remotecommand.TerminalSize{Width: uint16(width), Height: uint16(height)} //nolint:gosec // G115
+				if size != last {
+					last = size
+					queue <- size
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(sizeInterval):
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		_ = xterm.Restore(fd, before)
+	}, queue, nil
+}
+
+// sizeInterval is the time between two looks at the size of the terminal.
+const sizeInterval = 250 * time.Millisecond

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+// copy plans a Dojo of another name beside the one that goes on.
+func (p *Plan) copy(w *world.World, r Request, from source) error {
+	if r.As == w.Dojo.Name {
+		return fmt.Errorf("--as names %s itself: leave it out to restore in place", r.As)
+	}
+	d := &corev1api.Dojo{Spec: *w.Dojo.Spec.DeepCopy()}
+	d.Namespace, d.Name = w.Dojo.Namespace, r.As
+	d.Spec.Replicas, d.Spec.Suspend, d.Spec.DeletionProtection = new(int32(0)), false, false
+	// The hosts, the channel and an autoscaler are the other's.
+	d.Spec.Exposure, d.Spec.Ingress, d.Spec.Alerts, d.Spec.Autoscaling = nil, nil, nil, nil
+	pg := d.Spec.Postgres.Cluster
+	pg.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(w.Dojo, r.To)}
+	version(pg, w, from)
+	if pg.Backup != nil && pg.Backup.Plugin != nil {
+		p.ServerName = NextServerName(w, d)
+		serverName(pg.Backup, p.ServerName)
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(d)
+	if err != nil {
+		return fmt.Errorf("convert the Dojo: %w", err)
+	}
+	p.Object = &unstructured.Unstructured{Object: object}
+	p.Object.SetGroupVersionKind(kinds.Dojo.GroupVersionKind)
+	unstructured.RemoveNestedField(object, "status")
+	unstructured.RemoveNestedField(object, "metadata", "creationTimestamp")
+	p.about = fmt.Sprintf("new Dojo %s with the Cluster %s: %s", r.As, cnpg.ObjectName(d), describe(pg, ""))
+	p.Steps = []Step{
+		{Create, fmt.Sprintf("create the Dojo %s at 0 replicas; %s goes on", r.As, w.Dojo.Name)},
+		{Verify, "wait until the data is there and the operator's SQL has run in it"},
+		{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")},
+	}
+	return nil
+}
+
+// version names that of the data where the spec names none, or another one.
+func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
+	major := cmp.Or(from.major, currentMajor(w))
+	switch {
+	case major == 0 || pg.ImageName != "":
+	case pg.Version == "" || from.major > 0 && pg.Version != strconv.Itoa(from.major):
+		pg.Version = strconv.Itoa(major)
+	}
+}
+
+// currentMajor is the major version of the Dojo's Postgres, or of the one that is lost; 0 where it
+// is not known.
+func currentMajor(w *world.World) int {
+	if w.Dojo.Status.Database == nil {
+		return 0
+	}
+	digits, _, _ := strings.Cut(w.Dojo.Status.Database.Version, ".")
+	major, _ := strconv.Atoi(digits)
+	return major
+}
+
+func serverName(b *corev1api.Backup, name string) {
+	parameters := maps.Clone(b.Plugin.Parameters)
+	if parameters == nil {
+		parameters = map[string]string{}
+	}
+	parameters[serverKey] = name
+	b.Plugin.Parameters = parameters
+}
+
+// describe is a Cluster in a line.
+func describe(pg *corev1api.PostgresCluster, image string) string {
+	words := []string{}
+	switch {
+	case image != "":
+		words = append(words, "Postgres "+cmp.Or(cnpg.VersionOf(image), image))
+	case pg.ImageName != "":
+		words = append(words, "Postgres "+cmp.Or(cnpg.VersionOf(pg.ImageName), pg.ImageName))
+	case pg.Version != "":
+		words = append(words, "Postgres "+pg.Version)
+	}
+	words = append(words, term.Count(int(ptr.Deref(pg.Instances, 1)), "instance"),
+		strings.TrimSpace(pg.Storage.Size.String()+" "+pg.Storage.StorageClassName))
+	return strings.Join(words, ", ")
+}
+
+// inPlace plans another Cluster in the place of the Dojo's own. The Dojo stays, with its Service
+// and its channel.
+func (p *Plan) inPlace(w *world.World, r Request, from source) error {
+	if err := busy(w); err != nil {
+		return err
+	}
+	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(w.Dojo))
+	switch want := w.Dojo.Spec.Postgres.Cluster; {
+	case w.Unreadable(kinds.Cluster):
+		return fmt.Errorf("you may not get %s in the namespace %s: whether there is one decides what is done",
+			kinds.Cluster.Resource(), w.Dojo.Namespace)
+	case !ours(w.Dojo, live):
+		return fmt.Errorf("the Cluster %s is not the Dojo's by its labels: see kubectl dojo status %s", live.Name, w.Dojo.Name)
+	case live != nil && want.Backup == nil:
+		return fmt.Errorf("%s has no backups, so the data of now would be lost: restore beside it with --as", w.Dojo.Name)
+	case want.Version != "" && from.major > 0 && want.Version != strconv.Itoa(from.major):
+		return fmt.Errorf("the backup is of Postgres %d, and %s asks for %s: restore beside it with --as",
+			from.major, w.Dojo.Name, want.Version)
+	}
+	p.Replaces = live != nil
+	d := w.Dojo.DeepCopy()
+	if b := d.Spec.Postgres.Cluster.Backup; b != nil && b.Plugin != nil {
+		p.ServerName = NextServerName(w, d)
+		serverName(b, p.ServerName)
+	}
+	var err error
+	if p.Object, err = clusterFor(w, d, live, from, r); err != nil {
+		return err
+	}
+	image, _, _ := unstructured.NestedString(p.Object.Object, "spec", "imageName")
+	p.about = fmt.Sprintf("new Cluster %s: %s", p.Object.GetName(), describe(d.Spec.Postgres.Cluster, image))
+	p.stepsInPlace()
+	return nil
+}
+
+func (p *Plan) stepsInPlace() {
+	name := p.Object.GetName()
+	p.Steps = []Step{{Stop, "stop the application"}}
+	if p.Replaces {
+		p.Steps = append(p.Steps,
+			Step{Save, "back up the data of now, and wait until that has completed"},
+			Step{Remove, fmt.Sprintf("delete the Cluster %s with its volumes", name)})
+	}
+	if p.ServerName != "" {
+		p.Steps = append(p.Steps, Step{Turn, "archive to serverName " + p.ServerName + " from now on"})
+	}
+	p.Steps = append(p.Steps,
+		Step{Create, "create the Cluster " + name},
+		Step{Verify, "wait until the data is there and the operator's SQL has run in it"},
+		Step{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")})
+}
+
+// clusterFor is the Cluster as the operator would write it, with the data of the source.
+func clusterFor(
+	w *world.World, d *corev1api.Dojo, live *cnpgv1.Cluster, from source, r Request,
+) (*unstructured.Unstructured, error) {
+	restored := d.DeepCopy()
+	restored.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(d, r.To)}
+	step := bootstrap.Plan(restored, bootstrap.State{Backup: from.backup}, bootstrap.Input{Input: cnpg.Input{Now: w.Now}})
+	if step.Blocks != nil {
+		return nil, fmt.Errorf("%s", step.Blocks.Message)
+	}
+	change := step.Change
+	if origin := bootstrap.Origin(d); origin != "" { // the operator uses no Cluster of another origin than the spec's
+		change.Annotations[corev1api.OriginAnnotation] = origin
+	}
+	desired := cluster.For(d, live, cnpg.Images{Image: cmp.Or(r.Image, DefaultImage)})
+	change.Make(desired)
+	spec := desired.Object["spec"].(map[string]any)
+	switch {
+	case live != nil && live.Spec.ImageCatalogRef != nil:
+		ref, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live.Spec.ImageCatalogRef)
+		if err != nil {
+			return nil, fmt.Errorf("convert the image catalog: %w", err)
+		}
+		delete(spec, "imageName")
+		spec["imageCatalogRef"] = ref
+	case live != nil && live.Spec.ImageName != "":
+		spec["imageName"] = live.Spec.ImageName
+	case spec["imageName"] == nil:
+		if major := cmp.Or(from.major, currentMajor(w)); major > 0 {
+			spec["imageName"] = fmt.Sprintf("%s:%d", cmp.Or(r.Image, DefaultImage), major)
+		}
+	}
+	return desired, nil
+}
+
+// NextServerName is a name under which no Cluster of the Dojo d has archived, as far as the World w
+// shows.
+func NextServerName(w *world.World, d *corev1api.Dojo) string {
+	last := 0
+	see := func(server string) {
+		if n, ok := number(d, server); ok {
+			last = max(last, n)
+		}
+	}
+	for _, b := range Backups(w) {
+		if b.Place != nil {
+			see(b.Place.ServerName)
+		}
+	}
+	for i := range w.Stores {
+		for server := range statusOf(&w.Stores[i]).ServerRecoveryWindow {
+			see(server)
+		}
+	}
+	if now := archive(d); d.Name == w.Dojo.Name && now != nil {
+		see(now.ServerName)
+	}
+	if last == 0 {
+		return cnpg.ObjectName(d)
+	}
+	return fmt.Sprintf("%s-%d", cnpg.ObjectName(d), last+1)
+}
+
+// number is which one of a Dojo's Clusters archives under a name: 1 for the first, which has no
+// number.
+func number(d *corev1api.Dojo, server string) (n int, ok bool) {
+	rest, ok := strings.CutPrefix(server, cnpg.ObjectName(d))
+	if !ok || rest == "" {
+		return 1, ok
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(rest, "-"))
+	return n, err == nil && n > 1 && strings.HasPrefix(rest, "-")
+}

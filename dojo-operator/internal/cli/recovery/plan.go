@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+// Request says what a user wants restored.
+type Request struct {
+	// To is the moment; zero for the newest that there is.
+	To time.Time
+	// Backup is the name of a Backup to restore; empty to find one.
+	Backup string
+	// As is the name of another Dojo, which gets the data; empty to restore in place.
+	As string
+	// Image is the image of Postgres without a tag, where the spec names a version and no Cluster
+	// shows the image.
+	Image string
+}
+
+// DefaultImage is the operator's default of --postgres-image.
+const DefaultImage = "ghcr.io/cloudnative-pg/postgresql"
+
+// Action is what a step does.
+type Action int
+
+// The actions of a restore, in the order in which they come.
+const (
+	// Stop scales the application to 0 and waits until no pod runs.
+	Stop Action = iota
+	// Save takes a backup of the data of now and waits for it.
+	Save
+	// Remove deletes the Cluster with the data of now and waits until it is gone.
+	Remove
+	// Turn names another place for the archive of the new Cluster.
+	Turn
+	// Create creates the object that gets the data.
+	Create
+	// Verify waits until the database answers the operator's SQL.
+	Verify
+	// Serve scales the application to its former size.
+	Serve
+)
+
+// Step is a step of a restore.
+type Step struct {
+	Action Action
+	Text   string
+}
+
+// Plan is a restore that can be carried out.
+type Plan struct {
+	// Source is where the data comes from, in words, and Window the span that was checked, nil for a
+	// Backup by its name.
+	Source string
+	Window *Window
+	// To is the moment; zero for the newest.
+	To time.Time
+	// Target is the name of the Dojo that gets the data, InPlace whether it is the Dojo itself, and
+	// Replaces whether a Cluster with data of now is deleted for it.
+	Target            string
+	InPlace, Replaces bool
+	// Object is created: a Dojo, or in place a Cluster.
+	Object *unstructured.Unstructured
+	// ServerName is where the restored database archives; empty where it does not.
+	ServerName string
+	// Replicas is the size of the application afterwards.
+	Replicas int32
+	Steps    []Step
+	// Notes are what a user should know before the answer.
+	Notes []string
+	// about describes the new Cluster.
+	about string
+}
+
+// source is what is restored.
+type source struct {
+	window *Window
+	backup *cnpgv1.Backup
+	major  int
+}
+
+// New plans a restore, or returns why there can be none.
+func New(w *world.World, r Request) (*Plan, error) {
+	if err := refused(w.Dojo); err != nil {
+		return nil, err
+	}
+	from, err := find(w, r)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{To: r.To, Window: from.window, Target: w.Dojo.Name, InPlace: r.As == ""}
+	p.Replicas = size(w.Dojo)
+	p.Source = from.words(w.Dojo)
+	if p.InPlace {
+		err = p.inPlace(w, r, from)
+	} else {
+		p.Target = r.As
+		err = p.copy(w, r, from)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.notes(w, from)
+	return p, nil
+}
+
+// SizeAnnotation on a Dojo is the size of its application before a restore in place has stopped it,
+// so that a restore that was interrupted can be repeated.
+const SizeAnnotation = "core.jutsu.com/replicas-before-restore"
+
+// size is how many replicas the application has when it is not stopped by a restore.
+func size(d *corev1api.Dojo) int32 {
+	if n, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil {
+		return int32(n)
+	}
+	return ptr.Deref(d.Spec.Replicas, 1)
+}
+
+// refused returns why a Dojo has nothing that can be restored.
+func refused(d *corev1api.Dojo) error {
+	switch pg := d.Spec.Postgres; {
+	case pg == nil:
+		return fmt.Errorf("the database of %s is not the operator's: spec.credentialsRef names it. "+
+			"Restore it where it is, and name its Secret there", d.Name)
+	case pg.ClusterRef != nil:
+		return fmt.Errorf("the database of %s is in the Cluster %s, which is not its own: it is restored with that Cluster",
+			d.Name, pg.ClusterRef.Name)
+	}
+	return nil
+}
+
+// words describe the source.
+func (s source) words(d *corev1api.Dojo) string {
+	if s.backup != nil {
+		return fmt.Sprintf("Backup %s/%s", d.Namespace, s.backup.Name)
+	}
+	p := s.window.Place
+	if store := p.Store(); store != "" {
+		return fmt.Sprintf("object store %s (serverName %s)", store, p.ServerName)
+	}
+	return fmt.Sprintf("%s (serverName %s)", p.Plugin, p.ServerName)
+}
+
+// find returns what has the wanted data.
+func find(w *world.World, r Request) (s source, err error) {
+	if r.To.After(w.Now) {
+		return s, fmt.Errorf("%s is in the future", term.Exact(r.To))
+	}
+	if r.Backup != "" {
+		return findBackup(w, r)
+	}
+	windows := Windows(w)
+	for i := range windows {
+		if r.To.IsZero() || windows[i].Contains(r.To) {
+			return source{window: &windows[i], major: majorIn(w, windows[i].Place)}, nil
+		}
+	}
+	for _, b := range Completed(w) {
+		if b.Snapshot() && b.Usable && r.To.IsZero() {
+			r.Backup = b.Name
+			return findBackup(w, r)
+		}
+	}
+	return s, nothing(w, r, windows)
+}
+
+// nothing says why nothing can be restored, and what could be.
+func nothing(w *world.World, r Request, windows []Window) error {
+	if w.Unreadable(kinds.Backup) && w.Unreadable(kinds.ObjectStore) {
+		return fmt.Errorf("you may not list %s and %s in the namespace %s, which say what can be restored",
+			kinds.Backup.Resource(), kinds.ObjectStore.Resource(), w.Dojo.Namespace)
+	}
+	var can []string
+	for _, window := range windows {
+		can = append(can, window.Words(w.Now))
+	}
+	for _, b := range Completed(w) {
+		if b.Snapshot() {
+			can = append(can, fmt.Sprintf("--backup %s (%s)", b.Name, term.Moment(b.Ended, w.Now)))
+		}
+	}
+	if len(can) == 0 {
+		return fmt.Errorf("%s has no backup that has completed: nothing can be restored", w.Dojo.Name)
+	}
+	return fmt.Errorf("%s cannot be restored to %s; it can to: %s",
+		w.Dojo.Name, term.Exact(r.To), strings.Join(can, ", or "))
+}
+
+// Words describe a window, such as "21 Nov 02:00 to 24 Nov 02:51".
+func (w Window) Words(now time.Time) string {
+	to := term.Moment(w.To, now)
+	switch {
+	case w.Live:
+		to = "now"
+	case !w.Sure:
+		to = "about " + to
+	}
+	return term.Moment(w.From, now) + " to " + to
+}
+
+func findBackup(w *world.World, r Request) (s source, err error) {
+	for i := range w.Backups {
+		b := &w.Backups[i]
+		if b.Name != r.Backup {
+			continue
+		}
+		switch is := backupOf(b); {
+		case !is.Usable && is.Phase != cnpgv1.BackupPhaseCompleted:
+			return s, fmt.Errorf("the Backup %s has not completed: it is %q", b.Name, is.Phase)
+		case !is.Usable:
+			return s, fmt.Errorf("the Backup %s does not say where it is (spec.pluginConfiguration.parameters): "+
+				"leave --backup out, so that it is found by its time", b.Name)
+		case is.Snapshot() && !r.To.IsZero():
+			return s, fmt.Errorf("the Backup %s is a volume snapshot, without the log that --to needs", b.Name)
+		case !r.To.IsZero() && r.To.Before(is.Ended):
+			return s, fmt.Errorf("the Backup %s ended at %s, after %s", b.Name, term.Exact(is.Ended), term.Exact(r.To))
+		default:
+			return source{backup: b, major: is.Major}, nil
+		}
+	}
+	return s, fmt.Errorf("there is no Backup %s of %s; kubectl dojo backups %s -n %s lists them",
+		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
+}
+
+// majorIn returns the major version of the newest backup in a place, 0 where it is not known.
+func majorIn(w *world.World, place Place) int {
+	for _, b := range Completed(w) {
+		if b.Place != nil && b.Place.equal(place) && b.Major > 0 {
+			return b.Major
+		}
+	}
+	return 0
+}
+
+// recovery is what a Dojo says in bootstrap for the source.
+func (s source) recovery(d *corev1api.Dojo, to time.Time) *corev1api.Recovery {
+	r := &corev1api.Recovery{Database: databaseOf(d)}
+	if !to.IsZero() {
+		r.TargetTime = to.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)
+	}
+	if s.backup != nil {
+		r.Backup = &corev1api.BackupReference{Name: s.backup.Name}
+		return r
+	}
+	r.ObjectStore = &corev1api.RecoveryObjectStore{
+		Plugin:     corev1api.RecoveryPlugin{Name: s.window.Plugin, Parameters: s.window.Parameters},
+		ServerName: s.window.ServerName,
+	}
+	return r
+}
+
+// databaseOf is the name of the Dojo's database in Postgres.
+func databaseOf(d *corev1api.Dojo) string {
+	if d.Status.Database != nil {
+		return d.Status.Database.Name
+	}
+	return cnpg.SQLName(d)
+}
+
+// Restorable reports whether anything can be restored.
+func Restorable(w *world.World) bool {
+	_, err := find(w, Request{})
+	return refused(w.Dojo) == nil && err == nil
+}
+
+var errBusy = errors.New("restore beside it with --as, or continue when that is over")
+
+// busy returns why a Dojo cannot be restored in place now.
+func busy(w *world.World) error {
+	d := w.Dojo
+	what := ""
+	switch {
+	case d.DeletionTimestamp != nil:
+		what = "is being deleted"
+	case d.Spec.Suspend:
+		what = "is suspended"
+	case d.Annotations[corev1api.PausedAnnotation] == "true":
+		what = "is paused by an annotation"
+	case d.Status.Database != nil && d.Status.Database.Upgrade != nil:
+		what = "is being upgraded"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", d.Name, what, errBusy)
+}
+
+// ours reports whether a Cluster is the Dojo's.
+func ours(d *corev1api.Dojo, c *cnpgv1.Cluster) bool { return c == nil || ownership.Holds(d, c) }
+
+// ArchivesApart reports whether the log of another version of Postgres needs another place: that of
+// barman-cloud does.
+func ArchivesApart(d *corev1api.Dojo) bool {
+	now := archive(d)
+	return now != nil && now.Plugin == barman
+}

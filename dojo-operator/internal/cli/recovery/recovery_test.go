@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+)
+
+// worldOf is a World with these objects.
+func worldOf(d *corev1api.Dojo, objects ...client.Object) *world.World {
+	w := &world.World{
+		Now: apitest.Now, Dojo: d, Objects: map[world.Ref]client.Object{}, Denied: map[string]bool{}, Absent: map[string]bool{},
+	}
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *cnpgv1.Backup:
+			w.Backups = append(w.Backups, *o)
+		case *cnpgv1.Cluster:
+			w.Objects[world.Ref{Resource: kinds.Cluster.Resource(), Name: o.Name}] = o
+		case *cnpgv1.Database:
+			w.Objects[world.Ref{Resource: kinds.Database.Resource(), Name: o.Name}] = o
+		default:
+			panic(fmt.Sprintf("%T", o))
+		}
+	}
+	return w
+}
+
+func TestParseMoment(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"02:45": "2026-11-24T02:45:00Z", "03:00": "2026-11-23T03:00:00Z", "02:45:30": "2026-11-24T02:45:30Z",
+		"24 Nov 02:45": "2026-11-24T02:45:00Z", "25 Nov 02:45": "2025-11-25T02:45:00Z",
+		"1 Jan 2026 00:00": "2026-01-01T00:00:00Z", "2026-11-24 02:45": "2026-11-24T02:45:00Z",
+		"2026-11-24T04:45:00+02:00": "2026-11-24T02:45:00Z", "2026-11-24T02:45:00.5Z": "2026-11-24T02:45:00.5Z",
+		"10m": "2026-11-24T02:45:00Z", "1h": "2026-11-24T01:55:00Z",
+	} {
+		got, err := recovery.ParseMoment(text, apitest.Now)
+		if err != nil || got.Format(time.RFC3339Nano) != want {
+			t.Errorf("%s is %v (%v), want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "yesterday", "25:00", "-10m", "2026-13-01 00:00", "24.11.2026"} {
+		if at, err := recovery.ParseMoment(text, apitest.Now); err == nil {
+			t.Errorf("%q is %v", text, at)
+		}
+	}
+}
+
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	first, last := apitest.Backup("first", apitest.At(22, 1, 0)), apitest.Backup("last", apitest.At(24, 1, 0))
+	failed := apitest.Backup("failed", apitest.At(24, 2, 0))
+	failed.Status.Phase = cnpgv1.BackupPhaseFailed
+	former := apitest.Backup("former", apitest.At(10, 1, 0))
+	former.Spec.PluginConfiguration.Parameters = map[string]string{"barmanObjectName": "backups", "serverName": "sendai-db-0"}
+	snapshot := apitest.Backup("snapshot", apitest.At(24, 0, 0))
+	snapshot.Spec.Method, snapshot.Spec.PluginConfiguration = cnpgv1.BackupMethodVolumeSnapshot, nil
+	window := [2]metav1.Time{apitest.At(20, 2, 0), apitest.At(24, 1, 0)}
+	failing := func(c *cnpgv1.Cluster) *cnpgv1.Cluster {
+		c.Status.Conditions[0].Status, c.Status.Conditions[0].LastTransitionTime = "False", apitest.At(24, 2, 30)
+		return c
+	}
+	d := apitest.Sendai
+	for name, c := range map[string]struct {
+		dojo    *corev1api.Dojo
+		objects []client.Object
+		stores  map[string][2]metav1.Time
+		want    []string
+	}{
+		"nothing":                    {dojo: d()},
+		"a failed backup":            {dojo: d(), objects: []client.Object{failed}},
+		"a snapshot has no log":      {dojo: d(), objects: []client.Object{snapshot}},
+		"two backups, and a Cluster": {d(), []client.Object{first, last, failed, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to now"}},
+		"archiving fails":            {d(), []client.Object{first, failing(apitest.Cluster(d()))}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:30"}},
+		"the Cluster is lost":        {d(apitest.Lost), []client.Object{first, last}, nil, []string{"sendai-db: 22 Nov 01:00 to about 02:51"}},
+		"no log is archived": {d(func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver = new(false) }),
+			[]client.Object{first, last, apitest.Cluster(d())}, nil, []string{"sendai-db: 22 Nov 01:00 to 01:00"}},
+		"the store knows more":  {d(), []client.Object{last}, map[string][2]metav1.Time{"sendai-db": window}, []string{"sendai-db: 20 Nov 02:00 to 01:00"}},
+		"the store knows alone": {d(), nil, map[string][2]metav1.Time{"sendai-db-2": window}, []string{"sendai-db-2: 20 Nov 02:00 to 01:00"}},
+		"a store of others":     {d(), nil, map[string][2]metav1.Time{"osaka-db": window, "sendai-db-x": window, "sendai-dbx": window}, nil},
+		"a former place":        {d(), []client.Object{former, last}, nil, []string{"sendai-db: 01:00 to 01:00", "sendai-db-0: 10 Nov 01:00 to 10 Nov 01:00"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := worldOf(c.dojo, c.objects...)
+			if c.stores != nil {
+				w.Stores = append(w.Stores, *apitest.Store(c.stores))
+			}
+			var got []string
+			for _, window := range recovery.Windows(w) {
+				got = append(got, window.ServerName+": "+window.Words(w.Now))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestPlan shows plans whose manifests the golden files of the commands do not show.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	d := apitest.Sendai
+	cluster := func(change ...func(*corev1api.PostgresCluster)) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) {
+			for _, f := range change {
+				f(d.Spec.Postgres.Cluster)
+			}
+		}
+	}
+	last := apitest.Backup("last", apitest.At(24, 1, 0))
+	snapshot := apitest.Backup("snapshot", apitest.At(24, 0, 0))
+	snapshot.Spec.Method, snapshot.Spec.PluginConfiguration = cnpgv1.BackupMethodVolumeSnapshot, nil
+	old := apitest.Backup("old", apitest.At(24, 1, 0))
+	old.Status.MajorVersion = 17
+	catalog := apitest.Cluster(d())
+	catalog.Spec.ImageName, catalog.Spec.ImageCatalogRef = "", &cnpgv1.ImageCatalogRef{Major: 18}
+	catalog.Spec.ImageCatalogRef.Name = "pinned"
+	foreign := apitest.Cluster(d())
+	foreign.Labels = nil
+	late := &cnpgv1.Database{}
+	late.Name, late.CreationTimestamp = "sendai-db", apitest.At(24, 2, 0)
+	origin := cluster(func(pg *corev1api.PostgresCluster) {
+		pg.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{Backup: &corev1api.BackupReference{Name: "first"}}}
+	})
+	for name, c := range map[string]struct {
+		dojo          *corev1api.Dojo
+		objects       []client.Object
+		request       recovery.Request
+		has, problem  string
+		hasNot, notes string
+	}{
+		"a snapshot, in place": {d(), []client.Object{snapshot, apitest.Cluster(d())}, recovery.Request{},
+			"bootstrap:\n    recovery:\n      backup:\n        name: snapshot\n", "", "externalClusters", ""},
+		"a snapshot with a time": {d(), []client.Object{snapshot}, recovery.Request{Backup: "snapshot", To: apitest.At(24, 2, 0).Time},
+			"", "is a volume snapshot, without the log that --to needs", "", ""},
+		"a Backup with a time before": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 0, 0).Time},
+			"", "ended at 24 Nov 2026 01:00:00 UTC, after 24 Nov 2026 00:00:00 UTC", "", ""},
+		"a Backup with a time after": {d(), []client.Object{last}, recovery.Request{Backup: "last", To: apitest.At(24, 2, 0).Time, As: "past"},
+			"targetTime: \"2026-11-24T02:00:00Z\"", "", "objectStore", ""},
+		"an image catalog": {d(), []client.Object{last, catalog}, recovery.Request{}, "name: pinned", "", "imageName", ""},
+		"of a lost Cluster, the image": {d(apitest.Lost), []client.Object{last}, recovery.Request{Image: "registry/pg"},
+			"imageName: registry/pg:18\n", "", "", ""},
+		"of a lost Cluster without a version": {d(apitest.Lost, cluster(func(pg *corev1api.PostgresCluster) { pg.Version = "" })),
+			[]client.Object{last}, recovery.Request{}, "imageName: ghcr.io/cloudnative-pg/postgresql:18\n", "", "", ""},
+		"the origin that the spec wants": {d(apitest.Lost, origin), []client.Object{last}, recovery.Request{},
+			"core.jutsu.com/origin: Backup first\n", "", "", ""},
+		"of an old version, in place": {d(), []client.Object{old, apitest.Cluster(d())}, recovery.Request{}, "",
+			"the backup is of Postgres 17, and sendai asks for 18: restore beside it with --as", "", ""},
+		"of an old version, beside": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
+		"a foreign Cluster": {d(), []client.Object{last, foreign}, recovery.Request{}, "",
+			"the Cluster sendai-db is not the Dojo's by its labels", "", ""},
+		"amid an upgrade": {d(func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{} }),
+			[]client.Object{last, apitest.Cluster(d())}, recovery.Request{}, "", "sendai is being upgraded: restore beside it", "", ""},
+		"before there was a database": {d(), []client.Object{last, late, apitest.Cluster(d())}, recovery.Request{To: apitest.At(24, 1, 30).Time},
+			"targetTime: \"2026-11-24T01:30:00Z\"", "", "", "may have no database of the Dojo"},
+		"a pod of its own": {d(cluster(func(pg *corev1api.PostgresCluster) { pg.Backup.Plugin.Parameters = nil })),
+			[]client.Object{last}, recovery.Request{As: "past"}, "serverName: past-db\n", "", "exposure", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := recovery.New(worldOf(c.dojo, c.objects...), c.request)
+			if c.problem != "" || err != nil {
+				if err == nil || c.problem == "" || !strings.Contains(err.Error(), c.problem) {
+					t.Errorf("the error is %v, want %q", err, c.problem)
+				}
+				return
+			}
+			text, err := yaml.Marshal(p.Object.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text), c.has) || c.hasNot != "" && strings.Contains(string(text), c.hasNot) {
+				t.Errorf("the manifest should have %q and not %q:\n%s", c.has, c.hasNot, text)
+			}
+			if !strings.Contains(strings.Join(p.Notes, "\n"), c.notes) {
+				t.Errorf("the notes are %v, want %q", p.Notes, c.notes)
+			}
+		})
+	}
+}
+
+func TestNextServerName(t *testing.T) {
+	t.Parallel()
+	at := [2]metav1.Time{apitest.At(20, 2, 0), apitest.At(24, 1, 0)}
+	named := func(server string) *corev1api.Dojo {
+		return apitest.Sendai(func(d *corev1api.Dojo) {
+			d.Spec.Postgres.Cluster.Backup.Plugin.Parameters = map[string]string{"serverName": server}
+		})
+	}
+	for name, c := range map[string]struct {
+		dojo   *corev1api.Dojo
+		stores map[string][2]metav1.Time
+		want   string
+	}{
+		"the first":          {apitest.Sendai(), nil, "sendai-db-2"},
+		"the second":         {named("sendai-db-2"), nil, "sendai-db-3"},
+		"a name of a user's": {named("mine"), nil, "sendai-db"},
+		"more in the store":  {named("sendai-db-2"), map[string][2]metav1.Time{"sendai-db-7": at, "osaka-db-9": at}, "sendai-db-8"},
+	} {
+		w := worldOf(c.dojo)
+		if c.stores != nil {
+			w.Stores = append(w.Stores, *apitest.Store(c.stores))
+		}
+		if got := recovery.NextServerName(w, c.dojo); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

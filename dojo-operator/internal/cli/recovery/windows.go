@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package recovery knows what of a Dojo's database can be restored, and plans a restore. It is
+// pure.
+package recovery
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+const (
+	barman = "barman-cloud.cloudnative-pg.io"
+	// storeKey is barman-cloud's parameter with the name of an ObjectStore, serverKey any plugin's
+	// with the name of the Cluster in it.
+	storeKey, serverKey = "barmanObjectName", "serverName"
+	// archiveInterval is how long CloudNativePG lets Postgres wait with a part of the log that is not
+	// full (archive_timeout in pkg/postgres/configuration.go).
+	archiveInterval = 5 * time.Minute
+)
+
+// Place is where a plugin keeps the backups and the log of one Cluster.
+type Place struct {
+	Plugin string `json:"plugin"`
+	// Parameters are those of the plugin without serverName.
+	Parameters map[string]string `json:"parameters,omitempty"`
+	ServerName string            `json:"serverName"`
+}
+
+// Store returns the name of the ObjectStore, empty for another plugin.
+func (p Place) Store() string { return p.Parameters[storeKey] }
+
+func (p Place) equal(other Place) bool {
+	return p.Plugin == other.Plugin && p.ServerName == other.ServerName && maps.Equal(p.Parameters, other.Parameters)
+}
+
+// placeOf returns the place that a plugin's parameters name; a Cluster without serverName archives
+// under its own name.
+func placeOf(plugin string, parameters map[string]string, cluster string) Place {
+	p := Place{Plugin: plugin, Parameters: maps.Clone(parameters), ServerName: cmp.Or(parameters[serverKey], cluster)}
+	delete(p.Parameters, serverKey)
+	return p
+}
+
+// archive returns where the Dojo's backups go, nil where none go to an object store.
+func archive(d *corev1api.Dojo) *Place {
+	policy := d.BackupPolicy()
+	if policy == nil || policy.Plugin == nil {
+		return nil
+	}
+	return ptr.To(placeOf(policy.Plugin.Name, policy.Plugin.Parameters, cnpg.ObjectName(d)))
+}
+
+// Window is a span of time to each of whose moments the database can be restored.
+type Window struct {
+	Place
+	From time.Time `json:"from"`
+	// To is the end as far as it is known.
+	To time.Time `json:"to"`
+	// Live reports whether the log grows: the Cluster archives there now.
+	Live bool `json:"live"`
+	// Sure reports whether a backup ended at To. Otherwise the log reaches to about To.
+	Sure bool `json:"sure"`
+}
+
+// Contains reports whether a moment is in the window. The end of a log that is not known counts as
+// open.
+func (w Window) Contains(at time.Time) bool {
+	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live)
+}
+
+// Windows returns the windows of a Dojo's own Cluster and of former ones of its name, the latest
+// first.
+func Windows(w *world.World) (all []Window) {
+	for _, b := range Completed(w) {
+		if b.Place == nil {
+			continue
+		}
+		i := slices.IndexFunc(all, func(known Window) bool { return known.Place.equal(*b.Place) })
+		if i < 0 {
+			all = append(all, Window{Place: *b.Place, From: b.Ended, To: b.Ended, Sure: true})
+			continue
+		}
+		all[i].From, all[i].To = earlier(all[i].From, b.Ended), later(all[i].To, b.Ended)
+	}
+	all = addStores(w, all)
+	now := archive(w.Dojo)
+	for i := range all {
+		if now != nil && all[i].Place.equal(*now) {
+			all[i] = extended(w, all[i])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Window) int { return b.To.Compare(a.To) })
+	return all
+}
+
+// storeStatus is the part of an ObjectStore's status that counts (plugin-barman-cloud,
+// api/v1/objectstore_types.go).
+type storeStatus struct {
+	ServerRecoveryWindow map[string]struct {
+		First *metav1.Time `json:"firstRecoverabilityPoint,omitempty"`
+		Last  *metav1.Time `json:"lastSuccessfulBackupTime,omitempty"`
+	} `json:"serverRecoveryWindow,omitempty"`
+}
+
+// addStores adds what ObjectStores report: it outlives the Backups, which the plugin deletes once
+// their Cluster archives elsewhere. A store may be shared: only names that are the Dojo's count.
+func addStores(w *world.World, all []Window) []Window {
+	for i := range w.Stores {
+		store := &w.Stores[i]
+		status := statusOf(store)
+		for _, server := range slices.Sorted(maps.Keys(status.ServerRecoveryWindow)) {
+			reported := status.ServerRecoveryWindow[server]
+			if reported.First == nil || !serves(w.Dojo, server) {
+				continue
+			}
+			place := Place{Plugin: barman, Parameters: map[string]string{storeKey: store.GetName()}, ServerName: server}
+			last := ptr.Deref(reported.Last, *reported.First)
+			j := slices.IndexFunc(all, func(known Window) bool { return known.Place.equal(place) })
+			if j < 0 {
+				all = append(all, Window{Place: place, From: reported.First.Time, To: last.Time, Sure: true})
+				continue
+			}
+			// Its first point takes retention into account, which Backups do not.
+			all[j].From, all[j].To = reported.First.Time, later(all[j].To, last.Time)
+		}
+	}
+	return all
+}
+
+func statusOf(store *unstructured.Unstructured) (s storeStatus) {
+	text, err := json.Marshal(store.Object["status"])
+	if err == nil {
+		_ = json.Unmarshal(text, &s) // of another version: nothing is known
+	}
+	return s
+}
+
+// serves reports whether a name in a store is one under which the Dojo's Cluster archives or has
+// archived.
+func serves(d *corev1api.Dojo, server string) bool {
+	if now := archive(d); now != nil && now.ServerName == server {
+		return true
+	}
+	_, ours := number(d, server)
+	return ours
+}
+
+// extended is the window of the place to which the Cluster archives now.
+func extended(w *world.World, in Window) Window {
+	policy := w.Dojo.BackupPolicy()
+	if !ptr.Deref(policy.Plugin.WALArchiver, true) {
+		return in
+	}
+	cluster := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ClusterName(w.Dojo))
+	if cluster == nil {
+		if lost := LostAt(w.Dojo); lost.After(in.To) {
+			in.To, in.Sure = lost, false
+		}
+		return in
+	}
+	archiving := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionContinuousArchiving))
+	switch {
+	case archiving != nil && archiving.Status == metav1.ConditionTrue && cnpg.Up(cluster):
+		in.To, in.Live, in.Sure = later(in.To, w.Now), true, false
+	case archiving != nil && archiving.Status == metav1.ConditionFalse:
+		if since := archiving.LastTransitionTime.Time; since.After(in.To) {
+			in.To, in.Sure = since, false
+		}
+	}
+	return in
+}
+
+// LostAt returns when the Dojo's own Cluster was found to be lost; zero where it is not.
+func LostAt(d *corev1api.Dojo) time.Time {
+	c := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady)
+	if c == nil || c.Reason != corev1api.ReasonDatabaseLost {
+		return time.Time{}
+	}
+	return c.LastTransitionTime.Time
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery
+
+import (
+	"fmt"
+	"strings"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+// notes are what a user should know before a restore.
+func (p *Plan) notes(w *world.World, from source) {
+	note := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
+	database := world.Find[*cnpgv1.Database](w, kinds.Database, cnpg.ObjectName(w.Dojo))
+	moment := p.To
+	if moment.IsZero() && from.backup != nil {
+		moment = backupOf(from.backup).Ended
+	}
+	if database != nil && !moment.IsZero() && moment.Before(database.CreationTimestamp.Time) {
+		note("The Database %s was created at %s, after that moment: what is restored may have no database of the Dojo.",
+			database.Name, term.Exact(database.CreationTimestamp.Time))
+	}
+	if from.window != nil && !from.window.Live && !from.window.Sure {
+		note("The log ends at about %s. Postgres archives it at least every %s, so what was written right before is lost.",
+			term.Exact(from.window.To), strings.TrimSuffix(archiveInterval.String(), "0s"))
+	}
+	if from.window != nil && from.window.Live && !p.Replaces {
+		note("The log is archived at least every %s: a later moment needs kubectl dojo backup %s first.",
+			strings.TrimSuffix(archiveInterval.String(), "0s"), w.Dojo.Name)
+	}
+	if p.Replaces {
+		note("The data of now stays in the backup that is taken first: kubectl dojo restore %s --as OTHER brings it back.",
+			w.Dojo.Name)
+	}
+	if p.InPlace && p.ServerName != "" {
+		note("Where the Dojo comes from a repository, pause its sync until this is done, and set "+
+			"spec.postgres.cluster.backup.plugin.parameters.serverName to %s there.", p.ServerName)
+	}
+}
+
+// Text is the plan as a user reads it before the answer.
+func (p *Plan) Text(w *world.World, style term.Style) string {
+	var out strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	moment := "the newest data that there is"
+	if !p.To.IsZero() {
+		moment = term.Exact(p.To)
+	}
+	line("Restores %s from %s to %s.", style.Bold(w.Dojo.Name), p.Source, moment)
+	var rows [][]string
+	if p.Window != nil {
+		rows = append(rows, []string{"  restorable", p.Window.Words(w.Now), style.Good("ok")})
+	}
+	about := p.about
+	if p.ServerName != "" {
+		about += ", archives to serverName " + p.ServerName
+	}
+	out.WriteString(term.Table(rows, 2))
+	line("  %s", about)
+	for i, step := range p.Steps {
+		text := step.Text
+		if step.Action == Remove {
+			text = style.Bad(text)
+		}
+		line("  %d. %s", i+1, text)
+	}
+	for _, note := range p.Notes {
+		out.WriteString(term.Wrap(note, "  ! ", 110))
+	}
+	return out.String()
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"context"
+
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/check"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
+	"jutsu.com/operators/dojo-operator/internal/cli/redact"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/dojo-operator/internal/cli/view"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+const (
+	// maxLog is how much of the end of each log goes into a report, in bytes.
+	maxLog = 2 << 20
+	// reportTimeout bounds a report.
+	reportTimeout = 2 * time.Minute
+)
+
+func (c *cli) newReport() *cobra.Command {
+	var file string
+	cmd := c.forDojo("report", "Write a ZIP for support, without secrets",
+		`Writes a ZIP with what somebody else needs to understand the state of a Dojo: its status, the manifests of its
+objects, events, the logs of its pods and of dojo-operator, discord-operator and CloudNativePG. It has no Secret.
+Values of environments and annotations are taken out, and so is all that has the form of a token, a password or a
+webhook's URL; with the right to list Secrets, also every value of one, wherever it stands. What you may not read is
+left out, and listed in about.txt. Look into it before you give it away.`,
+		func(ctx context.Context, s *session, name string) error { return s.report(ctx, name, file) })
+	cmd.Flags().StringVar(&file, "file", "", "the `FILE` to write; by default dojo-NAME-TIME.zip")
+	return cmd
+}
+
+func (s *session) report(ctx context.Context, name, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	w, err := s.world(ctx, name)
+	if err != nil {
+		return err
+	}
+	r := &reporter{session: s, world: w, raw: map[string]string{}}
+	r.collect(ctx)
+	files, count := r.redacted()
+	file = cmp.Or(file, fmt.Sprintf("dojo-%s-%s.zip", name, s.now().UTC().Format("20060102-150405")))
+	content, err := zipped(files, s.now())
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		return err
+	}
+	s.print("Wrote %s: %s, %d KiB, %s taken out.\n", file, term.Count(len(files), "file"), len(content)>>10,
+		term.Count(count, "value"))
+	for _, missing := range r.missing {
+		s.print("  without %s\n", missing)
+	}
+	s.print("Look into it before you give it away.\n")
+	return nil
+}
+
+// zipped packs files in the order of their names.
+func zipped(files map[string]string, at time.Time) ([]byte, error) {
+	var out bytes.Buffer
+	archive := zip.NewWriter(&out)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		header := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: at}
+		entry, err := archive.CreateHeader(header)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(entry, files[name]); err != nil {
+			return nil, err
+		}
+	}
+	err := archive.Close()
+	return out.Bytes(), err
+}
+
+// reporter collects a report.
+type reporter struct {
+	*session
+	world *world.World
+	// objects are manifests, raw other texts by the name of the file. Both are as they were read.
+	objects []map[string]any
+	raw     map[string]string
+	secrets []corev1.Secret
+	missing []string
+}
+
+// lack notes what could not be read.
+func (r *reporter) lack(what string, err error) {
+	if err != nil {
+		r.missing = append(r.missing, fmt.Sprintf("%s: %s", what, firstLine(err.Error())))
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func (r *reporter) collect(ctx context.Context) {
+	w := r.world
+	r.addFiring(ctx, w)
+	r.raw["status.txt"] = view.Status(w, term.Style{})
+	r.raw["tree.txt"] = view.Tree(w, term.Style{})
+	r.raw["backups.txt"] = backupText(w, backupReport{recovery.Windows(w), recovery.Backups(w)}, term.Style{})
+	r.raw["events.txt"] = eventText(w.Events)
+	lines, err := r.check(ctx)
+	r.lack("check.txt", err)
+	r.raw["check.txt"] = check.Text(lines, term.Style{})
+	for _, denied := range w.DeniedResources() {
+		r.missing = append(r.missing, denied+": you may not read them in the namespace "+w.Dojo.Namespace)
+	}
+	r.addObjects()
+	r.addSecrets(ctx, w.Dojo.Namespace)
+	r.addPodLogs(ctx)
+	r.addOperators(ctx)
+}
+
+func eventText(events []corev1.Event) string {
+	var rows [][]string
+	for _, e := range events {
+		rows = append(rows, []string{
+			world.LastSeen(e).UTC().Format(time.RFC3339), e.Type, e.Reason, fmt.Sprint(e.Count),
+			e.InvolvedObject.Kind + " " + e.InvolvedObject.Name, strings.Join(strings.Fields(e.Message), " "),
+		})
+	}
+	return term.Table(rows, 2)
+}
+
+// addObjects adds the manifests of the Dojo and of what belongs to it.
+func (r *reporter) addObjects() {
+	r.addObject(r.world.Dojo)
+	for _, o := range r.world.Objects {
+		r.addObject(o)
+	}
+	for i := range r.world.Jobs {
+		r.addObject(&r.world.Jobs[i])
+	}
+	for i := range r.world.Backups {
+		r.addObject(&r.world.Backups[i])
+	}
+	for i := range r.world.Stores {
+		r.addObject(&r.world.Stores[i])
+	}
+	for _, pods := range [][]corev1.Pod{r.world.Pods, r.world.Instances} {
+		for i := range pods {
+			r.addObject(&pods[i])
+		}
+	}
+}
+
+func (r *reporter) addObject(o client.Object) {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		r.lack(o.GetName(), err)
+		return
+	}
+	if gvk, err := apiutil.GVKForObject(o, r.Scheme()); err == nil {
+		object["kind"], object["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
+	}
+	if object["kind"] == kinds.Secret.Kind { // its name is in tree.txt
+		return
+	}
+	r.objects = append(r.objects, runtime.DeepCopyJSON(object))
+}
+
+// addSecrets reads the Secrets of a namespace, so that their values are found in what is reported.
+func (r *reporter) addSecrets(ctx context.Context, namespace string) {
+	var all corev1.SecretList
+	if err := r.List(ctx, &all, client.InNamespace(namespace)); err != nil {
+		r.lack("the values of Secrets in "+namespace+", so that they are found by their form alone", err)
+		return
+	}
+	r.secrets = append(r.secrets, all.Items...)
+}
+
+// addPodLogs adds the logs of the application, of its SQL and of Postgres.
+func (r *reporter) addPodLogs(ctx context.Context) {
+	pods := slices.Concat(r.world.Pods, r.world.Instances)
+	for label, value := range map[string]string{
+		ownership.InstanceLabel: r.world.Dojo.Name, clusterLabel: cmp.Or(cnpg.ClusterName(r.world.Dojo), "-"),
+	} {
+		var more corev1.PodList
+		if err := r.List(ctx, &more, client.InNamespace(r.world.Dojo.Namespace), client.MatchingLabels{label: value}); err == nil {
+			pods = append(pods, more.Items...)
+		}
+	}
+	r.addLogs(ctx, pods)
+}
+
+// addOperators adds Deployments and logs of the operators.
+func (r *reporter) addOperators(ctx context.Context) {
+	name := "app.kubernetes.io/name"
+	for _, operator := range []string{check.DojoOperator, check.DiscordOperator, check.CloudNativePG} {
+		by := client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(labels.Set{name: operator})}
+		var deployments appsv1.DeploymentList
+		err := r.List(ctx, &deployments, by)
+		r.lack("the Deployment of "+operator, err)
+		for i := range deployments.Items {
+			d := &deployments.Items[i]
+			r.addObject(d)
+			r.addSecrets(ctx, d.Namespace)
+			var pods corev1.PodList
+			r.lack("the pods of "+operator, r.List(ctx, &pods, client.InNamespace(d.Namespace), by))
+			r.addLogs(ctx, pods.Items)
+		}
+	}
+}
+
+// addLogs adds the end of the logs of pods, also of containers that ended before.
+func (r *reporter) addLogs(ctx context.Context, pods []corev1.Pod) {
+	clientset, err := kubernetes.NewForConfig(r.config)
+	if err != nil {
+		r.lack("logs", err)
+		return
+	}
+	for i := range pods {
+		pod := &pods[i]
+		for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+			for _, previous := range []bool{false, true} {
+				file := fmt.Sprintf("logs/%s/%s/%s.log", pod.Namespace, pod.Name, status.Name)
+				if previous {
+					file = strings.TrimSuffix(file, ".log") + ".previous.log"
+				}
+				if _, read := r.raw[file]; read || previous && status.RestartCount == 0 {
+					continue
+				}
+				text, err := clientset.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+					Container: status.Name, Previous: previous, LimitBytes: new(int64(maxLog)), TailLines: new(int64(maxLog / 200)),
+					Timestamps: true,
+				}).DoRaw(ctx)
+				if err != nil {
+					r.lack(file, err)
+					continue
+				}
+				r.raw[file] = string(text)
+			}
+		}
+	}
+}
+
+// redacted are the files of the report without secrets, and how many values were taken out. Everything is learned
+// before anything is written, since a value may stand in a file that comes first.
+func (r *reporter) redacted() (files map[string]string, count int) {
+	red := &redact.Redactor{}
+	for i := range r.secrets {
+		red.LearnSecret(&r.secrets[i])
+	}
+	for _, o := range r.objects {
+		red.Object(o)
+	}
+	files = map[string]string{}
+	for name, text := range r.raw {
+		files[name] = red.Text(text)
+	}
+	for _, o := range r.objects {
+		metadata, _ := o["metadata"].(map[string]any)
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			r.lack(fmt.Sprint(metadata["name"]), err)
+			continue
+		}
+		name := fmt.Sprintf("objects/%v/%v/%v.yaml", cmp.Or(fmt.Sprint(metadata["namespace"]), "-"), o["kind"], metadata["name"])
+		files[name] = red.Text(string(text))
+	}
+	files["about.txt"] = red.Text(r.about())
+	return files, red.Count
+}
+
+func (r *reporter) about() string {
+	text := fmt.Sprintf("kubectl-dojo %s, %s\nDojo %s/%s\nAPI server %s\n", r.Version, r.now().UTC().Format(time.RFC3339),
+		r.world.Dojo.Namespace, r.world.Dojo.Name, r.server)
+	if len(r.missing) > 0 {
+		text += "\nNot in this report:\n  " + strings.Join(r.missing, "\n  ") + "\n"
+	}
+	return text
+}

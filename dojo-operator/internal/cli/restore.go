@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+)
+
+// restoring are the flags of a restore.
+type restoring struct {
+	asking
+	to, backup, as, image string
+	timeout               time.Duration
+	planOnly              bool
+}
+
+func (c *cli) newRestore() *cobra.Command {
+	var r restoring
+	cmd := c.forDojo("restore", "Restore the database of a Dojo: a lost one, to a moment, or beside it",
+		`Restores a database from its backups and log. Without --as the Dojo itself gets the data: its application
+stops, a backup keeps the data of now, and another Cluster takes the place of the one that is lost or deleted. With
+--as another Dojo gets the data, and this one goes on. The application starts when the data has been verified.
+
+It needs the rights to patch the Dojo, to create and patch clusters.postgresql.cnpg.io, and where there is a Cluster
+to delete it and to create backups.postgresql.cnpg.io; with --as only to create and patch Dojos. Here --as is no user.`,
+		func(ctx context.Context, s *session, name string) error { return s.restore(ctx, name, &r) })
+	cmd.Example = `  kubectl dojo restore sendai                               the newest data, after a loss
+  kubectl dojo restore sendai --to 02:45 --as sendai-past   beside it, to compare
+  kubectl dojo restore sendai --to "24 Nov 02:45"           in place`
+	flags := cmd.Flags()
+	flags.StringVar(&r.to, "to", "",
+		"the `TIME` in UTC, such as 02:45, \"24 Nov 02:45\" or 10m (ago); by default the newest")
+	flags.StringVar(&r.as, "as", "", "`NAME` of another Dojo, which is created with the data")
+	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default it is found by the time")
+	flags.StringVar(&r.image, "postgres-image", "", "`IMAGE` of Postgres without a tag, of a lost Cluster; by default "+
+		recovery.DefaultImage)
+	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
+	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
+	r.bind(cmd)
+	r.bindName(cmd)
+	return cmd
+}
+
+func (r *restoring) request(now time.Time) (recovery.Request, error) {
+	request := recovery.Request{Backup: r.backup, As: r.as, Image: r.image}
+	if r.to == "" {
+		return request, nil
+	}
+	to, err := recovery.ParseMoment(r.to, now)
+	if err != nil {
+		return request, usage("--to: %w", err)
+	}
+	request.To = to
+	return request, nil
+}
+
+func (s *session) restore(ctx context.Context, name string, r *restoring) error {
+	request, err := r.request(s.now())
+	if err != nil {
+		return err
+	}
+	w, err := s.world(ctx, name)
+	if err != nil {
+		return err
+	}
+	plan, err := recovery.New(w, request)
+	if err != nil {
+		return err
+	}
+	text, err := yamlOf(plan.Object)
+	if err != nil {
+		return err
+	}
+	s.print("%s", plan.Text(w, s.style))
+	if r.planOnly {
+		s.print("---\n%s", text)
+		return nil
+	}
+	if err := s.checkRestore(ctx, w, plan); err != nil {
+		return err
+	}
+	if err := r.confirm(ctx, s.cli, text); err != nil {
+		return err
+	}
+	if plan.Replaces {
+		question := fmt.Sprintf("The Cluster %s is deleted with its volumes, once a backup has completed.",
+			plan.Object.GetName())
+		if err := r.confirmName(ctx, s.cli, name, question); err != nil {
+			return err
+		}
+	}
+	return s.carryOut(ctx, w, plan, r.timeout)
+}
+
+// checkRestore returns which rights are missing, or why the API server would refuse the object.
+func (s *session) checkRestore(ctx context.Context, w *world.World, plan *recovery.Plan) error {
+	rights := []right{{"patch", kinds.Dojo}, {"create", kinds.Dojo}}
+	if plan.InPlace {
+		rights = []right{{"patch", kinds.Dojo}, {"create", kinds.Cluster}, {"patch", kinds.Cluster}}
+	}
+	if plan.Replaces {
+		rights = append(rights, right{"delete", kinds.Cluster}, right{"create", kinds.Backup})
+	}
+	if err := s.need(ctx, w.Dojo.Namespace, rights...); err != nil {
+		return err
+	}
+	if plan.Replaces {
+		return nil // one of that name exists
+	}
+	err := s.create(ctx, plan, true)
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("the %s %s exists already: name another one with --as, or delete it",
+			plan.Object.GetKind(), plan.Object.GetName())
+	}
+	return err
+}
+
+// create creates the object of a plan. A Cluster is applied as the operator would: it then owns the
+// fields, and takes one away when the Dojo's spec does.
+func (s *session) create(ctx context.Context, plan *recovery.Plan, dry bool) error {
+	o := plan.Object.DeepCopy()
+	if !plan.InPlace {
+		if dry {
+			return s.Create(ctx, o, client.DryRunAll)
+		}
+		return s.Create(ctx, o)
+	}
+	options := []client.ApplyOption{client.FieldOwner(ownership.FieldOwner), client.ForceOwnership}
+	if dry {
+		options = append(options, client.DryRunAll)
+	}
+	return s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), options...)
+}
+
+// carryOut takes the steps of a plan. What is left to do where one fails is said.
+func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.Plan, timeout time.Duration) error {
+	run := restoreRun{session: s, world: w, plan: plan, timeout: timeout}
+	for i, step := range plan.Steps {
+		s.print("%d. %s\n", i+1, step.Text)
+		err := run.take(ctx, step.Action)
+		if err == nil {
+			continue
+		}
+		s.note("Stopped at step %d. ", i+1)
+		if plan.InPlace && i > 0 {
+			s.note("The application has 0 replicas. Repeat the command, which goes on from here, or start the application as "+
+				"it is: kubectl scale dojo %s -n %s --replicas=%d\n", plan.Target, w.Dojo.Namespace, plan.Replicas)
+		} else {
+			s.note("Nothing of %s was changed.\n", w.Dojo.Name)
+		}
+		return err
+	}
+	s.print("%s\n", s.style.Good("Restored."))
+	return nil
+}
+
+// restoreRun is a restore that is being carried out.
+type restoreRun struct {
+	*session
+	world   *world.World
+	plan    *recovery.Plan
+	timeout time.Duration
+}
+
+func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
+	switch action {
+	case recovery.Stop:
+		return r.stop(ctx)
+	case recovery.Save:
+		return r.save(ctx)
+	case recovery.Remove:
+		return r.remove(ctx)
+	case recovery.Turn:
+		plugin := map[string]any{"parameters": map[string]any{"serverName": r.plan.ServerName}}
+		return r.patch(ctx, r.world.Dojo, specOf("postgres", "cluster", "backup", "plugin", plugin))
+	case recovery.Create:
+		return r.create(ctx, r.plan, false)
+	case recovery.Verify:
+		return r.verify(ctx)
+	case recovery.Serve:
+		return r.serve(ctx)
+	}
+	return fmt.Errorf("unknown step %d", action)
+}
+
+// specOf is a merge patch of a field of the spec, the last argument its value.
+func specOf(path ...any) map[string]any {
+	value := path[len(path)-1]
+	for i := len(path) - 2; i >= 0; i-- {
+		value = map[string]any{path[i].(string): value}
+	}
+	return map[string]any{"spec": value}
+}
+
+func (r *restoreRun) stop(ctx context.Context) error {
+	patch := specOf("replicas", 0)
+	patch["metadata"] = map[string]any{"annotations": map[string]any{
+		recovery.SizeAnnotation: fmt.Sprint(r.plan.Replicas),
+	}}
+	if err := r.patch(ctx, r.world.Dojo, patch); err != nil {
+		return err
+	}
+	return r.until(ctx, r.world.Dojo.Name, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
+		gone := d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == 0
+		return fmt.Sprintf("%d pods", d.Status.Replicas), gone, nil
+	})
+}
+
+func (r *restoreRun) save(ctx context.Context) error {
+	w := *r.world
+	w.Now = r.now()
+	backup, err := backupNow(&w)
+	if err != nil {
+		return err
+	}
+	if err := r.Create(ctx, backup); err != nil {
+		return err
+	}
+	return r.backupEnds(ctx, backup, max(r.timeout, time.Hour))
+}
+
+// remove deletes the Cluster that was shown, and no other.
+func (r *restoreRun) remove(ctx context.Context) error {
+	name := r.plan.Object.GetName()
+	live := r.world.Objects[world.Ref{Resource: kinds.Cluster.Resource(), Name: name}]
+	uid := live.GetUID()
+	if err := r.Delete(ctx, live, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	return r.poll(ctx, r.timeout, func(ctx context.Context) (bool, error) {
+		err := r.Get(ctx, client.ObjectKeyFromObject(live), kinds.Cluster.Object())
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+}
+
+// failures are reasons with which a restore has failed.
+var failures = []string{
+	corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonOriginMismatch,
+	corev1api.ReasonBackupNotUsable, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,
+	corev1api.ReasonNameConflict, corev1api.ReasonChildRefused, corev1api.ReasonVersionTooLow,
+}
+
+var errNotRestored = errors.New("the data is not restored")
+
+// verify waits until the operator has the database, with its own SQL run in it.
+func (r *restoreRun) verify(ctx context.Context) error {
+	lost := r.world.Dojo.Status.Database
+	return r.until(ctx, r.plan.Target, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
+		ready := condition(d, corev1api.ConditionDatabaseReady)
+		if ready == nil {
+			return "", false, nil
+		}
+		for _, reason := range failures {
+			if ready.Reason == reason {
+				return "", false, fmt.Errorf("%w: %s: %s", errNotRestored, reason, ready.Message)
+			}
+		}
+		former := r.plan.InPlace && lost != nil && d.Status.Database != nil && d.Status.Database.ClusterUID == lost.ClusterUID
+		if former { // the status is still that of the Cluster before
+			return "", false, nil
+		}
+		return sentence(ready.Reason, ready.Message), ready.Status == "True" && d.Status.ObservedGeneration >= d.Generation, nil
+	})
+}
+
+func (r *restoreRun) serve(ctx context.Context) error {
+	target := &corev1api.Dojo{}
+	target.Namespace, target.Name = r.world.Dojo.Namespace, r.plan.Target
+	patch := specOf("replicas", r.plan.Replicas)
+	patch["metadata"] = map[string]any{"annotations": map[string]any{recovery.SizeAnnotation: nil}}
+	if err := r.patch(ctx, target, patch); err != nil {
+		return err
+	}
+	return r.until(ctx, r.plan.Target, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
+		return progressOf(d, r.now()), isReady(d), nil
+	})
+}

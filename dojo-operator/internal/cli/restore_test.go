@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// operate plays the operator and CloudNativePG: a Dojo follows its spec, a Backup completes, a Cluster has its data.
+// refused is the reason with which a restore fails; empty for none.
+func operate(s *apitest.Server, refused string) {
+	s.AfterWrite = func(write string) {
+		switch what, name, _ := strings.Cut(strings.Fields(write)[1], "/"); {
+		case write == "POST backups/"+name:
+			b := &cnpgv1.Backup{}
+			s.Get(kinds.Backup, apitest.Namespace, name, b)
+			b.Status.Phase = cnpgv1.BackupPhaseCompleted
+			s.Put(b)
+		case what == "dojos":
+			follow(s, name, refused)
+		case strings.HasPrefix(write, "PATCH clusters/"):
+			follow(s, "sendai", refused)
+		}
+	}
+}
+
+// follow writes the status of a Dojo as it would be when its spec is reconciled.
+func follow(s *apitest.Server, name, refused string) {
+	d := &corev1api.Dojo{}
+	s.Get(kinds.Dojo, apitest.Namespace, name, d)
+	cluster := &cnpgv1.Cluster{}
+	exists := s.Get(kinds.Cluster, apitest.Namespace, name+"-db", cluster)
+	if name != "sendai" { // another Dojo gets a Cluster of its own
+		exists, cluster.UID = true, types.UID("uid of "+name)
+		d.Status = apitest.Sendai().Status
+	}
+	d.Status.ObservedGeneration, d.Status.Replicas = d.Generation, *d.Spec.Replicas
+	at := apitest.At(24, 2, 55)
+	set := func(kind, status, reason, message string) {
+		apitest.Set(apitest.Condition(kind, status, reason, message, at))(d)
+	}
+	switch {
+	case !exists:
+		apitest.Lost(d)
+	case refused != "":
+		set(corev1api.ConditionDatabaseReady, "False", refused, "The backup has no database of that name.")
+	default:
+		d.Status.Database.ClusterUID = string(cluster.UID)
+		set(corev1api.ConditionDatabaseReady, "True", corev1api.ReasonDatabaseReady, "")
+		set(conditions.TypeReady, "True", conditions.ReasonReconciled, "The object matches its spec.")
+		set(conditions.TypeDegraded, "False", conditions.ReasonReconciled, "")
+	}
+	s.Put(d)
+}
+
+// TestRestore carries restores out, against a play of the operator.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	ready := func(t *testing.T) *apitest.Server { return sendai(t) }
+	for name, c := range map[string]struct {
+		server      func(*testing.T) *apitest.Server
+		args, input string
+		writes      []string
+	}{
+		"in place": {ready, "restore sendai --to 02:45", "y\nsendai\n", []string{
+			"PATCH dojos/sendai", "POST backups/sendai-20261124025500", "DELETE clusters/sendai-db", "PATCH dojos/sendai",
+			"PATCH clusters/sendai-db", "PATCH dojos/sendai",
+		}},
+		"lost": {lost, "restore sendai -y", "", []string{
+			"PATCH dojos/sendai", "PATCH dojos/sendai", "PATCH clusters/sendai-db", "PATCH dojos/sendai",
+		}},
+		"beside": {ready, "restore sendai --to 02:45 --as past", "yaml\ny\n", []string{"POST dojos/past", "PATCH dojos/past"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := c.server(t)
+			operate(s, "")
+			got := run(t, s, c.input, strings.Fields(c.args)...)
+			if got.code != 0 {
+				t.Errorf("exit code %d", got.code)
+			}
+			expectGolden(t, "restore "+name, "$ kubectl dojo "+c.args+"\n"+got.String())
+			if diff := cmp.Diff(c.writes, s.Writes()); diff != "" {
+				t.Error(diff)
+			}
+			d := &corev1api.Dojo{}
+			s.Get(kinds.Dojo, apitest.Namespace, map[bool]string{true: "past", false: "sendai"}[name == "beside"], d)
+			if *d.Spec.Replicas != 1 || d.Annotations[recovery.SizeAnnotation] != "" {
+				t.Errorf("it has %d replicas, and the annotation %v", *d.Spec.Replicas, d.Annotations)
+			}
+		})
+	}
+}
+
+// TestRestoreStops shows what a restore says that fails, and that the same command continues it.
+func TestRestoreStops(t *testing.T) {
+	t.Parallel()
+	s := lost(t)
+	d := apitest.Sendai(apitest.Lost, func(d *corev1api.Dojo) { d.Spec.Replicas = new(int32(3)) })
+	s.Put(d)
+	operate(s, corev1api.ReasonDatabaseNotRestored)
+	got := run(t, s, "", "restore", "sendai", "-y")
+	if got.code != 1 || !strings.Contains(got.err, "the data is not restored: DatabaseNotRestored: The backup has no database") ||
+		!strings.Contains(got.err, "Stopped at step 4. The application has 0 replicas. Repeat the command, which goes on from here, "+
+			"or start the application as it is: kubectl scale dojo sendai -n team-a --replicas=3\n") {
+		t.Error(got)
+	}
+	if is := dojoIn(t, s); *is.Spec.Replicas != 0 || is.Annotations[recovery.SizeAnnotation] != "3" {
+		t.Errorf("%d replicas, %v", *is.Spec.Replicas, is.Annotations)
+	}
+	s.Remove(kinds.Cluster, apitest.Namespace, "sendai-db")
+	follow(s, "sendai", "")
+	operate(s, "")
+	got = run(t, s, "", "restore", "sendai", "-y")
+	if is := dojoIn(t, s); got.code != 0 || *is.Spec.Replicas != 3 || is.Annotations[recovery.SizeAnnotation] != "" ||
+		is.Spec.Postgres.Cluster.Backup.Plugin.Parameters["serverName"] != "sendai-db-3" {
+		t.Errorf("%s %d replicas, %v", got, *is.Spec.Replicas, is.Annotations)
+	}
+}
+
+// TestRestoreOfWhatExists shows that another Dojo is not overwritten.
+func TestRestoreOfWhatExists(t *testing.T) {
+	t.Parallel()
+	s := sendai(t)
+	other := apitest.Sendai()
+	other.Name = "past"
+	s.Put(other)
+	got := run(t, s, "", "restore", "sendai", "--as", "past", "-y")
+	if got.code != 1 || !strings.Contains(got.err, "the Dojo past exists already: name another one with --as, or delete it") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package term writes for people at a terminal: colours, tables, trees, times and ages.
+package term
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Style paints text. The zero value paints nothing.
+type Style struct{ Colour bool }
+
+// StyleOf returns colours where out is a terminal and the environment has neither NO_COLOR
+// (https://no-color.org) nor TERM=dumb.
+func StyleOf(out io.Writer, env func(string) string) Style {
+	return Style{Colour: IsTerminal(out) && env("NO_COLOR") == "" && env("TERM") != "dumb"}
+}
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) //nolint:gosec // G115: a descriptor fits
+}
+
+func (s Style) paint(code, text string) string {
+	if !s.Colour || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// Good paints something that is as it should be.
+func (s Style) Good(text string) string { return s.paint("32", text) }
+
+// Busy paints something that changes without a user.
+func (s Style) Busy(text string) string { return s.paint("33", text) }
+
+// Bad paints something that a user must look at.
+func (s Style) Bad(text string) string { return s.paint("1;31", text) }
+
+// Dim paints something that is there for completeness.
+func (s Style) Dim(text string) string { return s.paint("2", text) }
+
+// Bold paints a heading.
+func (s Style) Bold(text string) string { return s.paint("1", text) }
+
+var painted = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// Width returns how many columns a text takes.
+func Width(text string) int { return utf8.RuneCountInString(painted.ReplaceAllString(text, "")) }
+
+// Table aligns columns, with the given number of blanks between them. No line ends with a blank.
+func Table(rows [][]string, gap int) string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], Width(cell))
+		}
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-Width(cell)+gap))
+		}
+		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return out.String()
+}
+
+// Node is an object in a tree.
+type Node struct {
+	// Name comes after the lines of the tree, Cells in the columns behind it.
+	Name     string
+	Cells    []string
+	Children []Node
+}
+
+// Tree draws a tree, a line for each node.
+func Tree(root Node) string { return Table(lines(root, "", ""), 3) }
+
+func lines(n Node, first, next string) [][]string {
+	rows := [][]string{append([]string{first + n.Name}, n.Cells...)}
+	for i, child := range n.Children {
+		if i == len(n.Children)-1 {
+			rows = append(rows, lines(child, next+"└─ ", next+"   ")...)
+		} else {
+			rows = append(rows, lines(child, next+"├─ ", next+"│  ")...)
+		}
+	}
+	return rows
+}
+
+// Wrap breaks a text into lines of at most width columns: the first begins with the indent, the
+// others with as many blanks.
+func Wrap(text, indent string, width int) string {
+	var out strings.Builder
+	line, empty := indent, true
+	for _, word := range strings.Fields(text) {
+		if !empty && Width(line)+1+Width(word) > width {
+			out.WriteString(line + "\n")
+			line, empty = strings.Repeat(" ", Width(indent)), true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	if !empty {
+		out.WriteString(line + "\n")
+	}
+	return out.String()
+}
+
+// Age returns how long ago a time was, such as "3d" or "4m"; "unknown" for none.
+func Age(at, now time.Time) string {
+	if at.IsZero() {
+		return "unknown"
+	}
+	return duration.HumanDuration(max(now.Sub(at), 0))
+}
+
+// Moment returns a time in UTC: "02:51" of today, "21 Nov 02:51" of this year, "21 Nov 2025 02:51"
+// of another.
+func Moment(at, now time.Time) string {
+	at, now = at.UTC(), now.UTC()
+	switch {
+	case at.IsZero():
+		return "never"
+	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return at.Format("15:04")
+	case at.Year() == now.Year():
+		return at.Format("2 Jan 15:04")
+	}
+	return at.Format("2 Jan 2006 15:04")
+}
+
+// Exact returns a time in UTC to the second, such as "24 Nov 2026 02:45:00 UTC".
+func Exact(at time.Time) string { return at.UTC().Format("2 Jan 2006 15:04:05 UTC") }
+
+// Count returns a number with its noun in the right form, such as "1 pod" or "2 pods".
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package view says what a World means to a user: the state of a Dojo, what to do about it, and its
+// children. It is pure.
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Health is the state of a Dojo in one word.
+type Health string
+
+// The states, the worst last.
+const (
+	Ready       Health = "Ready"
+	Suspended   Health = "Suspended"
+	Paused      Health = "Paused"
+	Progressing Health = "Progressing"
+	Deleting    Health = "Deleting"
+	Unknown     Health = "Unknown"
+	Degraded    Health = "Degraded"
+)
+
+// Head is the state of a Dojo with its cause.
+type Head struct {
+	Health  Health    `json:"health"`
+	Reason  string    `json:"reason"`
+	Since   time.Time `json:"since,omitzero"`
+	Message string    `json:"message,omitempty"`
+	// Broken reports whether a user must look: an outage, a Degraded Dojo, backups that fail, or a
+	// spec that no operator reads.
+	Broken bool `json:"broken"`
+	// Also are further faults, which Ready does not include.
+	Also []string `json:"also,omitempty"`
+}
+
+// unseen is how long an operator may take to read a spec.
+const unseen = time.Minute
+
+// HeadOf returns the state of a Dojo.
+func HeadOf(d *corev1api.Dojo, now time.Time) Head {
+	h := state(d, now)
+	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(d.Status.Conditions, kind) }
+	if c := find(conditions.TypeAvailable); c != nil && outage(d, c) && h.Health != Degraded {
+		h.Broken = true
+		h.Also = append(h.Also, fmt.Sprintf("%s: %s", c.Reason, c.Message))
+	}
+	if c := find(corev1api.ConditionBackupSucceeded); c != nil && c.Status == metav1.ConditionFalse {
+		h.Broken = true
+		h.Also = append(h.Also, fmt.Sprintf("%s: %s", c.Reason, c.Message))
+	}
+	return h
+}
+
+func state(d *corev1api.Dojo, now time.Time) Head {
+	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(d.Status.Conditions, kind) }
+	ready, degraded, progressing := find(conditions.TypeReady), find(conditions.TypeDegraded), find(conditions.TypeProgressing)
+	is := func(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+	of := func(health Health, c *metav1.Condition, broken bool) Head {
+		return Head{Health: health, Reason: c.Reason, Since: c.LastTransitionTime.Time, Message: c.Message, Broken: broken}
+	}
+	asked := cnpg.LastAsked(d)
+	switch behind := ready == nil || d.Status.ObservedGeneration < d.Generation; {
+	case behind && now.Sub(asked) > unseen:
+		return Head{Health: Unknown, Reason: "NotObserved", Since: asked, Broken: true, Message: "No operator has read this " +
+			"spec. Does dojo-operator run, and does it watch this namespace?"}
+	case is(degraded):
+		return of(Degraded, degraded, true)
+	case d.DeletionTimestamp != nil:
+		h := Head{Health: Deleting, Reason: "Deleting", Since: d.DeletionTimestamp.Time}
+		if is(progressing) {
+			h.Reason, h.Message = progressing.Reason, progressing.Message
+		}
+		return h
+	case behind && ready == nil:
+		return Head{Health: Progressing, Reason: "Observing", Since: asked, Message: "The operator has yet to read the spec."}
+	case is(find(conditions.TypePaused)):
+		return of(Paused, ready, false)
+	case is(progressing):
+		return of(Progressing, progressing, false)
+	case is(ready) && ready.Reason == corev1api.ReasonSuspended:
+		return of(Suspended, ready, false)
+	case is(ready):
+		return of(Ready, ready, false)
+	}
+	return of(Unknown, ready, true)
+}
+
+// outage reports whether requests fail that should not.
+func outage(d *corev1api.Dojo, available *metav1.Condition) bool {
+	upgraded := d.Status.Database != nil && d.Status.Database.Upgrade != nil
+	return available.Status == metav1.ConditionFalse && !upgraded &&
+		(available.Reason == corev1api.ReasonNoReadyReplicas || available.Reason == corev1api.ReasonDatabaseUnreachable)
+}
+
+// Paint paints a text as good or bad as the state is.
+func (h Head) Paint(style term.Style, text string) string {
+	switch {
+	case h.Broken:
+		return style.Bad(text)
+	case h.Health == Ready:
+		return style.Good(text)
+	}
+	return style.Busy(text)
+}

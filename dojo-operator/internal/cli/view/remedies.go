@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"fmt"
+	"time"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
+	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+)
+
+// Remedy is a command that leads out of a state.
+type Remedy struct {
+	// Label says how safe it is: Safe, Careful (it loses data) or See (it shows the cause).
+	Label   string `json:"label"`
+	Command string `json:"command"`
+	Note    string `json:"note,omitempty"`
+}
+
+// Remedies returns what a user can do about the state of a Dojo: what is safe comes first, what
+// loses data last.
+func Remedies(w *world.World, h Head) []Remedy {
+	d := w.Dojo
+	run := func(command string, rest ...any) string {
+		return fmt.Sprintf("kubectl dojo %s %s -n %s", fmt.Sprintf(command, rest...), d.Name, d.Namespace)
+	}
+	see := func(command, note string) []Remedy { return []Remedy{{"See", command, note}} }
+	kubectl := func(verb, kind, name string) string {
+		return fmt.Sprintf("kubectl %s %s %s -n %s", verb, kind, name, d.Namespace)
+	}
+	switch h.Reason {
+	case corev1api.ReasonDatabaseLost:
+		return lost(w, run)
+	case corev1api.ReasonSchemaFailed, corev1api.ReasonSchemaStalled:
+		return see(run("logs")+" schema", "the SQL's output")
+	case corev1api.ReasonCrashLoopBackOff:
+		return see(run("logs")+" --previous", "what the application wrote before it ended")
+	case corev1api.ReasonImagePullBackOff, corev1api.ReasonUnschedulable, corev1api.ReasonReplicasUnavailable,
+		corev1api.ReasonProgressDeadlineExceeded, corev1api.ReasonReplicaFailure, corev1api.ReasonErrImageNeverPull,
+		corev1api.ReasonCreateContainerConfigError, corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
+		return see(run("tree"), "the pods and what keeps them")
+	case corev1api.ReasonDeploymentPaused:
+		return []Remedy{{"Safe", kubectl("rollout resume", "deployment", d.Name), ""}}
+	case corev1api.ReasonDatabaseFailed, corev1api.ReasonClusterNotReady, corev1api.ReasonRestoreFailed,
+		corev1api.ReasonImportFailed, corev1api.ReasonUpgradeFailed:
+		return see(run("logs")+" postgres", "the log of Postgres")
+	case corev1api.ReasonUpgradeNeedsBackup, corev1api.ReasonUpgradeBackupFailed:
+		return see(run("backups"), "what there is to go back to")
+	case corev1api.ReasonPrometheusOperatorNotInstalled, corev1api.ReasonDiscordOperatorNotInstalled,
+		corev1api.ReasonCloudNativePGNotInstalled, corev1api.ReasonCloudNativePGNotReadable,
+		corev1api.ReasonGatewayAPINotInstalled, "NotObserved":
+		return see("kubectl dojo check -n "+d.Namespace, "what the cluster lacks")
+	case corev1api.ReasonSuspended, corev1api.ReasonSuspending:
+		return []Remedy{{"Safe", run("resume"), "the Cluster starts first, then the pods"}}
+	case corev1api.ReasonPaused:
+		return []Remedy{{"Safe", kubectl("annotate", "dojo", d.Name) + " " + corev1api.PausedAnnotation + "-", ""}}
+	}
+	return nil
+}
+
+// lost are the ways out of a lost Cluster.
+func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
+	if newest := newest(w); newest != "" {
+		all = append(all, Remedy{"Safe", run("restore"), newest})
+	}
+	return append(all, Remedy{"Careful", run("accept-loss"), "an empty database"})
+}
+
+// newest says how much a restore of the newest data brings back; empty where there is nothing to
+// restore.
+func newest(w *world.World) string {
+	if !recovery.Restorable(w) {
+		return ""
+	}
+	lostAt := recovery.LostAt(w.Dojo)
+	windows := recovery.Windows(w)
+	if len(windows) > 0 && !windows[0].Sure {
+		return fmt.Sprintf("newest: about %s, the end of the log", term.Moment(windows[0].To, w.Now))
+	}
+	at := time.Time{}
+	if len(windows) > 0 {
+		at = windows[0].To
+	} else if all := recovery.Completed(w); len(all) > 0 {
+		at = all[0].Ended
+	}
+	note := "newest: " + term.Moment(at, w.Now)
+	if lostAt.After(at) {
+		note += fmt.Sprintf(", %s of data lost", term.Age(at, lostAt))
+	}
+	return note
+}

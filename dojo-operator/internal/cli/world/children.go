@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/credentials"
+	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
+)
+
+// Child is an object that a Dojo has or may have.
+type Child struct {
+	Kind kinds.Kind
+	Name string
+	// Wanted reports whether the spec asks for it. Others are leftovers, or come and go.
+	Wanted bool
+	// Foreign reports whether the Dojo uses it and does not own it.
+	Foreign bool
+}
+
+// Children lists the objects that a Dojo can have, by what its spec says, in the order of the tree.
+func Children(d *corev1api.Dojo) []Child {
+	all := []Child{
+		{Kind: kinds.Deployment, Name: d.Name, Wanted: true},
+		{Kind: kinds.Service, Name: d.Name, Wanted: true},
+		{Kind: kinds.Budget, Name: d.Name},
+		{Kind: kinds.Autoscaler, Name: d.Name, Wanted: d.Spec.Autoscaling != nil},
+		{Kind: kinds.Secret, Name: credentials.Name(d), Wanted: true},
+	}
+	all = append(all, databaseChildren(d)...)
+	exposure := d.Exposure()
+	monitored := monitoring.Monitored(d)
+	alerts := d.Spec.Alerts != nil
+	all = append(all,
+		Child{Kind: kinds.Ingress, Name: d.Name, Wanted: exposure != nil && exposure.Gateway == nil},
+		Child{Kind: kinds.HTTPRoute, Name: d.Name, Wanted: exposure != nil && exposure.Gateway != nil},
+		Child{Kind: kinds.ServiceMonitor, Name: d.Name, Wanted: monitored},
+		Child{Kind: kinds.Rule, Name: d.Name, Wanted: monitored && !d.Spec.Suspend},
+		Child{Kind: kinds.Route, Name: d.Name, Wanted: alerts},
+		Child{Kind: kinds.Secret, Name: monitoring.SecretName(d), Wanted: alerts},
+	)
+	if channel := monitoring.ChannelName(d); channel != "" {
+		foreign := d.Spec.Alerts.Discord.ChannelRef != nil
+		all = append(all, Child{Kind: kinds.Channel, Name: channel, Wanted: true, Foreign: foreign})
+	}
+	return all
+}
+
+func databaseChildren(d *corev1api.Dojo) []Child {
+	pg := d.Spec.Postgres
+	if pg == nil {
+		return nil
+	}
+	own := pg.Cluster != nil
+	all := []Child{{Kind: kinds.Cluster, Name: cnpg.ClusterName(d), Wanted: true, Foreign: !own}}
+	if own {
+		all = append(all,
+			Child{Kind: kinds.Pooler, Name: cnpg.PoolerName(d), Wanted: pooler.Wanted(d) != nil},
+			Child{Kind: kinds.Schedule, Name: cnpg.ScheduleName(d), Wanted: pg.Cluster.Backup != nil})
+	}
+	all = append(all, Child{Kind: kinds.Database, Name: cnpg.ObjectName(d), Wanted: true})
+	for _, login := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
+		all = append(all,
+			Child{Kind: kinds.Role, Name: login.ObjectName(d), Wanted: login == cnpg.Owner},
+			Child{Kind: kinds.Secret, Name: login.ObjectName(d), Wanted: login == cnpg.Owner})
+	}
+	return all
+}
+
+// empty returns an object into which one of a kind is read.
+func empty(kind kinds.Kind) client.Object {
+	switch kind {
+	case kinds.Secret:
+		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+	case kinds.Deployment:
+		return &appsv1.Deployment{}
+	case kinds.Service:
+		return &corev1.Service{}
+	case kinds.Budget:
+		return &policyv1.PodDisruptionBudget{}
+	case kinds.Autoscaler:
+		return &autoscalingv2.HorizontalPodAutoscaler{}
+	case kinds.Ingress:
+		return &networkingv1.Ingress{}
+	case kinds.Cluster:
+		return &cnpgv1.Cluster{}
+	case kinds.Pooler:
+		return &cnpgv1.Pooler{}
+	case kinds.Schedule:
+		return &cnpgv1.ScheduledBackup{}
+	case kinds.Database:
+		return &cnpgv1.Database{}
+	case kinds.Role:
+		return &cnpgv1.DatabaseRole{}
+	case kinds.Channel:
+		return &discordv1alpha1.DiscordChannel{}
+	}
+	return kind.Object()
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package world
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+const (
+	clusterLabel = "cnpg.io/cluster"
+	podRoleLabel = "cnpg.io/podRole"
+	// atOnce is how many requests are under way at a time.
+	atOnce = 8
+)
+
+// Read reads the World of a Dojo. What the user may not read, and what the cluster does not have,
+// is noted there; any other failure is an error.
+func Read(ctx context.Context, c client.Reader, d *corev1api.Dojo, now time.Time) (*World, error) {
+	r := &reader{
+		Reader: c, free: make(chan struct{}, atOnce),
+		World: &World{
+			Now: now, Dojo: d, Objects: map[Ref]client.Object{}, Denied: map[string]bool{}, Absent: map[string]bool{},
+		},
+	}
+	for _, child := range Children(d) {
+		r.do(child.Kind, func() error { return r.child(ctx, child) })
+	}
+	in := client.InNamespace(d.Namespace)
+	r.lists(ctx, d, in)
+	r.waiting.Wait()
+	if err := errors.Join(r.failed...); err != nil {
+		return nil, err
+	}
+	r.sort()
+	return r.World, nil
+}
+
+type reader struct {
+	client.Reader
+	*World
+	waiting sync.WaitGroup
+	free    chan struct{}
+	mu      sync.Mutex
+	failed  []error
+}
+
+// do calls a function beside the others.
+func (r *reader) do(kind kinds.Kind, read func() error) {
+	r.waiting.Go(func() {
+		r.free <- struct{}{}
+		err := read()
+		<-r.free
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		switch resource := kind.Resource(); {
+		case err == nil:
+		case NotServed(err):
+			r.Absent[resource] = true
+		case apierrors.IsNotFound(err):
+		case apierrors.IsForbidden(err):
+			r.Denied[resource] = true
+		case len(r.failed) == 0: // of a server that does not answer, once is enough
+			r.failed = append(r.failed, err)
+		}
+	})
+}
+
+func (r *reader) child(ctx context.Context, child Child) error {
+	o := empty(child.Kind)
+	if err := r.Get(ctx, client.ObjectKey{Namespace: r.Dojo.Namespace, Name: child.Name}, o); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Objects[Ref{child.Kind.Resource(), child.Name}] = o
+	return nil
+}
+
+func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOption) {
+	r.do(kinds.Pod, func() error {
+		var pods corev1.PodList
+		err := r.List(ctx, &pods, in, client.MatchingLabels(ownership.Selector(d)))
+		r.Pods = pods.Items
+		return err
+	})
+	r.do(kinds.Event, func() error {
+		var events corev1.EventList
+		err := r.List(ctx, &events, in)
+		r.Events = events.Items
+		return err
+	})
+	if d.Spec.Postgres == nil {
+		return
+	}
+	r.do(kinds.Pod, func() error {
+		var pods corev1.PodList
+		labels := client.MatchingLabels{clusterLabel: cnpg.ClusterName(d), podRoleLabel: "instance"}
+		err := r.List(ctx, &pods, in, labels)
+		r.Instances = pods.Items
+		return err
+	})
+	r.do(kinds.Job, func() error {
+		var jobs batchv1.JobList
+		labels := client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: d.Name}
+		err := r.List(ctx, &jobs, in, labels)
+		r.Jobs = jobs.Items
+		return err
+	})
+	r.do(kinds.Backup, func() error {
+		var backups cnpgv1.BackupList
+		err := r.List(ctx, &backups, in)
+		r.Backups = slices.DeleteFunc(backups.Items, func(b cnpgv1.Backup) bool {
+			return b.Spec.Cluster.Name != cnpg.ClusterName(d)
+		})
+		return err
+	})
+	r.do(kinds.ObjectStore, func() error {
+		stores := kinds.ObjectStore.List()
+		err := r.List(ctx, stores, in)
+		r.Stores = stores.Items
+		return err
+	})
+}
+
+// sort puts everything into an order, and leaves out events about others.
+func (r *reader) sort() {
+	byName := func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }
+	slices.SortFunc(r.Pods, byName)
+	slices.SortFunc(r.Instances, byName)
+	slices.SortFunc(r.Jobs, func(a, b batchv1.Job) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	slices.SortFunc(r.Backups, func(a, b cnpgv1.Backup) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	about := r.subjects()
+	r.Events = slices.DeleteFunc(r.Events, func(e corev1.Event) bool {
+		return !about[e.InvolvedObject.Kind+" "+e.InvolvedObject.Name]
+	})
+	slices.SortStableFunc(r.Events, func(a, b corev1.Event) int { return LastSeen(b).Compare(LastSeen(a)) })
+}
+
+// subjects are the Dojo and its children, as kind and name.
+func (r *reader) subjects() map[string]bool {
+	about := map[string]bool{"Dojo " + r.Dojo.Name: true}
+	for _, child := range Children(r.Dojo) {
+		about[child.Kind.Kind+" "+child.Name] = true
+	}
+	for _, pod := range slices.Concat(r.Pods, r.Instances) {
+		about["Pod "+pod.Name] = true
+	}
+	for i := range r.Jobs {
+		about["Job "+r.Jobs[i].Name] = true
+	}
+	for i := range r.Backups {
+		about["Backup "+r.Backups[i].Name] = true
+	}
+	return about
+}
+
+// LastSeen returns when an event was last seen.
+func LastSeen(e corev1.Event) time.Time {
+	at := e.LastTimestamp.Time
+	for _, other := range []time.Time{e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time} {
+		if at.IsZero() {
+			at = other
+		}
+	}
+	if e.Series != nil && e.Series.LastObservedTime.After(at) {
+		at = e.Series.LastObservedTime.Time
+	}
+	return at
+}
+
+// NotServed reports whether an error says that the API server does not know the kind: it answers
+// with a page and not with a Status, which client-go notes as a cause.
+func NotServed(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeUnexpectedServerResponse
+	})
+}
+
+// DeniedResources lists what the user may not read.
+func (w *World) DeniedResources() []string { return slices.Sorted(maps.Keys(w.Denied)) }
