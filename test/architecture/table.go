@@ -40,6 +40,10 @@ dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,
 ./workload: ./{pods,ownership}
 ./{credentials,pods}: ./ownership
 ./{ownership,optionalkinds,metrics}:
+# The plugin uses the names, states and pure functions of the parts.
+dojo-operator/cmd/kubectl-dojo: ./cli
+./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{credentials,exposure,monitoring,pods,ownership,optionalkinds}
+    ./postgres/{bootstrap,cluster,cnpg,pooler}
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
@@ -75,7 +79,7 @@ discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
 ./{architecture,deploy,e2e{,/programs/*},internal/netpol,observability,pages,release}
     {dojo,discord}-operator/specs libs/apply/applytest tools/*:
 libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
-dojo-operator/internal/dojotest: apis/*/* dojo-operator/internal/ownership libs/conditions
+dojo-operator/internal/{dojotest,cli/apitest}: apis/*/* dojo-operator/internal/{ownership,cli/kinds} libs/conditions
     libs/apply{,/applytest,/expectations}
 discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./discordtest
 ./discordtest/...: ./discordtest/...

@@ -69,7 +69,7 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 	of := func(health Health, c *metav1.Condition, broken bool) Head {
 		return Head{Health: health, Reason: c.Reason, Since: c.LastTransitionTime.Time, Message: c.Message, Broken: broken}
 	}
-	asked := cnpg.LastAsked(d)
+	asked := cnpg.LastSpecWrite(d)
 	switch behind := ready == nil || d.Status.ObservedGeneration < d.Generation; {
 	case behind && now.Sub(asked) > unseen:
 		return Head{Health: Unknown, Reason: "NotObserved", Since: asked, Broken: true, Message: "No operator has read this " +
