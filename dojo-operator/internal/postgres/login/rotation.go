@@ -21,7 +21,7 @@ type Rotation struct {
 // Involves reports whether a login is in use or prepared.
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
-// RotationOf reads the application's Secret, which names its source, and the request of each password.
+// RotationOf derives the rotation from the application's Secret and the requests of the passwords.
 func RotationOf(dojo *corev1api.Dojo, s State) Rotation {
 	r := Rotation{Current: s.Current, Next: s.Current}
 	if !s.Connected || !rotationRequested(dojo, s.Logins[r.Current].Secret) {
