@@ -23,6 +23,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
+// The cache's indexes of pods, by their Dojo.
 const (
 	OfApplication = "dojo"
 	OfSchema      = "schema"

@@ -42,6 +42,7 @@ func Pause(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step
 }
 
+// Drop deletes the schedule.
 func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !ownership.Holds(dojo, s.Schedule) {
 		return step

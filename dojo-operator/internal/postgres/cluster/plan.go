@@ -106,6 +106,7 @@ func Wake(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return step
 }
 
+// Drop deletes the Dojo's own Cluster.
 func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !ownership.Holds(dojo, s.Live) {
 		return step

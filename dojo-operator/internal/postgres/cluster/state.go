@@ -25,6 +25,7 @@ type State struct {
 	Others []string
 }
 
+// Observe reads the Cluster of a Dojo.
 func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State, err error) {
 	name := types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.ClusterName(dojo)}
 	s.Live, err = apply.Get(ctx, r, cnpg.ClusterKind.Kind, name, &cnpgv1.Cluster{})

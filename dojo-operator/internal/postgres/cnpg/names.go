@@ -42,6 +42,7 @@ func ObjectName(dojo *corev1api.Dojo) string { return dojo.Name + "-db" }
 type Login int
 
 const (
+	// Owner owns the database.
 	Owner Login = iota
 	// Second is a member of Owner and acts as it. It exists from the first rotation on.
 	Second

@@ -33,6 +33,7 @@ type Pending struct {
 	Password     *metav1.PartialObjectMetadata
 }
 
+// Waiting returns the issue while Postgres does not have an object.
 func Waiting(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }
@@ -57,4 +58,5 @@ func (p Pending) Wait(in Input) *conditions.Issue {
 		p.What, deadline.Round(time.Second), message, p.Kind, p.Object.GetName()))
 }
 
+// Latest returns the last of some times.
 func Latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

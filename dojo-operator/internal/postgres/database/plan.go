@@ -26,6 +26,7 @@ type Input struct {
 	Record   map[string]string
 }
 
+// Plan writes the database and waits until Postgres has it.
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	what := "the database " + cnpg.SQLName(dojo)
 	step := cnpg.Write(cnpg.After(dojo, cnpg.Owner, cnpg.Sync(in.Input, s.Live, For(dojo, in.Record))))

@@ -17,6 +17,7 @@ import (
 // State holds the Database, or nil.
 type State struct{ Live *cnpgv1.Database }
 
+// Observe reads the Database of a Dojo.
 func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State, err error) {
 	name := types.NamespacedName{Namespace: dojo.Namespace, Name: cnpg.ObjectName(dojo)}
 	s.Live, err = apply.Get(ctx, r, cnpg.DatabaseKind.Kind, name, &cnpgv1.Database{})

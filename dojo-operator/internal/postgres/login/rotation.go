@@ -21,7 +21,7 @@ type Rotation struct {
 // Involves reports whether a login is in use or prepared.
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
-// The application's Secret names its source, and each password the request that it was made for.
+// RotationOf derives the rotation from the application's Secret and the requests of the passwords.
 func RotationOf(dojo *corev1api.Dojo, s State) Rotation {
 	r := Rotation{Current: s.Current, Next: s.Current}
 	if !s.Connected || !rotationRequested(dojo, s.Logins[r.Current].Secret) {
