@@ -90,7 +90,7 @@ type ChannelEdit struct {
 	Region             Change[string]                `json:"rtc_region,omitzero"`
 	VideoQuality       Change[int]                   `json:"video_quality_mode,omitzero"`
 	Flags              Change[int]                   `json:"flags,omitzero"`          // replaces all
-	Tags               Change[[]Tag]                 `json:"available_tags,omitzero"` // replaces all; a tag without id is new
+	Tags               Change[[]Tag]                 `json:"available_tags,omitzero"` // all; a tag without id is new
 	DefaultReaction    Change[*Emoji]                `json:"default_reaction_emoji,omitzero"`
 	SortOrder          Change[*int]                  `json:"default_sort_order,omitzero"`
 	Layout             Change[int]                   `json:"default_forum_layout,omitzero"`

@@ -64,7 +64,8 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		err = errAgain
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
-		if sent && errors.Is(err, context.Canceled) { // such as when the token was replaced: the response may have been a refusal
+		// The token may have been replaced: the response may have been a refusal.
+		if sent && errors.Is(err, context.Canceled) {
 			cl.count.add(http.StatusUnauthorized)
 		}
 		return nil, c.broken(cl, err, sent)

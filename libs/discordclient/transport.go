@@ -84,7 +84,8 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	if err != nil || out == nil {
 		return err
 	}
-	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) { // encoding/json leaves out unchanged, so null would read as an empty list
+	// encoding/json leaves out unchanged, so null would read as an empty list.
+	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return cl.unreadable("null")
 	}
 	if err := json.Unmarshal(body, out); err != nil {

@@ -363,7 +363,7 @@ type Webhook struct {
 	Name          string                `json:"name"`
 	ApplicationID string                `json:"application_id"` // application of the bot that created it; empty if a user did
 	Token         Secret                `json:"token"`          // known to the application that created it only
-	URL           Secret                `json:"-"`              // at the configured API host; empty without Token
+	URL           Secret                `json:"-"`              // at the API host; empty without Token
 }
 
 // User is the bot's own user.

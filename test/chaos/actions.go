@@ -127,7 +127,7 @@ func (a action) String() string {
 }
 
 func (a action) random() *rand.Rand {
-	return rand.New(rand.NewPCG(a.seed, 0)) //nolint:gosec
+	return rand.New(rand.NewPCG(a.seed, 0)) //nolint:gosec // a replay needs the same numbers
 }
 
 type sequence struct {

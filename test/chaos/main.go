@@ -94,7 +94,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 		return nil, errors.New("--round-timeout and --quiet must be at least 1s")
 	}
 	if o.seed == 0 {
-		o.seed = 1 + rand.Uint64N(999_999) //nolint:gosec
+		o.seed = 1 + rand.Uint64N(999_999) //nolint:gosec // no secret
 	}
 	return o, nil
 }

@@ -20,8 +20,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-// Channels and Categories implement Calls.
-var Channels, Categories = channels{}, channels{Categories: true}
+// Channels makes the calls of channels.
+var Channels = channels{}
+
+// Categories makes the calls of categories.
+var Categories = channels{Categories: true}
 
 type channels struct{ Categories bool }
 

@@ -182,7 +182,8 @@ func RequiresStop(dojo *corev1api.Dojo, s State, step corev1api.UpgradeStep) boo
 // runs again after a failed snapshot, until a user retries it.
 func stopsFirst(dojo *corev1api.Dojo, s State) bool {
 	policy := dojo.BackupPolicy()
-	return policy != nil && policy.Method == corev1api.BackupVolumeSnapshot && (s.Backup == nil || !cnpg.BackupFailed(s.Backup))
+	return policy != nil && policy.Method == corev1api.BackupVolumeSnapshot &&
+		(s.Backup == nil || !cnpg.BackupFailed(s.Backup))
 }
 
 func backedUp(dojo *corev1api.Dojo, s State, v versions) bool {

@@ -139,7 +139,7 @@ type guildEvent struct {
 	settings discordclient.Guild
 	more     struct {
 		Channels    []*discordclient.Channel `json:"channels"`    // GUILD_CREATE only
-		Members     []memberEvent            `json:"members"`     // GUILD_CREATE only; without privileged intents only the bot
+		Members     []memberEvent            `json:"members"`     // GUILD_CREATE only; without intents only the bot
 		Unavailable *bool                    `json:"unavailable"` // missing in GUILD_DELETE if the bot was removed
 	}
 }
