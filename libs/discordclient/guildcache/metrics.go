@@ -119,7 +119,6 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// bots are the gauges of one namespace.
 type bots struct {
 	clients, connected, refused, views float64
 	age                                time.Duration
@@ -143,7 +142,6 @@ func (m *Metrics) watch(c *Client) {
 	m.clients = append(m.clients, weak.Make(c))
 }
 
-// living also drops collected Clients.
 func (m *Metrics) living() []*Client {
 	m.mu.Lock()
 	defer m.mu.Unlock()
