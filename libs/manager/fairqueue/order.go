@@ -35,7 +35,6 @@ func (o *order) setPriority(item reconcile.Request, priority int) {
 	}
 }
 
-// Push adds an item that is not queued.
 func (o *order) Push(item reconcile.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
