@@ -35,9 +35,8 @@ const (
 	StaleRetry = 50 * time.Millisecond
 	// No watch reports changes of quotas and policies: retry with growing pauses.
 	minRefusedRetry, maxRefusedRetry = 15 * time.Second, 10 * time.Minute
-	// maxLag is the longest expected lag of the cache.
-	maxLag        = 2 * time.Second
-	maxRemembered = 4096
+	maxLag                           = 2 * time.Second
+	maxRemembered                    = 4096
 )
 
 // ErrStale reports that the cache lacks our last writes, so nothing can be decided.
@@ -45,9 +44,7 @@ var ErrStale = errors.New("the cache lags behind our own writes")
 
 // Reasons are the reasons of issues that come from writes, out of the kind's documented list.
 type Reasons struct {
-	// Refused (Degraded): the API server refuses an object.
-	Refused string
-	// NamespaceTerminating (Progressing): the namespace is being deleted.
+	Refused              string
 	NamespaceTerminating string
 	// NameConflict (Degraded): a foreign object has the name.
 	NameConflict string
@@ -55,9 +52,7 @@ type Reasons struct {
 
 // Applier carries out plans.
 type Applier struct {
-	// Owner is the field manager of all writes.
-	Owner string
-	// Expectations record the writes.
+	Owner        string // field manager of all writes
 	Expectations *expectations.Set
 
 	client  client.Client
@@ -176,7 +171,6 @@ func (a *Applier) apply(ctx context.Context, o *Object) (client.Object, error) {
 	return object, a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership)
 }
 
-// upgrade moves our fields from Update to Apply if one of them may be obsolete.
 func (a *Applier) upgrade(ctx context.Context, o *Object) error {
 	applied, updated := ownedFields(a.Owner, o.Live)
 	if !outgrown(updated, o.Live, o.Desired) {
@@ -318,7 +312,6 @@ func (a *Applier) exists(key expectations.Key, what string) error {
 		"is not the operator's. Delete that object; the operator tries again.", what).After(retryAfter(duration))
 }
 
-// failingFor returns the duration of a write's failures and records this one.
 func (a *Applier) failingFor(failures *cache.LRUExpireCache, key expectations.Key) time.Duration {
 	now := a.clock.Now()
 	since := now
@@ -333,7 +326,6 @@ func retryAfter(failing time.Duration) time.Duration {
 	return wait.Jitter(min(max(failing, minRefusedRetry), maxRefusedRetry), 0.1)
 }
 
-// replaced reports whether the object was deleted and created again.
 func replaced(err error) bool {
 	causes := conditions.StatusDetails(err).Causes
 	return slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })

@@ -147,7 +147,6 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 	return list[i], true
 }
 
-// scale is the subresource that autoscalers and kubectl scale write.
 const scale = "scale"
 
 // matches compares without the controller's UID: see recordOf.
@@ -242,12 +241,10 @@ func keyOf(o client.Object) expectations.Key {
 	return expectations.KeyOf(o.GetObjectKind().GroupVersionKind().Kind, o.GetNamespace(), o.GetName())
 }
 
-// fingerprint identifies our part of a live object together with the desired state.
 func fingerprint(owner string, live client.Object, desired *unstructured.Unstructured) string {
 	return hash([]any{live.GetUID(), version(live), OwnedFields(owner, live).String(), desired.Object})
 }
 
-// version ignores status changes if the kind has generations.
 func version(o client.Object) string {
 	if generation := o.GetGeneration(); generation != 0 {
 		return strconv.FormatInt(generation, 10)

@@ -21,7 +21,6 @@ const (
 	maxRecord = 8 << 10
 )
 
-// record has one client's fields of an object. It is immutable.
 type record struct {
 	fields *metav1.FieldsV1
 	set    *fieldpath.Set
@@ -61,7 +60,6 @@ func (r *record) withUID(o metav1.Object) *metav1.FieldsV1 {
 	return metav1.NewFieldsV1(strings.Replace(r.fields.GetRawString(), ownerKey(""), ownerKey(string(owner.UID)), 1))
 }
 
-// compact keeps owner's and the scale subresource's fields, and only the times of others.
 func compact(owner string, o client.Object) {
 	entries := o.GetManagedFields()
 	for i := range entries {

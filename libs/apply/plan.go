@@ -31,10 +31,9 @@ type Plan struct {
 // Object is an object to write.
 type Object struct {
 	expectations.Key
-	// Desired holds exactly our fields.
+	// Desired has exactly our fields. Live is our existing object, or nil.
 	Desired *unstructured.Unstructured
-	// Live is our existing object, or nil.
-	Live client.Object
+	Live    client.Object
 	// After are the objects that must be written first. If one fails, this object waits.
 	After []expectations.Key
 	// Part is the owner's part, as in conditions.Issue.
@@ -47,8 +46,7 @@ type Object struct {
 	// Pinned makes the write fail if the object has changed since Desired was computed from it.
 	Pinned bool
 	// synced means that only objects out of sync are written: remember a write without effect.
-	synced bool
-	// Invalid is the refusal of an invalid object.
+	synced  bool
 	Invalid Refusal
 	// ReplaceSpec replaces the spec if our apply is invalid: an apply keeps foreign fields that may
 	// exclude ours (a value beside our valueFrom). Nil if this cannot happen.
@@ -57,7 +55,6 @@ type Object struct {
 
 // Refusal describes the issue of a refused object.
 type Refusal struct {
-	// Reason is the issue's (Degraded).
 	Reason string
 	// Advice follows the API server's error in the message: sentences that say how to fix it.
 	Advice string
@@ -173,10 +170,9 @@ type Result struct {
 
 // Results are the results of a plan.
 type Results struct {
-	// Objects were written or tried, in the plan's order, without those that wait.
+	// Objects were written or tried, in the plan's order; objects that wait are missing.
 	Objects []Result
-	// Issues prevented writes or deletions.
-	Issues []conditions.Issue
+	Issues  []conditions.Issue
 	// Stale reports that the plan's basis changed: reconcile after StaleRetry instead of reporting.
 	// A write that does not bring an object into sync also sets it.
 	Stale bool

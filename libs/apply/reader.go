@@ -18,14 +18,10 @@ import (
 
 // Reader reads the basis of a plan.
 type Reader struct {
-	// Cache reads from watches.
-	Cache client.Reader
-	// Live reads from the API server.
-	Live client.Reader
-	// Expectations are our writes that the cache must show.
+	Cache        client.Reader // reads from watches
+	Live         client.Reader // reads from the API server
 	Expectations *expectations.Set
-	// Unchanged are the objects that their last write could not bring into sync.
-	Unchanged Unchanged
+	Unchanged    Unchanged
 }
 
 // Get reads an object from the cache. It returns nil for a missing object, and ErrStale if the

@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	// knownParts bounds the number of cached parts, and maxPart the bytes of each.
 	knownParts = 1024
 	maxPart    = 512
 )

@@ -10,13 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The types of condition of every kind.
+// The types of condition.
 const (
 	// TypeReady: neither Progressing nor Degraded, and Available unless nothing should run.
 	TypeReady = "Ready"
 	// TypeAvailable: usable now, maybe while Progressing (scaling 3 to 5) or Degraded (3 of 5 run).
-	TypeAvailable = "Available"
-	// TypeProgressing: the operator is working towards the desired state.
+	TypeAvailable   = "Available"
 	TypeProgressing = "Progressing"
 	// TypeDegraded: only a user can fix the error; the message says how.
 	TypeDegraded = "Degraded"
@@ -24,7 +23,6 @@ const (
 
 // The reasons shared by all kinds.
 const (
-	// ReasonReconciled: the object matches its spec.
 	ReasonReconciled = "Reconciled"
 	// ReasonRetrying: a call failed and is retried with back-off. The message has the error.
 	ReasonRetrying = "Retrying"
@@ -112,10 +110,8 @@ func Truncated(message string) string {
 // Event is an event for users.
 type Event struct {
 	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
-	Type string
-	// Reason is the reason of the changed condition.
-	Reason string
-	// Message is the message of the changed condition.
+	Type    string
+	Reason  string
 	Message string
 }
 

@@ -31,7 +31,7 @@ type Issue struct {
 	WaitingFor string
 	// Unverified reports that the object's state cannot be checked now: it may match the spec.
 	Unverified bool
-	// Transient reports that the issue ends in a moment and deserves no report.
+	// Transient ends in a moment and deserves no report.
 	Transient bool
 	// Err is the error of a call to retry with back-off; nil for other issues.
 	Err error

@@ -149,7 +149,7 @@ type GuildEdit struct {
 	AFKTimeout            Change[int]    `json:"afk_timeout,omitzero"`
 	SystemChannelID       Change[string] `json:"system_channel_id,omitzero"`
 	SystemChannelFlags    Change[int]    `json:"system_channel_flags,omitzero"` // replaces all bits
-	// Ids of text channels. A Community guild needs both.
+	// A Community guild needs both text channels.
 	RulesChannelID         Change[string] `json:"rules_channel_id,omitzero"`
 	PublicUpdatesChannelID Change[string] `json:"public_updates_channel_id,omitzero"`
 	// Features replaces the mutable features; see [Guild.WithCommunity].

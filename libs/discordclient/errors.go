@@ -49,8 +49,7 @@ type RateLimited struct {
 	// (this bot, all calls), tenant (half of those, see [WithTenant]), hidden (name and topic),
 	// unknown (a route's first call is in flight) or blocked (by Cloudflare, or too many refusals).
 	Scope string
-	// Local reports that the call was not sent.
-	Local bool
+	Local bool // the call was not sent
 	// Refusals reports that the limit is that of [InvalidRequests].
 	Refusals bool
 }

@@ -44,15 +44,13 @@ type Options struct {
 	// Guard is called right before a mutating call is sent. Its error, such as that another process
 	// leads, makes the call fail as ClassTransient. A nonzero until limits the call. Default: every
 	// call is made.
-	Guard func() (until time.Time, err error)
-	// Metrics counts the calls. Default: none.
+	Guard   func() (until time.Time, err error)
 	Metrics *Metrics
 	// UserAgent has Discord's form "DiscordBot (url, version)". Default: this module's.
 	UserAgent string
 	// Transport carries the requests. Default: HTTP/2, keep-alive and the environment's proxy.
 	Transport http.RoundTripper
-	// Now is the clock of rate limits and refusals. Default time.Now.
-	Now func() time.Time
+	Now       func() time.Time // clock of rate limits and refusals; default time.Now
 }
 
 func (o Options) withDefaults() (Options, *url.URL, error) {

@@ -13,10 +13,8 @@ import (
 const routeGateway = "/gateway/bot"
 
 const (
-	// Single calls fail now and then: consecutive failures are an outage.
 	outageThreshold = 3
-	// outageInterval is the pause between calls of all callers together.
-	outageInterval = 500 * time.Millisecond
+	outageInterval  = 500 * time.Millisecond
 )
 
 // outage slows a Client down while Discord fails, until its first response: a thousand objects that

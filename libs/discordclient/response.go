@@ -31,7 +31,6 @@ const maxConnections = 2
 
 var errAgain = errors.New("the connection failed, and so did another one")
 
-// response is a whole response. cut reports that the body of a refusal is incomplete.
 type response struct {
 	status int
 	header http.Header
@@ -39,7 +38,6 @@ type response struct {
 	cut    bool
 }
 
-// A nil response means that there was none.
 func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, c.broken(cl, err, false)

@@ -65,7 +65,6 @@ func (s *Secret) UnmarshalText(text []byte) error {
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 var (
-	// webhookToken matches at any host.
 	webhookToken = regexp.MustCompile(`(webhooks(?:/|%2[fF])\d+(?:/|%2[fF]))[^\s"'/?&#\\]+`)
 	// botToken matches three parts in base64url, the first an encoded user id.
 	botToken = regexp.MustCompile(`[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{20,}`)

@@ -188,7 +188,6 @@ func (c *Client) admit(cl *call) error {
 	return c.outage.admit(cl)
 }
 
-// maxReason is Discord's limit for an encoded reason.
 const maxReason = 512
 
 // Some decoders take a plus for a space.

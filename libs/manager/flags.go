@@ -20,8 +20,7 @@ import (
 type Flags struct {
 	// Namespaces are the watched namespaces, sorted and unique; empty means all.
 	Namespaces []string
-	// Version prints the version and exits.
-	Version bool
+	Version    bool
 
 	log zap.Options
 

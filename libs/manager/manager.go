@@ -40,14 +40,10 @@ type Options struct {
 	// Version is for the metric <name>_build_info and the user agent (except the Lease's, which
 	// controller-runtime sets).
 	Version string
-	// Lease is the name of the leader's Lease.
-	Lease string
-	// Kinds register the operator's kinds.
-	Kinds []func(*runtime.Scheme) error
-	// Cache configures the cache.
-	Cache cache.Options
-	// Client configures the manager's client.
-	Client client.Options
+	Lease   string
+	Kinds   []func(*runtime.Scheme) error
+	Cache   cache.Options
+	Client  client.Options
 	// Watched are the kinds whose caches must sync before the process is ready.
 	Watched []client.Object
 }

@@ -108,7 +108,6 @@ func setDefaults(value any, of *spec.Schema) {
 	}
 }
 
-// custom converts and defaults custom resources with a single version.
 type custom struct{ defaults func(map[string]any) }
 
 func (c custom) Default(o runtime.Object) {

@@ -26,7 +26,6 @@ type handlerKey struct {
 	subresource string
 }
 
-// kind is typed if it is built in.
 type kind struct {
 	builtin  bool
 	convert  managedfields.TypeConverter
@@ -215,7 +214,6 @@ func changesGeneration(live, after *unstructured.Unstructured) bool {
 	return !equality.Semantic.DeepEqual(rest(live), rest(after))
 }
 
-// decode returns the object for field management, with defaults.
 func (k kind) decode(o *unstructured.Unstructured) (runtime.Object, error) {
 	if !k.builtin {
 		if k.defaults != nil {

@@ -69,9 +69,7 @@ type Handler interface {
 	Connecting()
 	// Dispatch delivers an event. gap reports that events before it were lost.
 	Dispatch(event string, data []byte, gap bool)
-	// Alive reports that Discord sent something.
-	Alive()
-	// Disconnected reports the end of a connection, or a failure to connect.
+	Alive() // Discord sent something
 	Disconnected(err error)
 }
 
@@ -184,7 +182,6 @@ func (s *supervisor) backoff() time.Duration {
 	return wait
 }
 
-// jitter returns a random duration in [0, limit).
 func jitter(limit time.Duration) time.Duration {
 	return rand.N(limit) //nolint:gosec // G404: spreads clients over time, no secret
 }

@@ -19,7 +19,6 @@ type answer struct {
 	gone    bool
 }
 
-// lookups caches lookups of creates by id. It is safe for concurrent use.
 type lookups struct {
 	mu       sync.Mutex
 	answers  map[string]answer

@@ -10,8 +10,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// These calls update the views. All other calls are [discordclient.Client]'s own.
-
 func read[T any](do func() (T, error), take func(answer T, since time.Time)) (T, error) {
 	since := time.Now()
 	answer, err := do()

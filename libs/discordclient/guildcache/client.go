@@ -38,9 +38,8 @@ type Options struct {
 	// Keep reports whether to keep a guild's state from the Gateway before [Client.Guild] is
 	// called. It must not block. Default: none is kept.
 	Keep func(guildID string) bool
-	// Grace is how long a new view waits for the Gateway before it is polled. Default 5 s.
-	Grace time.Duration
-	// Metrics counts events and calls. Default: none.
+	// Grace delays the polling of a new view: the Gateway may send it. Default 5 s.
+	Grace   time.Duration
 	Metrics *Metrics
 	// Namespace is a label of this bot's gauges, which separates the alerts of different owners.
 	Namespace string

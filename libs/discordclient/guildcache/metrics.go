@@ -78,7 +78,6 @@ func (gauges) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector].
 func (g gauges) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -119,7 +118,6 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// bots are the gauges of one namespace.
 type bots struct {
 	clients, connected, refused, views float64
 	age                                time.Duration
@@ -143,7 +141,6 @@ func (m *Metrics) watch(c *Client) {
 	m.clients = append(m.clients, weak.Make(c))
 }
 
-// living also drops collected Clients.
 func (m *Metrics) living() []*Client {
 	m.mu.Lock()
 	defer m.mu.Unlock()

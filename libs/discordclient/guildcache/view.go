@@ -4,7 +4,6 @@ package guildcache
 
 import "jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 
-// The types for readers; see package store.
 type (
 	// View is the live view of one guild. It is safe for concurrent use and never blocks.
 	View = store.View

@@ -93,8 +93,7 @@ type Intent struct {
 	ProofOnly bool
 	// Propagation is for list and audit log after LastAttempt. Default [DefaultPropagation].
 	Propagation time.Duration
-	// Now is the clock. Default time.Now.
-	Now func() time.Time
+	Now         func() time.Time // default time.Now
 
 	role bool // a role, not a channel
 }
@@ -138,8 +137,7 @@ type evidence struct {
 	audited     time.Time // the audit log is at least this new
 	auditDenied bool      // Discord does not show the bot the audit log, which then counts as empty
 	self        string    // the bot's user id
-	// pending reports that some matching channels have not been looked up yet.
-	pending bool
+	pending     bool      // some matches were not looked up yet
 }
 
 // completeFor also waits for the creates of fits: a channel of another client must not count as the

@@ -42,7 +42,6 @@ func New(controller string, limit RateLimiter) workqueue.TypedRateLimitingInterf
 	return &queue{limiting, due, order, limit}
 }
 
-// AddWithOpts adds items with a priority (default 0), immediately or after a delay.
 func (q *queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	for _, item := range items {
 		after := o.After
@@ -60,27 +59,22 @@ func (q *queue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request)
 	}
 }
 
-// AddAfter adds an item after a delay.
 func (q *queue) AddAfter(item reconcile.Request, after time.Duration) {
 	q.AddWithOpts(priorityqueue.AddOpts{After: after}, item)
 }
 
-// AddRateLimited adds an item after its back-off.
 func (q *queue) AddRateLimited(item reconcile.Request) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// Add adds an item immediately.
 func (q *queue) Add(item reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
 
-// GetWithPriority waits for the next item.
 func (q *queue) GetWithPriority() (item reconcile.Request, priority int, shutdown bool) {
 	item, shutdown = q.TypedRateLimitingInterface.Get()
 	q.ready.forget(item)
 	return item, q.order.handedOut(item), shutdown
 }
 
-// Get waits for the next item.
 func (q *queue) Get() (item reconcile.Request, shutdown bool) {
 	item, _, shutdown = q.GetWithPriority()
 	return item, shutdown

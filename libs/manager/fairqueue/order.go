@@ -27,7 +27,6 @@ func newOrder() *order {
 	}
 }
 
-// setPriority sets the priority for the next Push. The highest counts.
 func (o *order) setPriority(item reconcile.Request, priority int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -36,7 +35,6 @@ func (o *order) setPriority(item reconcile.Request, priority int) {
 	}
 }
 
-// Push adds an item that is not queued.
 func (o *order) Push(item reconcile.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,7 +84,6 @@ func (o *order) Pop() reconcile.Request {
 	}
 }
 
-// handedOut returns the priority of an item handed out, once.
 func (o *order) handedOut(item reconcile.Request) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

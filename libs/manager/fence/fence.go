@@ -78,7 +78,6 @@ func age(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
-// set records a renewal; the zero time closes the fence.
 func (f *Fence) set(renewed time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -26,7 +26,6 @@ type transport struct {
 // WrappedRoundTripper gives client-go access to the transport below.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !mutates(r) {
 		return t.next.RoundTrip(r)
@@ -66,7 +65,6 @@ type cancelingBody struct {
 	cancel context.CancelFunc
 }
 
-// Close implements [io.Closer].
 func (b *cancelingBody) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()

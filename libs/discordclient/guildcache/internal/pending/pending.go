@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Life is how long to expect the event of an own write. Discord sends an event zero or more times.
+// Life bounds the wait for an own write's event. Discord sends an event zero or more times.
 const Life = 30 * time.Second
 
 // Writes are the own writes to one object with an outstanding response or event.

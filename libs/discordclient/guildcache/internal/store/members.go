@@ -14,7 +14,6 @@ type memberEvent struct {
 	User    identified `json:"user"`
 }
 
-// onMember follows the bot's own roles only.
 func (st *Store) onMember(event *memberEvent) error {
 	if g := st.eventFor(event.GuildID); g != nil && event.User.ID == st.selfID {
 		g.update(func(s *Snapshot) { s.selfRoles, s.selfKnown = event.Roles, true })

@@ -99,7 +99,7 @@ func (s *Snapshot) SelfID() string { return s.selfID }
 // Channels returns all visible channels and categories, ordered by id.
 func (s *Snapshot) Channels() []*discordclient.Channel { return s.visible }
 
-// All also returns hidden channels, of which only id, type and position are known.
+// All also returns hidden channels: only their id, type and position are known.
 func (s *Snapshot) All() []*discordclient.Channel { return s.channels }
 
 // Channel returns a visible channel or category.

@@ -31,8 +31,7 @@ type Config struct {
 	Grace    time.Duration // how long a new view waits for the Gateway before it is polled
 	Wake     func()        // wakes the poller; called with the lock held, so must not block
 	// ResyncLive is the approximate period of reading a live view; it varies by a quarter.
-	ResyncLive time.Duration
-	// EventTimeout is the time within which an event of an own write must come.
+	ResyncLive   time.Duration
 	EventTimeout time.Duration
 	// Keep reports whether to keep a guild before it is requested. It must not block.
 	Keep func(guildID string) bool

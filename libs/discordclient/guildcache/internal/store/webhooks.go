@@ -189,7 +189,6 @@ func (g *guildState) forgetHooks(channelID string) {
 	g.changeHooks(func(known map[string]hookList) { delete(known, channelID) })
 }
 
-// forgetAllHooks handles changes without an event.
 func (g *guildState) forgetAllHooks() {
 	for channelID := range g.snap().hooks {
 		g.store.emit(EventWebhooks, g.id, channelID)

@@ -120,7 +120,6 @@ func (st *Store) GuildDeleted(id string) {
 	})
 }
 
-// outdated reports whether a response may be older than the Gateway's state.
 func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
 
 // Listed applies a list of channels that was requested at since. Known hidden channels stay.
