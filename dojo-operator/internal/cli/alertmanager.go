@@ -55,7 +55,8 @@ func parseAlertmanager(text string) (a alertmanager, err error) {
 	if !ok || namespace == "" || service == "" {
 		return a, usage("--alertmanager is %q, it must be NAMESPACE/SERVICE or NAMESPACE/SERVICE:PORT", text)
 	}
-	return alertmanager{namespace: namespace, service: service, scheme: "http", port: cmp.Or(port, "9093"), prefix: "/"}, nil
+	a = alertmanager{namespace: namespace, service: service, scheme: "http", port: cmp.Or(port, "9093"), prefix: "/"}
+	return a, nil
 }
 
 // alertmanagers finds those of the cluster.
@@ -77,8 +78,9 @@ func (s *session) request(a alertmanager, verb, call string) (*rest.Request, err
 	if err != nil {
 		return nil, err
 	}
-	return clientset.CoreV1().RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").
-		Name(a.scheme + ":" + a.service + ":" + a.port).SubResource("proxy").Suffix(path.Join(a.prefix, "api/v2", call)), nil
+	name := a.scheme + ":" + a.service + ":" + a.port
+	return clientset.CoreV1().RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").Name(name).
+		SubResource("proxy").Suffix(path.Join(a.prefix, "api/v2", call)), nil
 }
 
 // gettableAlert is an alert as Alertmanager reports it (api/v2/openapi.yaml).

@@ -97,7 +97,9 @@ func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, a *as
 }
 
 // patch merges fields into a Dojo.
-func (s *session) patch(ctx context.Context, d *corev1api.Dojo, fields map[string]any, o ...client.PatchOption) error {
+func (s *session) patch(
+	ctx context.Context, d *corev1api.Dojo, fields map[string]any, o ...client.PatchOption,
+) error {
 	text, err := json.Marshal(fields)
 	if err != nil {
 		return err
@@ -128,7 +130,8 @@ const pollInterval = time.Second
 
 // until reads a Dojo until done says so, or returns an error, and prints each new progress.
 func (s *session) until(
-	ctx context.Context, name string, timeout time.Duration, done func(*corev1api.Dojo) (progress string, ok bool, err error),
+	ctx context.Context, name string, timeout time.Duration,
+	done func(*corev1api.Dojo) (progress string, ok bool, err error),
 ) error {
 	said := ""
 	return s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {

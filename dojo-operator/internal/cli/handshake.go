@@ -9,8 +9,8 @@ import (
 )
 
 // readPassword is a script that reads a password from its input and runs psql with it in the
-// environment. It turns the terminal's echo off before it asks, by the marker, so that nothing that is
-// typed or sent shows, and on again for psql.
+// environment. It turns the terminal's echo off before it asks, by the marker, so that nothing that
+// is typed or sent shows, and on again for psql.
 const readPassword = `stty -echo 2>/dev/null
 printf '\001'
 IFS= read -r PGPASSWORD || exit 1
@@ -21,8 +21,8 @@ exec psql "$@"`
 // marker is what the script prints when it is ready for the password.
 const marker = 0x01
 
-// handshake hands a password to the script: through its input, which is on no command line, in no log
-// of the API server, and in no process list.
+// handshake hands a password to the script: through its input, which is on no command line, in no
+// log of the API server, and in no process list.
 type handshake struct {
 	password string
 	in       io.Reader

@@ -196,7 +196,8 @@ func applicationSources(w *world.World) (all []logSource, err error) {
 		all = append(all, logSource{w.Pods[i].Name, ownership.Application})
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no pods: see kubectl dojo status %s -n %s", w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
+		return nil, fmt.Errorf("%s has no pods: see kubectl dojo status %s -n %s",
+			w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 	}
 	return all, nil
 }

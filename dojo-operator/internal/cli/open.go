@@ -75,7 +75,8 @@ func freePort(ctx context.Context, port uint16) (uint16, error) {
 // replaced is how long another pod may take to be ready.
 const replaced = time.Minute
 
-// behindService finds a ready pod behind the Service of a Dojo, and waits for one where one has been there.
+// behindService finds a ready pod behind the Service of a Dojo, and waits for one where one has
+// been there.
 func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
 	err = s.poll(ctx, replaced, func(ctx context.Context) (bool, error) {
 		w, err := s.world(ctx, name)
@@ -145,7 +146,8 @@ func (s *session) forward(ctx context.Context, pod string, local uint16, remote 
 	return forwarder.ForwardPorts()
 }
 
-// dialerFor dials by websocket, or by SPDY where a server or a proxy does not know that, as kubectl does.
+// dialerFor dials by websocket, or by SPDY where a server or a proxy does not know that, as kubectl
+// does.
 func dialerFor(config *rest.Config, at *url.URL) (streamhttp.Dialer, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {

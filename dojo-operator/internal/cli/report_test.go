@@ -191,8 +191,8 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReportWithoutRights shows that what may not be read is left out and listed, and that forms are found all the
-// same.
+// TestReportWithoutRights shows that what may not be read is left out and listed, and that forms
+// are found all the same.
 func TestReportWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := plant(t)

@@ -78,7 +78,8 @@ func sentence(reason, message string) string {
 
 // isReady reports whether a Dojo matches its spec as it is now.
 func isReady(d *corev1api.Dojo) bool {
-	return d.Status.ObservedGeneration >= d.Generation && meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
+	return d.Status.ObservedGeneration >= d.Generation &&
+		meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
 }
 
 func isSuspended(d *corev1api.Dojo) bool {
@@ -115,7 +116,8 @@ func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 	case login == "":
 		return ch, fmt.Errorf("%s has no credentials yet: see kubectl dojo status %s -n %s", d.Name, d.Name, d.Namespace)
 	case d.Status.Database.FormerLogin != "":
-		return ch, fmt.Errorf("a rotation is under way: %s stays valid until no pod has it; see kubectl dojo status %s -n %s",
+		return ch, fmt.Errorf(
+			"a rotation is under way: %s stays valid until no pod has it; see kubectl dojo status %s -n %s",
 			d.Status.Database.FormerLogin, d.Name, d.Namespace)
 	default:
 		next := cnpg.Second
@@ -151,7 +153,8 @@ func suspension(d *corev1api.Dojo) (ch change, err error) {
 	ch.Spec = map[string]any{"suspend": true}
 	ch.Means = []string{"The pods end. Nobody can use the application until kubectl dojo resume."}
 	if d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil {
-		ch.Means = append(ch.Means, "Then the Cluster "+cnpg.ObjectName(d)+" is hibernated. Its data stays, and its backups pause.")
+		ch.Means = append(ch.Means,
+			"Then the Cluster "+cnpg.ObjectName(d)+" is hibernated. Its data stays, and its backups pause.")
 	}
 	return ch, nil
 }

@@ -123,7 +123,7 @@ func ill(w *world.World) error {
 const (
 	// followInterval is the time between two readings while a user watches.
 	followInterval = 2 * time.Second
-	// clear moves the cursor of a terminal to the top and erases what is below.
+	// clearScreen moves the cursor of a terminal to the top and erases what is below.
 	clearScreen = "\x1b[H\x1b[J"
 )
 

@@ -167,7 +167,8 @@ func TestTreeShowsTrouble(t *testing.T) {
 	expectGolden(t, "tree trouble", run(t, s, "", "tree", "sendai").String())
 }
 
-// TestStatusKnowsFiringAlerts shows that a status asks Alertmanager, where there is one and the user may.
+// TestStatusKnowsFiringAlerts shows that a status asks Alertmanager, where there is one and the
+// user may.
 func TestStatusKnowsFiringAlerts(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

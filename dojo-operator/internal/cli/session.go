@@ -75,7 +75,8 @@ func (s *session) unknown(ctx context.Context, name string) error {
 	if len(names) > 10 {
 		names = append(names[:10], "...")
 	}
-	return fmt.Errorf("there is no Dojo %q in the namespace %s, which has %s", name, s.namespace, strings.Join(names, ", "))
+	return fmt.Errorf("there is no Dojo %q in the namespace %s, which has %s",
+		name, s.namespace, strings.Join(names, ", "))
 }
 
 // world reads a Dojo with all that belongs to it.
@@ -146,10 +147,14 @@ func (c *cli) namespaceNames(cmd *cobra.Command, _ []string, typed string) ([]st
 }
 
 // forDojo is a command about one Dojo, whose name it completes.
-func (c *cli) forDojo(use, short, long string, run func(context.Context, *session, string) error) *cobra.Command {
+func (c *cli) forDojo(
+	use, short, long string, run func(context.Context, *session, string) error,
+) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Long: long, Args: exactly(1), ValidArgsFunction: c.dojoNames,
 		DisableFlagsInUseLine: true,
-		RunE:                  c.command(func(ctx context.Context, s *session, args []string) error { return run(ctx, s, args[0]) }),
+		RunE: c.command(func(ctx context.Context, s *session, args []string) error {
+			return run(ctx, s, args[0])
+		}),
 	}
 }

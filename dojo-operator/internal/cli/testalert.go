@@ -60,7 +60,8 @@ namespace of Alertmanager.`,
 			return s.testAlert(ctx, d, severity, at, &ask)
 		})
 	cmd.Flags().StringVar(&severity, "severity", "info", "the `label` severity; critical and warning may mention people")
-	cmd.Flags().StringVar(&at, "alertmanager", "", "`NAMESPACE/SERVICE` of Alertmanager; by default those of prometheus-operator")
+	cmd.Flags().StringVar(&at, "alertmanager", "",
+		"`NAMESPACE/SERVICE` of Alertmanager; by default those of prometheus-operator")
 	ask.bind(cmd)
 	return cmd
 }

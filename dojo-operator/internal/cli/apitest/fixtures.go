@@ -122,14 +122,15 @@ func Set(c metav1.Condition) func(*corev1api.Dojo) {
 
 // Lost lets the Cluster of a Dojo be gone.
 func Lost(d *corev1api.Dojo) {
-	since, message := at(24, 2, 51), "The Cluster team-a/sendai-db is gone, with the data of the Dojo, and no empty one is "+
-		"created in its place."
-	reason := corev1api.ReasonDatabaseLost
+	const reason = corev1api.ReasonDatabaseLost
+	const message = "The Cluster team-a/sendai-db is gone, with the data of the Dojo, and no empty one is created in " +
+		"its place."
+	since := at(24, 2, 51)
 	Set(Condition(conditions.TypeReady, "False", reason, message, since))(d)
 	Set(Condition(conditions.TypeDegraded, "True", reason, message, since))(d)
 	Set(Condition(corev1api.ConditionDatabaseReady, "False", reason, message, since))(d)
-	Set(Condition(conditions.TypeAvailable, "False", corev1api.ReasonDatabaseUnreachable, "Requests cannot reach Postgres.",
-		since))(d)
+	Set(Condition(conditions.TypeAvailable, "False", corev1api.ReasonDatabaseUnreachable,
+		"Requests cannot reach Postgres.", since))(d)
 }
 
 // Children are the objects of a Dojo that is as it should be.
@@ -180,7 +181,9 @@ func Children(d *corev1api.Dojo) []client.Object {
 			ObjectMeta: owned(d, "sendai-alerts"),
 			Status: discordv1alpha1.DiscordChannelStatus{
 				ChannelURL: "https://discord.com/channels/1/2",
-				Conditions: []metav1.Condition{Condition(conditions.TypeReady, "True", conditions.ReasonReconciled, "", at(21, 10, 1))},
+				Conditions: []metav1.Condition{
+					Condition(conditions.TypeReady, "True", conditions.ReasonReconciled, "", at(21, 10, 1)),
+				},
 			},
 		},
 	}
@@ -275,7 +278,8 @@ func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	all := map[string]any{}
 	for server, window := range windows {
 		all[server] = map[string]any{
-			"firstRecoverabilityPoint": window[0].Format(time.RFC3339), "lastSuccessfulBackupTime": window[1].Format(time.RFC3339),
+			"firstRecoverabilityPoint": window[0].Format(time.RFC3339),
+			"lastSuccessfulBackupTime": window[1].Format(time.RFC3339),
 		}
 	}
 	o.Object["status"] = map[string]any{"serverRecoveryWindow": all}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check says what a namespace lacks for Dojos: kinds, operators, selectors, rights. It is pure.
+// Package check says what a namespace lacks for Dojos: kinds, operators, selectors, rights. It is
+// pure.
 package check
 
 import (
@@ -44,14 +45,13 @@ type Line struct {
 	Do string `json:"do,omitempty"`
 }
 
-// Seen is how a user sees a kind.
+// Seen says whether the API server serves a kind.
 type Seen int
 
-// How a user sees a kind.
+// Whether the API server serves a kind.
 const (
 	Served Seen = iota
 	Absent
-	Denied
 )
 
 // Facts are what was found.
@@ -60,15 +60,16 @@ type Facts struct {
 	// Labels are those of the namespace; nil where they may not be read.
 	Labels map[string]string
 	Dojos  []corev1api.Dojo
-	// Kinds are how the user sees kinds, by resource.
+	// Kinds are those that the API server serves, by resource.
 	Kinds map[string]Seen
-	// Deployments are those of operators in all namespaces, by the label app.kubernetes.io/name; Blind reports that the
-	// user may not list them.
+	// Deployments are those of operators in all namespaces, by the label app.kubernetes.io/name; Blind
+	// reports that the user may not list them.
 	Deployments map[string][]appsv1.Deployment
 	Blind       bool
 	// Prometheuses and Alertmanagers are those of all namespaces; nil where they may not be listed.
 	Prometheuses, Alertmanagers []unstructured.Unstructured
-	// Scraped reports whether a ServiceMonitor reads the operator's own metrics; nil where that is not known.
+	// Scraped reports whether a ServiceMonitor reads the operator's own metrics; nil where that is not
+	// known.
 	Scraped *bool
 	Classes []storagev1.StorageClass
 	// Rights say for each command which of its rights the user lacks.
@@ -167,7 +168,8 @@ func (f Facts) operatorLine(name string, needed bool) Line {
 		var texts []string
 		for i := range found {
 			d := &found[i]
-			texts = append(texts, fmt.Sprintf("%s in %s, %d/%d pods", version(d), d.Namespace, d.Status.ReadyReplicas, d.Status.Replicas))
+			texts = append(texts, fmt.Sprintf("%s in %s, %d/%d pods",
+				version(d), d.Namespace, d.Status.ReadyReplicas, d.Status.Replicas))
 			if d.Status.ReadyReplicas == 0 {
 				line.Mark, line.Do = Fix, fmt.Sprintf("kubectl describe deployment %s -n %s", d.Name, d.Namespace)
 			}
@@ -224,7 +226,8 @@ func (f Facts) rightLines() (all []Line) {
 	for _, r := range f.Rights {
 		line := Line{Mark: OK, Subject: "rights", Text: r.Commands}
 		if len(r.Lacks) > 0 {
-			line.Mark, line.Text, line.Do = None, r.Commands+": you lack "+strings.Join(r.Lacks, ", "), "ask for them, if you need it"
+			line.Mark, line.Text = None, r.Commands+": you lack "+strings.Join(r.Lacks, ", ")
+			line.Do = "ask for them, if you need it"
 			if r.Needed {
 				line.Mark = Fix
 			}
@@ -274,8 +277,8 @@ func monitored(d *corev1api.Dojo) labels.Set {
 	return set
 }
 
-// selects reports whether a selector of prometheus-operator selects labels. A selector that is not there selects what
-// missing says.
+// selects reports whether a selector of prometheus-operator selects labels. A selector that is not
+// there selects what missing says.
 func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
 	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !found {

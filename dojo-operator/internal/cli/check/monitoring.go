@@ -100,7 +100,8 @@ func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, b
 		}
 	}
 	if len(not) > 0 {
-		return Line{Mark: Fix, Subject: subject, Text: name + " does not select " + strings.Join(not, ", "), Do: strings.Join(do, "; ")}
+		text := name + " does not select " + strings.Join(not, ", ")
+		return Line{Mark: Fix, Subject: subject, Text: text, Do: strings.Join(do, "; ")}
 	}
 	return Line{Mark: OK, Subject: subject, Text: fmt.Sprintf("%s selects what Dojos of %s make", name, f.Namespace)}
 }

@@ -115,7 +115,12 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 		return fmt.Errorf("you may not get %s in the namespace %s: whether there is one decides what is done",
 			kinds.Cluster.Resource(), w.Dojo.Namespace)
 	case !ours(w.Dojo, live):
-		return fmt.Errorf("the Cluster %s is not the Dojo's by its labels: see kubectl dojo status %s", live.Name, w.Dojo.Name)
+		return fmt.Errorf("the Cluster %s is not the Dojo's by its labels: see kubectl dojo status %s",
+			live.Name, w.Dojo.Name)
+	case live != nil && !cnpg.Up(live):
+		return fmt.Errorf("the Cluster %s has no primary, so that its data of now cannot be backed up: restore beside it "+
+			"with --as, or, where its data is not needed, kubectl delete clusters.postgresql.cnpg.io %s -n %s first",
+			live.Name, live.Name, w.Dojo.Namespace)
 	case live != nil && want.Backup == nil:
 		return fmt.Errorf("%s has no backups, so the data of now would be lost: restore beside it with --as", w.Dojo.Name)
 	case want.Version != "" && from.major > 0 && want.Version != strconv.Itoa(from.major):
@@ -161,7 +166,8 @@ func clusterFor(
 ) (*unstructured.Unstructured, error) {
 	restored := d.DeepCopy()
 	restored.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(d, r.To)}
-	step := bootstrap.Plan(restored, bootstrap.State{Backup: from.backup}, bootstrap.Input{Input: cnpg.Input{Now: w.Now}})
+	in := bootstrap.Input{Input: cnpg.Input{Now: w.Now}}
+	step := bootstrap.Plan(restored, bootstrap.State{Backup: from.backup}, in)
 	if step.Blocks != nil {
 		return nil, fmt.Errorf("%s", step.Blocks.Message)
 	}
@@ -182,6 +188,8 @@ func clusterFor(
 		spec["imageCatalogRef"] = ref
 	case live != nil && live.Spec.ImageName != "":
 		spec["imageName"] = live.Spec.ImageName
+	case cnpg.VersionOf(r.Image) != "":
+		spec["imageName"] = r.Image
 	case spec["imageName"] == nil:
 		if major := cmp.Or(from.major, currentMajor(w)); major > 0 {
 			spec["imageName"] = fmt.Sprintf("%s:%d", cmp.Or(r.Image, DefaultImage), major)

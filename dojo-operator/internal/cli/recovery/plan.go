@@ -29,8 +29,8 @@ type Request struct {
 	Backup string
 	// As is the name of another Dojo, which gets the data; empty to restore in place.
 	As string
-	// Image is the image of Postgres without a tag, where the spec names a version and no Cluster
-	// shows the image.
+	// Image is the image of Postgres of a Cluster that is lost, for the version of the spec or the
+	// backup where it has no tag; empty for [DefaultImage].
 	Image string
 }
 
@@ -127,10 +127,11 @@ const SizeAnnotation = "core.jutsu.com/replicas-before-restore"
 
 // size is how many replicas the application has when it is not stopped by a restore.
 func size(d *corev1api.Dojo) int32 {
-	if n, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil {
-		return int32(n)
+	now := ptr.Deref(d.Spec.Replicas, 1)
+	if before, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil && now == 0 {
+		return int32(before)
 	}
-	return ptr.Deref(d.Spec.Replicas, 1)
+	return now
 }
 
 // refused returns why a Dojo has nothing that can be restored.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/term"
@@ -33,6 +34,12 @@ func (p *Plan) notes(w *world.World, from source) {
 	if from.window != nil && from.window.Live && !p.Replaces {
 		note("The log is archived at least every %s: a later moment needs kubectl dojo backup %s first.",
 			strings.TrimSuffix(archiveInterval.String(), "0s"), w.Dojo.Name)
+	}
+	_, image, _ := unstructured.NestedString(p.Object.Object, "spec", "imageName")
+	_, catalog, _ := unstructured.NestedMap(p.Object.Object, "spec", "imageCatalogRef")
+	if p.InPlace && !image && !catalog {
+		note("Nothing says which version of Postgres the data has, so it is CloudNativePG's default one: " +
+			"if that is wrong, name the image with its tag in --postgres-image.")
 	}
 	if p.Replaces {
 		note("The data of now stays in the backup that is taken first: kubectl dojo restore %s --as OTHER brings it back.",

@@ -35,14 +35,16 @@ func stateOf(w *world.World, o client.Object) (mark Mark, state, detail string) 
 	case *corev1.Service:
 		return Well, address(o), ""
 	case *autoscalingv2.HorizontalPodAutoscaler:
-		return Well, fmt.Sprintf("%d of %d to %d", o.Status.CurrentReplicas, ptr.Deref(o.Spec.MinReplicas, 1), o.Spec.MaxReplicas), ""
+		least := ptr.Deref(o.Spec.MinReplicas, 1)
+		return Well, fmt.Sprintf("%d of %d to %d", o.Status.CurrentReplicas, least, o.Spec.MaxReplicas), ""
 	case *networkingv1.Ingress:
 		return Well, hosts(o), ""
 	case *cnpgv1.Cluster:
 		return clusterState(o)
 	case *cnpgv1.DatabaseRole:
-		reported := cnpg.Report{Applied: o.Status.Applied, Current: o.Status.ObservedGeneration == o.Generation, Message: o.Status.Message}
-		mark, state, detail = applied(reported)
+		mark, state, detail = applied(cnpg.Report{
+			Applied: o.Status.Applied, Current: o.Status.ObservedGeneration == o.Generation, Message: o.Status.Message,
+		})
 		if mark == Well && !o.Spec.Login {
 			state = "Applied, may not log in"
 		}
