@@ -51,7 +51,7 @@ var _ = Describe("kubectl dojo", func() {
 	var dojo *corev1api.Dojo
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	// created is a Dojo that is Ready, with backups, the first of which has completed.
+	// created creates a Dojo and waits until it is Ready and has a backup.
 	created := func(ctx context.Context, change ...func(*corev1api.Dojo)) {
 		GinkgoHelper()
 		dojo = newDojo(ns, "tokyo", append([]func(*corev1api.Dojo){withCluster(nightly)}, change...)...)

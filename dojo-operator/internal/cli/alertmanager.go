@@ -31,7 +31,7 @@ type alertmanager struct {
 
 func (a alertmanager) String() string { return a.namespace + "/" + a.service }
 
-// alertmanagerOf is the Service that prometheus-operator makes for an Alertmanager
+// alertmanagerOf returns the Service that prometheus-operator makes for an Alertmanager
 // (pkg/alertmanager/statefulset.go, governingServiceName).
 func alertmanagerOf(o *unstructured.Unstructured) alertmanager {
 	text := func(fields ...string) string {
@@ -71,8 +71,8 @@ func (s *session) alertmanagers(ctx context.Context) (all []alertmanager, err er
 	return all, nil
 }
 
-// request is a request to an Alertmanager through the API server's proxy, which needs get or create
-// of services/proxy.
+// request returns a request to an Alertmanager through the API server's proxy, which needs get or
+// create of services/proxy.
 func (s *session) request(a alertmanager, verb, call string) (*rest.Request, error) {
 	clientset, err := kubernetes.NewForConfig(s.config)
 	if err != nil {
@@ -89,7 +89,7 @@ type gettableAlert struct {
 	Receivers []struct{ Name string } `json:"receivers"`
 }
 
-// alertsOf are the alerts of a Dojo that fire, of one name or of all.
+// alertsOf returns the alerts of a Dojo that fire, of one name or of all.
 func (s *session) alertsOf(
 	ctx context.Context, a alertmanager, d *corev1api.Dojo, name string,
 ) (all []gettableAlert, err error) {

@@ -31,7 +31,7 @@ type change struct {
 	Spec        map[string]any
 }
 
-// patch is the change as a merge patch.
+// patch returns the change as a merge patch.
 func (ch change) patch() map[string]any {
 	patch := map[string]any{}
 	if len(ch.Annotations) > 0 {
@@ -47,7 +47,7 @@ func (ch change) patch() map[string]any {
 	return patch
 }
 
-// lines are the fields that change, such as "spec.suspend: true".
+// lines returns the fields that change, such as "spec.suspend: true".
 func (ch change) lines() []string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(ch.Annotations)) {
@@ -172,7 +172,7 @@ func (s *session) poll(ctx context.Context, timeout time.Duration, done func(con
 	}
 }
 
-// yamlOf is an object as a manifest.
+// yamlOf returns an object as a manifest.
 func yamlOf(o *unstructured.Unstructured) (string, error) {
 	text, err := yaml.Marshal(o.Object)
 	return strings.TrimPrefix(string(text), "---\n"), err

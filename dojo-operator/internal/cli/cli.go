@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/term"
 )
 
-// Options are what a run needs from its process.
+// Options connects a run to its process.
 type Options struct {
 	genericiooptions.IOStreams
 	// Version is that of the binary.
@@ -49,7 +49,7 @@ func Run(ctx context.Context, args []string, o Options) int {
 
 func newFlags() *genericclioptions.ConfigFlags { return genericclioptions.NewConfigFlags(true) }
 
-// cli is one run.
+// cli holds the state of one run.
 type cli struct {
 	Options
 	flags *genericclioptions.ConfigFlags

@@ -44,7 +44,7 @@ func (c stillClock) NewTicker(time.Duration) clock.Ticker {
 	return c.RealClock.NewTicker(time.Millisecond)
 }
 
-// result is what a run of the plugin has printed.
+// result holds the exit code and the output of a run.
 type result struct {
 	code     int
 	out, err string

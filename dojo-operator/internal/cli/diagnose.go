@@ -95,7 +95,8 @@ func (s *session) findKinds(f *check.Facts) error {
 	return nil
 }
 
-// findServers reads what serves all namespaces. What the user may not read stays unknown.
+// findServers reads operators, storage classes and monitoring of all namespaces. Objects that the
+// user may not read stay unknown.
 func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	var deployments appsv1.DeploymentList
 	operators, err := labels.Parse("app.kubernetes.io/name in (" + check.DojoOperator + "," + check.DiscordOperator + "," +
@@ -139,8 +140,8 @@ func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	return nil
 }
 
-// ignoreDenied returns errors but those that say that the user may not read, or that there is no
-// such kind.
+// ignoreDenied returns nil for a refusal and for a kind that does not exist, and otherwise the
+// error.
 func ignoreDenied(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 		return nil
@@ -148,7 +149,7 @@ func ignoreDenied(err error) error {
 	return err
 }
 
-// needs are the rights of commands.
+// needs lists the rights of each command.
 var needs = []struct {
 	commands string
 	needed   bool

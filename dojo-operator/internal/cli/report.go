@@ -39,7 +39,7 @@ import (
 )
 
 const (
-	// maxLog is how much of the end of each log goes into a report, in bytes.
+	// maxLog bounds the part of each log that goes into a report, in bytes.
 	maxLog = 2 << 20
 	// reportTimeout bounds a report.
 	reportTimeout = 2 * time.Minute
@@ -116,7 +116,7 @@ type reporter struct {
 	asked map[string]bool
 }
 
-// lack notes what could not be read.
+// lack records an object that could not be read.
 func (r *reporter) lack(what string, err error) {
 	if err != nil {
 		r.missing = append(r.missing, fmt.Sprintf("%s: %s", what, firstLine(err.Error())))
@@ -280,7 +280,7 @@ func (r *reporter) addLog(
 	r.raw[file] = string(text)
 }
 
-// redacted are the files of the report without secrets, and how many values were taken out.
+// redacted returns the files of the report without secrets, and how many values were taken out.
 // Everything is learned before anything is written, since a value may stand in a file that comes
 // first.
 func (r *reporter) redacted() (files map[string]string, count int) {

@@ -147,7 +147,7 @@ func (s *session) create(ctx context.Context, plan *recovery.Plan, dry bool) err
 	return s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), options...)
 }
 
-// carryOut takes the steps of a plan. What is left to do where one fails is said.
+// carryOut takes the steps of a plan. If one fails, it says what is left to do.
 func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.Plan, timeout time.Duration) error {
 	run := restoreRun{session: s, world: w, plan: plan, timeout: timeout}
 	for i, step := range plan.Steps {
@@ -164,8 +164,8 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 	return nil
 }
 
-// stopped says how things are when a step has failed, and what to do. Late is whether it has only
-// taken too long.
+// stopped describes the state after a failed step, and the remedy. Late reports that the step has
+// only taken too long.
 func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late bool) string {
 	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",
 		kinds.Dojo.Resource(), plan.Target, namespace, plan.Replicas)
@@ -190,7 +190,7 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late boo
 		"or start the application as it is: " + start
 }
 
-// restoreRun is a restore that is being carried out.
+// restoreRun carries out a restore.
 type restoreRun struct {
 	*session
 	world   *world.World
@@ -219,7 +219,7 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 	return fmt.Errorf("unknown step %d", action)
 }
 
-// specOf is a merge patch of a field of the spec, the last argument its value.
+// specOf returns a merge patch of a field of the spec, the last argument its value.
 func specOf(path ...any) map[string]any {
 	value := path[len(path)-1]
 	for i := len(path) - 2; i >= 0; i-- {
@@ -269,7 +269,7 @@ func (r *restoreRun) remove(ctx context.Context) error {
 	})
 }
 
-// failures are reasons with which a restore has failed.
+// failures lists the reasons of a failed restore.
 var failures = []string{
 	corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonOriginMismatch,
 	corev1api.ReasonBackupNotUsable, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,

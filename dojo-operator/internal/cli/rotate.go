@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// changing is a command that changes one Dojo, and may wait until the operator has done it.
+// changing returns a command that changes one Dojo, and may wait until the operator has done it.
 func (c *cli) changing(
 	use, short, long string, timeout time.Duration,
 	plan func(d *corev1api.Dojo) (ch change, done func(*corev1api.Dojo) bool, err error),
@@ -58,7 +58,7 @@ func (s *session) finish(ctx context.Context, name string, wait *waiting, done f
 	return err
 }
 
-// progressOf is what a Dojo says of what it does now.
+// progressOf returns the Dojo's own words about its present step.
 func progressOf(d *corev1api.Dojo, now time.Time) string {
 	h := view.HeadOf(d, now)
 	if db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady); db != nil &&
@@ -68,7 +68,7 @@ func progressOf(d *corev1api.Dojo, now time.Time) string {
 	return sentence(h.Reason, h.Message)
 }
 
-// sentence is a reason with its message, where it has one.
+// sentence returns a reason with its message, where it has one.
 func sentence(reason, message string) string {
 	if message == "" {
 		return reason

@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// upgradeRequest is what a user asks for.
+// upgradeRequest is the wish of a user.
 type upgradeRequest struct {
 	to, image     string
 	withoutBackup bool
@@ -131,7 +131,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, to int, err error) 
 	return ch, to, nil
 }
 
-// target is the major version that a user asks for.
+// target returns the wanted major version.
 func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	switch {
 	case r.to == "" && r.image == "":

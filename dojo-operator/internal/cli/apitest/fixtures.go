@@ -39,7 +39,7 @@ func meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// owned is the metadata of a child of a Dojo, data that of an object that holds its data.
+// owned returns the metadata of a child of a Dojo, data that of an object that holds its data.
 func owned(d *corev1api.Dojo, name string) metav1.ObjectMeta {
 	m := meta(name)
 	m.Labels = ownership.Labels(d, ownership.Application)
@@ -60,7 +60,7 @@ func Condition(kind, status, reason, message string, since metav1.Time) metav1.C
 	}
 }
 
-// Sendai is a Dojo that is Ready, with a Cluster of its own, backups and alerts.
+// Sendai returns a Dojo that is Ready, with a Cluster of its own, backups and alerts.
 func Sendai(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: meta("sendai")}
 	d.Spec = corev1api.DojoSpec{
@@ -133,7 +133,7 @@ func Lost(d *corev1api.Dojo) {
 		"Requests cannot reach Postgres.", since))(d)
 }
 
-// Children are the objects of a Dojo that is as it should be.
+// Children returns the objects of a Dojo that is as it should be.
 func Children(d *corev1api.Dojo) []client.Object {
 	replicas := new(int32(1))
 	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -200,7 +200,7 @@ func monitoringObject(d *corev1api.Dojo, kind kinds.Kind) client.Object {
 	return o
 }
 
-// Database are the objects of CloudNativePG.
+// Database returns the objects of CloudNativePG.
 func Database(d *corev1api.Dojo) []client.Object {
 	next := at(25, 1, 0)
 	instance := &corev1.Pod{
@@ -231,7 +231,7 @@ func Database(d *corev1api.Dojo) []client.Object {
 	}
 }
 
-// Cluster is that of a Dojo, with a primary.
+// Cluster returns that of a Dojo, with a primary.
 func Cluster(d *corev1api.Dojo) *cnpgv1.Cluster {
 	return &cnpgv1.Cluster{
 		ObjectMeta: data(d, "sendai-db"),
@@ -252,7 +252,7 @@ func Cluster(d *corev1api.Dojo) *cnpgv1.Cluster {
 	}
 }
 
-// Backup is a Backup into the object store that has completed.
+// Backup returns a Backup into the object store that has completed.
 func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	m := meta(name)
 	m.CreationTimestamp = ended
@@ -270,7 +270,7 @@ func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	}
 }
 
-// Store is the ObjectStore of the namespace, with the first and the last moment of servers.
+// Store returns the ObjectStore of the namespace, with the first and the last moment of servers.
 func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	o := kinds.ObjectStore.Object()
 	o.SetNamespace(Namespace)
@@ -286,5 +286,5 @@ func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	return o
 }
 
-// At is a moment of November 2026.
+// At returns a moment of November 2026.
 func At(day, hour, minute int) metav1.Time { return at(day, hour, minute) }

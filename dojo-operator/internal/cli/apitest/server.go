@@ -34,7 +34,7 @@ import (
 
 // Server plays an API server. Make one with New.
 type Server struct {
-	// Logs are those of containers, by NAMESPACE/POD/CONTAINER.
+	// Logs holds the logs of containers, by NAMESPACE/POD/CONTAINER.
 	Logs map[string]string
 	// Proxy answers requests to Services, nil for none.
 	Proxy http.HandlerFunc
@@ -141,7 +141,7 @@ func (s *Server) Get(kind kinds.Kind, namespace, name string, into any) bool {
 	return true
 }
 
-// Writes are the requests that have changed something, in their order.
+// Writes returns the requests that have changed something, in their order.
 func (s *Server) Writes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -315,7 +315,7 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, q request) {
 	_, _ = io.WriteString(w, text)
 }
 
-// shaped is an object as the client asks for it: whole, or its metadata alone.
+// shaped returns an object as the client asks for it: whole, or its metadata alone.
 func shaped(r *http.Request, o *unstructured.Unstructured) map[string]any {
 	if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
 		return o.Object
@@ -403,7 +403,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 	answer(w, http.StatusOK, written.Object)
 }
 
-// patched is an object with a merge patch.
+// patched returns an object with a merge patch.
 func patched(live *unstructured.Unstructured, patch []byte) *unstructured.Unstructured {
 	text, err := live.MarshalJSON()
 	if err == nil {

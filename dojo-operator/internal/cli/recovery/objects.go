@@ -67,8 +67,8 @@ func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	}
 }
 
-// currentMajor is the major version of the Dojo's Postgres, or of the one that is lost; 0 where it
-// is not known.
+// currentMajor returns the major version of the Dojo's Postgres, or of the one that is lost; 0
+// where it is not known.
 func currentMajor(w *world.World) int {
 	if w.Dojo.Status.Database == nil {
 		return 0
@@ -87,7 +87,7 @@ func serverName(b *corev1api.Backup, name string) {
 	b.Plugin.Parameters = parameters
 }
 
-// describe is a Cluster in a line.
+// describe returns a Cluster in words.
 func describe(pg *corev1api.PostgresCluster, image string) string {
 	words := []string{}
 	switch {
@@ -160,7 +160,7 @@ func (p *Plan) stepsInPlace() {
 		Step{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")})
 }
 
-// clusterFor is the Cluster as the operator would write it, with the data of the source.
+// clusterFor returns the Cluster as the operator would write it, with the data of the source.
 func clusterFor(
 	w *world.World, d *corev1api.Dojo, live *cnpgv1.Cluster, from source, r Request,
 ) (*unstructured.Unstructured, error) {
@@ -198,8 +198,8 @@ func clusterFor(
 	return desired, nil
 }
 
-// NextServerName is a name under which no Cluster of the Dojo d has archived, as far as the World w
-// shows.
+// NextServerName returns a name under which no Cluster of the Dojo d has archived, as far as the
+// World w shows.
 func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	last := 0
 	see := func(server string) {
@@ -226,7 +226,7 @@ func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s-%d", cnpg.ObjectName(d), last+1)
 }
 
-// number is which one of a Dojo's Clusters archives under a name: 1 for the first, which has no
+// number counts the Clusters of a Dojo by the name of their archive: 1 for the first, which has no
 // number.
 func number(d *corev1api.Dojo, server string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(server, cnpg.ObjectName(d))

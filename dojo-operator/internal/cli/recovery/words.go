@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// notes are what a user should know before a restore.
+// notes adds the warnings to the plan.
 func (p *Plan) notes(w *world.World, from source) {
 	note := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
 	database := world.Find[*cnpgv1.Database](w, kinds.Database, cnpg.ObjectName(w.Dojo))
@@ -51,7 +51,7 @@ func (p *Plan) notes(w *world.World, from source) {
 	}
 }
 
-// Text is the plan as a user reads it before the answer.
+// Text renders the plan for the user.
 func (p *Plan) Text(w *world.World, style term.Style) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }

@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Mark is what stands in the place of a secret.
+// Mark replaces a secret.
 const Mark = "REDACTED"
 
 const (
@@ -33,7 +33,7 @@ const (
 type Redactor struct {
 	known    map[string]bool
 	replacer *strings.Replacer // of known; nil when it has to be made
-	// Count is how many secrets were taken out.
+	// Count is the number of secrets taken out.
 	Count int
 }
 
@@ -60,7 +60,7 @@ func (r *Redactor) add(text string) {
 	r.replacer = nil
 }
 
-// forms are the ways in which a value is written.
+// forms returns the ways in which a value is written.
 func forms(text string) []string {
 	quoted, _ := json.Marshal(text)
 	all := []string{
@@ -104,11 +104,11 @@ func replacer(known map[string]bool) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// pattern is a form of secrets.
+// pattern matches a form of secrets.
 type pattern struct {
 	form *regexp.Regexp
 	by   string
-	// not is what looks like one and is none; nil for nothing.
+	// not matches exceptions; nil for none.
 	not *regexp.Regexp
 }
 

@@ -31,7 +31,7 @@ const (
 	Blind Mark = "unknown" // the user may not read it
 )
 
-// Child is a child of a Dojo, or of another child.
+// Child is an object of a Dojo with its state.
 type Child struct {
 	Kind     string  `json:"kind"`
 	Name     string  `json:"name"`

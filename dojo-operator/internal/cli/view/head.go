@@ -47,7 +47,7 @@ type Head struct {
 // notObserved is the reason of a Dojo whose spec no operator reads.
 const notObserved = "NotObserved"
 
-// unseen is how long an operator may take to read a spec.
+// unseen bounds the time until an operator has read a spec.
 const unseen = time.Minute
 
 // HeadOf returns the state of a Dojo.

@@ -26,9 +26,9 @@ import (
 )
 
 const (
-	// width is how many columns a message takes.
+	// width bounds the columns of a message.
 	width = 110
-	// shownEvents is how many events a status has.
+	// shownEvents bounds the number of events.
 	shownEvents = 3
 )
 
@@ -55,7 +55,7 @@ func ReportOf(w *world.World) Report {
 	}
 }
 
-// Status is one screen about a Dojo.
+// Status returns one screen about a Dojo.
 func Status(w *world.World, style term.Style) string {
 	h := HeadOf(w.Dojo, w.Now)
 	var out strings.Builder
@@ -98,7 +98,7 @@ func headline(h Head, now time.Time, style term.Style) string {
 	return out.String()
 }
 
-// RemedyLines are the commands that lead out of a state.
+// RemedyLines returns the commands that lead out of a state.
 func RemedyLines(all []Remedy, style term.Style) string {
 	var rows [][]string
 	for _, r := range all {
