@@ -42,8 +42,8 @@ dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,
 ./{ownership,optionalkinds,metrics}:
 # The plugin uses the names, states and pure functions of the parts.
 dojo-operator/cmd/kubectl-dojo: ./cli
-./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{credentials,exposure,monitoring,pods,ownership,optionalkinds}
-    ./postgres/{bootstrap,cluster,cnpg,pooler}
+./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
+    ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler}
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*

@@ -31,7 +31,7 @@ type alertmanager struct {
 
 func (a alertmanager) String() string { return a.namespace + "/" + a.service }
 
-// alertmanagerOf is the Service that prometheus-operator makes for an Alertmanager
+// alertmanagerOf returns the Service that prometheus-operator makes for an Alertmanager
 // (pkg/alertmanager/statefulset.go, governingServiceName).
 func alertmanagerOf(o *unstructured.Unstructured) alertmanager {
 	text := func(fields ...string) string {
@@ -55,7 +55,8 @@ func parseAlertmanager(text string) (a alertmanager, err error) {
 	if !ok || namespace == "" || service == "" {
 		return a, usage("--alertmanager is %q, it must be NAMESPACE/SERVICE or NAMESPACE/SERVICE:PORT", text)
 	}
-	return alertmanager{namespace: namespace, service: service, scheme: "http", port: cmp.Or(port, "9093"), prefix: "/"}, nil
+	a = alertmanager{namespace: namespace, service: service, scheme: "http", port: cmp.Or(port, "9093"), prefix: "/"}
+	return a, nil
 }
 
 // alertmanagers finds those of the cluster.
@@ -70,15 +71,16 @@ func (s *session) alertmanagers(ctx context.Context) (all []alertmanager, err er
 	return all, nil
 }
 
-// request is a request to an Alertmanager through the API server's proxy, which needs get or create
-// of services/proxy.
+// request returns a request to an Alertmanager through the API server's proxy, which needs get or
+// create of services/proxy.
 func (s *session) request(a alertmanager, verb, call string) (*rest.Request, error) {
 	clientset, err := kubernetes.NewForConfig(s.config)
 	if err != nil {
 		return nil, err
 	}
-	return clientset.CoreV1().RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").
-		Name(a.scheme + ":" + a.service + ":" + a.port).SubResource("proxy").Suffix(path.Join(a.prefix, "api/v2", call)), nil
+	name := a.scheme + ":" + a.service + ":" + a.port
+	return clientset.CoreV1().RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").Name(name).
+		SubResource("proxy").Suffix(path.Join(a.prefix, "api/v2", call)), nil
 }
 
 // gettableAlert is an alert as Alertmanager reports it (api/v2/openapi.yaml).
@@ -87,7 +89,7 @@ type gettableAlert struct {
 	Receivers []struct{ Name string } `json:"receivers"`
 }
 
-// alertsOf are the alerts of a Dojo that fire, of one name or of all.
+// alertsOf returns the alerts of a Dojo that fire, of one name or of all.
 func (s *session) alertsOf(
 	ctx context.Context, a alertmanager, d *corev1api.Dojo, name string,
 ) (all []gettableAlert, err error) {

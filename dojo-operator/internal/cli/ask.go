@@ -5,6 +5,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -87,7 +88,7 @@ func (a *asking) read(ctx context.Context, c *cli) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	case got := <-lines:
-		if got.err != nil && (got.err != io.EOF || got.text == "") {
+		if got.err != nil && (!errors.Is(got.err, io.EOF) || got.text == "") {
 			c.print("\n")
 			return "", fmt.Errorf("no answer: %w; --yes does not ask", errNotConfirmed)
 		}

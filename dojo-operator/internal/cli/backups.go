@@ -40,7 +40,7 @@ UTC. The exit code is 3 where nothing can be restored.`,
 	return cmd
 }
 
-// backupReport is what can be restored, for programs.
+// backupReport lists windows and backups, for programs.
 type backupReport struct {
 	Restorable []recovery.Window `json:"restorable"`
 	Backups    []recovery.Backup `json:"backups"`
@@ -59,7 +59,7 @@ func (s *session) backups(w *world.World, format output) error {
 	return nil
 }
 
-// backupText is the report for a user.
+// backupText returns the report for a user.
 func backupText(w *world.World, report backupReport, style term.Style) string {
 	var out strings.Builder
 	if len(report.Restorable) == 0 {
@@ -145,7 +145,7 @@ func (s *session) backup(ctx context.Context, w *world.World, ask *asking, wait 
 	return s.backupEnds(ctx, backup, wait.timeout)
 }
 
-// backupNow is a Backup of a Dojo's own Cluster as it is.
+// backupNow returns a Backup of a Dojo's own Cluster as it is.
 func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	d := w.Dojo
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(d))

@@ -31,7 +31,7 @@ type change struct {
 	Spec        map[string]any
 }
 
-// patch is the change as a merge patch.
+// patch returns the change as a merge patch.
 func (ch change) patch() map[string]any {
 	patch := map[string]any{}
 	if len(ch.Annotations) > 0 {
@@ -47,7 +47,7 @@ func (ch change) patch() map[string]any {
 	return patch
 }
 
-// lines are the fields that change, such as "spec.suspend: true".
+// lines returns the fields that change, such as "spec.suspend: true".
 func (ch change) lines() []string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(ch.Annotations)) {
@@ -97,7 +97,9 @@ func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, a *as
 }
 
 // patch merges fields into a Dojo.
-func (s *session) patch(ctx context.Context, d *corev1api.Dojo, fields map[string]any, o ...client.PatchOption) error {
+func (s *session) patch(
+	ctx context.Context, d *corev1api.Dojo, fields map[string]any, o ...client.PatchOption,
+) error {
 	text, err := json.Marshal(fields)
 	if err != nil {
 		return err
@@ -128,7 +130,8 @@ const pollInterval = time.Second
 
 // until reads a Dojo until done says so, or returns an error, and prints each new progress.
 func (s *session) until(
-	ctx context.Context, name string, timeout time.Duration, done func(*corev1api.Dojo) (progress string, ok bool, err error),
+	ctx context.Context, name string, timeout time.Duration,
+	done func(*corev1api.Dojo) (progress string, ok bool, err error),
 ) error {
 	said := ""
 	return s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
@@ -169,7 +172,7 @@ func (s *session) poll(ctx context.Context, timeout time.Duration, done func(con
 	}
 }
 
-// yamlOf is an object as a manifest.
+// yamlOf returns an object as a manifest.
 func yamlOf(o *unstructured.Unstructured) (string, error) {
 	text, err := yaml.Marshal(o.Object)
 	return strings.TrimPrefix(string(text), "---\n"), err

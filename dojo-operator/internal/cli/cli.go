@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/term"
 )
 
-// Options are what a run needs from its process.
+// Options connects a run to its process.
 type Options struct {
 	genericiooptions.IOStreams
 	// Version is that of the binary.
@@ -49,7 +49,7 @@ func Run(ctx context.Context, args []string, o Options) int {
 
 func newFlags() *genericclioptions.ConfigFlags { return genericclioptions.NewConfigFlags(true) }
 
-// cli is one run.
+// cli holds the state of one run.
 type cli struct {
 	Options
 	flags *genericclioptions.ConfigFlags
@@ -69,8 +69,8 @@ func (c *cli) note(format string, args ...any) {
 	_, _ = fmt.Fprintf(c.ErrOut, format, args...)
 }
 
-const introduction = `kubectl dojo shows Dojos and what is wrong with them, and does what the pages of dojo-operator say.
-Every change is shown before it is made. It has your rights and no others, and says which is missing.
+const introduction = `kubectl dojo shows Dojos and what is wrong with them, and does what the pages of dojo-operator
+say. Every change is shown before it is made. It has your rights and no others, and says which is missing.
 
 Exit codes: 0 well, 1 an error, 2 wrong use, 3 answered, and something is wrong.`
 
@@ -90,6 +90,7 @@ func (c *cli) newRoot() *cobra.Command {
 		return usage("%w; see %s --help", err, cmd.CommandPath())
 	})
 	c.addConnection(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("namespace", c.namespaceNames)
 	root.AddGroup(
 		&cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "data", Title: "Data:"},
 		&cobra.Group{ID: "do", Title: "Do:"}, &cobra.Group{ID: "help", Title: "Get help:"})

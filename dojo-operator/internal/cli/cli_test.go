@@ -26,7 +26,13 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
-	os.Exit(m.Run())
+	code := m.Run()
+	if *update {
+		if err := updatePage(); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(code)
 }
 
 // stillClock is a clock that stands still and whose tickers hurry.
@@ -38,7 +44,7 @@ func (c stillClock) NewTicker(time.Duration) clock.Ticker {
 	return c.RealClock.NewTicker(time.Millisecond)
 }
 
-// result is what a run of the plugin has printed.
+// result holds the exit code and the output of a run.
 type result struct {
 	code     int
 	out, err string

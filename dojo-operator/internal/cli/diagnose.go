@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -11,8 +12,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -50,11 +53,11 @@ the namespace make, and your rights. Each line is ok or says what to do. The exi
 func (s *session) check(ctx context.Context) ([]check.Line, error) {
 	f := check.Facts{Namespace: s.namespace, Kinds: map[string]check.Seen{}, Deployments: map[string][]appsv1.Deployment{}}
 	var dojos corev1api.DojoList
-	if err := s.seen(&f, kinds.Dojo, s.List(ctx, &dojos, client.InNamespace(s.namespace))); err != nil {
+	if err := s.List(ctx, &dojos, client.InNamespace(s.namespace)); ignoreDenied(err) != nil {
 		return nil, err
 	}
 	f.Dojos = dojos.Items
-	if err := s.findKinds(ctx, &f); err != nil {
+	if err := s.findKinds(&f); err != nil {
 		return nil, err
 	}
 	if err := s.findServers(ctx, &f); err != nil {
@@ -65,42 +68,35 @@ func (s *session) check(ctx context.Context) ([]check.Line, error) {
 	return check.Lines(f), err
 }
 
-// seen notes how the user sees a kind, and returns other errors.
-func (s *session) seen(f *check.Facts, kind kinds.Kind, err error) error {
-	switch {
-	case err == nil || apierrors.IsNotFound(err) && !world.NotServed(err):
-		f.Kinds[kind.Resource()] = check.Served
-	case world.NotServed(err):
-		f.Kinds[kind.Resource()] = check.Absent
-	case apierrors.IsForbidden(err):
-		f.Kinds[kind.Resource()] = check.Denied
-	default:
+// findKinds asks the API server which kinds it serves, which every user may.
+func (s *session) findKinds(f *check.Facts) error {
+	server, err := discovery.NewDiscoveryClientForConfig(s.config)
+	if err != nil {
 		return err
 	}
-	return nil
-}
-
-// findKinds asks for one object of each kind that a cluster may lack.
-func (s *session) findKinds(ctx context.Context, f *check.Facts) error {
-	optional := []kinds.Kind{
-		kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler, kinds.ObjectStore,
-		kinds.ServiceMonitor, kinds.Rule, kinds.Route, kinds.Channel, kinds.HTTPRoute,
-	}
-	errs := make([]error, len(optional))
-	var asking sync.WaitGroup
-	for i, kind := range optional {
-		asking.Go(func() { errs[i] = s.List(ctx, kind.List(), client.InNamespace(s.namespace), client.Limit(1)) })
-	}
-	asking.Wait()
-	for i, kind := range optional {
-		if err := s.seen(f, kind, errs[i]); err != nil {
-			return err
+	served := map[string][]metav1.APIResource{}
+	for _, kind := range kinds.All() {
+		version := kind.GroupVersion().String()
+		if _, known := served[version]; !known {
+			list, err := server.ServerResourcesForGroupVersion(version)
+			if err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+			served[version] = nil
+			if list != nil {
+				served[version] = list.APIResources
+			}
+		}
+		f.Kinds[kind.Resource()] = check.Absent
+		if slices.ContainsFunc(served[version], func(r metav1.APIResource) bool { return r.Name == kind.Plural }) {
+			f.Kinds[kind.Resource()] = check.Served
 		}
 	}
 	return nil
 }
 
-// findServers reads what serves all namespaces. What the user may not read stays unknown.
+// findServers reads operators, storage classes and monitoring of all namespaces. Objects that the
+// user may not read stay unknown.
 func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	var deployments appsv1.DeploymentList
 	operators, err := labels.Parse("app.kubernetes.io/name in (" + check.DojoOperator + "," + check.DiscordOperator + "," +
@@ -144,7 +140,8 @@ func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	return nil
 }
 
-// ignoreDenied returns errors but those that say that the user may not read, or that there is no such kind.
+// ignoreDenied returns nil for a refusal and for a kind that does not exist, and otherwise the
+// error.
 func ignoreDenied(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 		return nil
@@ -152,7 +149,7 @@ func ignoreDenied(err error) error {
 	return err
 }
 
-// needs are the rights of commands.
+// needs lists the rights of each command.
 var needs = []struct {
 	commands string
 	needed   bool
@@ -168,7 +165,9 @@ var needs = []struct {
 	{"backups", false, []right{{"list", kinds.Backup}, {"list", kinds.ObjectStore}}, ""},
 	{"backup", false, []right{{"create", kinds.Backup}}, ""},
 	{"restore --as", false, []right{{"create", kinds.Dojo}, {"patch", kinds.Dojo}}, ""},
-	{"restore", false, []right{{"patch", kinds.Dojo}, {"create", kinds.Cluster}, {"patch", kinds.Cluster}, {"delete", kinds.Cluster}}, ""},
+	{"restore", false, []right{
+		{"patch", kinds.Dojo}, {"create", kinds.Cluster}, {"patch", kinds.Cluster}, {"delete", kinds.Cluster},
+	}, ""},
 	{"logs", false, []right{{"get", kinds.Pod}}, "log"},
 	{"open", false, []right{{"create", kinds.Pod}}, "portforward"},
 	{"psql", false, []right{{"create", kinds.Pod}}, "exec"},

@@ -26,7 +26,7 @@ const (
 	exitIll   = 3
 )
 
-// usageError is wrong use of the command line.
+// usageError reports wrong use of the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -53,13 +53,13 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// forbidden is how the API server's authorization refuses a request
-// (pkg/apiserver/.../responsewriters/errors.go in apiserver). A quota or a policy words its refusal
-// in another way.
+// forbidden matches a refusal by the API server's authorization (forbiddenMessage in
+// pkg/endpoints/handlers/responsewriters/errors.go of k8s.io/apiserver). Quotas and policies use
+// other words.
 var forbidden = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"` +
 	`(?: in the namespace "([^"]*)"| (at the cluster scope))?`)
 
-// explain is what an error means to the user; empty where the answer has said it.
+// explain translates an error for the user; empty if the output has said it.
 func (c *cli) explain(ctx context.Context, err error) string {
 	var wrongURL *url.Error
 	switch {

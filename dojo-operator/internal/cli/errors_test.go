@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 )
 
-// commands are all of the plugin's own.
+// commands returns all of the plugin's own.
 func commands() (names []string) {
 	c := &cli{Options: Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard()}}
 	c.flags = newFlags()
@@ -29,7 +29,7 @@ func commands() (names []string) {
 	return names
 }
 
-// ofDojo are the commands that need the name of a Dojo.
+// ofDojo returns the commands that need the name of a Dojo.
 func ofDojo() []string {
 	return slices.DeleteFunc(commands(), func(name string) bool {
 		return slices.Contains([]string{"list", "check", "version"}, name)

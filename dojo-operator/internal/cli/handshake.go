@@ -9,8 +9,8 @@ import (
 )
 
 // readPassword is a script that reads a password from its input and runs psql with it in the
-// environment. It turns the terminal's echo off before it asks, by the marker, so that nothing that is
-// typed or sent shows, and on again for psql.
+// environment. It turns the terminal's echo off before it asks, by the marker, so that nothing that
+// is typed or sent shows, and on again for psql.
 const readPassword = `stty -echo 2>/dev/null
 printf '\001'
 IFS= read -r PGPASSWORD || exit 1
@@ -18,11 +18,11 @@ stty echo 2>/dev/null
 export PGPASSWORD
 exec psql "$@"`
 
-// marker is what the script prints when it is ready for the password.
+// marker announces that the script is ready for the password.
 const marker = 0x01
 
-// handshake hands a password to the script: through its input, which is on no command line, in no log
-// of the API server, and in no process list.
+// handshake hands a password to the script: through its input, which is on no command line, in no
+// log of the API server, and in no process list.
 type handshake struct {
 	password string
 	in       io.Reader
@@ -39,7 +39,7 @@ func newHandshake(password string, in io.Reader, out io.Writer) *handshake {
 	}
 }
 
-// Read is the script's input: the password once it is ready, and then the user's.
+// Read returns the script's input: first the password, once the script is ready, then the user's.
 func (h *handshake) Read(p []byte) (int, error) {
 	<-h.ready
 	if h.first.Len() > 0 {

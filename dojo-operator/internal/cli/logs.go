@@ -98,7 +98,7 @@ func (c *cli) newLogs() *cobra.Command {
 	return cmd
 }
 
-// logSource is a container that has a log.
+// logSource names a container.
 type logSource struct{ pod, container string }
 
 func (s *session) logs(ctx context.Context, name, part string, l logging) error {
@@ -196,12 +196,13 @@ func applicationSources(w *world.World) (all []logSource, err error) {
 		all = append(all, logSource{w.Pods[i].Name, ownership.Application})
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no pods: see kubectl dojo status %s -n %s", w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
+		return nil, fmt.Errorf("%s has no pods: see kubectl dojo status %s -n %s",
+			w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 	}
 	return all, nil
 }
 
-// schemaSources are the pods of the latest Job.
+// schemaSources returns the pods of the latest Job.
 func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	latest := latestPods(pods)
 	if len(latest) == 0 {
@@ -214,7 +215,7 @@ func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	return all, nil
 }
 
-// latestPods are those of the owner that began last.
+// latestPods returns the pods of the Job that started last.
 func latestPods(pods []corev1.Pod) []corev1.Pod {
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	if len(pods) == 0 {
@@ -225,7 +226,7 @@ func latestPods(pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.Labels[jobLabel] != last })
 }
 
-// postgresSources is the primary, or, while there is none, what fills or upgrades the Cluster.
+// postgresSources returns the primary, or without one the Job that fills or upgrades the Cluster.
 func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	if w.Dojo.Spec.Postgres == nil {
 		return nil, fmt.Errorf("the database of %s is not the operator's: spec.credentialsRef names it", w.Dojo.Name)

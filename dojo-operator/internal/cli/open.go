@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 )
 
-// openPort is the port of this machine unless another is named.
+// openPort is the default of --port.
 const openPort = 8080
 
 func (c *cli) newOpen() *cobra.Command {
@@ -72,10 +72,11 @@ func freePort(ctx context.Context, port uint16) (uint16, error) {
 	return uint16(listener.Addr().(*net.TCPAddr).Port), nil //nolint:gosec // G115: a port fits
 }
 
-// replaced is how long another pod may take to be ready.
+// replaced bounds the wait for another ready pod.
 const replaced = time.Minute
 
-// behindService finds a ready pod behind the Service of a Dojo, and waits for one where one has been there.
+// behindService finds a ready pod behind the Service of a Dojo, and waits for one where one has
+// been there.
 func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
 	err = s.poll(ctx, replaced, func(ctx context.Context) (bool, error) {
 		w, err := s.world(ctx, name)
@@ -90,7 +91,7 @@ func (s *session) behindService(ctx context.Context, name string, wait bool) (po
 	return pod, port, err
 }
 
-// readyPod is a ready pod of the application, and the port to which the Service leads.
+// readyPod returns a ready pod of the application, and the port to which the Service leads.
 func readyPod(w *world.World) (pod string, port int32, err error) {
 	service := world.Find[*corev1.Service](w, kinds.Service, w.Dojo.Name)
 	switch {
@@ -111,7 +112,7 @@ func readyPod(w *world.World) (pod string, port int32, err error) {
 		w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 
-// containerPort is the number of a pod's port, 0 where it has none of that name.
+// containerPort returns the number of a pod's port; 0 if it has no such port.
 func containerPort(pod *corev1.Pod, target intstr.IntOrString) int32 {
 	if target.Type == intstr.Int {
 		return target.IntVal
@@ -145,7 +146,8 @@ func (s *session) forward(ctx context.Context, pod string, local uint16, remote 
 	return forwarder.ForwardPorts()
 }
 
-// dialerFor dials by websocket, or by SPDY where a server or a proxy does not know that, as kubectl does.
+// dialerFor dials by websocket, or by SPDY where a server or a proxy does not know that, as kubectl
+// does.
 func dialerFor(config *rest.Config, at *url.URL) (streamhttp.Dialer, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {

@@ -120,8 +120,8 @@ func TestTestAlert(t *testing.T) {
 	}
 }
 
-// TestPassword shows that psql gets the password, through the script's input alone, and then what the user types. psql
-// is a script that prints what it has.
+// TestPassword shows that psql gets the password, through the script's input alone, and then what
+// the user types. psql is a script that prints what it has.
 func TestPassword(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

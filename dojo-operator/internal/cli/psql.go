@@ -76,7 +76,7 @@ func (s *session) psql(ctx context.Context, name string, args []string, replica 
 	return s.runPsql(ctx, pod, secret, args, replica, true)
 }
 
-// instance is the pod of the primary or of a standby.
+// instance returns the pod of the primary or of a standby.
 func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, replica bool) (string, error) {
 	cluster, err := s.clusterName(ctx, d, host)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		cluster, d.Name, d.Namespace)
 }
 
-// clusterName is the Cluster of a Dojo, or the one that its credentials lead to.
+// clusterName returns the Cluster of a Dojo, or the one to which its credentials lead.
 func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host string) (string, error) {
 	if name := cnpg.ClusterName(d); name != "" {
 		return name, nil
@@ -121,7 +121,7 @@ func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host strin
 	return name, nil
 }
 
-// psqlCommand is what runs in the pod. No secret is on it.
+// psqlCommand returns the command for the pod, without any secret.
 func psqlCommand(secret *corev1.Secret, args []string, replica bool) []string {
 	options := ""
 	if replica {
@@ -180,7 +180,7 @@ func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
 	return remotecommand.NewFallbackExecutor(sockets, old, withoutWebsocket)
 }
 
-// ended is how psql has ended: its own message has been printed.
+// ended names psql's exit code; psql itself has printed its message.
 func ended(err error) error {
 	var exit utilexec.CodeExitError
 	if errors.As(err, &exit) {
@@ -189,7 +189,7 @@ func ended(err error) error {
 	return err
 }
 
-// sizes are those of a terminal whenever it has changed.
+// sizes delivers the size of a terminal after each change.
 type sizes chan remotecommand.TerminalSize
 
 // Next implements remotecommand.TerminalSizeQueue.
@@ -201,7 +201,8 @@ func (s sizes) Next() *remotecommand.TerminalSize {
 	return &size
 }
 
-// raw lets the terminal of the pod do what this one does, until restore is called.
+// raw switches the terminal to raw mode until restore is called: the pod's terminal edits and
+// echoes.
 func raw(ctx context.Context, in any) (restore func(), queue sizes, err error) {
 	fd := int(in.(*os.File).Fd()) //nolint:gosec // G115: a descriptor fits
 	before, err := xterm.MakeRaw(fd)

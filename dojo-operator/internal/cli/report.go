@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ import (
 )
 
 const (
-	// maxLog is how much of the end of each log goes into a report, in bytes.
+	// maxLog bounds the part of each log that goes into a report, in bytes.
 	maxLog = 2 << 20
 	// reportTimeout bounds a report.
 	reportTimeout = 2 * time.Minute
@@ -64,7 +65,7 @@ func (s *session) report(ctx context.Context, name, file string) error {
 	if err != nil {
 		return err
 	}
-	r := &reporter{session: s, world: w, raw: map[string]string{}}
+	r := &reporter{session: s, world: w, raw: map[string]string{}, asked: map[string]bool{}}
 	r.collect(ctx)
 	files, count := r.redacted()
 	file = cmp.Or(file, fmt.Sprintf("dojo-%s-%s.zip", name, s.now().UTC().Format("20060102-150405")))
@@ -111,9 +112,11 @@ type reporter struct {
 	raw     map[string]string
 	secrets []corev1.Secret
 	missing []string
+	// asked are the files of logs that were asked for.
+	asked map[string]bool
 }
 
-// lack notes what could not be read.
+// lack records an object that could not be read.
 func (r *reporter) lack(what string, err error) {
 	if err != nil {
 		r.missing = append(r.missing, fmt.Sprintf("%s: %s", what, firstLine(err.Error())))
@@ -148,7 +151,7 @@ func eventText(events []corev1.Event) string {
 	var rows [][]string
 	for _, e := range events {
 		rows = append(rows, []string{
-			world.LastSeen(e).UTC().Format(time.RFC3339), e.Type, e.Reason, fmt.Sprint(e.Count),
+			world.LastSeen(e).UTC().Format(time.RFC3339), e.Type, e.Reason, strconv.Itoa(int(e.Count)),
 			e.InvolvedObject.Kind + " " + e.InvolvedObject.Name, strings.Join(strings.Fields(e.Message), " "),
 		})
 	}
@@ -209,7 +212,8 @@ func (r *reporter) addPodLogs(ctx context.Context) {
 		ownership.InstanceLabel: r.world.Dojo.Name, clusterLabel: cmp.Or(cnpg.ClusterName(r.world.Dojo), "-"),
 	} {
 		var more corev1.PodList
-		if err := r.List(ctx, &more, client.InNamespace(r.world.Dojo.Namespace), client.MatchingLabels{label: value}); err == nil {
+		in := client.InNamespace(r.world.Dojo.Namespace)
+		if err := r.List(ctx, &more, in, client.MatchingLabels{label: value}); err == nil {
 			pods = append(pods, more.Items...)
 		}
 	}
@@ -245,30 +249,40 @@ func (r *reporter) addLogs(ctx context.Context, pods []corev1.Pod) {
 	for i := range pods {
 		pod := &pods[i]
 		for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-			for _, previous := range []bool{false, true} {
-				file := fmt.Sprintf("logs/%s/%s/%s.log", pod.Namespace, pod.Name, status.Name)
-				if previous {
-					file = strings.TrimSuffix(file, ".log") + ".previous.log"
-				}
-				if _, read := r.raw[file]; read || previous && status.RestartCount == 0 {
-					continue
-				}
-				text, err := clientset.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
-					Container: status.Name, Previous: previous, LimitBytes: new(int64(maxLog)), TailLines: new(int64(maxLog / 200)),
-					Timestamps: true,
-				}).DoRaw(ctx)
-				if err != nil {
-					r.lack(file, err)
-					continue
-				}
-				r.raw[file] = string(text)
+			r.addLog(ctx, clientset, pod, status.Name, false)
+			if status.RestartCount > 0 {
+				r.addLog(ctx, clientset, pod, status.Name, true)
 			}
 		}
 	}
 }
 
-// redacted are the files of the report without secrets, and how many values were taken out. Everything is learned
-// before anything is written, since a value may stand in a file that comes first.
+func (r *reporter) addLog(
+	ctx context.Context, clientset kubernetes.Interface, pod *corev1.Pod, container string, previous bool,
+) {
+	file := fmt.Sprintf("logs/%s/%s/%s", pod.Namespace, pod.Name, container)
+	if previous {
+		file += ".previous"
+	}
+	file += ".log"
+	if r.asked[file] {
+		return
+	}
+	r.asked[file] = true
+	text, err := clientset.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+		Container: container, Previous: previous, Timestamps: true,
+		LimitBytes: new(int64(maxLog)), TailLines: new(int64(maxLog / 200)),
+	}).DoRaw(ctx)
+	if err != nil {
+		r.lack(file, err)
+		return
+	}
+	r.raw[file] = string(text)
+}
+
+// redacted returns the files of the report without secrets, and how many values were taken out.
+// Everything is learned before anything is written, since a value may stand in a file that comes
+// first.
 func (r *reporter) redacted() (files map[string]string, count int) {
 	red := &redact.Redactor{}
 	for i := range r.secrets {
@@ -288,7 +302,7 @@ func (r *reporter) redacted() (files map[string]string, count int) {
 			r.lack(fmt.Sprint(metadata["name"]), err)
 			continue
 		}
-		name := fmt.Sprintf("objects/%v/%v/%v.yaml", cmp.Or(fmt.Sprint(metadata["namespace"]), "-"), o["kind"], metadata["name"])
+		name := fmt.Sprintf("objects/%v/%v/%v.yaml", metadata["namespace"], o["kind"], metadata["name"])
 		files[name] = red.Text(string(text))
 	}
 	files["about.txt"] = red.Text(r.about())

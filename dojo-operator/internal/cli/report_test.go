@@ -47,7 +47,7 @@ var planted = map[string]string{
 	"random in a log":     "Zx9QpL2mVt8RwK4nYc7BsD1f",
 }
 
-// leaks are the planted secrets in a text, in the forms in which they may stand.
+// leaks returns the planted secrets in a text, in the forms in which they may stand.
 func leaks(text string) (found []string) {
 	for where, secret := range planted {
 		for _, line := range append(strings.Split(secret, "\n"), secret) {
@@ -124,7 +124,7 @@ func plant(t *testing.T) *apitest.Server {
 	return s
 }
 
-// contents are the files of a ZIP.
+// contents returns the files of a ZIP.
 func contents(t *testing.T, file string) map[string]string {
 	t.Helper()
 	archive, err := zip.OpenReader(file)
@@ -191,8 +191,8 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReportWithoutRights shows that what may not be read is left out and listed, and that forms are found all the
-// same.
+// TestReportWithoutRights shows that what may not be read is left out and listed, and that forms
+// are found all the same.
 func TestReportWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := plant(t)

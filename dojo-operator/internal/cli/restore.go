@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -45,8 +47,8 @@ to delete it and to create backups.postgresql.cnpg.io; with --as only to create 
 		"the `TIME` in UTC, such as 02:45, \"24 Nov 02:45\" or 10m (ago); by default the newest")
 	flags.StringVar(&r.as, "as", "", "`NAME` of another Dojo, which is created with the data")
 	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default it is found by the time")
-	flags.StringVar(&r.image, "postgres-image", "", "`IMAGE` of Postgres without a tag, of a lost Cluster; by default "+
-		recovery.DefaultImage)
+	flags.StringVar(&r.image, "postgres-image", "",
+		"`IMAGE` of Postgres of a lost Cluster, with or without a tag; by default "+recovery.DefaultImage)
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
 	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
 	r.bind(cmd)
@@ -145,7 +147,7 @@ func (s *session) create(ctx context.Context, plan *recovery.Plan, dry bool) err
 	return s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), options...)
 }
 
-// carryOut takes the steps of a plan. What is left to do where one fails is said.
+// carryOut takes the steps of a plan. If one fails, it says what is left to do.
 func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.Plan, timeout time.Duration) error {
 	run := restoreRun{session: s, world: w, plan: plan, timeout: timeout}
 	for i, step := range plan.Steps {
@@ -154,20 +156,41 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 		if err == nil {
 			continue
 		}
-		s.note("Stopped at step %d. ", i+1)
-		if plan.InPlace && i > 0 {
-			s.note("The application has 0 replicas. Repeat the command, which goes on from here, or start the application as "+
-				"it is: kubectl scale dojo %s -n %s --replicas=%d\n", plan.Target, w.Dojo.Namespace, plan.Replicas)
-		} else {
-			s.note("Nothing of %s was changed.\n", w.Dojo.Name)
-		}
+		late := errors.Is(err, errTimeout)
+		s.note("Stopped at step %d. %s\n", i+1, stopped(w.Dojo.Namespace, plan, step.Action, late))
 		return err
 	}
 	s.print("%s\n", s.style.Good("Restored."))
 	return nil
 }
 
-// restoreRun is a restore that is being carried out.
+// stopped describes the state after a failed step, and the remedy. Late reports that the step has
+// only taken too long.
+func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late bool) string {
+	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",
+		kinds.Dojo.Resource(), plan.Target, namespace, plan.Replicas)
+	kind := kinds.Dojo
+	if plan.InPlace {
+		kind = kinds.Cluster
+	}
+	object := fmt.Sprintf("%s %s -n %s", kind.Resource(), plan.Object.GetName(), namespace)
+	switch {
+	case !plan.InPlace && at == recovery.Create:
+		return "Nothing was changed."
+	case at == recovery.Serve:
+		return "The data is there. Start the application: " + start
+	case at == recovery.Verify && late:
+		return fmt.Sprintf("The data may still be on its way: kubectl dojo status %s -n %s -w. "+
+			"Then start the application: %s", plan.Target, namespace, start)
+	case at == recovery.Verify:
+		return "The backups are as they were. Delete what has not got the data, and repeat the command: " +
+			"kubectl delete " + object
+	}
+	return "The application has 0 replicas. Repeat the command, which goes on from here, " +
+		"or start the application as it is: " + start
+}
+
+// restoreRun carries out a restore.
 type restoreRun struct {
 	*session
 	world   *world.World
@@ -196,7 +219,7 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 	return fmt.Errorf("unknown step %d", action)
 }
 
-// specOf is a merge patch of a field of the spec, the last argument its value.
+// specOf returns a merge patch of a field of the spec, the last argument its value.
 func specOf(path ...any) map[string]any {
 	value := path[len(path)-1]
 	for i := len(path) - 2; i >= 0; i-- {
@@ -208,7 +231,7 @@ func specOf(path ...any) map[string]any {
 func (r *restoreRun) stop(ctx context.Context) error {
 	patch := specOf("replicas", 0)
 	patch["metadata"] = map[string]any{"annotations": map[string]any{
-		recovery.SizeAnnotation: fmt.Sprint(r.plan.Replicas),
+		recovery.SizeAnnotation: strconv.Itoa(int(r.plan.Replicas)),
 	}}
 	if err := r.patch(ctx, r.world.Dojo, patch); err != nil {
 		return err
@@ -246,7 +269,7 @@ func (r *restoreRun) remove(ctx context.Context) error {
 	})
 }
 
-// failures are reasons with which a restore has failed.
+// failures lists the reasons of a failed restore.
 var failures = []string{
 	corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonOriginMismatch,
 	corev1api.ReasonBackupNotUsable, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,
@@ -268,11 +291,12 @@ func (r *restoreRun) verify(ctx context.Context) error {
 				return "", false, fmt.Errorf("%w: %s: %s", errNotRestored, reason, ready.Message)
 			}
 		}
-		former := r.plan.InPlace && lost != nil && d.Status.Database != nil && d.Status.Database.ClusterUID == lost.ClusterUID
-		if former { // the status is still that of the Cluster before
-			return "", false, nil
+		now := d.Status.Database
+		if r.plan.InPlace && lost != nil && now != nil && now.ClusterUID == lost.ClusterUID {
+			return "", false, nil // the status is still that of the Cluster before
 		}
-		return sentence(ready.Reason, ready.Message), ready.Status == "True" && d.Status.ObservedGeneration >= d.Generation, nil
+		done := ready.Status == metav1.ConditionTrue && d.Status.ObservedGeneration >= d.Generation
+		return sentence(ready.Reason, ready.Message), done, nil
 	})
 }
 

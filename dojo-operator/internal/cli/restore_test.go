@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// operate plays the operator and CloudNativePG: a Dojo follows its spec, a Backup completes, a Cluster has its data.
-// refused is the reason with which a restore fails; empty for none.
+// operate plays the operator and CloudNativePG: a Dojo follows its spec, a Backup completes, a
+// Cluster has its data. refused is the reason with which a restore fails; empty for none.
 func operate(s *apitest.Server, refused string) {
 	s.AfterWrite = func(write string) {
 		switch what, name, _ := strings.Cut(strings.Fields(write)[1], "/"); {
@@ -112,8 +112,8 @@ func TestRestoreStops(t *testing.T) {
 	operate(s, corev1api.ReasonDatabaseNotRestored)
 	got := run(t, s, "", "restore", "sendai", "-y")
 	if got.code != 1 || !strings.Contains(got.err, "the data is not restored: DatabaseNotRestored: The backup has no database") ||
-		!strings.Contains(got.err, "Stopped at step 4. The application has 0 replicas. Repeat the command, which goes on from here, "+
-			"or start the application as it is: kubectl scale dojo sendai -n team-a --replicas=3\n") {
+		!strings.Contains(got.err, "Stopped at step 4. The backups are as they were. Delete what has not got the data, and "+
+			"repeat the command: kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a\n") {
 		t.Error(got)
 	}
 	if is := dojoIn(t, s); *is.Spec.Replicas != 0 || is.Annotations[recovery.SizeAnnotation] != "3" {
@@ -126,6 +126,34 @@ func TestRestoreStops(t *testing.T) {
 	if is := dojoIn(t, s); got.code != 0 || *is.Spec.Replicas != 3 || is.Annotations[recovery.SizeAnnotation] != "" ||
 		is.Spec.Postgres.Cluster.Backup.Plugin.Parameters["serverName"] != "sendai-db-3" {
 		t.Errorf("%s %d replicas, %v", got, *is.Spec.Replicas, is.Annotations)
+	}
+}
+
+// TestStopped shows what is to be done after each step that fails.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	w := &recovery.Plan{Target: "sendai", InPlace: true, Replicas: 3, Object: kinds.Cluster.Object()}
+	w.Object.SetName("sendai-db")
+	beside := &recovery.Plan{Target: "past", Replicas: 3, Object: kinds.Dojo.Object()}
+	beside.Object.SetName("past")
+	const start = "kubectl scale dojos.core.jutsu.com sendai -n team-a --replicas=3"
+	for _, c := range []struct {
+		plan *recovery.Plan
+		at   recovery.Action
+		late bool
+		want string
+	}{
+		{w, recovery.Stop, true, "or start the application as it is: " + start},
+		{w, recovery.Remove, false, "Repeat the command, which goes on from here"},
+		{w, recovery.Verify, true, "kubectl dojo status sendai -n team-a -w. Then start the application: " + start},
+		{w, recovery.Verify, false, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
+		{w, recovery.Serve, false, "The data is there. Start the application: " + start},
+		{beside, recovery.Create, false, "Nothing was changed."},
+		{beside, recovery.Verify, false, "kubectl delete dojos.core.jutsu.com past -n team-a"},
+	} {
+		if got := stopped("team-a", c.plan, c.at, c.late); !strings.Contains(got, c.want) {
+			t.Errorf("at %d: %s, want %q", c.at, got, c.want)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func (s *session) need(ctx context.Context, namespace string, rights ...right) e
 	return nil
 }
 
-// condition is a condition of a Dojo, nil where it has none of the type.
+// condition returns a condition of a Dojo, nil where it has none of the type.
 func condition(d *corev1api.Dojo, kind string) *metav1.Condition {
 	return meta.FindStatusCondition(d.Status.Conditions, kind)
 }

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// changing is a command that changes one Dojo, and may wait until the operator has done it.
+// changing returns a command that changes one Dojo, and may wait until the operator has done it.
 func (c *cli) changing(
 	use, short, long string, timeout time.Duration,
 	plan func(d *corev1api.Dojo) (ch change, done func(*corev1api.Dojo) bool, err error),
@@ -58,7 +58,7 @@ func (s *session) finish(ctx context.Context, name string, wait *waiting, done f
 	return err
 }
 
-// progressOf is what a Dojo says of what it does now.
+// progressOf returns the Dojo's own words about its present step.
 func progressOf(d *corev1api.Dojo, now time.Time) string {
 	h := view.HeadOf(d, now)
 	if db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady); db != nil &&
@@ -68,7 +68,7 @@ func progressOf(d *corev1api.Dojo, now time.Time) string {
 	return sentence(h.Reason, h.Message)
 }
 
-// sentence is a reason with its message, where it has one.
+// sentence returns a reason with its message, where it has one.
 func sentence(reason, message string) string {
 	if message == "" {
 		return reason
@@ -78,7 +78,8 @@ func sentence(reason, message string) string {
 
 // isReady reports whether a Dojo matches its spec as it is now.
 func isReady(d *corev1api.Dojo) bool {
-	return d.Status.ObservedGeneration >= d.Generation && meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
+	return d.Status.ObservedGeneration >= d.Generation &&
+		meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
 }
 
 func isSuspended(d *corev1api.Dojo) bool {
@@ -115,7 +116,8 @@ func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 	case login == "":
 		return ch, fmt.Errorf("%s has no credentials yet: see kubectl dojo status %s -n %s", d.Name, d.Name, d.Namespace)
 	case d.Status.Database.FormerLogin != "":
-		return ch, fmt.Errorf("a rotation is under way: %s stays valid until no pod has it; see kubectl dojo status %s -n %s",
+		return ch, fmt.Errorf(
+			"a rotation is under way: %s stays valid until no pod has it; see kubectl dojo status %s -n %s",
 			d.Status.Database.FormerLogin, d.Name, d.Namespace)
 	default:
 		next := cnpg.Second
@@ -151,7 +153,8 @@ func suspension(d *corev1api.Dojo) (ch change, err error) {
 	ch.Spec = map[string]any{"suspend": true}
 	ch.Means = []string{"The pods end. Nobody can use the application until kubectl dojo resume."}
 	if d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil {
-		ch.Means = append(ch.Means, "Then the Cluster "+cnpg.ObjectName(d)+" is hibernated. Its data stays, and its backups pause.")
+		ch.Means = append(ch.Means,
+			"Then the Cluster "+cnpg.ObjectName(d)+" is hibernated. Its data stays, and its backups pause.")
 	}
 	return ch, nil
 }

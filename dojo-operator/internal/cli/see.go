@@ -112,7 +112,7 @@ func (s *session) status(ctx context.Context, name string, format output) error 
 	return ill(w)
 }
 
-// ill is the end of a command whose answer says that something is wrong.
+// ill returns errIll for a Dojo that needs a user.
 func ill(w *world.World) error {
 	if view.HeadOf(w.Dojo, w.Now).Broken {
 		return errIll
@@ -123,7 +123,7 @@ func ill(w *world.World) error {
 const (
 	// followInterval is the time between two readings while a user watches.
 	followInterval = 2 * time.Second
-	// clear moves the cursor of a terminal to the top and erases what is below.
+	// clearScreen moves the cursor of a terminal to the top and erases what is below.
 	clearScreen = "\x1b[H\x1b[J"
 )
 

@@ -22,14 +22,14 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// sendai is a server with a Dojo and its children.
+// sendai returns a server with a Dojo and its children.
 func sendai(t *testing.T, changes ...func(*corev1api.Dojo)) *apitest.Server {
 	t.Helper()
 	d := apitest.Sendai(changes...)
 	return apitest.New(t, append(apitest.Children(d), d)...)
 }
 
-// lost is a server with a Dojo whose Cluster is gone.
+// lost returns a server with a Dojo whose Cluster is gone.
 func lost(t *testing.T) *apitest.Server {
 	t.Helper()
 	s := sendai(t, apitest.Lost)
@@ -46,7 +46,7 @@ func lost(t *testing.T) *apitest.Server {
 	return s
 }
 
-// several are Dojos in many states.
+// several returns Dojos in many states.
 func several() []client.Object {
 	named := func(name string, changes ...func(*corev1api.Dojo)) client.Object {
 		d := apitest.Sendai(changes...)
@@ -167,7 +167,8 @@ func TestTreeShowsTrouble(t *testing.T) {
 	expectGolden(t, "tree trouble", run(t, s, "", "tree", "sendai").String())
 }
 
-// TestStatusKnowsFiringAlerts shows that a status asks Alertmanager, where there is one and the user may.
+// TestStatusKnowsFiringAlerts shows that a status asks Alertmanager, where there is one and the
+// user may.
 func TestStatusKnowsFiringAlerts(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

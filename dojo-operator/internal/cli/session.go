@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 )
 
-// fieldOwner is the field manager of what a user writes with this plugin.
+// fieldOwner is the field manager of the plugin's writes.
 const fieldOwner = "kubectl-dojo"
 
 // session is a connection to a cluster, as the user.
@@ -61,7 +61,7 @@ func (s *session) dojo(ctx context.Context, name string) (*corev1api.Dojo, error
 	return d, err
 }
 
-// unknown is the error that there is no such Dojo, with those that there are.
+// unknown returns the error for a Dojo that does not exist, and lists the existing ones.
 func (s *session) unknown(ctx context.Context, name string) error {
 	var all corev1api.DojoList
 	if err := s.List(ctx, &all, client.InNamespace(s.namespace)); err != nil || len(all.Items) == 0 {
@@ -75,7 +75,8 @@ func (s *session) unknown(ctx context.Context, name string) error {
 	if len(names) > 10 {
 		names = append(names[:10], "...")
 	}
-	return fmt.Errorf("there is no Dojo %q in the namespace %s, which has %s", name, s.namespace, strings.Join(names, ", "))
+	return fmt.Errorf("there is no Dojo %q in the namespace %s, which has %s",
+		name, s.namespace, strings.Join(names, ", "))
 }
 
 // world reads a Dojo with all that belongs to it.
@@ -145,11 +146,15 @@ func (c *cli) namespaceNames(cmd *cobra.Command, _ []string, typed string) ([]st
 	return names, none
 }
 
-// forDojo is a command about one Dojo, whose name it completes.
-func (c *cli) forDojo(use, short, long string, run func(context.Context, *session, string) error) *cobra.Command {
+// forDojo returns a command about one Dojo, whose name it completes.
+func (c *cli) forDojo(
+	use, short, long string, run func(context.Context, *session, string) error,
+) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Long: long, Args: exactly(1), ValidArgsFunction: c.dojoNames,
 		DisableFlagsInUseLine: true,
-		RunE:                  c.command(func(ctx context.Context, s *session, args []string) error { return run(ctx, s, args[0]) }),
+		RunE: c.command(func(ctx context.Context, s *session, args []string) error {
+			return run(ctx, s, args[0])
+		}),
 	}
 }

@@ -31,7 +31,7 @@ type postableAlert struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
-// testAlert is resolved after two minutes by itself.
+// testAlert returns an alert that resolves itself after two minutes.
 func testAlert(d *corev1api.Dojo, severity string, now time.Time) postableAlert {
 	return postableAlert{
 		Labels: map[string]string{
@@ -60,7 +60,8 @@ namespace of Alertmanager.`,
 			return s.testAlert(ctx, d, severity, at, &ask)
 		})
 	cmd.Flags().StringVar(&severity, "severity", "info", "the `label` severity; critical and warning may mention people")
-	cmd.Flags().StringVar(&at, "alertmanager", "", "`NAMESPACE/SERVICE` of Alertmanager; by default those of prometheus-operator")
+	cmd.Flags().StringVar(&at, "alertmanager", "",
+		"`NAMESPACE/SERVICE` of Alertmanager; by default those of prometheus-operator")
 	ask.bind(cmd)
 	return cmd
 }
@@ -117,7 +118,7 @@ func (s *session) chosenAlertmanagers(ctx context.Context, at string) (all []ale
 	return all, err
 }
 
-// shownWithin is how long Alertmanager may take to show an alert that it has taken.
+// shownWithin bounds the wait until Alertmanager shows an alert that it has accepted.
 const shownWithin = 30 * time.Second
 
 // post posts an alert and reports whether Alertmanager sends it to the Dojo's receiver.

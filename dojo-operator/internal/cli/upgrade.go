@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// upgradeRequest is what a user asks for.
+// upgradeRequest is the wish of a user.
 type upgradeRequest struct {
 	to, image     string
 	withoutBackup bool
@@ -110,8 +110,8 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, to int, err error) 
 	case has > 0 && to == has:
 		return ch, 0, fmt.Errorf("%s has Postgres %d already", d.Name, has)
 	case pg.Backup == nil && !r.withoutBackup:
-		return ch, 0, fmt.Errorf("%s has no backups to go back to: set spec.postgres.cluster.backup, or say --without-backup",
-			d.Name)
+		return ch, 0, fmt.Errorf(
+			"%s has no backups to go back to: set spec.postgres.cluster.backup, or say --without-backup", d.Name)
 	}
 	fields := map[string]any{"version": strconv.Itoa(to)}
 	if r.image != "" {
@@ -131,7 +131,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, to int, err error) 
 	return ch, to, nil
 }
 
-// target is the major version that a user asks for.
+// target returns the wanted major version.
 func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	switch {
 	case r.to == "" && r.image == "":
@@ -228,10 +228,12 @@ func acceptance(w *world.World) (ch change, err error) {
 	if d.BootstrapSource() != nil {
 		begins = "with what spec.postgres.cluster.bootstrap says"
 	}
-	ch.Means = []string{fmt.Sprintf("The operator creates another Cluster %s, which begins %s.", cnpg.ObjectName(d), begins)}
+	ch.Means = []string{
+		fmt.Sprintf("The operator creates another Cluster %s, which begins %s.", cnpg.ObjectName(d), begins),
+	}
 	if recovery.Restorable(w) {
-		ch.Means = append(ch.Means, fmt.Sprintf("There are backups: kubectl dojo restore %s -n %s brings the data back instead.",
-			d.Name, d.Namespace))
+		ch.Means = append(ch.Means, fmt.Sprintf(
+			"There are backups: kubectl dojo restore %s -n %s brings the data back instead.", d.Name, d.Namespace))
 	}
 	return ch, nil
 }

@@ -39,7 +39,7 @@ func meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// owned is the metadata of a child of a Dojo, data that of an object that holds its data.
+// owned returns the metadata of a child of a Dojo, data that of an object that holds its data.
 func owned(d *corev1api.Dojo, name string) metav1.ObjectMeta {
 	m := meta(name)
 	m.Labels = ownership.Labels(d, ownership.Application)
@@ -60,7 +60,7 @@ func Condition(kind, status, reason, message string, since metav1.Time) metav1.C
 	}
 }
 
-// Sendai is a Dojo that is Ready, with a Cluster of its own, backups and alerts.
+// Sendai returns a Dojo that is Ready, with a Cluster of its own, backups and alerts.
 func Sendai(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: meta("sendai")}
 	d.Spec = corev1api.DojoSpec{
@@ -122,17 +122,18 @@ func Set(c metav1.Condition) func(*corev1api.Dojo) {
 
 // Lost lets the Cluster of a Dojo be gone.
 func Lost(d *corev1api.Dojo) {
-	since, message := at(24, 2, 51), "The Cluster team-a/sendai-db is gone, with the data of the Dojo, and no empty one is "+
-		"created in its place."
-	reason := corev1api.ReasonDatabaseLost
+	const reason = corev1api.ReasonDatabaseLost
+	const message = "The Cluster team-a/sendai-db is gone, with the data of the Dojo, and no empty one is created in " +
+		"its place."
+	since := at(24, 2, 51)
 	Set(Condition(conditions.TypeReady, "False", reason, message, since))(d)
 	Set(Condition(conditions.TypeDegraded, "True", reason, message, since))(d)
 	Set(Condition(corev1api.ConditionDatabaseReady, "False", reason, message, since))(d)
-	Set(Condition(conditions.TypeAvailable, "False", corev1api.ReasonDatabaseUnreachable, "Requests cannot reach Postgres.",
-		since))(d)
+	Set(Condition(conditions.TypeAvailable, "False", corev1api.ReasonDatabaseUnreachable,
+		"Requests cannot reach Postgres.", since))(d)
 }
 
-// Children are the objects of a Dojo that is as it should be.
+// Children returns the objects of a Dojo that is as it should be.
 func Children(d *corev1api.Dojo) []client.Object {
 	replicas := new(int32(1))
 	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -180,7 +181,9 @@ func Children(d *corev1api.Dojo) []client.Object {
 			ObjectMeta: owned(d, "sendai-alerts"),
 			Status: discordv1alpha1.DiscordChannelStatus{
 				ChannelURL: "https://discord.com/channels/1/2",
-				Conditions: []metav1.Condition{Condition(conditions.TypeReady, "True", conditions.ReasonReconciled, "", at(21, 10, 1))},
+				Conditions: []metav1.Condition{
+					Condition(conditions.TypeReady, "True", conditions.ReasonReconciled, "", at(21, 10, 1)),
+				},
 			},
 		},
 	}
@@ -197,7 +200,7 @@ func monitoringObject(d *corev1api.Dojo, kind kinds.Kind) client.Object {
 	return o
 }
 
-// Database are the objects of CloudNativePG.
+// Database returns the objects of CloudNativePG.
 func Database(d *corev1api.Dojo) []client.Object {
 	next := at(25, 1, 0)
 	instance := &corev1.Pod{
@@ -228,7 +231,7 @@ func Database(d *corev1api.Dojo) []client.Object {
 	}
 }
 
-// Cluster is that of a Dojo, with a primary.
+// Cluster returns that of a Dojo, with a primary.
 func Cluster(d *corev1api.Dojo) *cnpgv1.Cluster {
 	return &cnpgv1.Cluster{
 		ObjectMeta: data(d, "sendai-db"),
@@ -249,7 +252,7 @@ func Cluster(d *corev1api.Dojo) *cnpgv1.Cluster {
 	}
 }
 
-// Backup is a Backup into the object store that has completed.
+// Backup returns a Backup into the object store that has completed.
 func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	m := meta(name)
 	m.CreationTimestamp = ended
@@ -267,7 +270,7 @@ func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	}
 }
 
-// Store is the ObjectStore of the namespace, with the first and the last moment of servers.
+// Store returns the ObjectStore of the namespace, with the first and the last moment of servers.
 func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	o := kinds.ObjectStore.Object()
 	o.SetNamespace(Namespace)
@@ -275,12 +278,13 @@ func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	all := map[string]any{}
 	for server, window := range windows {
 		all[server] = map[string]any{
-			"firstRecoverabilityPoint": window[0].Format(time.RFC3339), "lastSuccessfulBackupTime": window[1].Format(time.RFC3339),
+			"firstRecoverabilityPoint": window[0].Format(time.RFC3339),
+			"lastSuccessfulBackupTime": window[1].Format(time.RFC3339),
 		}
 	}
 	o.Object["status"] = map[string]any{"serverRecoveryWindow": all}
 	return o
 }
 
-// At is a moment of November 2026.
+// At returns a moment of November 2026.
 func At(day, hour, minute int) metav1.Time { return at(day, hour, minute) }

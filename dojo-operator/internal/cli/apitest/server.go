@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apitest plays the API server for tests of kubectl dojo: it keeps objects, answers over HTTP, and refuses what
-// a test says. It knows nothing of the kinds' own rules, which the specs show against a real one.
+// Package apitest plays the API server for tests of kubectl dojo: it keeps objects, answers over
+// HTTP, and refuses what a test says. It knows nothing of the kinds' own rules, which the specs
+// show against a real one.
 package apitest
 
 import (
@@ -33,11 +34,12 @@ import (
 
 // Server plays an API server. Make one with New.
 type Server struct {
-	// Logs are those of containers, by NAMESPACE/POD/CONTAINER.
+	// Logs holds the logs of containers, by NAMESPACE/POD/CONTAINER.
 	Logs map[string]string
 	// Proxy answers requests to Services, nil for none.
 	Proxy http.HandlerFunc
-	// AfterWrite is called after each write, such as "PATCH dojos/tokyo", and may change objects with Put.
+	// AfterWrite is called after each write, such as "PATCH dojos/tokyo", and may change objects with
+	// Put.
 	AfterWrite func(write string)
 
 	http    *httptest.Server
@@ -80,7 +82,8 @@ contexts: [{name: test, context: {cluster: test, user: test, namespace: %q}}]}`,
 	return file
 }
 
-// Deny refuses requests, such as "list pods", "get pods/log" or "create clusters.postgresql.cnpg.io".
+// Deny refuses requests, such as "list pods", "get pods/log" or "create
+// clusters.postgresql.cnpg.io".
 func (s *Server) Deny(rights ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +141,7 @@ func (s *Server) Get(kind kinds.Kind, namespace, name string, into any) bool {
 	return true
 }
 
-// Writes are the requests that have changed something, in their order.
+// Writes returns the requests that have changed something, in their order.
 func (s *Server) Writes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +213,32 @@ func parse(r *http.Request) (q request, ok bool) {
 	return q, true
 }
 
+// discover answers which kinds a version of a group has, and reports whether that was asked for.
+func (s *Server) discover(w http.ResponseWriter, r *http.Request) bool {
+	path := strings.Trim(r.URL.Path, "/")
+	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range kinds.All() {
+		if strings.Trim(strings.TrimSuffix(collection(k, ""), k.Plural), "/") != path {
+			continue
+		}
+		list.GroupVersion = k.GroupVersion().String()
+		if !s.absent[k.Resource()] {
+			list.APIResources = append(list.APIResources, metav1.APIResource{Name: k.Plural, Kind: k.Kind})
+		}
+	}
+	if list.GroupVersion == "" {
+		return false
+	}
+	answer(w, http.StatusOK, list)
+	return true
+}
+
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if s.discover(w, r) {
+		return
+	}
 	q, ok := parse(r)
 	s.mu.Lock()
 	absent, denied := s.absent[q.kind.Resource()], s.denied[q.verb+" "+q.resource()]
@@ -287,7 +315,7 @@ func (s *Server) log(w http.ResponseWriter, r *http.Request, q request) {
 	_, _ = io.WriteString(w, text)
 }
 
-// shaped is an object as the client asks for it: whole, or its metadata alone.
+// shaped returns an object as the client asks for it: whole, or its metadata alone.
 func shaped(r *http.Request, o *unstructured.Unstructured) map[string]any {
 	if !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
 		return o.Object
@@ -329,7 +357,8 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q request) {
 		}
 	}
 	answer(w, http.StatusOK, map[string]any{
-		"kind": q.kind.Kind + "List", "apiVersion": q.kind.GroupVersion().String(), "metadata": map[string]any{}, "items": items,
+		"kind": q.kind.Kind + "List", "apiVersion": q.kind.GroupVersion().String(),
+		"metadata": map[string]any{}, "items": items,
 	})
 }
 
@@ -337,54 +366,56 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q request) {
 func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 	body, _ := io.ReadAll(r.Body)
 	dry := slices.Contains(r.URL.Query()["dryRun"], "All")
+	applies := strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch")
+	written := &unstructured.Unstructured{}
+	if q.verb == "create" || applies {
+		_ = yaml.Unmarshal(body, &written.Object)
+		q.name = written.GetName()
+		written.SetUID(types.UID("uid of a new " + q.kind.Kind + " " + q.name))
+	}
+	path, write := collection(q.kind, q.namespace)+"/"+q.name, r.Method+" "+q.kind.Plural+"/"+q.name
 	s.mu.Lock()
-	path := collection(q.kind, q.namespace) + "/" + q.name
 	live := s.objects[path]
-	var next *unstructured.Unstructured
 	switch {
-	case q.verb == "create":
-		next = &unstructured.Unstructured{}
-		_ = next.UnmarshalJSON(body)
-		q.name = next.GetName()
-		path = collection(q.kind, q.namespace) + "/" + q.name
-		if s.objects[path] != nil {
-			s.mu.Unlock()
-			fail(w, http.StatusConflict, metav1.StatusReasonAlreadyExists, q.kind.Resource()+" "+q.name+" already exists")
-			return
-		}
-		next.SetUID(types.UID("uid of a new " + q.kind.Kind + " " + q.name))
-	case strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch"):
-		next = &unstructured.Unstructured{} // the server-side apply of a whole object
-		_ = yaml.Unmarshal(body, &next.Object)
-		next.SetUID(types.UID("uid of a new " + q.kind.Kind + " " + q.name))
-	case live == nil:
+	case q.verb == "create" && live != nil:
+		s.mu.Unlock()
+		fail(w, http.StatusConflict, metav1.StatusReasonAlreadyExists, q.kind.Resource()+" "+q.name+" already exists")
+		return
+	case q.verb != "create" && !applies && live == nil:
 		s.mu.Unlock()
 		notFound(w, q)
 		return
-	case q.verb == "patch":
-		text, _ := live.MarshalJSON()
-		merged, err := jsonpatch.MergePatch(text, body)
-		if err != nil {
-			s.mu.Unlock()
-			fail(w, http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
-			return
-		}
-		next = &unstructured.Unstructured{}
-		_ = next.UnmarshalJSON(merged)
-		next.SetGeneration(live.GetGeneration() + 1)
+	case q.verb == "patch" && !applies:
+		written = patched(live, body)
+	case q.verb == "delete":
+		written = live
 	}
 	if !dry {
-		if s.objects[path] = next; next == nil {
+		if s.objects[path] = written; q.verb == "delete" {
 			delete(s.objects, path)
 		}
-		s.writes = append(s.writes, r.Method+" "+q.kind.Plural+"/"+q.name)
+		s.writes = append(s.writes, write)
 	}
 	s.mu.Unlock()
-	if next == nil {
-		next = live
-	}
 	if !dry && s.AfterWrite != nil {
-		s.AfterWrite(r.Method + " " + q.kind.Plural + "/" + q.name)
+		s.AfterWrite(write)
 	}
-	answer(w, http.StatusOK, next.Object)
+	answer(w, http.StatusOK, written.Object)
+}
+
+// patched returns an object with a merge patch.
+func patched(live *unstructured.Unstructured, patch []byte) *unstructured.Unstructured {
+	text, err := live.MarshalJSON()
+	if err == nil {
+		text, err = jsonpatch.MergePatch(text, patch)
+	}
+	next := &unstructured.Unstructured{}
+	if err == nil {
+		err = next.UnmarshalJSON(text)
+	}
+	if err != nil {
+		panic(err) // the client sends no such patch
+	}
+	next.SetGeneration(live.GetGeneration() + 1)
+	return next
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check says what a namespace lacks for Dojos: kinds, operators, selectors, rights. It is pure.
+// Package check says what a namespace lacks for Dojos: kinds, operators, selectors, rights. It is
+// pure.
 package check
 
 import (
@@ -40,42 +41,42 @@ type Line struct {
 	Mark    Mark   `json:"mark"`
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
-	// Do is what to do about it.
+	// Do names the remedy.
 	Do string `json:"do,omitempty"`
 }
 
-// Seen is how a user sees a kind.
+// Seen says whether the API server serves a kind.
 type Seen int
 
-// How a user sees a kind.
+// Whether the API server serves a kind.
 const (
 	Served Seen = iota
 	Absent
-	Denied
 )
 
-// Facts are what was found.
+// Facts holds the observations that Lines judges.
 type Facts struct {
 	Namespace string
-	// Labels are those of the namespace; nil where they may not be read.
+	// Labels holds the labels of the namespace; nil if the user may not read them.
 	Labels map[string]string
 	Dojos  []corev1api.Dojo
-	// Kinds are how the user sees kinds, by resource.
+	// Kinds says by resource whether the API server serves a kind.
 	Kinds map[string]Seen
-	// Deployments are those of operators in all namespaces, by the label app.kubernetes.io/name; Blind reports that the
-	// user may not list them.
+	// Deployments of operators in all namespaces, by the label app.kubernetes.io/name. Blind reports
+	// that the user may not list them.
 	Deployments map[string][]appsv1.Deployment
 	Blind       bool
-	// Prometheuses and Alertmanagers are those of all namespaces; nil where they may not be listed.
+	// Prometheuses and Alertmanagers of all namespaces; nil if the user may not list them.
 	Prometheuses, Alertmanagers []unstructured.Unstructured
-	// Scraped reports whether a ServiceMonitor reads the operator's own metrics; nil where that is not known.
+	// Scraped reports whether a ServiceMonitor reads the operator's own metrics; nil where that is not
+	// known.
 	Scraped *bool
 	Classes []storagev1.StorageClass
 	// Rights say for each command which of its rights the user lacks.
 	Rights []Right
 }
 
-// Right is what a command needs.
+// Right names the rights of some commands that the user lacks.
 type Right struct {
 	Commands string
 	Lacks    []string
@@ -90,7 +91,7 @@ const (
 	CloudNativePG   = "cloudnative-pg"
 )
 
-// Lines are the findings, each ok or with what to do.
+// Lines judges the facts: each line is ok or says what to do.
 func Lines(f Facts) (all []Line) {
 	all = append(all, f.kindLine("Dojo", "needed", true, kinds.Dojo), f.operatorLine(DojoOperator, true))
 	postgres := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Postgres != nil })
@@ -131,7 +132,7 @@ var install = map[string]string{
 	"prometheus-operator": "install it: https://prometheus-operator.dev",
 }
 
-// kindLine is about the kinds of a part.
+// kindLine judges the kinds of a part.
 func (f Facts) kindLine(subject, use string, needed bool, all ...kinds.Kind) Line {
 	var absent []string
 	for _, k := range all {
@@ -150,7 +151,7 @@ func (f Facts) kindLine(subject, use string, needed bool, all ...kinds.Kind) Lin
 	return Line{Mark: Fix, Subject: subject, Text: "not installed; Dojos here need it", Do: install[subject]}
 }
 
-// operatorLine is about the Deployment of an operator.
+// operatorLine judges the Deployment of an operator.
 func (f Facts) operatorLine(name string, needed bool) Line {
 	line := Line{Subject: name}
 	found := f.Deployments[name]
@@ -167,7 +168,8 @@ func (f Facts) operatorLine(name string, needed bool) Line {
 		var texts []string
 		for i := range found {
 			d := &found[i]
-			texts = append(texts, fmt.Sprintf("%s in %s, %d/%d pods", version(d), d.Namespace, d.Status.ReadyReplicas, d.Status.Replicas))
+			texts = append(texts, fmt.Sprintf("%s in %s, %d/%d pods",
+				version(d), d.Namespace, d.Status.ReadyReplicas, d.Status.Replicas))
 			if d.Status.ReadyReplicas == 0 {
 				line.Mark, line.Do = Fix, fmt.Sprintf("kubectl describe deployment %s -n %s", d.Name, d.Namespace)
 			}
@@ -224,7 +226,8 @@ func (f Facts) rightLines() (all []Line) {
 	for _, r := range f.Rights {
 		line := Line{Mark: OK, Subject: "rights", Text: r.Commands}
 		if len(r.Lacks) > 0 {
-			line.Mark, line.Text, line.Do = None, r.Commands+": you lack "+strings.Join(r.Lacks, ", "), "ask for them, if you need it"
+			line.Mark, line.Text = None, r.Commands+": you lack "+strings.Join(r.Lacks, ", ")
+			line.Do = "ask for them, if you need it"
 			if r.Needed {
 				line.Mark = Fix
 			}
@@ -234,7 +237,7 @@ func (f Facts) rightLines() (all []Line) {
 	return all
 }
 
-// Text is the findings as a table, what to do below each.
+// Text renders the lines as a table, each remedy below its finding.
 func Text(lines []Line, style term.Style) string {
 	var rows [][]string
 	for _, line := range lines {
@@ -260,7 +263,7 @@ func Failed(lines []Line) bool {
 	return slices.ContainsFunc(lines, func(l Line) bool { return l.Mark == Fix })
 }
 
-// monitored are the labels of what a Dojo gives to Prometheus.
+// monitored returns the labels of a Dojo's objects for Prometheus.
 func monitored(d *corev1api.Dojo) labels.Set {
 	set := labels.Set{}
 	for key, value := range ownership.Labels(d, ownership.Application) {
@@ -274,8 +277,8 @@ func monitored(d *corev1api.Dojo) labels.Set {
 	return set
 }
 
-// selects reports whether a selector of prometheus-operator selects labels. A selector that is not there selects what
-// missing says.
+// selects reports whether a selector of prometheus-operator selects labels. A selector that is not
+// there selects what missing says.
 func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
 	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !found {

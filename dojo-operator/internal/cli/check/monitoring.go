@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 )
 
-// monitoringLines are about prometheus-operator, and whether its servers select what Dojos make.
+// monitoringLines judges prometheus-operator and the selectors of its servers.
 func (f Facts) monitoringLines() []Line {
 	watched := f.some(monitoring.Monitored)
 	line := f.kindLine("prometheus-operator", "spec.monitoring and spec.alerts", watched,
@@ -32,7 +32,7 @@ func (f Facts) monitoringLines() []Line {
 	return append(all, f.scrapeLine(watched))
 }
 
-// scrapeLine is about the operator's own metrics, which most rules read.
+// scrapeLine judges the scraping of the operator's own metrics, which most rules read.
 func (f Facts) scrapeLine(needed bool) Line {
 	line := Line{Subject: "operator's metrics"}
 	switch {
@@ -52,7 +52,7 @@ func (f Facts) scrapeLine(needed bool) Line {
 // selection are the two fields of a server that select a kind.
 type selection struct{ objects, namespaces, kind string }
 
-// selectorLines are about the servers of a kind.
+// selectorLines judges the servers of a kind.
 func (f Facts) selectorLines(subject string, servers []unstructured.Unstructured, needed bool, by ...selection) []Line {
 	switch {
 	case servers == nil:
@@ -100,12 +100,13 @@ func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, b
 		}
 	}
 	if len(not) > 0 {
-		return Line{Mark: Fix, Subject: subject, Text: name + " does not select " + strings.Join(not, ", "), Do: strings.Join(do, "; ")}
+		text := name + " does not select " + strings.Join(not, ", ")
+		return Line{Mark: Fix, Subject: subject, Text: text, Do: strings.Join(do, "; ")}
 	}
 	return Line{Mark: OK, Subject: subject, Text: fmt.Sprintf("%s selects what Dojos of %s make", name, f.Namespace)}
 }
 
-// watched are the Dojos with monitoring, or one as it would be.
+// watched returns the Dojos with monitoring, or one as it would be.
 func (f Facts) watched() (all []corev1api.Dojo) {
 	for _, d := range f.Dojos {
 		if monitoring.Monitored(&d) {

@@ -13,19 +13,19 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 )
 
-// Backup is a Backup of the Dojo's Cluster, or of a former one of its name.
+// Backup describes a Backup of the Dojo's Cluster, or of a former Cluster of its name.
 type Backup struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	// Ended is when it completed or failed; zero while it runs.
+	// Ended is the time of its end; zero while it runs.
 	Ended  time.Time `json:"ended,omitzero"`
 	Method string    `json:"method"`
-	// Phase is how far it is, in CloudNativePG's words, and Error why it failed.
+	// Phase is CloudNativePG's; Error says why a backup failed.
 	Phase string `json:"phase"`
 	Error string `json:"error,omitempty"`
 	// Place is where a plugin keeps it, nil for volume snapshots and where it does not say.
 	Place *Place `json:"place,omitempty"`
-	// Major is the major version of Postgres, 0 where CloudNativePG does not say it.
+	// Major is the major version of Postgres; 0 if CloudNativePG does not report it.
 	Major int `json:"major,omitempty"`
 	// Usable reports whether a Dojo can be restored from it by its name.
 	Usable bool `json:"usable"`
@@ -43,7 +43,7 @@ func Backups(w *world.World) (all []Backup) {
 	return all
 }
 
-// Completed returns those that have completed, the newest first.
+// Completed returns the completed backups, the newest first.
 func Completed(w *world.World) []Backup {
 	return slices.DeleteFunc(Backups(w), func(b Backup) bool { return b.Phase != cnpgv1.BackupPhaseCompleted })
 }

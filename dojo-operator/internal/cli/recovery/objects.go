@@ -67,8 +67,8 @@ func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	}
 }
 
-// currentMajor is the major version of the Dojo's Postgres, or of the one that is lost; 0 where it
-// is not known.
+// currentMajor returns the major version of the Dojo's Postgres, or of the one that is lost; 0
+// where it is not known.
 func currentMajor(w *world.World) int {
 	if w.Dojo.Status.Database == nil {
 		return 0
@@ -87,7 +87,7 @@ func serverName(b *corev1api.Backup, name string) {
 	b.Plugin.Parameters = parameters
 }
 
-// describe is a Cluster in a line.
+// describe returns a Cluster in words.
 func describe(pg *corev1api.PostgresCluster, image string) string {
 	words := []string{}
 	switch {
@@ -115,7 +115,12 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 		return fmt.Errorf("you may not get %s in the namespace %s: whether there is one decides what is done",
 			kinds.Cluster.Resource(), w.Dojo.Namespace)
 	case !ours(w.Dojo, live):
-		return fmt.Errorf("the Cluster %s is not the Dojo's by its labels: see kubectl dojo status %s", live.Name, w.Dojo.Name)
+		return fmt.Errorf("the Cluster %s is not the Dojo's by its labels: see kubectl dojo status %s",
+			live.Name, w.Dojo.Name)
+	case live != nil && !cnpg.Up(live):
+		return fmt.Errorf("the Cluster %s has no primary, so that its data of now cannot be backed up: restore beside it "+
+			"with --as, or, where its data is not needed, kubectl delete clusters.postgresql.cnpg.io %s -n %s first",
+			live.Name, live.Name, w.Dojo.Namespace)
 	case live != nil && want.Backup == nil:
 		return fmt.Errorf("%s has no backups, so the data of now would be lost: restore beside it with --as", w.Dojo.Name)
 	case want.Version != "" && from.major > 0 && want.Version != strconv.Itoa(from.major):
@@ -155,13 +160,14 @@ func (p *Plan) stepsInPlace() {
 		Step{Serve, "start the application: " + term.Count(int(p.Replicas), "replica")})
 }
 
-// clusterFor is the Cluster as the operator would write it, with the data of the source.
+// clusterFor returns the Cluster as the operator would write it, with the data of the source.
 func clusterFor(
 	w *world.World, d *corev1api.Dojo, live *cnpgv1.Cluster, from source, r Request,
 ) (*unstructured.Unstructured, error) {
 	restored := d.DeepCopy()
 	restored.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(d, r.To)}
-	step := bootstrap.Plan(restored, bootstrap.State{Backup: from.backup}, bootstrap.Input{Input: cnpg.Input{Now: w.Now}})
+	in := bootstrap.Input{Input: cnpg.Input{Now: w.Now}}
+	step := bootstrap.Plan(restored, bootstrap.State{Backup: from.backup}, in)
 	if step.Blocks != nil {
 		return nil, fmt.Errorf("%s", step.Blocks.Message)
 	}
@@ -182,6 +188,8 @@ func clusterFor(
 		spec["imageCatalogRef"] = ref
 	case live != nil && live.Spec.ImageName != "":
 		spec["imageName"] = live.Spec.ImageName
+	case cnpg.VersionOf(r.Image) != "":
+		spec["imageName"] = r.Image
 	case spec["imageName"] == nil:
 		if major := cmp.Or(from.major, currentMajor(w)); major > 0 {
 			spec["imageName"] = fmt.Sprintf("%s:%d", cmp.Or(r.Image, DefaultImage), major)
@@ -190,8 +198,8 @@ func clusterFor(
 	return desired, nil
 }
 
-// NextServerName is a name under which no Cluster of the Dojo d has archived, as far as the World w
-// shows.
+// NextServerName returns a name under which no Cluster of the Dojo d has archived, as far as the
+// World w shows.
 func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	last := 0
 	see := func(server string) {
@@ -218,7 +226,7 @@ func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s-%d", cnpg.ObjectName(d), last+1)
 }
 
-// number is which one of a Dojo's Clusters archives under a name: 1 for the first, which has no
+// number counts the Clusters of a Dojo by the name of their archive: 1 for the first, which has no
 // number.
 func number(d *corev1api.Dojo, server string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(server, cnpg.ObjectName(d))

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// Request says what a user wants restored.
+// Request is the wish of a user.
 type Request struct {
 	// To is the moment; zero for the newest that there is.
 	To time.Time
@@ -29,15 +29,15 @@ type Request struct {
 	Backup string
 	// As is the name of another Dojo, which gets the data; empty to restore in place.
 	As string
-	// Image is the image of Postgres without a tag, where the spec names a version and no Cluster
-	// shows the image.
+	// Image is the image of Postgres of a Cluster that is lost, for the version of the spec or the
+	// backup where it has no tag; empty for [DefaultImage].
 	Image string
 }
 
 // DefaultImage is the operator's default of --postgres-image.
 const DefaultImage = "ghcr.io/cloudnative-pg/postgresql"
 
-// Action is what a step does.
+// Action identifies a step.
 type Action int
 
 // The actions of a restore, in the order in which they come.
@@ -58,13 +58,13 @@ const (
 	Serve
 )
 
-// Step is a step of a restore.
+// Step is one step of a restore, in words.
 type Step struct {
 	Action Action
 	Text   string
 }
 
-// Plan is a restore that can be carried out.
+// Plan lists the steps of a restore.
 type Plan struct {
 	// Source is where the data comes from, in words, and Window the span that was checked, nil for a
 	// Backup by its name.
@@ -83,13 +83,13 @@ type Plan struct {
 	// Replicas is the size of the application afterwards.
 	Replicas int32
 	Steps    []Step
-	// Notes are what a user should know before the answer.
+	// Notes are warnings for the user.
 	Notes []string
 	// about describes the new Cluster.
 	about string
 }
 
-// source is what is restored.
+// source is a window or a Backup to restore.
 type source struct {
 	window *Window
 	backup *cnpgv1.Backup
@@ -125,12 +125,13 @@ func New(w *world.World, r Request) (*Plan, error) {
 // so that a restore that was interrupted can be repeated.
 const SizeAnnotation = "core.jutsu.com/replicas-before-restore"
 
-// size is how many replicas the application has when it is not stopped by a restore.
+// size returns the replicas of the application, also while a restore has stopped it.
 func size(d *corev1api.Dojo) int32 {
-	if n, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil {
-		return int32(n)
+	now := ptr.Deref(d.Spec.Replicas, 1)
+	if before, err := strconv.ParseInt(d.Annotations[SizeAnnotation], 10, 32); err == nil && now == 0 {
+		return int32(before)
 	}
-	return ptr.Deref(d.Spec.Replicas, 1)
+	return now
 }
 
 // refused returns why a Dojo has nothing that can be restored.
@@ -181,7 +182,7 @@ func find(w *world.World, r Request) (s source, err error) {
 	return s, nothing(w, r, windows)
 }
 
-// nothing says why nothing can be restored, and what could be.
+// nothing explains why the wish cannot be met, and lists the alternatives.
 func nothing(w *world.World, r Request, windows []Window) error {
 	if w.Unreadable(kinds.Backup) && w.Unreadable(kinds.ObjectStore) {
 		return fmt.Errorf("you may not list %s and %s in the namespace %s, which say what can be restored",
@@ -249,7 +250,7 @@ func majorIn(w *world.World, place Place) int {
 	return 0
 }
 
-// recovery is what a Dojo says in bootstrap for the source.
+// recovery returns the field bootstrap.recovery for the source.
 func (s source) recovery(d *corev1api.Dojo, to time.Time) *corev1api.Recovery {
 	r := &corev1api.Recovery{Database: databaseOf(d)}
 	if !to.IsZero() {
@@ -266,7 +267,7 @@ func (s source) recovery(d *corev1api.Dojo, to time.Time) *corev1api.Recovery {
 	return r
 }
 
-// databaseOf is the name of the Dojo's database in Postgres.
+// databaseOf returns the name of the Dojo's database in Postgres.
 func databaseOf(d *corev1api.Dojo) string {
 	if d.Status.Database != nil {
 		return d.Status.Database.Name

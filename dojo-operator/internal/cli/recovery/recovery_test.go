@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 )
 
-// worldOf is a World with these objects.
+// worldOf returns a World with these objects.
 func worldOf(d *corev1api.Dojo, objects ...client.Object) *world.World {
 	w := &world.World{
 		Now: apitest.Now, Dojo: d, Objects: map[world.Ref]client.Object{}, Denied: map[string]bool{}, Absent: map[string]bool{},
@@ -166,6 +166,11 @@ func TestPlan(t *testing.T) {
 		"of an old version, beside": {d(), []client.Object{old}, recovery.Request{As: "past"}, "version: \"17\"\n", "", "", ""},
 		"a foreign Cluster": {d(), []client.Object{last, foreign}, recovery.Request{}, "",
 			"the Cluster sendai-db is not the Dojo's by its labels", "", ""},
+		"a Cluster without a primary": {d(), []client.Object{last, func() *cnpgv1.Cluster {
+			c := apitest.Cluster(d())
+			c.Status.CurrentPrimary = ""
+			return c
+		}()}, recovery.Request{}, "", "the Cluster sendai-db has no primary, so that its data of now cannot be backed up", "", ""},
 		"amid an upgrade": {d(func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{} }),
 			[]client.Object{last, apitest.Cluster(d())}, recovery.Request{}, "", "sendai is being upgraded: restore beside it", "", ""},
 		"before there was a database": {d(), []client.Object{last, late, apitest.Cluster(d())}, recovery.Request{To: apitest.At(24, 1, 30).Time},

@@ -28,15 +28,15 @@ const (
 	// storeKey is barman-cloud's parameter with the name of an ObjectStore, serverKey any plugin's
 	// with the name of the Cluster in it.
 	storeKey, serverKey = "barmanObjectName", "serverName"
-	// archiveInterval is how long CloudNativePG lets Postgres wait with a part of the log that is not
-	// full (archive_timeout in pkg/postgres/configuration.go).
+	// archiveInterval bounds the time until CloudNativePG archives a part of the log that is not full
+	// (archive_timeout in pkg/postgres/configuration.go).
 	archiveInterval = 5 * time.Minute
 )
 
-// Place is where a plugin keeps the backups and the log of one Cluster.
+// Place names the backups and the log of one Cluster in a plugin's store.
 type Place struct {
 	Plugin string `json:"plugin"`
-	// Parameters are those of the plugin without serverName.
+	// Parameters of the plugin, without serverName.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	ServerName string            `json:"serverName"`
 }
@@ -65,7 +65,7 @@ func archive(d *corev1api.Dojo) *Place {
 	return ptr.To(placeOf(policy.Plugin.Name, policy.Plugin.Parameters, cnpg.ObjectName(d)))
 }
 
-// Window is a span of time to each of whose moments the database can be restored.
+// Window is a span of time; the database can be restored to each moment in it.
 type Window struct {
 	Place
 	From time.Time `json:"from"`
@@ -108,7 +108,7 @@ func Windows(w *world.World) (all []Window) {
 	return all
 }
 
-// storeStatus is the part of an ObjectStore's status that counts (plugin-barman-cloud,
+// storeStatus is a part of an ObjectStore's status (plugin-barman-cloud,
 // api/v1/objectstore_types.go).
 type storeStatus struct {
 	ServerRecoveryWindow map[string]struct {
@@ -160,7 +160,7 @@ func serves(d *corev1api.Dojo, server string) bool {
 	return ours
 }
 
-// extended is the window of the place to which the Cluster archives now.
+// extended returns the window of the place to which the Cluster archives now.
 func extended(w *world.World, in Window) Window {
 	policy := w.Dojo.BackupPolicy()
 	if !ptr.Deref(policy.Plugin.WALArchiver, true) {

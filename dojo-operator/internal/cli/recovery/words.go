@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/term"
@@ -14,7 +15,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// notes are what a user should know before a restore.
+// notes adds the warnings to the plan.
 func (p *Plan) notes(w *world.World, from source) {
 	note := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
 	database := world.Find[*cnpgv1.Database](w, kinds.Database, cnpg.ObjectName(w.Dojo))
@@ -34,6 +35,12 @@ func (p *Plan) notes(w *world.World, from source) {
 		note("The log is archived at least every %s: a later moment needs kubectl dojo backup %s first.",
 			strings.TrimSuffix(archiveInterval.String(), "0s"), w.Dojo.Name)
 	}
+	_, image, _ := unstructured.NestedString(p.Object.Object, "spec", "imageName")
+	_, catalog, _ := unstructured.NestedMap(p.Object.Object, "spec", "imageCatalogRef")
+	if p.InPlace && !image && !catalog {
+		note("Nothing says which version of Postgres the data has, so it is CloudNativePG's default one: " +
+			"if that is wrong, name the image with its tag in --postgres-image.")
+	}
 	if p.Replaces {
 		note("The data of now stays in the backup that is taken first: kubectl dojo restore %s --as OTHER brings it back.",
 			w.Dojo.Name)
@@ -44,7 +51,7 @@ func (p *Plan) notes(w *world.World, from source) {
 	}
 }
 
-// Text is the plan as a user reads it before the answer.
+// Text renders the plan for the user.
 func (p *Plan) Text(w *world.World, style term.Style) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }

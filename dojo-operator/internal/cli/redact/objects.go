@@ -12,7 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ordinary are keys of a database's Secret whose values are no secrets, and would be found all over.
+// ordinary are keys of a database's Secret whose values are no secrets, and would be found all
+// over.
 var ordinary = []string{
 	"host", "port", "dbname", "user", "username", "DB_ENDPOINT", "DB_READONLY_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER",
 	"namespace", "ca.crt", "tls.crt",
@@ -63,10 +64,12 @@ func (r *Redactor) learnFields(field string, value any) {
 	}
 }
 
-// secretName is a name of a variable or an annotation whose value is worth looking for in other texts.
+// secretName is a name of a variable or an annotation whose value is worth looking for in other
+// texts.
 var secretName = regexp.MustCompile(`(?i)pass|pwd|token|secret|key|cred|auth|dsn|uri|url|webhook|hook|conn`)
 
-// plain are values that are found all over: names, hosts, paths, numbers, addresses without a password.
+// plain are values that are found all over: names, hosts, paths, numbers, addresses without a
+// password.
 var plain = regexp.MustCompile(`^(?:[a-z0-9][a-z0-9.:_-]*|/[A-Za-z0-9./_-]*|[0-9.]+[A-Za-z]*|https?://[^@\s?]*)?$`)
 
 // shown are prefixes of annotations whose values are shown; of others only the names are.
@@ -75,9 +78,10 @@ var shown = []string{
 	"kubectl.kubernetes.io/restartedAt", "kubectl.kubernetes.io/default-container", "autoscaling.alpha.kubernetes.io/",
 }
 
-// Object takes out of an object, in place, what may be secret by where it stands: the values of environments,
-// annotations of others, all of a Secret, and managedFields. What it takes out of environments and annotations it
-// learns, so that it is found in other texts too; call Text on what is printed of the object.
+// Object takes out of an object, in place, what may be secret by where it stands: the values of
+// environments, annotations of others, all of a Secret, and managedFields. What it takes out of
+// environments and annotations it learns, so that it is found in other texts too; call Text on what
+// is printed of the object.
 func (r *Redactor) Object(o map[string]any) {
 	if o["kind"] == "Secret" {
 		for _, field := range []string{"data", "stringData", "immutable"} {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact takes secrets out of objects and texts that leave the cluster. It knows two ways: the values that
-// Secrets and environments are known to have, wherever they stand, and the forms that tokens, passwords and addresses
-// with either have. It is pure.
+// Package redact takes secrets out of objects and texts that leave the cluster. It knows two ways:
+// the values that Secrets and environments are known to have, wherever they stand, and the forms
+// that tokens, passwords and addresses with either have. It is pure.
 //
 // When in doubt it takes out too much: a random word that is none is a small loss.
 package redact
@@ -18,11 +18,12 @@ import (
 	"strings"
 )
 
-// Mark is what stands in the place of a secret.
+// Mark replaces a secret.
 const Mark = "REDACTED"
 
 const (
-	// minKnown is the length of the shortest value that is looked for: shorter ones are parts of ordinary words.
+	// minKnown is the length of the shortest value that is looked for: shorter ones are parts of
+	// ordinary words.
 	minKnown = 6
 	// minLine is the same for a line of a value with several, such as a private key.
 	minLine = 16
@@ -32,7 +33,7 @@ const (
 type Redactor struct {
 	known    map[string]bool
 	replacer *strings.Replacer // of known; nil when it has to be made
-	// Count is how many secrets were taken out.
+	// Count is the number of secrets taken out.
 	Count int
 }
 
@@ -59,7 +60,7 @@ func (r *Redactor) add(text string) {
 	r.replacer = nil
 }
 
-// forms are the ways in which a value is written.
+// forms returns the ways in which a value is written.
 func forms(text string) []string {
 	quoted, _ := json.Marshal(text)
 	all := []string{
@@ -103,11 +104,11 @@ func replacer(known map[string]bool) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// pattern is a form of secrets.
+// pattern matches a form of secrets.
 type pattern struct {
 	form *regexp.Regexp
 	by   string
-	// not is what looks like one and is none; nil for nothing.
+	// not matches exceptions; nil for none.
 	not *regexp.Regexp
 }
 
@@ -129,19 +130,20 @@ var patterns = []pattern{
 	{form: regexp.MustCompile(`(?i)((?:[a-z0-9]+[_.-])*(?:pass|passwd|password|passphrase|pwd|secret|token|` +
 		`api[_-]?key|access[_-]?key|private[_-]?key|authorization|credentials?|dsn)(?:[_.-][a-z0-9]+)*` +
 		`\\?["']?[ \t]*[=:][ \t]*)` +
-		`(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"',;&}\\{\[]+)`), by: "${1}" + Mark, not: harmless},
+		`(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"',;&}\\{\[]+)`),
+		by: "${1}" + Mark, not: harmless},
 	{form: regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), by: Mark},
 	{form: regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}`), by: Mark},
 	{form: regexp.MustCompile(`\b(?:xox[abprs]|glpat|sk|pk)-[A-Za-z0-9-]{16,}`), by: Mark},
-	// Random words: long, of capitals and digits, often with small letters. Names in Kubernetes, UIDs and digests have no
-	// capitals, and words in CamelCase no digits.
+	// Random words: long, of capitals and digits, often with small letters. Names in Kubernetes, UIDs
+	// and digests have no capitals, and words in CamelCase no digits.
 	{form: regexp.MustCompile(`[A-Za-z0-9+/_=-]{20,}`), by: Mark, not: notRandom},
 }
 
 var (
 	prose = regexp.MustCompile(`^[A-Za-z]+[ :]+[a-z-]+$`)
 	// harmless are fields whose names only sound like secrets.
-	harmless = regexp.MustCompile(`(?i)secret[_-]?name|secretRef|passwordSecret|tokenExpiration|mountServiceAccountToken|` +
-		`AutomountServiceAccountToken|credentials-revision|imagePullSecrets|secretKeyRef|credentialsRef|` + Mark)
+	harmless = regexp.MustCompile(`(?i)secret[_-]?name|secretRef|passwordSecret|tokenExpiration|` +
+		`mountServiceAccountToken|credentials-revision|imagePullSecrets|secretKeyRef|credentialsRef|` + Mark)
 	notRandom = regexp.MustCompile(`^(?:[^A-Z]*|[^0-9]*|[A-Za-z]+[0-9]{1,2}|[0-9TZ:.+-]+)$`)
 )

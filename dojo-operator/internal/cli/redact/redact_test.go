@@ -33,7 +33,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestKept holds what a reader needs: names, digests, times, addresses, words that only sound like secrets.
+// TestKept holds what a reader needs: names, digests, times, addresses, words that only sound like
+// secrets.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

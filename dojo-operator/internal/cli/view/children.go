@@ -31,7 +31,7 @@ const (
 	Blind Mark = "unknown" // the user may not read it
 )
 
-// Child is a child of a Dojo, or of another child.
+// Child is an object of a Dojo with its state.
 type Child struct {
 	Kind     string  `json:"kind"`
 	Name     string  `json:"name"`
@@ -141,6 +141,7 @@ func jobOf(job *batchv1.Job, now time.Time) Child {
 			c.Mark, c.State = Well, "completed "+term.Moment(condition.LastTransitionTime.Time, now)
 		case batchv1.JobFailed:
 			c.Mark, c.State, c.Detail = Ill, "failed", condition.Message
+		default:
 		}
 	}
 	return c
@@ -172,6 +173,7 @@ func (m Mark) paint(style term.Style, text string) string {
 		return style.Bad(text)
 	case Busy, Blind:
 		return style.Busy(text)
+	case Well:
 	}
 	return text
 }
@@ -189,15 +191,16 @@ func Summary(children []Child) string {
 			not = append(not, "the "+c.Kind+" "+c.Name)
 		}
 	}
-	text := fmt.Sprintf("%d, %d not in sync", len(children), len(not))
-	switch {
+	switch all := len(children); {
+	case all > 0 && blind == all:
+		return fmt.Sprintf("%d, which you may not read", all)
+	case blind > 0:
+		return fmt.Sprintf("%d: %d in sync, %d not, %d you may not read", all, all-blind-len(not), len(not), blind)
 	case len(not) == 0:
-		text = fmt.Sprintf("%d, all in sync", len(children))
+		return fmt.Sprintf("%d, all in sync", all)
 	case len(not) <= 2:
-		text = fmt.Sprintf("%d, all in sync but %s", len(children), strings.Join(not, " and "))
+		return fmt.Sprintf("%d, all in sync but %s", all, strings.Join(not, " and "))
+	default:
+		return fmt.Sprintf("%d, %d not in sync", all, len(not))
 	}
-	if blind > 0 {
-		text += fmt.Sprintf("; %d you may not read", blind)
-	}
-	return text
 }

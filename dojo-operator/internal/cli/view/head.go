@@ -44,7 +44,10 @@ type Head struct {
 	Also []string `json:"also,omitempty"`
 }
 
-// unseen is how long an operator may take to read a spec.
+// notObserved is the reason of a Dojo whose spec no operator reads.
+const notObserved = "NotObserved"
+
+// unseen bounds the time until an operator has read a spec.
 const unseen = time.Minute
 
 // HeadOf returns the state of a Dojo.
@@ -64,7 +67,8 @@ func HeadOf(d *corev1api.Dojo, now time.Time) Head {
 
 func state(d *corev1api.Dojo, now time.Time) Head {
 	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(d.Status.Conditions, kind) }
-	ready, degraded, progressing := find(conditions.TypeReady), find(conditions.TypeDegraded), find(conditions.TypeProgressing)
+	ready, degraded := find(conditions.TypeReady), find(conditions.TypeDegraded)
+	progressing := find(conditions.TypeProgressing)
 	is := func(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 	of := func(health Health, c *metav1.Condition, broken bool) Head {
 		return Head{Health: health, Reason: c.Reason, Since: c.LastTransitionTime.Time, Message: c.Message, Broken: broken}
@@ -72,8 +76,10 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 	asked := cnpg.LastSpecWrite(d)
 	switch behind := ready == nil || d.Status.ObservedGeneration < d.Generation; {
 	case behind && now.Sub(asked) > unseen:
-		return Head{Health: Unknown, Reason: "NotObserved", Since: asked, Broken: true, Message: "No operator has read this " +
-			"spec. Does dojo-operator run, and does it watch this namespace?"}
+		return Head{
+			Health: Unknown, Reason: notObserved, Since: asked, Broken: true,
+			Message: "No operator has read this spec. Does dojo-operator run, and does it watch this namespace?",
+		}
 	case is(degraded):
 		return of(Degraded, degraded, true)
 	case d.DeletionTimestamp != nil:
@@ -83,7 +89,9 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 		}
 		return h
 	case behind && ready == nil:
-		return Head{Health: Progressing, Reason: "Observing", Since: asked, Message: "The operator has yet to read the spec."}
+		return Head{
+			Health: Progressing, Reason: "Observing", Since: asked, Message: "The operator has yet to read the spec.",
+		}
 	case is(find(conditions.TypePaused)):
 		return of(Paused, ready, false)
 	case is(progressing):

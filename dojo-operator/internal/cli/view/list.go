@@ -17,7 +17,7 @@ func Broken(dojos []corev1api.Dojo, now time.Time) []corev1api.Dojo {
 	return slices.DeleteFunc(slices.Clone(dojos), func(d corev1api.Dojo) bool { return !HeadOf(&d, now).Broken })
 }
 
-// List is a table of Dojos, with their namespaces where asked for.
+// List returns a table of Dojos, with their namespaces where asked for.
 func List(dojos []corev1api.Dojo, namespaces bool, now time.Time, style term.Style) string {
 	rows := [][]string{{"NAME", "HEALTH", "REASON", "PODS", "DATABASE", "LAST-BACKUP", "AGE"}}
 	if namespaces {

@@ -51,7 +51,7 @@ func Remedies(w *world.World, h Head) []Remedy {
 		return see(run("backups"), "what there is to go back to")
 	case corev1api.ReasonPrometheusOperatorNotInstalled, corev1api.ReasonDiscordOperatorNotInstalled,
 		corev1api.ReasonCloudNativePGNotInstalled, corev1api.ReasonCloudNativePGNotReadable,
-		corev1api.ReasonGatewayAPINotInstalled, "NotObserved":
+		corev1api.ReasonGatewayAPINotInstalled, notObserved:
 		return see("kubectl dojo check -n "+d.Namespace, "what the cluster lacks")
 	case corev1api.ReasonSuspended, corev1api.ReasonSuspending:
 		return []Remedy{{"Safe", run("resume"), "the Cluster starts first, then the pods"}}
@@ -61,7 +61,7 @@ func Remedies(w *world.World, h Head) []Remedy {
 	return nil
 }
 
-// lost are the ways out of a lost Cluster.
+// lost returns the ways out of a lost Cluster.
 func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	if newest := newest(w); newest != "" {
 		all = append(all, Remedy{"Safe", run("restore"), newest})

@@ -27,7 +27,7 @@ import (
 
 const inSync = "in sync"
 
-// stateOf returns how an object is, by its own status.
+// stateOf summarizes the status of an object.
 func stateOf(w *world.World, o client.Object) (mark Mark, state, detail string) {
 	switch o := o.(type) {
 	case *appsv1.Deployment:
@@ -35,14 +35,16 @@ func stateOf(w *world.World, o client.Object) (mark Mark, state, detail string) 
 	case *corev1.Service:
 		return Well, address(o), ""
 	case *autoscalingv2.HorizontalPodAutoscaler:
-		return Well, fmt.Sprintf("%d of %d to %d", o.Status.CurrentReplicas, ptr.Deref(o.Spec.MinReplicas, 1), o.Spec.MaxReplicas), ""
+		least := ptr.Deref(o.Spec.MinReplicas, 1)
+		return Well, fmt.Sprintf("%d of %d to %d", o.Status.CurrentReplicas, least, o.Spec.MaxReplicas), ""
 	case *networkingv1.Ingress:
 		return Well, hosts(o), ""
 	case *cnpgv1.Cluster:
 		return clusterState(o)
 	case *cnpgv1.DatabaseRole:
-		reported := cnpg.Report{Applied: o.Status.Applied, Current: o.Status.ObservedGeneration == o.Generation, Message: o.Status.Message}
-		mark, state, detail = applied(reported)
+		mark, state, detail = applied(cnpg.Report{
+			Applied: o.Status.Applied, Current: o.Status.ObservedGeneration == o.Generation, Message: o.Status.Message,
+		})
 		if mark == Well && !o.Spec.Login {
 			state = "Applied, may not log in"
 		}
@@ -101,7 +103,7 @@ func clusterState(o *cnpgv1.Cluster) (Mark, string, string) {
 	return Ill, state, o.Status.Phase
 }
 
-// applied is what CloudNativePG reports of a Database or a role.
+// applied translates CloudNativePG's report about a Database or a role.
 func applied(r cnpg.Report) (Mark, string, string) {
 	switch {
 	case r.Done():
@@ -137,7 +139,7 @@ func channelState(o *discordv1alpha1.DiscordChannel) (Mark, string, string) {
 	return mark, ready.Reason, ready.Message
 }
 
-// clusterOf is the Cluster of a Dojo, nil without one.
+// clusterOf returns the Cluster of a Dojo, nil without one.
 func clusterOf(w *world.World) *cnpgv1.Cluster {
 	return world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cmp.Or(cnpg.ClusterName(w.Dojo), "-"))
 }

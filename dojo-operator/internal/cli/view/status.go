@@ -22,12 +22,13 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	logins "jutsu.com/operators/dojo-operator/internal/postgres/login"
 )
 
 const (
-	// width is how many columns a message takes.
+	// width bounds the columns of a message.
 	width = 110
-	// shownEvents is how many events a status has.
+	// shownEvents bounds the number of events.
 	shownEvents = 3
 )
 
@@ -54,7 +55,7 @@ func ReportOf(w *world.World) Report {
 	}
 }
 
-// Status is one screen about a Dojo.
+// Status returns one screen about a Dojo.
 func Status(w *world.World, style term.Style) string {
 	h := HeadOf(w.Dojo, w.Now)
 	var out strings.Builder
@@ -62,17 +63,21 @@ func Status(w *world.World, style term.Style) string {
 	out.WriteString(RemedyLines(Remedies(w, h), style))
 	out.WriteString("\n")
 	rows := [][]string{applicationRow(w)}
-	for _, row := range [][]string{schemaRow(w), databaseRow(w, style), upgradeRow(w), loginRow(w), backupRow(w, style), alertsRow(w, style)} {
+	for _, row := range [][]string{
+		schemaRow(w), databaseRow(w, style), upgradeRow(w), loginRow(w), backupRow(w, style), alertsRow(w, style),
+	} {
 		if row != nil {
 			rows = append(rows, row)
 		}
 	}
 	children := Children(w)
-	rows = append(rows, []string{"Children", Summary(children), "", fmt.Sprintf("kubectl dojo tree %s -n %s", w.Dojo.Name, w.Dojo.Namespace)})
+	tree := fmt.Sprintf("kubectl dojo tree %s -n %s", w.Dojo.Name, w.Dojo.Namespace)
+	rows = append(rows, []string{"Children", Summary(children), "", tree})
 	out.WriteString(term.Table(rows, 2))
 	out.WriteString(eventLines(w, style))
 	if denied := w.DeniedResources(); len(denied) > 0 {
-		out.WriteString(style.Dim(term.Wrap("Not shown, since you may not read it: "+strings.Join(denied, ", "), "", width)))
+		text := "Not shown, since you may not read it: " + strings.Join(denied, ", ")
+		out.WriteString(style.Dim(term.Wrap(text, "", width)))
 	}
 	return out.String()
 }
@@ -93,7 +98,7 @@ func headline(h Head, now time.Time, style term.Style) string {
 	return out.String()
 }
 
-// RemedyLines are the commands that lead out of a state.
+// RemedyLines returns the commands that lead out of a state.
 func RemedyLines(all []Remedy, style term.Style) string {
 	var rows [][]string
 	for _, r := range all {
@@ -124,7 +129,8 @@ func applicationRow(w *world.World) []string {
 	for _, host := range d.Status.Hosts {
 		where += ", " + string(host)
 	}
-	return []string{"Application", cmp.Or(d.Status.ReadyStatus, "0/"+fmt.Sprint(ptr.Deref(d.Spec.Replicas, 1))) + " pods", image, where}
+	none := fmt.Sprintf("0/%d", ptr.Deref(d.Spec.Replicas, 1))
+	return []string{"Application", cmp.Or(d.Status.ReadyStatus, none) + " pods", image, where}
 }
 
 func schemaRow(w *world.World) []string {
@@ -147,7 +153,10 @@ func databaseRow(w *world.World, style term.Style) []string {
 		}
 		return nil
 	}
-	about := []string{"Postgres " + cmp.Or(db.Version, "unknown")}
+	var about []string
+	if db.Version != "" {
+		about = append(about, "Postgres "+db.Version)
+	}
 	if pg := w.Dojo.Spec.Postgres; pg != nil && pg.Cluster != nil {
 		about = append(about, pg.Cluster.Storage.Size.String())
 	}
@@ -195,9 +204,14 @@ func loginRow(w *world.World) []string {
 	}
 	for _, login := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
 		secret := world.Find[*metav1.PartialObjectMetadata](w, kinds.Secret, login.ObjectName(w.Dojo))
-		if secret != nil && login.SQLName(w.Dojo) == db.Login {
-			return []string{"Login", db.Login, "rotated " + term.Age(cnpg.LastWritten(secret), w.Now) + " ago", former}
+		if secret == nil || login.SQLName(w.Dojo) != db.Login {
+			continue
 		}
+		verb := "made"
+		if secret.Annotations[logins.RotationAnnotation] != "" {
+			verb = "rotated"
+		}
+		return []string{"Login", db.Login, verb + " " + term.Age(cnpg.LastWritten(secret), w.Now) + " ago", former}
 	}
 	return []string{"Login", db.Login, "", former}
 }
@@ -213,6 +227,8 @@ func backupRow(w *world.World, style term.Style) []string {
 	last, state, next := "", "none yet", ""
 	if db := w.Dojo.Status.Database; db != nil && db.LastBackup != nil {
 		last, state = term.Moment(db.LastBackup.Time.Time, w.Now), " ok"
+	} else if all := recovery.Completed(w); len(all) > 0 { // of a Cluster that is gone
+		last, state = term.Moment(all[0].Ended, w.Now), " ok"
 	}
 	if db := w.Dojo.Status.Database; db != nil && db.NextBackup != nil {
 		next = "next " + term.Moment(db.NextBackup.Time, w.Now)
@@ -263,7 +279,8 @@ func eventLines(w *world.World, style term.Style) string {
 			message = append(slices.Clone(message[:77]), []rune("...")...)
 		}
 		rows = append(rows, []string{
-			"  " + term.Moment(world.LastSeen(e), w.Now), kind, e.Reason, e.InvolvedObject.Kind + " " + e.InvolvedObject.Name, string(message),
+			"  " + term.Moment(world.LastSeen(e), w.Now), kind, e.Reason,
+			e.InvolvedObject.Kind + " " + e.InvolvedObject.Name, string(message),
 		})
 	}
 	if len(rows) == 0 {

@@ -27,7 +27,7 @@ import (
 const (
 	clusterLabel = "cnpg.io/cluster"
 	podRoleLabel = "cnpg.io/podRole"
-	// atOnce is how many requests are under way at a time.
+	// atOnce bounds the number of concurrent requests.
 	atOnce = 8
 )
 
@@ -156,7 +156,7 @@ func (r *reader) sort() {
 	slices.SortStableFunc(r.Events, func(a, b corev1.Event) int { return LastSeen(b).Compare(LastSeen(a)) })
 }
 
-// subjects are the Dojo and its children, as kind and name.
+// subjects returns the Dojo and its children, as kind and name.
 func (r *reader) subjects() map[string]bool {
 	about := map[string]bool{"Dojo " + r.Dojo.Name: true}
 	for _, child := range Children(r.Dojo) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world reads what a user may see of one Dojo and of what belongs to it. Rendering and
+// Package world reads one Dojo and everything that belongs to it. Rendering and
 // planning work on the World alone, so they are pure.
 package world
 
@@ -20,18 +20,19 @@ import (
 // Ref names an object in the namespace of the Dojo.
 type Ref struct{ Resource, Name string }
 
-// World is what a user sees of one Dojo. What does not exist, or may not be read, is nil or empty.
+// World holds one Dojo with its objects. Objects that do not exist, or that the user may not read,
+// are nil or missing.
 type World struct {
 	// Now is when it was read.
 	Now  time.Time
 	Dojo *corev1api.Dojo
 	// Objects are the children whose names are known. Secrets are metadata alone.
 	Objects map[Ref]client.Object
-	// Pods are those of the application, Instances those of the Cluster.
+	// Pods of the application, Instances of the Cluster.
 	Pods, Instances []corev1.Pod
 	// Jobs apply the schema.
 	Jobs []batchv1.Job
-	// Backups are those of the Cluster, or of a former one of its name.
+	// Backups of the Cluster, or of a former Cluster of its name.
 	Backups []cnpgv1.Backup
 	// Stores are the ObjectStores of the barman-cloud plugin in the namespace.
 	Stores []unstructured.Unstructured
@@ -39,12 +40,11 @@ type World struct {
 	Events []corev1.Event
 	// Firing are the names of alerts of the Dojo that fire; nil while that is not known.
 	Firing []string
-	// Denied are resources that the user may not read, and Absent those that the cluster does not
-	// have.
+	// Denied lists resources that the user may not read, Absent resources that the cluster lacks.
 	Denied, Absent map[string]bool
 }
 
-// Find returns a child that was read, of its Go type.
+// Find returns a child, nil if it was not read.
 func Find[T client.Object](w *World, kind kinds.Kind, name string) (found T) {
 	if o, ok := w.Objects[Ref{kind.Resource(), name}].(T); ok {
 		return o

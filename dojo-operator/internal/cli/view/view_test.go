@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
+	"jutsu.com/operators/dojo-operator/internal/cli/view"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/libs/conditions"
+)
+
+func worldOf(changes ...func(*corev1api.Dojo)) *world.World {
+	return &world.World{
+		Now: apitest.Now, Dojo: apitest.Sendai(changes...), Objects: map[world.Ref]client.Object{},
+		Denied: map[string]bool{}, Absent: map[string]bool{},
+	}
+}
+
+func condition(kind, status, reason string) func(*corev1api.Dojo) {
+	return apitest.Set(apitest.Condition(kind, status, reason, "A message.", apitest.At(24, 2, 0)))
+}
+
+func degraded(reason string) func(*corev1api.Dojo) {
+	return condition(conditions.TypeDegraded, "True", reason)
+}
+
+// TestRemedies shows which command each reason leads to: none that loses data comes first.
+func TestRemedies(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{
+		corev1api.ReasonDatabaseLost:              "Careful kubectl dojo accept-loss sendai -n team-a",
+		corev1api.ReasonSchemaFailed:              "See kubectl dojo logs sendai -n team-a schema",
+		corev1api.ReasonCrashLoopBackOff:          "See kubectl dojo logs sendai -n team-a --previous",
+		corev1api.ReasonImagePullBackOff:          "See kubectl dojo tree sendai -n team-a",
+		corev1api.ReasonDeploymentPaused:          "Safe kubectl rollout resume deployment sendai -n team-a",
+		corev1api.ReasonClusterNotReady:           "See kubectl dojo logs sendai -n team-a postgres",
+		corev1api.ReasonUpgradeNeedsBackup:        "See kubectl dojo backups sendai -n team-a",
+		corev1api.ReasonCloudNativePGNotInstalled: "See kubectl dojo check -n team-a",
+		corev1api.ReasonSuspending:                "Safe kubectl dojo resume sendai -n team-a",
+		corev1api.ReasonPaused:                    "Safe kubectl annotate dojo sendai -n team-a core.jutsu.com/paused-",
+		corev1api.ReasonCredentialsNotFound:       "",
+	} {
+		w := worldOf(degraded(reason))
+		var got []string
+		for _, r := range view.Remedies(w, view.HeadOf(w.Dojo, w.Now)) {
+			got = append(got, r.Label+" "+r.Command)
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}
+
+func TestHeadOf(t *testing.T) {
+	t.Parallel()
+	upgrade := func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{From: "17", To: "18"} }
+	progressing := func(reason string) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) {
+			condition(conditions.TypeReady, "False", reason)(d)
+			condition(conditions.TypeProgressing, "True", reason)(d)
+		}
+	}
+	unavailable := condition(conditions.TypeAvailable, "False", corev1api.ReasonDatabaseUnreachable)
+	fresh := func(d *corev1api.Dojo) {
+		d.Status = corev1api.DojoStatus{ObservedGeneration: -1}
+		d.CreationTimestamp.Time = apitest.Now.Add(-10 * time.Second)
+	}
+	both := func(all ...func(*corev1api.Dojo)) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) {
+			for _, f := range all {
+				f(d)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*corev1api.Dojo)
+		health view.Health
+		broken bool
+	}{
+		"ready":                         {func(*corev1api.Dojo) {}, view.Ready, false},
+		"degraded":                      {degraded(corev1api.ReasonSchemaFailed), view.Degraded, true},
+		"paused":                        {condition(conditions.TypePaused, "True", corev1api.ReasonPaused), view.Paused, false},
+		"suspended":                     {condition(conditions.TypeReady, "True", corev1api.ReasonSuspended), view.Suspended, false},
+		"rolling out":                   {progressing(corev1api.ReasonRollingOut), view.Progressing, false},
+		"an outage":                     {both(progressing(corev1api.ReasonWaitingForCluster), unavailable), view.Progressing, true},
+		"stopped for an upgrade":        {both(progressing(corev1api.ReasonUpgrading), unavailable, upgrade), view.Progressing, false},
+		"scaled to nothing":             {condition(conditions.TypeAvailable, "False", corev1api.ReasonScaledToZero), view.Ready, false},
+		"backups that fail":             {condition(corev1api.ConditionBackupSucceeded, "False", corev1api.ReasonArchivingFailed), view.Ready, true},
+		"new":                           {fresh, view.Progressing, false},
+		"of an operator that is away":   {func(d *corev1api.Dojo) { d.Generation = 7 }, view.Unknown, true},
+		"neither ready nor progressing": {condition(conditions.TypeReady, "False", "X"), view.Unknown, true},
+	} {
+		if h := view.HeadOf(apitest.Sendai(c.change), apitest.Now); h.Health != c.health || h.Broken != c.broken {
+			t.Errorf("%s: %s, broken %v: %s", name, h.Health, h.Broken, h.Reason)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	of := func(marks ...view.Mark) (all []view.Child) {
+		for _, m := range marks {
+			all = append(all, view.Child{Kind: "Pod", Name: "x", Mark: m})
+		}
+		return all
+	}
+	for want, children := range map[string][]view.Child{
+		"0, all in sync": nil, "1, all in sync": of(view.Well), "2, all in sync but the Pod x": of(view.Well, view.Ill),
+		"3, 3 not in sync": of(view.Ill, view.Busy, view.Ill), "1, which you may not read": of(view.Blind),
+		"3: 1 in sync, 1 not, 1 you may not read": of(view.Well, view.Ill, view.Blind),
+	} {
+		if got := view.Summary(children); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
