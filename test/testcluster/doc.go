@@ -12,8 +12,8 @@
 //
 // # What is real and what is not
 //
-// API server, controllers and scheduler are those of production: validation, admission, RBAC,
-// server-side apply, watches, quota. Nodes are fake: no container runs. A scheduled pod is reported
+// API server, controllers and scheduler are real: validation, admission, RBAC, server-side apply,
+// watches, quota. Nodes are fake: no container runs. A scheduled pod is reported
 // running and ready at once. The exception is an image of a registry under the domain .invalid: it
 // stays in ImagePullBackOff. There are no pod logs, no exec, no cluster DNS and no metrics-server; a
 // HorizontalPodAutoscaler only keeps its minimum and maximum. kwok.yaml configures nodes and pods.
