@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// riddleBudget bounds the sentences of the form of riddles. It shall become 40.
-const riddleBudget = 1110
+// riddleBudget bounds the sentences of the form of riddles.
+const riddleBudget = 40
 
 // riddle matches phrases that hide the subject of a sentence.
 var riddle = regexp.MustCompile(
