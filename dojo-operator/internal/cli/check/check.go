@@ -111,7 +111,7 @@ func Lines(f Facts) (all []Line) {
 	if f.Kinds[kinds.Channel.Resource()] == Served {
 		all = append(all, f.operatorLine(DiscordOperator, alerts))
 	}
-	gateway := f.some(func(d *corev1api.Dojo) bool { e := d.Exposure(); return e != nil && e.Gateway != nil })
+	gateway := f.some(func(d *corev1api.Dojo) bool { e := d.Spec.Exposure; return e != nil && e.Gateway != nil })
 	all = append(all, f.kindLine("Gateway API", "spec.exposure.gateway", gateway, kinds.HTTPRoute))
 	return append(all, f.rightLines()...)
 }

@@ -32,7 +32,7 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	d.Namespace, d.Name = w.Dojo.Namespace, r.As
 	d.Spec.Replicas, d.Spec.Suspend, d.Spec.DeletionProtection = new(int32(0)), false, false
 	// The hosts, the channel and an autoscaler are the other's.
-	d.Spec.Exposure, d.Spec.Ingress, d.Spec.Alerts, d.Spec.Autoscaling = nil, nil, nil, nil
+	d.Spec.Exposure, d.Spec.Alerts, d.Spec.Autoscaling = nil, nil, nil
 	pg := d.Spec.Postgres.Cluster
 	pg.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(w.Dojo, r.To)}
 	version(pg, w, from)

@@ -41,7 +41,7 @@ func Children(d *corev1api.Dojo) []Child {
 		{Kind: kinds.Secret, Name: credentials.Name(d), Wanted: true},
 	}
 	all = append(all, databaseChildren(d)...)
-	exposure := d.Exposure()
+	exposure := d.Spec.Exposure
 	monitored := monitoring.Monitored(d)
 	alerts := d.Spec.Alerts != nil
 	all = append(all,
