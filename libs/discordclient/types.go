@@ -361,7 +361,7 @@ type Webhook struct {
 	GuildID       string                `json:"guild_id"`
 	ChannelID     string                `json:"channel_id"`
 	Name          string                `json:"name"`
-	ApplicationID string                `json:"application_id"` // application of the bot that created it; empty if a user did
+	ApplicationID string                `json:"application_id"` // of the creating bot; empty if a user created it
 	Token         Secret                `json:"token"`          // known to the application that created it only
 	URL           Secret                `json:"-"`              // at the API host; empty without Token
 }
