@@ -47,8 +47,8 @@ func prometheus(command string) build {
 
 var (
 	operators = []build{
-		{folder: "dojo-operator", packages: []string{"."}, alone: true},
-		{folder: "discord-operator", packages: []string{"."}, alone: true},
+		{folder: "dojo-operator", packages: []string{"./cmd/..."}, alone: true},
+		{folder: "discord-operator", packages: []string{"./cmd/..."}, alone: true},
 	}
 	cluster = []build{
 		{folder: "test/testcluster", packages: []string{"./cmd/testcluster"}},
@@ -56,7 +56,8 @@ var (
 	}
 	playground = build{folder: "test", packages: []string{"./playground"}}
 	// modules have tests that need no operator.
-	modules = []string{"apis", "libs/conditions", "libs/manager", "libs/apply", "test/testcluster", "libs/discordclient"}
+	modules = []string{"apis", "libs/conditions", "libs/manager", "libs/apply", "test/testcluster", "test/discordtest",
+		"libs/discordclient"}
 	specs   = []build{
 		{folder: "dojo-operator", packages: []string{"./..."}, race: true, tests: true},
 		{folder: "discord-operator", packages: []string{"./..."}, race: true, tests: true},
