@@ -58,7 +58,7 @@ var (
 	// modules have tests that need no operator.
 	modules = []string{"apis", "libs/conditions", "libs/manager", "libs/apply", "test/testcluster", "test/discordtest",
 		"libs/discordclient"}
-	specs   = []build{
+	specs = []build{
 		{folder: "dojo-operator", packages: []string{"./..."}, race: true, tests: true},
 		{folder: "discord-operator", packages: []string{"./..."}, race: true, tests: true},
 	}
