@@ -106,7 +106,10 @@ func (s *session) alertsOf(
 	if err != nil {
 		return nil, err
 	}
-	return all, json.Unmarshal(text, &all)
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // firingTimeout bounds what a status spends on alerts.

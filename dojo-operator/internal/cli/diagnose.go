@@ -53,7 +53,7 @@ the namespace make, and your rights. Each line is ok or says what to do. The exi
 func (s *session) check(ctx context.Context) ([]check.Line, error) {
 	f := check.Facts{Namespace: s.namespace, Kinds: map[string]check.Seen{}, Deployments: map[string][]appsv1.Deployment{}}
 	var dojos corev1api.DojoList
-	if err := s.List(ctx, &dojos, client.InNamespace(s.namespace)); ignoreDenied(err) != nil {
+	if err := ignoreDenied(s.List(ctx, &dojos, client.InNamespace(s.namespace))); err != nil {
 		return nil, err
 	}
 	f.Dojos = dojos.Items
@@ -104,7 +104,8 @@ func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 	if err != nil {
 		return err
 	}
-	if err = s.List(ctx, &deployments, client.MatchingLabelsSelector{Selector: operators}); ignoreDenied(err) != nil {
+	err = s.List(ctx, &deployments, client.MatchingLabelsSelector{Selector: operators})
+	if ignoreDenied(err) != nil {
 		return err
 	}
 	f.Blind = err != nil

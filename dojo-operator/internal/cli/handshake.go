@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// readPassword is a script that reads a password from its input and runs psql with it in the
+// psqlScript is a script that reads a password from its input and runs psql with it in the
 // environment. It turns the terminal's echo off before it asks, by the marker, so that nothing that
 // is typed or sent shows, and on again for psql.
-const readPassword = `stty -echo 2>/dev/null
+const psqlScript = `stty -echo 2>/dev/null
 printf '\001'
 IFS= read -r PGPASSWORD || exit 1
 stty echo 2>/dev/null

@@ -52,7 +52,7 @@ func (s *session) open(ctx context.Context, name string, port uint16) error {
 		s.print("http://localhost:%d leads to the pod %s of %s. Ctrl-C ends it.\n", port, pod, name)
 		err = s.forward(ctx, pod, port, remote)
 		switch {
-		case ctx.Err() != nil:
+		case errors.Is(ctx.Err(), context.Canceled):
 			return nil
 		case errors.Is(err, portforward.ErrLostConnectionToPod):
 			s.note("The pod %s has ended.\n", pod)

@@ -126,7 +126,7 @@ func TestPassword(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	psql := "#!/bin/sh\necho \"$PGUSER $PGDATABASE $PGOPTIONS $PGPASSWORD $*\"\nexec cat\n"
-	if err := os.WriteFile(filepath.Join(folder, "psql"), []byte(psql), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(folder, "psql"), []byte(psql), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	secret := &corev1.Secret{Data: map[string][]byte{

@@ -130,7 +130,7 @@ func psqlCommand(secret *corev1.Secret, args []string, replica bool) []string {
 	command := []string{
 		"env", "PGHOST=localhost", "PGPORT=5432", "PGAPPNAME=" + fieldOwner, "PSQL_HISTORY=/dev/null",
 		"PGDATABASE=" + string(secret.Data["DB_NAME"]), "PGUSER=" + string(secret.Data["DB_USER"]), "PGOPTIONS=" + options,
-		"sh", "-c", readPassword, "psql",
+		"sh", "-c", psqlScript, "psql",
 	}
 	return append(command, args...)
 }
@@ -204,7 +204,7 @@ func (s sizes) Next() *remotecommand.TerminalSize {
 // raw switches the terminal to raw mode until restore is called: the pod's terminal edits and
 // echoes.
 func raw(ctx context.Context, in any) (restore func(), queue sizes, err error) {
-	fd := int(in.(*os.File).Fd()) //nolint:gosec // G115: a descriptor fits
+	fd := int(in.(*os.File).Fd())
 	before, err := xterm.MakeRaw(fd)
 	if err != nil {
 		return nil, nil, err

@@ -260,7 +260,7 @@ func (r *restoreRun) remove(ctx context.Context) error {
 	name := r.plan.Object.GetName()
 	live := r.world.Objects[world.Ref{Resource: kinds.Cluster.Resource(), Name: name}]
 	uid := live.GetUID()
-	if err := r.Delete(ctx, live, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(r.Delete(ctx, live, client.Preconditions{UID: &uid})); err != nil {
 		return err
 	}
 	return r.poll(ctx, r.timeout, func(ctx context.Context) (bool, error) {

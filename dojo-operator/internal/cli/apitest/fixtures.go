@@ -47,8 +47,8 @@ func owned(d *corev1api.Dojo, name string) metav1.ObjectMeta {
 	return m
 }
 
-func data(d *corev1api.Dojo, name string) metav1.ObjectMeta {
-	m := meta(name)
+func data(d *corev1api.Dojo) metav1.ObjectMeta {
+	m := meta("sendai-db")
 	m.Labels = ownership.Labels(d, ownership.Application)
 	return m
 }
@@ -174,7 +174,7 @@ func Children(d *corev1api.Dojo) []client.Object {
 			"DB_ENDPOINT": "sendai-db-rw", "DB_NAME": "dojo_team_a_sendai", "DB_USER": "dojo_team_a_sendai",
 			"DB_PASS": "planted-password",
 		}),
-		secret(data(d, "sendai-db"), map[string]string{"password": "planted-password"}),
+		secret(data(d), map[string]string{"password": "planted-password"}),
 		secret(owned(d, "sendai-alertmanager"), map[string]string{"url": "https://discord.com/api/webhooks/1/planted-hook"}),
 		monitoringObject(d, kinds.ServiceMonitor), monitoringObject(d, kinds.Rule), monitoringObject(d, kinds.Route),
 		&discordv1alpha1.DiscordChannel{
@@ -217,15 +217,15 @@ func Database(d *corev1api.Dojo) []client.Object {
 	return []client.Object{
 		Cluster(d), instance,
 		&cnpgv1.DatabaseRole{
-			ObjectMeta: data(d, "sendai-db"),
+			ObjectMeta: data(d),
 			Spec:       cnpgv1.DatabaseRoleSpec{RoleConfiguration: cnpgv1.RoleConfiguration{Login: true}},
 			Status:     cnpgv1.DatabaseRoleStatus{Applied: new(true), ObservedGeneration: 1},
 		},
 		&cnpgv1.Database{
-			ObjectMeta: data(d, "sendai-db"), Status: cnpgv1.DatabaseStatus{Applied: new(true), ObservedGeneration: 1},
+			ObjectMeta: data(d), Status: cnpgv1.DatabaseStatus{Applied: new(true), ObservedGeneration: 1},
 		},
 		&cnpgv1.ScheduledBackup{
-			ObjectMeta: data(d, "sendai-db"), Status: cnpgv1.ScheduledBackupStatus{NextScheduleTime: &next},
+			ObjectMeta: data(d), Status: cnpgv1.ScheduledBackupStatus{NextScheduleTime: &next},
 		},
 		Backup("sendai-db-20261122010000", at(22, 1, 0)), Backup("sendai-db-20261124010000", at(24, 1, 0)), Store(nil),
 	}
@@ -234,7 +234,7 @@ func Database(d *corev1api.Dojo) []client.Object {
 // Cluster returns that of a Dojo, with a primary.
 func Cluster(d *corev1api.Dojo) *cnpgv1.Cluster {
 	return &cnpgv1.Cluster{
-		ObjectMeta: data(d, "sendai-db"),
+		ObjectMeta: data(d),
 		Spec: cnpgv1.ClusterSpec{
 			Instances: 3, ImageName: "ghcr.io/cloudnative-pg/postgresql:18.1",
 			Plugins: []cnpgv1.PluginConfiguration{{

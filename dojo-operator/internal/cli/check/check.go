@@ -103,8 +103,8 @@ func Lines(f Facts) (all []Line) {
 		b := d.BackupPolicy()
 		return b != nil && b.Plugin != nil && b.Plugin.Name == "barman-cloud.cloudnative-pg.io"
 	})
-	all = append(all, f.kindLine("barman-cloud", "backups into an object store", barman, kinds.ObjectStore))
-	all = append(all, f.storageLine(postgres))
+	all = append(all,
+		f.kindLine("barman-cloud", "backups into an object store", barman, kinds.ObjectStore), f.storageLine(postgres))
 	all = append(all, f.monitoringLines()...)
 	alerts := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Alerts != nil })
 	all = append(all, f.kindLine("Discord", "spec.alerts", alerts, kinds.Channel))
@@ -180,19 +180,20 @@ func (f Facts) operatorLine(name string, needed bool) Line {
 }
 
 func version(d *appsv1.Deployment) string {
-	for _, c := range d.Spec.Template.Spec.Containers {
-		image := c.Image[strings.LastIndex(c.Image, "/")+1:]
-		image, digest, _ := strings.Cut(image, "@")
-		_, tag, _ := strings.Cut(image, ":")
-		switch {
-		case tag != "":
-			return tag
-		case digest != "":
-			return digest[:min(len(digest), 19)]
-		}
-		return image
+	containers := d.Spec.Template.Spec.Containers
+	if len(containers) == 0 {
+		return "?"
 	}
-	return "?"
+	image := containers[0].Image
+	image, digest, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], "@")
+	_, tag, _ := strings.Cut(image, ":")
+	switch {
+	case tag != "":
+		return tag
+	case digest != "":
+		return digest[:min(len(digest), 19)]
+	}
+	return image
 }
 
 func (f Facts) storageLine(needed bool) Line {

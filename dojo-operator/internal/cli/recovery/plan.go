@@ -286,7 +286,7 @@ var errBusy = errors.New("restore beside it with --as, or continue when that is 
 // busy returns why a Dojo cannot be restored in place now.
 func busy(w *world.World) error {
 	d := w.Dojo
-	what := ""
+	var what string
 	switch {
 	case d.DeletionTimestamp != nil:
 		what = "is being deleted"

@@ -90,7 +90,7 @@ func Windows(w *world.World) (all []Window) {
 		if b.Place == nil {
 			continue
 		}
-		i := slices.IndexFunc(all, func(known Window) bool { return known.Place.equal(*b.Place) })
+		i := slices.IndexFunc(all, func(known Window) bool { return known.equal(*b.Place) })
 		if i < 0 {
 			all = append(all, Window{Place: *b.Place, From: b.Ended, To: b.Ended, Sure: true})
 			continue
@@ -100,7 +100,7 @@ func Windows(w *world.World) (all []Window) {
 	all = addStores(w, all)
 	now := archive(w.Dojo)
 	for i := range all {
-		if now != nil && all[i].Place.equal(*now) {
+		if now != nil && all[i].equal(*now) {
 			all[i] = extended(w, all[i])
 		}
 	}
@@ -130,7 +130,7 @@ func addStores(w *world.World, all []Window) []Window {
 			}
 			place := Place{Plugin: barman, Parameters: map[string]string{storeKey: store.GetName()}, ServerName: server}
 			last := ptr.Deref(reported.Last, *reported.First)
-			j := slices.IndexFunc(all, func(known Window) bool { return known.Place.equal(place) })
+			j := slices.IndexFunc(all, func(known Window) bool { return known.equal(place) })
 			if j < 0 {
 				all = append(all, Window{Place: place, From: reported.First.Time, To: last.Time, Sure: true})
 				continue

@@ -28,7 +28,7 @@ func StyleOf(out io.Writer, env func(string) string) Style {
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) //nolint:gosec // G115: a descriptor fits
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 func (s Style) paint(code, text string) string {

@@ -125,12 +125,12 @@ func applicationRow(w *world.World) []string {
 			}
 		}
 	}
-	where := d.Status.Endpoint
+	where := []string{d.Status.Endpoint}
 	for _, host := range d.Status.Hosts {
-		where += ", " + string(host)
+		where = append(where, string(host))
 	}
 	none := fmt.Sprintf("0/%d", ptr.Deref(d.Spec.Replicas, 1))
-	return []string{"Application", cmp.Or(d.Status.ReadyStatus, none) + " pods", image, where}
+	return []string{"Application", cmp.Or(d.Status.ReadyStatus, none) + " pods", image, strings.Join(where, ", ")}
 }
 
 func schemaRow(w *world.World) []string {
@@ -164,7 +164,8 @@ func databaseRow(w *world.World, style term.Style) []string {
 		about = append(about, "primary "+db.Primary)
 	}
 	c := clusterOf(w)
-	state, detail := "", strings.Join(about, ", ")
+	var state string
+	detail := strings.Join(about, ", ")
 	switch {
 	case c != nil:
 		_, state, _ = clusterState(c)
