@@ -37,11 +37,11 @@ var _ = Describe("A DiscordServer", func() {
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "tokyo")
 		ready(ctx, s, g, c)
 		Expect(cells(asTable(ctx, w.ns, "discordservers"))).To(ConsistOf(
-			And(HavePrefix("jujutsu "+w.guild+" Jujutsu High True Reconciled "), HaveSuffix(message(s, "Ready")))))
+			And(HavePrefix("jujutsu True Reconciled "+w.guild+" Jujutsu High "), HaveSuffix(message(s, "Ready")))))
 		Expect(cells(asTable(ctx, w.ns, "discordgroups"))).
-			To(ConsistOf(HavePrefix("incidents " + g.Status.GroupID + " jujutsu incidents True Reconciled ")))
+			To(ConsistOf(HavePrefix("incidents True Reconciled " + g.Status.GroupID + " jujutsu incidents ")))
 		Expect(cells(asTable(ctx, w.ns, "discordchannels"))).To(ConsistOf(
-			And(HavePrefix("tokyo "+c.Status.ChannelID+" jujutsu incidents True Reconciled "),
+			And(HavePrefix("tokyo True Reconciled "+c.Status.ChannelID+" jujutsu incidents "),
 				ContainSubstring("/channels/"+w.guild+"/"+c.Status.ChannelID))))
 		Eventually(ctx, refetch(s)).Should(HaveField("Status.Channels.Total", int32(2)), "a category and a channel")
 	})
