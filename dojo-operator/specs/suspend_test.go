@@ -133,6 +133,10 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { // whose image cannot be pulled
 			dojo.Spec.Postgres.Cluster.ImageName = "registry.invalid/postgresql:17"
+		})
+		// The Job of the SQL has the image that the Cluster reports.
+		Eventually(ctx, refetch(theCluster)).Should(haveField("status.image", "registry.invalid/postgresql:17"))
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "all"}}}
 		})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonSchemaFailed))
