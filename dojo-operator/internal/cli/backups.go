@@ -163,10 +163,9 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("the Cluster %s is hibernated, and a backup would wait for ever: "+
 			"kubectl dojo resume %s -n %s first", live.Name, d.Name, d.Namespace)
 	}
-	const maxStem = 45 // as those of the operator, for the labels of snapshots
 	backup := kinds.Backup.Object()
 	backup.SetNamespace(d.Namespace)
-	backup.SetName(d.Name[:min(len(d.Name), maxStem)] + "-" + w.Now.UTC().Format("20060102150405"))
+	backup.SetName(cnpg.BackupName(d, w.Now.UTC().Format("20060102150405")))
 	backup.SetLabels(map[string]string{
 		ownership.NameLabel: ownership.Application, ownership.InstanceLabel: d.Name,
 		"app.kubernetes.io/managed-by": fieldOwner,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -282,7 +283,7 @@ var errNotRestored = errors.New("the data is not restored")
 func (r *restoreRun) verify(ctx context.Context) error {
 	lost := r.world.Dojo.Status.Database
 	return r.until(ctx, r.plan.Target, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
-		ready := condition(d, corev1api.ConditionDatabaseReady)
+		ready := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady)
 		if ready == nil {
 			return "", false, nil
 		}

@@ -8,10 +8,7 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 )
 
@@ -53,9 +50,4 @@ func (s *session) need(ctx context.Context, namespace string, rights ...right) e
 		return fmt.Errorf("you may not do this in the namespace %s: you lack %s", namespace, strings.Join(missing, ", "))
 	}
 	return nil
-}
-
-// condition returns a condition of a Dojo, nil where it has none of the type.
-func condition(d *corev1api.Dojo, kind string) *metav1.Condition {
-	return meta.FindStatusCondition(d.Status.Conditions, kind)
 }

@@ -79,14 +79,19 @@ func ScheduleName(dojo *corev1api.Dojo) string {
 	return dojo.Name[:maxStem-9] + "-" + ShortHash(dojo.Name) + "-db"
 }
 
+// BackupName returns the name of a Backup, with at most 45 characters of the Dojo's.
+func BackupName(dojo *corev1api.Dojo, suffix string) string {
+	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix
+}
+
 // FinalBackupName is unique to this Dojo: the Backup of a former one may exist.
 func FinalBackupName(dojo *corev1api.Dojo) string {
-	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-db-final-" + ShortHash(string(dojo.UID))
+	return BackupName(dojo, "db-final-"+ShortHash(string(dojo.UID)))
 }
 
 // FirstBackupName names the first Backup of a Cluster whose schedule took none at once.
 func FirstBackupName(dojo *corev1api.Dojo, clusterUID types.UID) string {
-	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-db-first-" + ShortHash(string(clusterUID))
+	return BackupName(dojo, "db-first-"+ShortHash(string(clusterUID)))
 }
 
 // ClusterName names the Cluster that holds the database; "" without spec.postgres.

@@ -128,13 +128,12 @@ func requestedAt(dojo *corev1api.Dojo, v versions) *metav1.Time {
 
 // backupName is empty until the status records the request. A later request gets another Backup.
 func backupName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, suffix string, v versions) string {
-	const maxStem = 45 // as for the final Backup, for the labels of snapshots
 	requested := requestedAt(dojo, v)
 	if requested == nil {
 		return ""
 	}
 	id := fmt.Sprint(cluster.UID, requested.Unix(), v.target())
-	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(id)
+	return cnpg.BackupName(dojo, suffix+"-"+cnpg.ShortHash(id))
 }
 
 func backupNameBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, v versions) string {
