@@ -27,7 +27,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// health is each tool's verdict on an object.
+// health is each tool's health of an object.
 type health struct {
 	argo, kstatus, flux string
 }

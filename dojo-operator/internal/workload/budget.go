@@ -31,7 +31,7 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 }
 
 // With a single replica it would only block drains. CloudNativePG overwrites or deletes a
-// PodDisruptionBudget with its Cluster's name, whoever owns it.
+// PodDisruptionBudget with its Cluster's name, with any owner.
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

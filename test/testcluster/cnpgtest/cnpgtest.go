@@ -25,10 +25,10 @@ import (
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// interval is the time between two passes during changes. A pass sends six requests, and about
+	// interval is the time between two rounds during changes. A round sends six requests, and about
 	// a dozen per Cluster.
 	interval = 200 * time.Millisecond
-	// idle is the time between two passes without changes.
+	// idle is the time between two rounds without changes.
 	idle = time.Second
 
 	databaseFinalizer = "cnpg.io/deleteDatabase"
@@ -167,7 +167,7 @@ func (s *StandIn) isPaused(namespace, cluster string) bool {
 	return s.paused[namespace+"/"+cluster]
 }
 
-// notify triggers a pass soon.
+// notify triggers a round soon.
 func (s *StandIn) notify() {
 	select {
 	case s.changed <- struct{}{}:

@@ -37,7 +37,7 @@ type State struct {
 	Guild        *bot.Guild
 	Channel      *discordclient.Channel         // nil until it is created
 	Secrets      []metav1.PartialObjectMetadata // owned by the channel
-	Secret       *metav1.PartialObjectMetadata  // of the desired name, whoever owns it
+	Secret       *metav1.PartialObjectMetadata  // of the desired name, with any owner
 	Application  string                         // the bot's
 	Hooks        []discordclient.Webhook        // all webhooks of the channel
 	Record       lifecycle.Record

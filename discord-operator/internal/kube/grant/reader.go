@@ -111,7 +111,7 @@ type reference struct {
 	field string
 }
 
-// get tells only users of the object's own namespace that it is missing.
+// get reports only to users of the object's own namespace that it is missing.
 func (r *Reader) get(
 	ctx context.Context, to reference, o client.Object, by string,
 	allowed func() (bool, error), missing *conditions.Issue,

@@ -28,7 +28,7 @@ type Mark string
 // The marks of a line.
 const (
 	OK Mark = "ok"
-	// Fix needs somebody to act.
+	// Fix requires a user to act.
 	Fix Mark = "fix"
 	// None is not there, and nothing in the namespace needs it.
 	None Mark = "--"
@@ -259,7 +259,7 @@ func Text(lines []Line, style term.Style) string {
 	return term.Table(rows, 2)
 }
 
-// Failed reports whether somebody has to act.
+// Failed reports whether a user has to act.
 func Failed(lines []Line) bool {
 	return slices.ContainsFunc(lines, func(l Line) bool { return l.Mark == Fix })
 }

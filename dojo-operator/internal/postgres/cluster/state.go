@@ -19,7 +19,7 @@ import (
 // State holds the observed Cluster; nil for an object that does not exist.
 type State struct {
 	Live *cnpgv1.Cluster
-	// Budgets have the names that CloudNativePG's PodDisruptionBudgets will get, whoever owns them.
+	// Budgets have the names that CloudNativePG's PodDisruptionBudgets will get, with any owner.
 	Budgets [2]*policyv1.PodDisruptionBudget
 	// Others is read only before the Dojo's own Cluster is deleted or hibernated.
 	Others []string

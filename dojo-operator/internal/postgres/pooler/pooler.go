@@ -28,7 +28,7 @@ import (
 // State holds the observed Pooler; nil for an object that does not exist.
 type State struct {
 	Pooler *cnpgv1.Pooler
-	// Deployment and Service have the Pooler's name, whoever made them.
+	// Deployment and Service have the Pooler's name, with any owner.
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 }

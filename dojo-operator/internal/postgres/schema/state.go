@@ -34,7 +34,7 @@ type State struct {
 	// Missing names the first piece of SQL that does not exist.
 	Missing  string
 	TooLarge bool
-	// SameName is the Job with the name that the next one needs, whoever controls it.
+	// SameName is the Job with the name that the next one needs, with any controller.
 	SameName *batchv1.Job
 	// Jobs exclude those for statistics. Pods are nil if no SQL is due.
 	Jobs       []*batchv1.Job
