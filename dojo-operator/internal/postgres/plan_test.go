@@ -637,7 +637,7 @@ func TestStatus(t *testing.T) {
 		"in its own Cluster":                             {tokyo(ownPG), State{}, &own},
 		"in its own Cluster that exists":                 {tokyo(ownPG, known(own, recorded)), ours(3, live(3)), with(own, named)},
 		"in its own Cluster that is lost": {tokyo(ownPG, known(own, named)), State{}, with(own, func(s *corev1api.DatabaseStatus) {
-			s.ClusterUID = "uid"
+			s.ClusterUID, s.Version, s.Instances = "uid", "17.6", "0/3"
 		})},
 		"in a foreign Cluster with the own one's name": {tokyo(ownPG, known(own, recorded)), live(3), with(own, func(s *corev1api.DatabaseStatus) {
 			seen(s)
