@@ -156,6 +156,15 @@ spec:
 		Expect(w.existing(ctx, "sapporo-past-db")).To(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 
+	It("is restored in place by kubectl dojo after its loss, then to a moment", func(ctx SpecContext) {
+		w.apply(ctx, strings.NewReplacer("sapporo", "nayoro", "Sapporo", "Nayoro", `schedule: "* * * * *"`,
+			`schedule: "0 0 1 1 *"`, "finalBackup: true", "finalBackup: false").Replace(sapporo))
+		w.awaitReady(ctx, "nayoro")
+		w.expectRestored(ctx, "nayoro")
+		w.deleteDojo(ctx, "nayoro")
+		Expect(w.existing(ctx, "nayoro-db")).To(BeEmpty())
+	}, SpecTimeout(20*time.Minute))
+
 	It("reports why a restore fails, and starts nothing", func(ctx SpecContext) {
 		restoring := func(name, recovery string) {
 			w.apply(ctx, fmt.Sprintf(`

@@ -34,7 +34,7 @@ func (w *world) runDocumented(ctx context.Context, section, dojo string) string 
 	text := nameOf.ReplaceAllString(script.String(), dojo)
 	step("docs/operations.md, %s\n%s", section, text)
 	shell := exec.CommandContext(ctx, "sh", "-euc", text)
-	shell.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(), "PATH="+kubectlFolder(ctx)+":"+os.Getenv("PATH"))
+	shell.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(), programPath(ctx))
 	output, err := shell.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 	progress("%s", output)
@@ -61,6 +61,11 @@ func (w *world) kubeconfig() string {
 	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(clientcmd.WriteToFile(*c, path)).To(Succeed())
 	return path
+}
+
+// programPath has kubectl and its plugin first.
+func programPath(ctx context.Context) string {
+	return "PATH=" + strings.Join([]string{installed.Plugins, kubectlFolder(ctx), os.Getenv("PATH")}, ":")
 }
 
 func kubectlFolder(ctx context.Context) string {

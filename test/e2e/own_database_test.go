@@ -56,6 +56,10 @@ spec:
 		w.awaitReady(ctx, "sendai")
 	}, SpecTimeout(10*time.Minute))
 
+	It("is reached by kubectl dojo through the node", func(ctx SpecContext) {
+		w.expectPluginReaches(ctx, "sendai", 2)
+	}, SpecTimeout(5*time.Minute))
+
 	It("serves with its former pods and reports the error when its new image does not exist", func(ctx SpecContext) {
 		w.patch(ctx, "sendai", `{"spec":{"image":"jutsu/no-such-image:1"}}`)
 		Eventually(ctx, func() (string, error) { return w.condition(ctx, "sendai", "Degraded") }).WithTimeout(eventually).
