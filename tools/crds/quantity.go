@@ -14,8 +14,8 @@ const bounded = `^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+
 // boundQuantity replaces the pattern of a quantity. A field with a rule of its own needs none: the
 // rule's message is a sentence, a pattern's the pattern.
 //
-// Quantities within lists and maps keep a pattern. API servers before Kubernetes 1.35 estimate the
-// cost of a rule for an int-or-string from the largest request, and would refuse the definition.
+// Quantities within lists and maps keep a pattern. Older API servers ignore the maxLength of an
+// int-or-string when they estimate the cost of a rule, and would refuse the definition.
 func boundQuantity(schema map[string]any) {
 	if schema["pattern"] != upstream {
 		return
