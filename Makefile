@@ -99,7 +99,7 @@ export_tree = export JUTSU_TREE=$$(git ls-files -z --cached --others --exclude-s
 .PHONY: unit
 unit: ## Tests of pure code, with -race
 	@echo "testing pure code"; $(export_race_flags) && $(export_tree) && $(go_test) $$($(pure_tests))
-	@cd tools/compiled && $(export_race_flags) && GOWORK=off $(go_test) ./...
+	@$(export_race_flags) && export GOWORK=off && for tool in compiled crds; do (cd tools/$$tool && $(go_test) ./...) || exit 1; done
 
 .PHONY: integration
 integration: TESTCLUSTER_ALSO := prometheus kubectl cloudnative-pg
@@ -152,10 +152,11 @@ testcluster: ## Download or build etcd, Kubernetes and kwok for tests and the pl
 ##@ Change
 
 .PHONY: generate
-generate: bin/controller-gen bin/crd-ref-docs bin/charts ## Generate deep copies, CRDs, RBAC, Helm charts and the API reference
+generate: bin/controller-gen bin/crds bin/crd-ref-docs bin/charts ## Generate deep copies, CRDs, RBAC, Helm charts and the API reference
 	@cd apis && ../bin/controller-gen object paths=./... && \
 		../bin/controller-gen crd paths=./core/... output:crd:dir=../deploy/dojo-operator/crds && \
 		../bin/controller-gen crd paths=./discord/... output:crd:dir=../deploy/discord-operator/crds
+	@bin/crds deploy/*-operator/crds/*.jutsu.com_*.yaml
 	@cp deploy/discord-operator/crds/discord.jutsu.com_*.yaml discord-operator/internal/cli/schema/crds/
 	@cd apis && ../bin/crd-ref-docs --config=../docs/.crd-ref-docs.yaml --source-path=. --renderer=markdown --output-path=../docs/api-reference.md --log-level=ERROR
 	@for operator in $(OPERATORS); do \
@@ -172,7 +173,7 @@ manifests: generate ## As generate
 lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows
 	@echo "linting all modules"; $(export_flags) && bin/golangci-lint run $(packages)
 	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
-	@$(export_flags) && for tool in release charts compiled; do \
+	@$(export_flags) && for tool in release charts compiled crds; do \
 		echo "linting tools/$$tool"; (cd tools/$$tool && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
 

@@ -221,7 +221,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			at("postgres.cluster.pooler.parameters", map[string]any{"a = b": "1"}), "must be names of parameters of PgBouncer"),
 		Entry("a PgBouncer parameter with a line break", ownDojo,
 			at("postgres.cluster.pooler.parameters", map[string]any{"verbose": "0\nauth_type = any"}),
-			"spec.postgres.cluster.pooler.parameters.verbose in body should match"),
+			`spec.postgres.cluster.pooler.parameters[verbose]: Invalid value: "0\nauth_type = any": must be one line`),
 		Entry("a PgBouncer parameter that disables passwords", ownDojo, at("postgres.cluster.pooler.parameters", map[string]any{"auth_type": "any"}),
 			"auth_type, server_reset_query and server_reset_query_always are set by the operator"),
 		Entry("a PgBouncer parameter that resets the owner's sessions", ownDojo,
