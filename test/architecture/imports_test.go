@@ -93,7 +93,7 @@ func TestPage(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(string(desired), string(content)); diff != "" {
-		t.Errorf("docs/understand/architecture.md shows another table; run `go test ./architecture -update` in test/:\n%s", diff)
+		t.Errorf("the page shows another table; run `go test ./architecture -update` in test/:\n%s", diff)
 	}
 }
 

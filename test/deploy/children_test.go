@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The line of docs/learn/quickstart.md lists all kinds that the operator creates, and names the kind that
-// the page's cluster lacks.
+// The line of docs/learn/quickstart.md lists all kinds that the operator creates, and names the
+// kind that the page's cluster lacks.
 func TestChildrenOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	line := regexp.MustCompile(`kubectl get -l app\.kubernetes\.io/instance=\S+ ([a-z.,\\\n]+)\n`).

@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// The samples' quota, docs/platform/multi-tenancy.md's quota, and its text on trust name every kind.
+// The samples' quota, docs/platform/multi-tenancy.md's quota, and its text on trust name every
+// kind.
 func TestTenantsSharesNameEveryKind(t *testing.T) {
 	t.Parallel()
 	page, quota := text(t, "docs/platform/multi-tenancy.md"), text(t, "deploy/samples/install/namespaces/team/quota.yaml")

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// takeTour runs the tour of docs/learn/tutorial.md, compares the output, and checks that the tour ends in its
-// initial state.
+// takeTour runs the tour of docs/learn/tutorial.md, compares the output, and checks that the tour
+// ends in its initial state.
 func takeTour(t *testing.T, g *WithT) {
 	t.Helper()
 	steps := tourOf(t)
