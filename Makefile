@@ -32,7 +32,7 @@ help: ## List the targets
 run: build testcluster bin/playground ## Start the playground: a Kubernetes API, a simulated Discord, both operators, samples (ARGS=--once)
 	@cd test && exec ../bin/playground $(ARGS)
 
-##@ Try on a cluster, that of the current kubectl context or of CONTEXT=NAME; docs/quickstart.md
+##@ Try on a cluster, that of the current kubectl context or of CONTEXT=NAME; docs/learn/quickstart.md
 
 DEV = cd test && exec ../bin/dev
 .PHONY: install
@@ -152,13 +152,14 @@ testcluster: ## Download or build etcd, Kubernetes and kwok for tests and the pl
 ##@ Change
 
 .PHONY: generate
-generate: bin/controller-gen bin/crds bin/crd-ref-docs bin/charts ## Generate deep copies, CRDs, RBAC, Helm charts and the API reference
+generate: bin/controller-gen bin/crds bin/crd-ref-docs bin/charts ## Generate deep copies, CRDs, RBAC, Helm charts and the tables of docs/reference
 	@cd apis && ../bin/controller-gen object paths=./... && \
 		../bin/controller-gen crd paths=./core/... output:crd:dir=../deploy/dojo-operator/crds && \
 		../bin/controller-gen crd paths=./discord/... output:crd:dir=../deploy/discord-operator/crds
 	@bin/crds deploy/*-operator/crds/*.jutsu.com_*.yaml
 	@cp deploy/discord-operator/crds/discord.jutsu.com_*.yaml discord-operator/internal/cli/schema/crds/
-	@cd apis && ../bin/crd-ref-docs --config=../docs/.crd-ref-docs.yaml --source-path=. --renderer=markdown --output-path=../docs/api-reference.md --log-level=ERROR
+	@mkdir -p out && cd apis && ../bin/crd-ref-docs --config=../tools/crd-ref-docs/config.yaml --source-path=. --renderer=markdown --output-path=../out/api-reference.md --log-level=ERROR
+	@tools/reference out/api-reference.md
 	@for operator in $(OPERATORS); do \
 		(cd $$operator && ../bin/controller-gen rbac:roleName=$$operator,fileName=role.yaml paths=./internal/... output:rbac:dir=../deploy/$$operator/base && \
 			../bin/controller-gen rbac:roleName=$$operator-process,fileName=process_role.yaml paths=./cmd/$$operator output:rbac:dir=../deploy/$$operator/base && \
@@ -203,6 +204,10 @@ tools/docs/node_modules/.package-lock.json: tools/docs/package-lock.json
 	@command -v npm >/dev/null || { echo "make docs needs npm, of Node.js 20 or newer: https://nodejs.org"; exit 1; }
 	@echo "fetching the generator of the site, about 30 s, once"
 	@cd tools/docs && npm install --no-save --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
+
+.PHONY: picture
+picture: ## Renew the README's picture from the outputs that tests hold
+	@cd test && $(export_flags) && go test ./pages -run '^TestTerminalPicture$$' -count=1 -update
 
 .PHONY: screenshots
 screenshots: ## Renew docs/images; needs Chromium and the fonts Noto Sans and Noto Color Emoji

@@ -10,8 +10,8 @@ package architecture
 //   - {a,b} expands as in a shell, * is one element of a path, x/... is x and everything below it.
 //   - # begins a comment.
 //
-// Rules about packages of others are in .golangci.yml (depguard). docs/architecture.md shows the
-// table; `go test ./architecture -update`, in test/, writes it there.
+// Rules about packages of others are in .golangci.yml (depguard). docs/understand/architecture.md
+// shows the table; `go test ./architecture -update`, in test/, writes it there.
 const Imports = `
 [apis] # users import it
 ./core/v1 ./discord/v1alpha1:

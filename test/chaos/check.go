@@ -11,7 +11,7 @@ import (
 )
 
 type violation struct {
-	// invariant is a line of docs/chaos.md.
+	// invariant is a line of docs/contribute/chaos.md.
 	invariant string
 	// where names the object or file, what the fault.
 	where, what string

@@ -111,7 +111,7 @@ func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 }
 
 // abandoned finds webhooks (id to UID of the channel) that no status has named while the spec asked
-// for another name or none. They stay, see docs/discord.md.
+// for another name or none. They stay, see docs/understand/discord.md.
 func (w *observer) abandoned(hooks map[string]types.UID) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

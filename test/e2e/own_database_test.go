@@ -93,7 +93,7 @@ spec:
 	It("leaves its database behind until the documented command deletes it", func(ctx SpecContext) {
 		w.deleteDojo(ctx, "sendai")
 		Expect(w.existing(ctx, "sendai-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
-		w.runDocumented(ctx, "How do I delete what a Dojo has left?", "sendai")
+		w.runDocumented(ctx, "delete.md", "How do I delete what a Dojo has left?", "sendai")
 		Expect(w.existing(ctx, "sendai-db")).To(BeEmpty())
 		Eventually(ctx, w.volumes).WithArguments("sendai-db").WithTimeout(eventually).Should(BeEmpty())
 	}, SpecTimeout(5*time.Minute))

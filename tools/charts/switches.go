@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// change is switched on by a value: a component, or patches of docs/install.md.
+// change is switched on by a value: a component, or patches of docs/do/install.md.
 type change struct {
 	// Component is a folder of deploy/OPERATOR/components. An operator without it lacks the value.
 	Component string
