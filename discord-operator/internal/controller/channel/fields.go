@@ -63,7 +63,8 @@ var ofEvery = table{
 	row("type", "", desired.channelType),
 	member("topic", "", func(d *desired) **string { return &d.Topic }, text).Limited().Of(hasThreads),
 	member("nsfw", "", func(d *desired) **bool { return &d.NSFW }, yesNo),
-	member("slowmode", "rate_limit_per_user", func(d *desired) **metav1.Duration { return &d.Slowmode }, resource.Seconds()),
+	member("slowmode", "rate_limit_per_user", func(d *desired) **metav1.Duration { return &d.Slowmode },
+		resource.Seconds()),
 	member("defaultAutoArchive", "default_auto_archive_duration",
 		func(d *desired) *v1alpha1.AutoArchive { return &d.DefaultAutoArchive }, resource.AutoArchives.Form()).
 		Of(func(live *channel) bool { return hasThreads(live) && live.DefaultAutoArchive != 0 }),

@@ -16,8 +16,8 @@ import (
 var Rows = fields.Rows()
 
 // SpecOf returns the fields of a spec that changes nothing of a server, and those that no spec can
-// have. objects has the names of DiscordChannels by the ids of their channels. It lacks the icon, of
-// which Discord has a hash only.
+// have. objects has the names of DiscordChannels by the ids of their channels. The icon is missing:
+// Discord has only a hash of it.
 func SpecOf(live discordclient.Guild, objects map[string]string) (v1alpha1.DiscordServerSpec, []resource.Omission) {
 	d := desired{objects: objects}
 	omitted := fields.Fill(&d, &guild{Guild: live})

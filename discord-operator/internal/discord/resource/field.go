@@ -135,7 +135,8 @@ func Member[S, M any](name string) func(*S) *M {
 	panic(fmt.Sprintf("%s has no member %s of the type %s", of, name, kind)) // at start, when the table is made
 }
 
-// Filled returns the field with the inverse of want. An error says why the spec cannot have the value.
+// Filled returns the field with the inverse of want. An error says why the spec cannot have the
+// value.
 func (f Field[S, L, E]) Filled(fill func(s *S, live *L) error) Field[S, L, E] {
 	f.Path, f.fill = f.Name, fill
 	return f
