@@ -35,10 +35,8 @@ the namespace make, and your rights. Each line is ok or says what to do. The exi
 			if err != nil {
 				return err
 			}
-			if done, err := format.write(s.cli, lines); err != nil {
+			if err := format.write(s.cli, lines, func() string { return check.Text(lines, s.style) }); err != nil {
 				return err
-			} else if !done {
-				s.print("%s", check.Text(lines, s.style))
 			}
 			if check.Failed(lines) {
 				return errIll
