@@ -35,7 +35,7 @@ func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
 		spec.Name = proposed(c)
 	}
 	result.spec = spec
-	e.fit(&result, group.Rows)
+	e.fit(&result, group.Kind.Fields)
 	e.disabled[c.ID] = result.disabled
 	return result
 }
@@ -65,7 +65,7 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 		result.disable(fmt.Sprintf("its group %s is commented out, too.", e.groups[category.ID]))
 	}
 	result.spec = spec
-	e.fit(&result, slices.Concat(channel.Rows, resource.Rows{{Path: "webhook"}}))
+	e.fit(&result, slices.Concat(channel.Kind.Fields, resource.Rows{{Path: "webhook"}}))
 	e.disabled[c.ID] = result.disabled
 	return result
 }

@@ -241,9 +241,9 @@ func TestEveryFieldIsExported(t *testing.T) {
 		rows    resource.Rows
 		without []string
 	}{
-		kindServer: {controller.Rows, []string{"icon"}}, kindRole: {role.Rows, nil},
-		kindGroup:   {group.Rows, []string{"permissionOverwrites"}},
-		kindChannel: {channel.Rows, []string{"type", "group", "permissionOverwrites"}},
+		kindServer: {controller.Rows, []string{"icon"}}, kindRole: {role.Kind.Fields, nil},
+		kindGroup:   {group.Kind.Fields, []string{"permissionOverwrites"}},
+		kindChannel: {channel.Kind.Fields, []string{"type", "group", "permissionOverwrites"}},
 	} {
 		var without []string
 		for _, row := range c.rows {

@@ -59,6 +59,6 @@ func (e *exporter) roleEntry(r discordclient.Role, position int) entry {
 	spec.Position = new(int32(position)) //nolint:gosec // G115: Discord allows 250 roles
 	spec.Adopt, spec.DeletionPolicy = e.adopt(r.ID), e.deletionPolicy()
 	result.spec = spec
-	e.fit(&result, role.Rows)
+	e.fit(&result, role.Kind.Fields)
 	return result
 }

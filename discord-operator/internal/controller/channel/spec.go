@@ -12,9 +12,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Rows describes the fields of channels.
-var Rows = fields.Rows()
-
 // SpecOf returns the fields of a spec that changes nothing of a channel, and those that no spec can
 // have. It lacks parents, overwrites, position and webhook.
 func SpecOf(live *discordclient.Channel) (v1alpha1.DiscordChannelSpec, []resource.Omission) {

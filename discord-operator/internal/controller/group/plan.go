@@ -120,9 +120,6 @@ func fillName(d *desired, live *discordclient.Channel) error {
 	return nil
 }
 
-// Rows describes the fields of groups.
-var Rows = fields.Rows()
-
 // SpecOf returns the fields of a spec that changes nothing of a category, and those that no spec
 // can have. It lacks the server, overwrites and position.
 func SpecOf(live *discordclient.Channel) (v1alpha1.DiscordGroupSpec, []resource.Omission) {

@@ -9,9 +9,6 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Rows describes the fields of roles.
-var Rows = fields.Rows()
-
 // SpecOf returns the fields of a spec that changes nothing of a role, and those that no spec can
 // have. It lacks parents, position and members.
 func SpecOf(live *discordclient.Role) (v1alpha1.DiscordRoleSpec, []resource.Omission) {
