@@ -66,7 +66,7 @@ discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
 ./discord/issues: libs/manager/fence
 ./discord/{order,overwrites,tags} ./cli{,/schema}:
 # The commands use the tables and the plans of the controllers.
-./cli/export: ./cli ./discord/resource libs/manager
+./cli/export: ./cli{,/schema} ./controller/* ./discord/{overwrites,resource} libs/manager
 ./cli/plan: ./cli{,/schema} ./controller/* ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,status}
     libs/manager
 

@@ -87,6 +87,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
+// ManagerFlags implements the options of [manager.Main].
+func (o *options) ManagerFlags() *manager.Flags { return &o.manager }
+
 func (o *options) validate() error {
 	switch {
 	case o.image == "":

@@ -54,6 +54,11 @@ func (a *asking) confirm(ctx context.Context, c *cli, text string) error {
 	}
 }
 
+// asker returns confirm for a run.
+func (a *asking) asker(ctx context.Context, c *cli) func(text string) error {
+	return func(text string) error { return a.confirm(ctx, c, text) }
+}
+
 // confirmName asks for the name of the Dojo whose data would be lost.
 func (a *asking) confirmName(ctx context.Context, c *cli, name, question string) error {
 	answer := a.name

@@ -81,7 +81,7 @@ func (s *session) show(d *corev1api.Dojo, ch change) {
 }
 
 // apply has the API server check a change, shows it, asks, and makes it.
-func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, a *asking) error {
+func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, ask func(manifest string) error) error {
 	if err := s.patch(ctx, d, ch.patch(), client.DryRunAll); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, a *as
 	if err != nil {
 		return err
 	}
-	if err := a.confirm(ctx, s.cli, string(text)); err != nil {
+	if err := ask(string(text)); err != nil {
 		return err
 	}
 	return s.patch(ctx, d, ch.patch())
@@ -133,19 +133,27 @@ func (s *session) until(
 	ctx context.Context, name string, timeout time.Duration,
 	done func(*corev1api.Dojo) (progress string, ok bool, err error),
 ) error {
-	said := ""
+	say := s.progress()
 	return s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		d, err := s.dojo(ctx, name)
 		if err != nil {
 			return false, err
 		}
 		progress, ok, err := done(d)
-		if progress != said && progress != "" {
-			s.print("  %s  %s\n", s.now().UTC().Format(time.TimeOnly), progress)
-			said = progress
-		}
+		say(progress)
 		return ok, err
 	})
+}
+
+// progress returns a function that prints each new text with the time.
+func (s *session) progress() func(text string) {
+	said := ""
+	return func(text string) {
+		if text != said && text != "" {
+			s.print("  %s  %s\n", s.now().UTC().Format(time.TimeOnly), text)
+			said = text
+		}
+	}
 }
 
 var errTimeout = errors.New("it has taken too long")

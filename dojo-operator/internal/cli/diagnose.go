@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -35,10 +36,8 @@ the namespace make, and your rights. Each line is ok or says what to do. The exi
 			if err != nil {
 				return err
 			}
-			if done, err := format.write(s.cli, lines); err != nil {
+			if err := format.write(s.cli, lines, func() string { return check.Text(lines, s.style) }); err != nil {
 				return err
-			} else if !done {
-				s.print("%s", check.Text(lines, s.style))
 			}
 			if check.Failed(lines) {
 				return errIll
@@ -184,21 +183,15 @@ func (s *session) findRights(ctx context.Context) ([]check.Right, error) {
 			all[i] = check.Right{Commands: n.commands, Needed: n.needed}
 			for _, r := range n.rights {
 				ok, err := s.may(ctx, s.namespace, r, n.sub)
-				if err != nil {
-					errs[i] = err
-				} else if !ok {
+				if err == nil && !ok {
 					all[i].Lacks = append(all[i].Lacks, rightName(r, n.sub))
 				}
+				errs[i] = cmp.Or(errs[i], err)
 			}
 		})
 	}
 	asking.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return all, cmp.Or(errs...)
 }
 
 func rightName(r right, subresource string) string {

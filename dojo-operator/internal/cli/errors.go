@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
+	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 )
@@ -95,6 +96,11 @@ func unreachable(err error) bool {
 	var lookup *net.DNSError
 	return errors.As(err, &operation) || errors.As(err, &lookup) || errors.As(err, &network) && network.Timeout() ||
 		errors.Is(err, context.DeadlineExceeded)
+}
+
+// seeStatus names the command that shows more about a Dojo.
+func seeStatus(d *corev1api.Dojo) string {
+	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
 }
 
 func explainForbidden(err error) string {

@@ -52,10 +52,8 @@ func (s *session) list(ctx context.Context, everywhere, broken bool, format outp
 		all.Items[i].ManagedFields = nil
 	}
 	all.SetGroupVersionKind(kinds.Dojo.GroupVersion().WithKind("DojoList"))
-	if done, err := format.write(s.cli, all); done && err != nil {
+	if err := format.write(s.cli, all, func() string { return s.listText(all.Items, everywhere, broken) }); err != nil {
 		return err
-	} else if !done {
-		s.printList(all.Items, everywhere, broken)
 	}
 	if broken && len(all.Items) > 0 {
 		return errIll
@@ -63,19 +61,20 @@ func (s *session) list(ctx context.Context, everywhere, broken bool, format outp
 	return nil
 }
 
-func (s *session) printList(dojos []corev1api.Dojo, everywhere, broken bool) {
+func (s *session) listText(dojos []corev1api.Dojo, everywhere, broken bool) string {
 	where := "the namespace " + s.namespace
 	if everywhere {
 		where = "all namespaces"
 	}
 	switch {
 	case len(dojos) > 0:
-		s.print("%s", view.List(dojos, everywhere, s.now(), s.style))
+		return view.List(dojos, everywhere, s.now(), s.style)
 	case broken:
 		s.note("No Dojo needs you in %s.\n", where)
 	default:
 		s.note("There is no Dojo in %s.\n", where)
 	}
+	return ""
 }
 
 func (c *cli) newStatus() *cobra.Command {
@@ -104,10 +103,8 @@ func (s *session) status(ctx context.Context, name string, format output) error 
 		return err
 	}
 	s.addFiring(ctx, w)
-	if done, err := format.write(s.cli, view.ReportOf(w)); err != nil {
+	if err := format.write(s.cli, view.ReportOf(w), func() string { return view.Status(w, s.style) }); err != nil {
 		return err
-	} else if !done {
-		s.print("%s", view.Status(w, s.style))
 	}
 	return ill(w)
 }
@@ -160,18 +157,13 @@ func (s *session) follow(ctx context.Context, name string) error {
 
 func (c *cli) newTree() *cobra.Command {
 	var format output
-	cmd := c.forDojo("tree", "Show all that belongs to a Dojo, with its state",
+	cmd := c.forWorld("tree", "Show all that belongs to a Dojo, with its state",
 		`Shows the children of a Dojo as a tree, each with its state: what the operator has made, what CloudNativePG and
 Kubernetes have made of that, and what is missing. The exit code is 3 where something is wrong.`,
-		func(ctx context.Context, s *session, name string) error {
-			w, err := s.world(ctx, name)
+		func(_ context.Context, s *session, w *world.World) error {
+			err := format.write(s.cli, view.Children(w), func() string { return view.Tree(w, s.style) })
 			if err != nil {
 				return err
-			}
-			if done, err := format.write(s.cli, view.Children(w)); err != nil {
-				return err
-			} else if !done {
-				s.print("%s", view.Tree(w, s.style))
 			}
 			return ill(w)
 		})

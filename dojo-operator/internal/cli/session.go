@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +29,7 @@ type session struct {
 	client.Client
 	*cli
 	config *rest.Config
+	core   corev1client.CoreV1Interface // pods: logs, exec, port forwarding; and proxies
 }
 
 // connect returns a session. It sends no request.
@@ -48,7 +52,11 @@ func (c *cli) connect() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{Client: client.WithFieldOwner(k8s, fieldOwner), cli: c, config: config}, nil
+	core, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Client: client.WithFieldOwner(k8s, fieldOwner), cli: c, config: config, core: core}, nil
 }
 
 // dojo reads a Dojo in the namespace of the command line.
@@ -103,47 +111,40 @@ func (c *cli) command(run func(context.Context, *session, []string) error) func(
 	}
 }
 
+// completions returns the names of a list that begin with what was typed.
+func (c *cli) completions(
+	cmd *cobra.Command, typed string, all client.ObjectList, inNamespace bool,
+) (names []string, _ cobra.ShellCompDirective) {
+	s, err := c.connect()
+	if err == nil {
+		in := client.InNamespace("")
+		if inNamespace {
+			in = client.InNamespace(s.namespace)
+		}
+		err = s.List(cmd.Context(), all, in)
+	}
+	if err == nil {
+		_ = meta.EachListItem(all, func(o runtime.Object) error {
+			if name := o.(client.Object).GetName(); strings.HasPrefix(name, typed) {
+				names = append(names, name)
+			}
+			return nil
+		})
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 // dojoNames completes the names of Dojos.
 func (c *cli) dojoNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
 	if len(args) > 0 {
-		return nil, none
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	s, err := c.connect()
-	if err != nil {
-		return nil, none
-	}
-	var all corev1api.DojoList
-	if err := s.List(cmd.Context(), &all, client.InNamespace(s.namespace)); err != nil {
-		return nil, none
-	}
-	var names []string
-	for i := range all.Items {
-		if strings.HasPrefix(all.Items[i].Name, typed) {
-			names = append(names, all.Items[i].Name)
-		}
-	}
-	return names, none
+	return c.completions(cmd, typed, &corev1api.DojoList{}, true)
 }
 
 // namespaceNames completes the names of namespaces.
 func (c *cli) namespaceNames(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	s, err := c.connect()
-	if err != nil {
-		return nil, none
-	}
-	var all corev1.NamespaceList
-	if err := s.List(cmd.Context(), &all); err != nil {
-		return nil, none
-	}
-	var names []string
-	for i := range all.Items {
-		if strings.HasPrefix(all.Items[i].Name, typed) {
-			names = append(names, all.Items[i].Name)
-		}
-	}
-	return names, none
+	return c.completions(cmd, typed, &corev1.NamespaceList{}, false)
 }
 
 // forDojo returns a command about one Dojo, whose name it completes.
@@ -157,4 +158,17 @@ func (c *cli) forDojo(
 			return run(ctx, s, args[0])
 		}),
 	}
+}
+
+// forWorld returns a command about one Dojo and all that belongs to it.
+func (c *cli) forWorld(
+	use, short, long string, run func(context.Context, *session, *world.World) error,
+) *cobra.Command {
+	return c.forDojo(use, short, long, func(ctx context.Context, s *session, name string) error {
+		w, err := s.world(ctx, name)
+		if err != nil {
+			return err
+		}
+		return run(ctx, s, w)
+	})
 }

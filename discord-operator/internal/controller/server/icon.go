@@ -190,7 +190,7 @@ func (r *Reconciler) editIcon(
 	}
 	results.Guild, results.Changed = &guild, true
 	as := func(hash string) map[string]string { return map[string]string{iconField: hash} }
-	_, ignored := r.Records.Answered(server, fields.Rows(), []string{iconField}, as(hash), as(before), as(after))
+	_, ignored := r.Records.Answered(server, Rows, []string{iconField}, as(hash), as(before), as(after))
 	if after == hash {
 		results.Icon = &v1alpha1.ServerIconStatus{SourceHash: hash, DiscordHash: truncated(guild.Icon)}
 		if drift {
