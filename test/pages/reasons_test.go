@@ -200,6 +200,33 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestLossComesLast: a message names a loss after every way out.
+func TestLossComesLast(t *testing.T) {
+	losses := 0
+	for file, tree := range shipped(t) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			message, ok := joined(e)
+			if !ok {
+				return true
+			}
+			if _, after, found := strings.Cut(strings.ToLower(message), "this loses "); found {
+				losses++
+				if strings.Contains(after, "`") || strings.Contains(after, ". ") {
+					t.Errorf("%s: a way out comes after the loss: %s", file, message)
+				}
+			}
+			return false
+		})
+	}
+	if losses < 5 {
+		t.Errorf("only %d losses found", losses)
+	}
+}
+
 // A command is in backquotes, with its arguments, or the whole text.
 func commandsOf(message, where string) map[string]string {
 	all := map[string]string{}
