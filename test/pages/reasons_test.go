@@ -63,7 +63,7 @@ func TestReasonsAreConstants(t *testing.T) {
 			if !ok || len(call.Args) == 0 {
 				return true
 			}
-			name := called(call)
+			name := methodOf(call)
 			if name != "Degraded" && name != "Progressing" && name != "Unverified" {
 				return true
 			}
@@ -90,7 +90,7 @@ func reasons(t *testing.T) map[string]string {
 				}
 			case *ast.CallExpr:
 				for _, arg := range n.Args {
-					if reason, ok := literal(arg); ok && recordsEvent(called(n)) && camelCase.MatchString(reason) {
+					if reason, ok := literal(arg); ok && recordsEvent(methodOf(n)) && camelCase.MatchString(reason) {
 						all[reason] = file
 						break
 					}
@@ -106,7 +106,7 @@ var camelCase = regexp.MustCompile(`^([A-Z][a-z]+)+$`)
 
 func recordsEvent(name string) bool { return name == "Event" || name == "event" || name == "Normal" }
 
-func called(call *ast.CallExpr) string {
+func methodOf(call *ast.CallExpr) string {
 	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
 		return selector.Sel.Name
 	}
