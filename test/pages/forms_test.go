@@ -123,7 +123,7 @@ func TestLinksOfTheForms(t *testing.T) {
 	}
 }
 
-// TestNoAddress: nothing that ships, and no form, knows where the project lives (docs/dojo-alerts.md).
+// TestNoAddress: nothing that ships knows where the project lives (docs/dojo-alerts.md).
 func TestNoAddress(t *testing.T) {
 	root, err := project.Root()
 	if err != nil {

@@ -86,7 +86,8 @@ func lastKnownStatus(dojo *corev1api.Dojo, issues []conditions.Issue) corev1api.
 }
 
 func wake(dojo *corev1api.Dojo) string {
-	return fmt.Sprintf("To resume: `kubectl dojo resume %s -n %s`, or set spec.suspend to false.", dojo.Name, dojo.Namespace)
+	return fmt.Sprintf("To resume: `kubectl dojo resume %s -n %s`, or set spec.suspend to false.",
+		dojo.Name, dojo.Namespace)
 }
 
 func setSuspended(dojo *corev1api.Dojo, all []metav1.Condition) {

@@ -177,7 +177,7 @@ func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
-// Resource returns the name of a child's kind for kubectl, with the group of kinds that have namesakes.
+// Resource returns the name of a child's kind for kubectl, with the group if the kind has namesakes.
 func Resource(kind string) string {
 	name := strings.ToLower(kind)
 	switch kind {

@@ -232,7 +232,8 @@ func tokenRefused(server *v1alpha1.DiscordServer) *conditions.Issue {
 
 func missing(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonTokenNotFound,
-		"Secret %s %s. Create it with the bot's token: `kubectl create secret generic %[1]s -n %[3]s --from-file=%[4]s=FILE`.",
+		"Secret %s %s. Create it with the bot's token: "+
+			"`kubectl create secret generic %[1]s -n %[3]s --from-file=%[4]s=FILE`.",
 		server.Spec.TokenSecretRef.Name, what, server.Namespace, server.Spec.TokenSecretRef.Key)
 }
 

@@ -184,7 +184,8 @@ func (r *Reader) Roles(
 func waitForRole(namespace, name string, exists bool) *conditions.Issue {
 	if exists {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForRole,
-			"DiscordRole %[1]s has no role on Discord yet. See `kubectl describe discordroles.discord.jutsu.com %[1]s -n %[2]s`.",
+			"DiscordRole %[1]s has no role on Discord yet. "+
+				"See `kubectl describe discordroles.discord.jutsu.com %[1]s -n %[2]s`.",
 			name, namespace)
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForRole,

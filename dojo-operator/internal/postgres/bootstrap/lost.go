@@ -33,7 +33,8 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 			"Restore it: `kubectl dojo restore %[4]s -n %[1]s`. If nothing can be restored, begin with %[5]s: "+
 			"`kubectl dojo accept-loss %[4]s -n %[1]s`, or "+
 			"`kubectl annotate dojos.core.jutsu.com %[4]s -n %[1]s --overwrite %[6]s=%[7]s`. This loses %[8]s.",
-		dojo.Namespace, cnpg.ClusterName(dojo), instead, dojo.Name, accepts, corev1api.RecreateDatabaseAnnotation, token, loses)
+		dojo.Namespace, cnpg.ClusterName(dojo), instead, dojo.Name, accepts,
+		corev1api.RecreateDatabaseAnnotation, token, loses)
 }
 
 // lossToken identifies the loss of one Cluster. A Dojo that never had one uses its own UID.

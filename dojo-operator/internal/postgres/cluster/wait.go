@@ -110,6 +110,7 @@ func hibernation(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in cnpg.Input) *
 	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonSuspending, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonClusterNotReady,
-			"%s. It has been like this for more than %s. See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods.",
+			"%s. It has been like this for more than %s. "+
+				"See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods.",
 			message, in.Deadline, cluster.Name, cluster.Namespace).For(object))
 }

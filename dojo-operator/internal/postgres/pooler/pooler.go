@@ -209,7 +209,8 @@ func wait(dojo *corev1api.Dojo, s State, in Input, ready, wanted int32) *conditi
 	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonWaitingForPooler, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonPoolerNotReady,
-			"%s. It has been like this for more than %s. See `kubectl describe poolers.postgresql.cnpg.io %s -n %s` and its pods.",
+			"%s. It has been like this for more than %s. "+
+				"See `kubectl describe poolers.postgresql.cnpg.io %s -n %s` and its pods.",
 			message, in.Deadline, cnpg.PoolerName(dojo), dojo.Namespace).For(object))
 }
 

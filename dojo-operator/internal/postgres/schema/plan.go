@@ -217,7 +217,8 @@ func (p *planner) applying() *conditions.Issue {
 }
 
 func (p *planner) failed(why string) *conditions.Issue {
-	p.failure = strings.TrimRight(cmp.Or(why, fmt.Sprintf("see `kubectl logs job/%s -n %s`", p.job.Name, p.dojo.Namespace)), ".\n ")
+	logs := fmt.Sprintf("see `kubectl logs job/%s -n %s`", p.job.Name, p.dojo.Namespace)
+	p.failure = strings.TrimRight(cmp.Or(why, logs), ".\n ")
 	if p.task.reason != "" {
 		return p.checkFailed(p.failure)
 	}

@@ -314,7 +314,8 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 	if v.returning() {
 		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", dojo.Namespace, cluster.Name, from)
 	}
-	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, cluster.Status.Phase), adviceBeforeStart(dojo, s, from)
+	message := fmt.Sprintf("Waiting for the %s: %s.", object, cluster.Status.Phase)
+	advice := adviceBeforeStart(dojo, s, from)
 	switch {
 	case in.Step == corev1api.UpgradeStopping:
 		object = "pods to end, before the " + object
@@ -359,14 +360,14 @@ func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, 
 	if neverStarted(s.Pods) {
 		return adviceBeforeStart(dojo, s, from)
 	}
-	return fmt.Sprintf("See `kubectl logs job/%[1]s -n %[2]s`. If its log does not name pg_control.old, set the version to "+
-		"%[3]d again: the data is as it was, and the Cluster starts with it. If it does, or is gone, Postgres %[3]d may not "+
-		"start with the data any more. %[4]s", s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from))
+	return fmt.Sprintf("See `kubectl logs job/%[1]s -n %[2]s`. If its log does not name pg_control.old, set the version "+
+		"to %[3]d again: the data is as it was, and the Cluster starts with it. If it does, or is gone, Postgres %[3]d may "+
+		"not start with the data any more. %[4]s", s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from))
 }
 
 func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v versions) string {
-	return fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. If Postgres %d does not "+
-		"start, pg_upgrade had begun with its data: set the higher version again, which succeeds if the new data is in "+
+	return fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. If Postgres %d does "+
+		"not start, pg_upgrade had begun with its data: set the higher version again, which succeeds if the new data is in "+
 		"place. Otherwise: %s", cluster.Name, dojo.Namespace, v.from, restoreAdvice(dojo, cluster, s, v.from))
 }
 
