@@ -97,16 +97,16 @@ func renderWithDocs(t *testing.T, o environment.Operator) []*unstructured.Unstru
 	up, err := filepath.Rel(folder, from) // kustomize takes no absolute path
 	must(t, err)
 	text := fmt.Sprintf(`
-resources: [%[1]s/base]
+resources: [%[1]s/base, docs-url.yaml]
 components: [%[1]s/components/prometheus, %[1]s/components/grafana, %[1]s/components/docs-url]
-configMapGenerator:
-  - name: docs-url
-    literals: ["url=%[2]s"]
-    options:
-      disableNameSuffixHash: true
-      annotations: {config.kubernetes.io/local-config: "true"}
-`, up, docsURL)
+`, up)
 	must(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600))
+	write(t, filepath.Join(folder, "docs-url.yaml"), map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"url": docsURL},
+		"metadata": map[string]any{
+			"name": "docs-url", "annotations": map[string]any{"config.kubernetes.io/local-config": "true"},
+		},
+	})
 	objects, err := manifests.Render(folder)
 	must(t, err)
 	return objects
