@@ -230,8 +230,9 @@ images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/im
 image-%: bin/release ## Such as image-dojo-operator: an image (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
-release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you SIGN_KEY=cosign.key; DRY_RUN=1 publishes nothing)
+release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you PROJECT_URL=https://github.com/you/operators SIGN_KEY=cosign.key; DRY_RUN=1 publishes nothing)
 	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS)) \
+		$(if $(PROJECT_URL),--project-url="$(PROJECT_URL)") \
 		$(if $(SIGN_KEY),--key="$(SIGN_KEY)") $(if $(SIGN_IDENTITY),--identity='$(SIGN_IDENTITY)')
 
 # Run directly, not by `go run`, so that a signal to make reaches them and they clean up.

@@ -232,7 +232,7 @@ spec:
 		w.scaleStore(ctx, 1)
 		began := time.Now()
 		failed := w.finalBackup(ctx)
-		Expect(message).To(ContainSubstring("kubectl delete backup " + failed.GetName()))
+		Expect(message).To(ContainSubstring("kubectl delete backups.postgresql.cnpg.io " + failed.GetName()))
 		Expect(k8s.Delete(ctx, failed)).To(Succeed())
 		Eventually(ctx, gone).WithArguments(d).WithTimeout(eventually).Should(Succeed())
 		measured("a final backup and the deletion of the database: %s", time.Since(began))

@@ -30,7 +30,7 @@ type options struct {
 	databaseDeadline time.Duration
 	discordAPI       string
 	dashboard        string
-	runbook          string
+	docs             string
 	users            pods.Users
 	workers          int
 }
@@ -45,7 +45,7 @@ func (o *options) config() dojo.Config {
 		Workload:    workload.Config{Image: o.image, ProgressDeadline: o.progressDeadline, Users: o.users},
 		Exposure:    exposure.Config{ProgressDeadline: o.progressDeadline},
 		Monitoring: monitoring.Config{
-			ProgressDeadline: o.progressDeadline, DashboardURL: o.dashboardURL(), RunbookURL: o.runbook,
+			ProgressDeadline: o.progressDeadline, DashboardURL: o.dashboardURL(), DocsURL: strings.TrimRight(o.docs, "/"),
 			WebhookBase: o.webhookBase(),
 		},
 	}
@@ -70,8 +70,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.dashboard, "dashboard-url", "",
 		"`URL` of the dashboard \"Dojos and channels\" in Grafana, such as "+
 			"https://grafana.example.org/d/jutsu-dojos-and-channels, to which the alerts of Dojos link; empty for no link")
-	flags.StringVar(&o.runbook, "runbook-url", "https://jutsu.com/operators/docs/operations.md#alerts-in-discord",
-		"`URL` of the page that says what to do about the alerts of Dojos, to which they link; empty for no link")
+	flags.StringVar(&o.docs, "docs-url", "",
+		"`URL` of the folder docs of this project, where you publish it, to whose sections the alerts of Dojos link; "+
+			"empty for no link")
 	flags.BoolVar(&o.users.ByPlatform, "platform-users", false,
 		"leave the users and groups of pods to the platform, as OpenShift's restricted SCC requires; "+
 			"the images must not run as root by themselves")
@@ -100,8 +101,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("--database-deadline is %s, it must be at least 1s and at most 24h", o.databaseDeadline)
 	case !absolute(o.dashboard):
 		return fmt.Errorf("--dashboard-url is %q, it must begin with http:// or https://, or be empty", o.dashboard)
-	case !absolute(o.runbook):
-		return fmt.Errorf("--runbook-url is %q, it must begin with http:// or https://, or be empty", o.runbook)
+	case !absolute(o.docs), strings.ContainsAny(o.docs, "?#"):
+		return fmt.Errorf("--docs-url is %q, it must begin with http:// or https://, without ? and #, or be empty", o.docs)
 	case o.postgresImage == "":
 		return errors.New("--postgres-image must not be empty")
 	case o.workers < 1:

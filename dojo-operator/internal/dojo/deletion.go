@@ -55,7 +55,8 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 		return issueOnly(conditions.Degraded(corev1api.ReasonDeletionStalled,
 			"The Dojo is being deleted with its data, which the pods of the Deployment %s use: "+
 				"it is ours by its labels and no longer controlled by the Dojo, as after a deletion with --cascade=orphan. "+
-				"Delete it with `kubectl delete deployment %s`, or set the reclaimPolicy to Retain.", live.Name, live.Name))
+				"Delete it with `kubectl delete deployment %s -n %s`, or set the reclaimPolicy to Retain.",
+			live.Name, live.Name, dojo.Namespace))
 	}
 	if live != nil && !ownership.Conflicts(dojo, live) {
 		since := now

@@ -85,11 +85,15 @@ func lastKnownStatus(dojo *corev1api.Dojo, issues []conditions.Issue) corev1api.
 	return next
 }
 
+func wake(dojo *corev1api.Dojo) string {
+	return fmt.Sprintf("To resume: `kubectl dojo resume %s -n %s`, or set spec.suspend to false.",
+		dojo.Name, dojo.Namespace)
+}
+
 func setSuspended(dojo *corev1api.Dojo, all []metav1.Condition) {
-	const wake = " Set spec.suspend to false to resume it."
 	for kind, message := range map[string]string{
-		conditions.TypeReady:             "The Dojo is suspended, as its spec asks." + wake,
-		corev1api.ConditionDatabaseReady: "The Cluster is hibernated, and all data is kept." + wake,
+		conditions.TypeReady:             "The Dojo is suspended, as its spec asks. " + wake(dojo),
+		corev1api.ConditionDatabaseReady: "The Cluster is hibernated, and all data is kept. " + wake(dojo),
 	} {
 		c := meta.FindStatusCondition(all, kind)
 		hibernates := dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil
@@ -140,7 +144,8 @@ func availability(dojo *corev1api.Dojo, s *corev1api.DojoStatus, unreachable str
 	case s.ReadyReplicas > 0:
 		return conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
 	case dojo.Spec.Suspend:
-		return conditions.NothingDesired(corev1api.ReasonSuspended, "The Dojo is suspended, so nothing runs.")
+		return conditions.NothingDesired(corev1api.ReasonSuspended, "The Dojo is suspended, so nothing runs. "+
+			wake(dojo))
 	case *s.DesiredReplicas == 0:
 		return conditions.NothingDesired(corev1api.ReasonScaledToZero, "No replicas are desired, so nothing runs.")
 	case was == nil || was.Reason == corev1api.ReasonStarting:

@@ -285,5 +285,6 @@ func Unreadable(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonCloudNativePGNotReadable, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonCloudNativePGNotReadable,
-			"%s. See `kubectl describe crd %s` and docs/platform/rbac.md.", message, s.Unreadable.Definition()).For(object))
+			"%s. See `kubectl describe customresourcedefinitions.apiextensions.k8s.io %s` and docs/platform/rbac.md.", message,
+			s.Unreadable.Definition()).For(object))
 }
