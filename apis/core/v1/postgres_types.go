@@ -43,14 +43,14 @@ const (
 // Postgres is a database for one Dojo, created through CloudNativePG
 // (https://cloudnative-pg.io), version 1.30 or newer.
 // +kubebuilder:validation:XValidation:rule="has(self.clusterRef) != has(self.cluster)",message="name exactly one: clusterRef (a database in an existing Cluster) or cluster (a Cluster for this Dojo alone)"
-// +kubebuilder:validation:XValidation:rule="has(self.clusterRef) == has(oldSelf.clusterRef)",message="clusterRef and cluster cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
+// +kubebuilder:validation:XValidation:rule="has(self.clusterRef) == has(oldSelf.clusterRef)",message="clusterRef and cluster cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 type Postgres struct {
 	// clusterRef names an existing CloudNativePG Cluster in the Dojo's namespace.
 	// The operator creates a database and an owner role in it, and never writes to
 	// the Cluster itself. While it does not exist, the Dojo is Progressing, and
 	// Degraded after --database-deadline.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 	ClusterRef *ClusterReference `json:"clusterRef,omitempty"`
 
 	// cluster requests a CloudNativePG Cluster for this Dojo alone, named
@@ -93,7 +93,7 @@ type ClusterReference struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be taken away: CloudNativePG's default image may be of a newer version. Name the one that runs"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.walStorage) || has(self.walStorage)",message="walStorage cannot be taken away: the write-ahead log is on it"
 // +kubebuilder:validation:XValidation:rule="!has(self.synchronous) || self.synchronous.number < (has(self.instances) ? self.instances : 1)",message="synchronous.number must be less than instances: one of the instances is the primary, and a commit waits for others"
-// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)",message="bootstrap cannot be added or taken away: it is for a Cluster that does not exist yet. Make a new Dojo, as docs/operations.md says under How do I restore a database"
+// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)",message="bootstrap cannot be added or taken away: it is for a Cluster that does not exist yet. Make a new Dojo, as docs/do/restore.md says"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.backup) || !has(self.backup.plugin) || self.backup.plugin.name != 'barman-cloud.cloudnative-pg.io' || (has(self.backup.plugin.parameters) && 'serverName' in self.backup.plugin.parameters)",message="with bootstrap.recovery, backup.plugin.parameters needs a serverName of its own, such as \"<dojo>-db-2\": the plugin archives into no place that has the log of another Cluster"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.objectStore) || !has(self.backup) || !has(self.backup.plugin) || !has(self.backup.plugin.parameters) || !('serverName' in self.backup.plugin.parameters) || self.backup.plugin.parameters['serverName'] != self.bootstrap.recovery.objectStore.serverName",message="backup.plugin.parameters.serverName must differ from bootstrap.recovery.objectStore.serverName: the plugin archives into no place that has the log of another Cluster"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.volumeSnapshot) || !has(self.bootstrap.recovery.volumeSnapshot.walStorage) || has(self.walStorage)",message="bootstrap.recovery.volumeSnapshot.walStorage needs walStorage: the log that is restored has a volume of its own"
@@ -199,7 +199,7 @@ type PostgresCluster struct {
 	// existing database. Without it, the database is empty. It cannot be changed,
 	// added or removed.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the Cluster has its data. Make a new Dojo, as docs/operations.md says under How do I restore a database"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the Cluster has its data. Make a new Dojo, as docs/do/restore.md says"
 	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
 }
 

@@ -386,7 +386,7 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 	case s.Backup == nil:
 		return fmt.Sprintf("The way back is the backup %s of Postgres %d. Its object is gone, as after a change of "+
 			"serverName. Restore the backup with bootstrap.recovery.objectStore and the former serverName, as "+
-			"docs/operations.md says.", name, from)
+			"docs/do/upgrade-postgres.md says.", name, from)
 	}
 	return fmt.Sprintf("The way back is the Backup %[1]s of Postgres %[2]d, in a Dojo beside this one: "+
 		"`kubectl dojo restore %[3]s -n %[4]s --backup %[1]s --as NAME`.", name, from, dojo.Name, dojo.Namespace)
