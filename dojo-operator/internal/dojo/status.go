@@ -22,6 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
@@ -40,6 +41,7 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(dojo)}),
 		DesiredReplicas:    &desired,
 		Database:           postgres.Status(dojo, s.Postgres),
+		Release:            release.Status(dojo, s.Release),
 		Hosts:              exposure.Status(dojo, s.Exposure),
 		Alerts:             monitoring.Status(dojo, s.Monitoring),
 		WaitingFor:         awaitedObjects(dojo, s.Workload.Now, issues),

@@ -164,3 +164,6 @@ func UpgradeStep(dojo *corev1api.Dojo, s State) corev1api.UpgradeStep {
 func stopped(s State) bool {
 	return s.Application.Stopped && len(s.Schema.Alive()) == 0 && len(s.Schema.StopIdle()) == 0
 }
+
+// DatabaseID identifies a Dojo's database, or is "" until it exists.
+func DatabaseID(s State) string { return databaseIDOf(s) }

@@ -148,10 +148,10 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
 	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
-	if plan := Plan(dojo, State{}, none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
+	if plan := Plan(dojo, State{}, none, Hold{}, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("without credentials, plans %+v", plan)
 	}
-	plan := Plan(dojo, State{}, access, false, testConfig)
+	plan := Plan(dojo, State{}, access, Hold{}, testConfig)
 	if diff := cmp.Diff([]string{"Deployment", "Service", "PodDisruptionBudget"}, dojotest.Kinds(plan)); diff != "" {
 		t.Error(diff)
 	}
@@ -169,11 +169,11 @@ func TestPlanKeepsTheRevision(t *testing.T) {
 	dojo := dojotest.Dojo()
 	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
 	c := deployed(t, dojo)
-	if plan := Plan(dojo, observe(t, c, dojo), none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
+	if plan := Plan(dojo, observe(t, c, dojo), none, Hold{}, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("plans %+v", plan)
 	}
 	dojotest.Replicas(5)(dojo)
-	plan := Plan(dojo, observe(t, c, dojo), none, false, testConfig)
+	plan := Plan(dojo, observe(t, c, dojo), none, Hold{}, testConfig)
 	if diff := cmp.Diff([]string{"Deployment"}, dojotest.Kinds(plan)); diff != "" {
 		t.Error(diff)
 	}
@@ -195,15 +195,15 @@ func TestPlanKeepsTheImageWhileTheDatabaseMigrates(t *testing.T) {
 	c := deployed(t, dojo)
 	before := image(deploymentOf(t, c))
 	dojo.Spec.Image = "dojo:next"
-	if plan := Plan(dojo, observe(t, c, dojo), access, true, testConfig); plan.Apply != nil || plan.Issues != nil {
+	if plan := Plan(dojo, observe(t, c, dojo), access, Hold{Image: true}, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("plans %+v", plan)
 	}
 	dojotest.Replicas(5)(dojo)
-	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, true, testConfig))
+	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, Hold{Image: true}, testConfig))
 	if live := deploymentOf(t, c); image(live) != before || *live.Spec.Replicas != 5 {
 		t.Errorf("%d replicas of %s", *live.Spec.Replicas, image(live))
 	}
-	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, false, testConfig))
+	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, Hold{}, testConfig))
 	if live := deploymentOf(t, c); image(live) != "dojo:next" {
 		t.Errorf("still runs %s", image(live))
 	}
