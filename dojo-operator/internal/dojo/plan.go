@@ -65,7 +65,8 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		outside = exposure.Plan(dojo, s.Exposure, service, cfg.Exposure)
 	}
 	alerts := monitoring.Plan(dojo, s.Monitoring, workload.PortName, cfg.Monitoring)
-	return apply.Join(apply.Plan{Finalizers: planFinalizers(dojo, s)}, database.Plan, access.Plan, step.Plan, app, outside, alerts)
+	return apply.Join(apply.Plan{Finalizers: planFinalizers(dojo, s)}, database.Plan, access.Plan, step.Plan, app,
+		outside, alerts)
 }
 
 // releaseInput bypasses a Pooler, which has no session to hold a lock in.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -198,6 +199,9 @@ func (r *Reconciler) recordTransition(ctx context.Context, dojo *corev1api.Dojo,
 	if event := conditions.EventFor(before.Conditions, after.Conditions); event != nil {
 		r.event(dojo, event.Type, event.Reason, event.Message)
 	}
+	if text := rollbackMessage(after); text != "" && text != rollbackMessage(before) {
+		r.event(dojo, corev1.EventTypeNormal, "NotMigratedDown", text)
+	}
 	if neverAvailable(before.Conditions) && meta.IsStatusConditionTrue(after.Conditions, conditions.TypeAvailable) {
 		r.Metrics.Available(r.Clock.Since(dojo.CreationTimestamp.Time))
 	}
@@ -207,6 +211,13 @@ func (r *Reconciler) recordTransition(ctx context.Context, dojo *corev1api.Dojo,
 	if ready(after) && !ready(before) {
 		r.Metrics.Ready(r.Clock.Since(notReadySince(dojo, before.Conditions)))
 	}
+}
+
+func rollbackMessage(s corev1api.DojoStatus) string {
+	if s.Release == nil {
+		return ""
+	}
+	return s.Release.Message
 }
 
 func neverAvailable(was []metav1.Condition) bool {

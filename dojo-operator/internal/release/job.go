@@ -57,12 +57,6 @@ func jobFor(dojo *corev1api.Dojo, s *State, in Input, cfg Config) *batchv1ac.Job
 		WithAnnotations(map[string]string{ownership.RevisionAnnotation: in.Revision}).
 		WithSpec(podFor(dojo, s, in, cfg).WithRestartPolicy(corev1.RestartPolicyNever))
 	pods.KeepOutOfMeshes(template)
-	codes := func(action batchv1.PodFailurePolicyAction, operator batchv1.PodFailurePolicyOnExitCodesOperator, values ...int32,
-	) *batchv1ac.PodFailurePolicyRuleApplyConfiguration {
-		return batchv1ac.PodFailurePolicyRule().WithAction(action).
-			WithOnExitCodes(batchv1ac.PodFailurePolicyOnExitCodesRequirement().
-				WithContainerName(ContainerName).WithOperator(operator).WithValues(values...))
-	}
 	return batchv1ac.Job(jobName(dojo, s.Step), dojo.Namespace).
 		WithLabels(labels).
 		WithAnnotations(map[string]string{
@@ -73,14 +67,27 @@ func jobFor(dojo *corev1api.Dojo, s *State, in Input, cfg Config) *batchv1ac.Job
 			WithActiveDeadlineSeconds(int64(timeoutOf(dojo).Seconds())).
 			WithBackoffLimit(restarts).
 			WithPodReplacementPolicy(batchv1.Failed).
-			WithPodFailurePolicy(batchv1ac.PodFailurePolicy().WithRules(
-				batchv1ac.PodFailurePolicyRule().
-					WithAction(batchv1.PodFailurePolicyActionIgnore).
-					WithOnPodConditions(batchv1ac.PodFailurePolicyOnPodConditionsPattern().
-						WithType(corev1.DisruptionTarget).WithStatus(corev1.ConditionTrue)),
-				codes(batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyOnExitCodesOpIn, killed, terminated, temporary),
-				codes(batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyOnExitCodesOpNotIn, 0))).
+			WithPodFailurePolicy(failurePolicy()).
 			WithTemplate(template))
+}
+
+func failurePolicy() *batchv1ac.PodFailurePolicyApplyConfiguration {
+	codes := func(operator batchv1.PodFailurePolicyOnExitCodesOperator, values ...int32,
+	) *batchv1ac.PodFailurePolicyOnExitCodesRequirementApplyConfiguration {
+		return batchv1ac.PodFailurePolicyOnExitCodesRequirement().
+			WithContainerName(ContainerName).WithOperator(operator).WithValues(values...)
+	}
+	return batchv1ac.PodFailurePolicy().WithRules(
+		batchv1ac.PodFailurePolicyRule().
+			WithAction(batchv1.PodFailurePolicyActionIgnore).
+			WithOnPodConditions(batchv1ac.PodFailurePolicyOnPodConditionsPattern().
+				WithType(corev1.DisruptionTarget).WithStatus(corev1.ConditionTrue)),
+		batchv1ac.PodFailurePolicyRule().
+			WithAction(batchv1.PodFailurePolicyActionCount).
+			WithOnExitCodes(codes(batchv1.PodFailurePolicyOnExitCodesOpIn, temporary, killed, terminated)),
+		batchv1ac.PodFailurePolicyRule().
+			WithAction(batchv1.PodFailurePolicyActionFailJob).
+			WithOnExitCodes(codes(batchv1.PodFailurePolicyOnExitCodesOpNotIn, 0)))
 }
 
 func podFor(dojo *corev1api.Dojo, s *State, in Input, cfg Config) *corev1ac.PodSpecApplyConfiguration {

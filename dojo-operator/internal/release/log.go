@@ -62,7 +62,9 @@ func lastLine(log string) string {
 	return strings.TrimSpace(log[at+1:])
 }
 
-func secretValues(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, own string) (values []string, err error) {
+func secretValues(
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, own string,
+) (values []string, err error) {
 	for _, name := range secretNames(dojo, own) {
 		var secret corev1.Secret
 		err := r.Live.Get(ctx, types.NamespacedName{Namespace: dojo.Namespace, Name: name}, &secret)
@@ -119,7 +121,8 @@ func redact(line string, values []string) string {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // none may leave a part of another
+	// The longest first: none may leave a part of another.
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, value := range all {
 		line = strings.ReplaceAll(line, value, hidden)
 	}

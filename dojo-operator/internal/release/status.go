@@ -31,7 +31,8 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.ReleaseStatus {
 	}
 	for _, job := range s.Jobs { // also of a former step, which does not run again after a rollback
 		if end := endOf(job, batchv1.JobComplete); end != nil {
-			record(next, stepOf(job), end.LastTransitionTime, reportOf(job.Annotations[migrationsAnnotation] == "true", s.podsOf(job)))
+			fromMigrate := job.Annotations[migrationsAnnotation] == "true"
+			record(next, stepOf(job), end.LastTransitionTime, reportOf(fromMigrate, s.podsOf(job)))
 		}
 	}
 	if pod := s.succeededPod(dojo); pod != nil {
@@ -99,7 +100,9 @@ func failureOf(dojo *corev1api.Dojo, s State) *corev1api.ReleaseFailure {
 	if known := s.recordedFor(dojo, job); known != nil {
 		return known
 	}
-	return &corev1api.ReleaseFailure{Step: s.Step, Retry: retry, Message: why(dojo, s, job, end), Time: end.LastTransitionTime}
+	return &corev1api.ReleaseFailure{
+		Step: s.Step, Retry: retry, Message: why(dojo, s, job, end), Time: end.LastTransitionTime,
+	}
 }
 
 func why(dojo *corev1api.Dojo, s State, job *batchv1.Job, end *batchv1.JobCondition) string {
