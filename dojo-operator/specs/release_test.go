@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -473,16 +474,19 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(pod.AutomountServiceAccountToken).To(HaveValue(BeFalse()))
 		Expect(pod.ServiceAccountName).To(BeEmpty())
 		Expect(pod.SecurityContext.RunAsNonRoot).To(HaveValue(BeTrue()))
-		name := job.Name
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		eventuallyGone(ctx, dojo)
-		eventuallyGone(ctx, job)
+		dojo = newDojo(ns, "tokyo", withRelease, func(dojo *corev1api.Dojo) {
+			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1api.PausedAnnotation, "true")
+		})
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("Ready", ContainSubstring("Job tokyo-release-")))
+		name := regexp.MustCompile("tokyo-release-[0-9a-f]+").FindString(message(dojo, "Ready"))
 		forged := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: batchv1.JobSpec{
 			Suspend: new(true), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
 				Containers: []corev1.Container{{Name: "release", Image: "x"}}}}}}
 		Expect(k8s.Create(ctx, forged)).To(Succeed())
-		dojo = newDojo(ns, "tokyo", withRelease)
-		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { delete(dojo.Annotations, corev1api.PausedAnnotation) })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), deploymentOf(dojo))).NotTo(Succeed())
 		Expect(k8s.Delete(ctx, forged, client.PropagationPolicy("Background"))).To(Succeed())

@@ -165,8 +165,7 @@ func (p *planner) deleteIdle(job *batchv1.Job) {
 	if job == nil || ended(job, batchv1.JobFailed) && !p.isFormer(job) {
 		return
 	}
-	recorded := p.dojo.Status.Release
-	if ended(job, batchv1.JobComplete) && (recorded == nil || !slices.Contains(recorded.Succeeded, stepOf(job))) {
+	if p.unrecorded(job) {
 		return // the next reconcile deletes it
 	}
 	began := slices.ContainsFunc(p.podsOf(job), func(pod corev1.Pod) bool {
@@ -176,6 +175,12 @@ func (p *planner) deleteIdle(job *batchv1.Job) {
 	if hasEnded(job) || !began {
 		p.plan.Delete = append(p.plan.Delete, deletion(job)...)
 	}
+}
+
+// unrecorded reports whether a Job has succeeded and the status does not show that yet.
+func (p *planner) unrecorded(job *batchv1.Job) bool {
+	known := p.dojo.Status.Release
+	return ended(job, batchv1.JobComplete) && (known == nil || !slices.Contains(known.Succeeded, stepOf(job)))
 }
 
 // former lists the Jobs and pods that have to be gone or to end first, with the time since when.
@@ -209,6 +214,9 @@ func (p *planner) waitForFormer(former map[string]time.Time) *conditions.Issue {
 		}
 	}
 	slices.Sort(names)
+	if slices.ContainsFunc(p.Jobs, p.unrecorded) { // our own status causes no event
+		return p.progressing("waits until the success of an earlier one is recorded").After(apply.StaleRetry)
+	}
 	what := strings.Join(names[:min(len(names), 5)], ", ")
 	deadline := timeoutOf(p.dojo) + p.cfg.ProgressDeadline
 	return conditions.WaitUntil(p.Now, since, deadline,

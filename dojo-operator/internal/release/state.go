@@ -105,13 +105,13 @@ func (s *State) observeStep(ctx context.Context, r apply.Reader, dojo *corev1api
 		return nil
 	}
 	if command := dojo.Spec.Release.Command; command != nil {
-		s.Step = hash(append([]string{"command", s.Target.Database, imageID(s.Target.Image)}, command...)...)
+		s.Step = hash(append([]string{string(dojo.UID), "command", s.Target.Database, imageID(s.Target.Image)}, command...)...)
 		return nil
 	}
 	if err := s.observeFiles(ctx, r, dojo); err != nil || s.Digest == "" {
 		return err
 	}
-	s.Step = hash("migrations", s.Target.Database, s.Digest)
+	s.Step = hash(string(dojo.UID), "migrations", s.Target.Database, s.Digest)
 	return nil
 }
 

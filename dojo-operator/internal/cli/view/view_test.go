@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -128,7 +127,7 @@ func TestSummary(t *testing.T) {
 
 func TestReleaseLine(t *testing.T) {
 	t.Parallel()
-	at := metav1.NewTime(apitest.At(21, 10, 2))
+	at := apitest.At(21, 10, 2)
 	step := func(status *corev1api.ReleaseStatus) func(*corev1api.Dojo) {
 		return func(dojo *corev1api.Dojo) {
 			dojo.Spec.Release, dojo.Status.Release = &corev1api.Release{Command: []string{"migrate"}}, status
