@@ -232,6 +232,11 @@ func TestPlan(t *testing.T) {
 			}
 		})
 	}
+	dojo := dojotest.Dojo(withCommand)
+	unrecorded := State{Now: noon, Step: step, Jobs: []*batchv1.Job{jobOf(t, dojo, "another step", is(batchv1.JobComplete, ""))}}
+	if issue := Plan(dojo, unrecorded, inputFor(dojo), testConfig).Plan.Issues[0]; issue.RequeueAfter != apply.StaleRetry {
+		t.Errorf("no event shows that the success is recorded, and the next reconcile is after %s", issue.RequeueAfter)
+	}
 	noImage := Plan(dojotest.Dojo(withFiles), State{Now: noon, Step: step}, inputFor(dojotest.Dojo(withFiles)), Config{})
 	if got := dojotest.Worst(noImage.Plan.Issues); got != "Degraded/MigrationsInvalid" {
 		t.Errorf("without an image of dojo-migrate: %s", got)

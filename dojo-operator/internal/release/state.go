@@ -169,7 +169,8 @@ func (s *State) succeededPod(dojo *corev1api.Dojo) *corev1.Pod {
 	for i := range s.Pods {
 		owner := metav1.GetControllerOfNoCopy(&s.Pods[i])
 		done := container(&s.Pods[i]).Terminated
-		if owner != nil && owner.Kind == "Job" && owner.Name == jobName(dojo, s.Step) && done != nil && done.ExitCode == 0 {
+		ours := owner != nil && owner.Kind == "Job" && owner.Name == jobName(dojo, s.Step)
+		if ours && done != nil && done.ExitCode == 0 {
 			return &s.Pods[i]
 		}
 	}
