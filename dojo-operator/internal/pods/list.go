@@ -184,13 +184,15 @@ func ofJob(pod client.Object) bool {
 	return name == ownership.Schema || name == ownership.Release
 }
 
-// Changed passes a pod whose trouble changes, and a pod of a Job that fails or goes.
+// Changed passes a pod whose trouble changes, a pod of a Job that fails or goes, and one of the
+// release step that ends: its Job may be gone.
 var Changed = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return atStart(e.Object).Reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
 		return atStart(before) != atStart(after) || ofJob(after) &&
-			TerminationMessage([]corev1.Pod{*before}) != TerminationMessage([]corev1.Pod{*after})
+			TerminationMessage([]corev1.Pod{*before}) != TerminationMessage([]corev1.Pod{*after}) ||
+			after.Labels[ownership.NameLabel] == ownership.Release && Ended(before) != Ended(after)
 	},
 	DeleteFunc: func(e event.DeleteEvent) bool {
 		return atStart(e.Object).Reason != "" || ofJob(e.Object)
