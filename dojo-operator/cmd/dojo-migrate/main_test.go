@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -80,7 +81,7 @@ func startPostgres(t *testing.T) (port string) {
 	if err = errors.Join(err, failed); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
-	port = fmt.Sprint(20000 + os.Getpid()%20000)
+	port = strconv.Itoa(20000 + os.Getpid()%20000)
 	var said bytes.Buffer
 	server := command("postgres", "-D", folder+"/data", "-k", folder, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off")
 	server.Stdout, server.Stderr = &said, &said
@@ -113,7 +114,7 @@ func up1(table string) string {
 }
 
 // A real Postgres is migrated up, never down, and by one program at a time.
-func TestMigrate(t *testing.T) { //nolint:paralleltest // sets the environment
+func TestMigrate(t *testing.T) {
 	for key, value := range map[string]string{"DB_ENDPOINT": "127.0.0.1", "DB_PORT": startPostgres(t), "DB_NAME": "postgres",
 		"DB_USER": "app", "DB_PASS": "hollow purple"} {
 		t.Setenv(key, value)
