@@ -246,6 +246,7 @@ func (s *State) observePostgres(
 	}
 	target.Database = postgres.DatabaseID(s.Postgres)
 	s.Release, err = release.Observe(ctx, reader, dojo, target, now)
+	s.Postgres.Application.Releasing = s.Release.MayRun()
 	s.Postgres.Application.Pooled = credentials.PoolerOf(own) != ""
 	if err == nil && postgres.WaitsForPods(dojo, s.Postgres) {
 		revision := ""

@@ -68,6 +68,8 @@ type Application struct {
 	// Stopped and Pods are observed only while the Dojo is suspended or an upgrade is due.
 	Stopped bool
 	Pods    []corev1.Pod
+	// Releasing reports whether a release step runs, or may begin at any time.
+	Releasing bool
 	// Outdated says why pods may still have a former login or host. It counts while [WaitsForPods].
 	Outdated string
 }
