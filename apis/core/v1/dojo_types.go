@@ -57,6 +57,7 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="has(self.credentialsRef) || has(self.postgres)",message="credentialsRef or postgres is required: name the Secret that holds the database credentials (keys host, port, dbname, user or username, password), or request a database"
 // +kubebuilder:validation:XValidation:rule="!(has(self.credentialsRef) && has(self.postgres))",message="credentialsRef and postgres exclude each other: a Dojo has one database"
 // +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database can only be Postgres"
+// +kubebuilder:validation:XValidation:rule="!has(self.release) || !has(self.release.migrations) || !has(self.database) || self.database == 'Postgres'",message="with release.migrations, database can only be Postgres: use release.command"
 // +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 // +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs what monitoring makes: leave monitoring.enabled true, or monitoring out"
 // +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove exposure and add it again"
@@ -126,6 +127,12 @@ type DojoSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
+
+	// release is a step that runs before any pod of a new image serves, such as
+	// migrations of the database. If it fails, the pods keep their image, and
+	// the Dojo is Degraded with the reason ReleaseFailed.
+	// +optional
+	Release *Release `json:"release,omitempty"`
 
 	// imagePullSecrets lists the Secrets in the Dojo's namespace for pulling the
 	// image, at most 16, with names of at most 253 characters.
@@ -362,6 +369,10 @@ type DojoStatus struct {
 	// database describes the database of a Dojo with spec.postgres.
 	// +optional
 	Database *DatabaseStatus `json:"database,omitempty"`
+
+	// release describes the release step of a Dojo with spec.release.
+	// +optional
+	Release *ReleaseStatus `json:"release,omitempty"`
 
 	// alerts names the channel for the alerts of a Dojo with spec.alerts.
 	// +optional

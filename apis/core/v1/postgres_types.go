@@ -71,7 +71,8 @@ type Postgres struct {
 	// IF NOT EXISTS ...). If a statement fails, the Dojo is Degraded with the
 	// reason SchemaFailed; running pods are not affected. psql runs the SQL in a
 	// pod with the owner's password, which psql's own commands, such as \!, can
-	// read: do not use SQL of anyone who may not have the password.
+	// read: do not use SQL of anyone who may not have the password. It is meant for
+	// the first schema; spec.release migrates it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

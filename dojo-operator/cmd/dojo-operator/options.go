@@ -17,6 +17,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/manager"
 )
@@ -26,6 +27,7 @@ type options struct {
 	image            string
 	postgresImage    string
 	postgresCatalog  string
+	migrateImage     string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
 	discordAPI       string
@@ -42,8 +44,11 @@ func (o *options) config() dojo.Config {
 			Image: o.postgresImage, Catalog: o.postgresCatalog, Users: o.users,
 		},
 		Credentials: credentials.Config{ProgressDeadline: o.progressDeadline, Namespaces: o.manager.Namespaces},
-		Workload:    workload.Config{Image: o.image, ProgressDeadline: o.progressDeadline, Users: o.users},
-		Exposure:    exposure.Config{ProgressDeadline: o.progressDeadline},
+		Release: release.Config{
+			MigrateImage: o.migrateImage, ProgressDeadline: o.progressDeadline, Users: o.users,
+		},
+		Workload: workload.Config{Image: o.image, ProgressDeadline: o.progressDeadline, Users: o.users},
+		Exposure: exposure.Config{ProgressDeadline: o.progressDeadline},
 		Monitoring: monitoring.Config{
 			ProgressDeadline: o.progressDeadline, DashboardURL: o.dashboardURL(), DocsURL: strings.TrimRight(o.docs, "/"),
 			WebhookBase: o.webhookBase(),
@@ -64,6 +69,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.postgresCatalog, "postgres-image-catalog", "",
 		"`name` of the ClusterImageCatalog that has the image of each version, instead of --postgres-image; "+
 			"a change of the catalog rolls the Clusters")
+	flags.StringVar(&o.migrateImage, "migrate-image", "",
+		"`image` of dojo-migrate of this version, which Dojos with spec.release.migrations need")
 	flags.StringVar(&o.discordAPI, "discord-api-url", "https://discord.com/api/v10",
 		"`URL` of Discord's API, or of a server that is compatible with it, as discord-operator has it; "+
 			"alerts are posted to webhooks there and to no other host")

@@ -20,6 +20,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
@@ -37,6 +38,7 @@ func TestFlags(t *testing.T) {
 				Deadline: 15 * time.Minute, ProgressDeadline: 2 * time.Minute, Image: "ghcr.io/cloudnative-pg/postgresql",
 			},
 			Credentials: credentials.Config{ProgressDeadline: 2 * time.Minute},
+			Release:     release.Config{ProgressDeadline: 2 * time.Minute},
 			Workload:    workload.Config{Image: "danijelradakovic/dojo:0.1.0-alpine", ProgressDeadline: 2 * time.Minute},
 			Exposure:    exposure.Config{ProgressDeadline: 2 * time.Minute},
 			Monitoring: monitoring.Config{
@@ -44,7 +46,7 @@ func TestFlags(t *testing.T) {
 			},
 		}, 16},
 		"all changed": {[]string{
-			"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
+			"--dojo-image=dojo:9", "--migrate-image=migrate:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
 			"--concurrency=1", "--watch-namespaces=team-b, team-a", "--postgres-image-catalog=pinned",
 			"--platform-users", "--dashboard-url=https://grafana.example.org/d/x",
 			"--docs-url=https://wiki.example.org/dojos/", "--discord-api-url=http://discord.example.com:8080",
@@ -55,6 +57,9 @@ func TestFlags(t *testing.T) {
 			},
 			Credentials: credentials.Config{
 				ProgressDeadline: 10 * time.Second, Namespaces: []string{"team-a", "team-b"},
+			},
+			Release: release.Config{
+				MigrateImage: "migrate:9", ProgressDeadline: 10 * time.Second, Users: pods.Users{ByPlatform: true},
 			},
 			Workload: workload.Config{
 				Image: "dojo:9", ProgressDeadline: 10 * time.Second, Users: pods.Users{ByPlatform: true},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
@@ -40,6 +42,7 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(dojo)}),
 		DesiredReplicas:    &desired,
 		Database:           postgres.Status(dojo, s.Postgres),
+		Release:            release.Status(dojo, s.Release),
 		Hosts:              exposure.Status(dojo, s.Exposure),
 		Alerts:             monitoring.Status(dojo, s.Monitoring),
 		WaitingFor:         awaitedObjects(dojo, s.Workload.Now, issues),
@@ -201,6 +204,9 @@ func (r *Reconciler) recordTransition(ctx context.Context, dojo *corev1api.Dojo,
 	if event := conditions.EventFor(before.Conditions, after.Conditions); event != nil {
 		r.event(dojo, event.Type, event.Reason, event.Message)
 	}
+	if text := rollbackMessage(after); text != "" && text != rollbackMessage(before) {
+		r.event(dojo, corev1.EventTypeNormal, "NotMigratedDown", text)
+	}
 	if neverAvailable(before.Conditions) && meta.IsStatusConditionTrue(after.Conditions, conditions.TypeAvailable) {
 		r.Metrics.Available(r.Clock.Since(dojo.CreationTimestamp.Time))
 	}
@@ -210,6 +216,13 @@ func (r *Reconciler) recordTransition(ctx context.Context, dojo *corev1api.Dojo,
 	if ready(after) && !ready(before) {
 		r.Metrics.Ready(r.Clock.Since(notReadySince(dojo, before.Conditions)))
 	}
+}
+
+func rollbackMessage(s corev1api.DojoStatus) string {
+	if s.Release == nil {
+		return ""
+	}
+	return s.Release.Message
 }
 
 func neverAvailable(was []metav1.Condition) bool {

@@ -35,6 +35,8 @@ const (
 	Application = "dojo"
 	// Schema is the name label of the schema's Jobs and pods, which the Service must not select.
 	Schema = "dojo-schema"
+	// Release is the name label of the release step's Jobs and pods.
+	Release = "dojo-release"
 )
 
 // RevisionAnnotation is a random word that rolls the pods. A hash of the credentials would let

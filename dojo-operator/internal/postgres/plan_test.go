@@ -537,6 +537,24 @@ func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	}
 }
 
+// SQL of two Jobs at once would wait for each other's locks.
+func TestSQLWaitsForTheReleaseStep(t *testing.T) {
+	t.Parallel()
+	dojo := tokyo(inPG)
+	w := inSync(t, dojo)
+	w.SQL, w.jobs = "other", nil
+	s := w.observe(dojo)
+	s.Application.Releasing = true
+	db := Plan(dojo, s, testConfig)
+	if db.Plan.Apply != nil || worst(db.Plan) != "Progressing/ApplyingSchema" || db.Usable(false) {
+		t.Errorf("writes %v, %s, %s", kinds(db.Plan), worst(db.Plan), usable(db))
+	}
+	s.Application.Releasing = false
+	if db := Plan(dojo, s, testConfig); len(db.Plan.Apply) != 2 {
+		t.Errorf("after the step, writes %v", kinds(db.Plan))
+	}
+}
+
 func TestNames(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 60)

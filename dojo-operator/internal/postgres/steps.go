@@ -225,6 +225,10 @@ func planSchema(in input) (step cnpg.Step) {
 	if sql.Begins() && UpgradeStep(dojo, s) == corev1api.UpgradeBackingUp {
 		return cnpg.Blocked(in.before.Incomplete)
 	}
+	if sql.Begins() && s.Application.Releasing {
+		return cnpg.Blocked(conditions.Progressing(corev1api.ReasonApplyingSchema,
+			"The SQL of spec.postgres.initSQL waits until the release step has ended."))
+	}
 	if !maps.Equal(sql.Record, schema.Recorded(s.Database.Live)) {
 		step = database.Record(dojo, s.Database, sql.Record)
 	}
