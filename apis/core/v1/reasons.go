@@ -61,9 +61,6 @@ const (
 	// ReasonCredentialsIncomplete (Degraded): the Secret lacks a key, or its value is empty or
 	// invalid; the message names the key.
 	ReasonCredentialsIncomplete = "CredentialsIncomplete"
-	// ReasonDatabaseNotSupported (Degraded): the kind of database in spec.database is not supported
-	// yet.
-	ReasonDatabaseNotSupported = "DatabaseNotSupported"
 	// ReasonNameConflict (Degraded): a foreign object has the name of a child, or takes more than
 	// 128 KiB of memory. It is not changed. Delete it, or create the Dojo under another name.
 	ReasonNameConflict = "NameConflict"
