@@ -128,6 +128,11 @@ type DojoSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
+	// rollout configures how a change replaces the pods. By default a new pod is
+	// available before a former one stops.
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
+
 	// imagePullSecrets lists the Secrets in the Dojo's namespace for pulling the image, at most 16,
 	// with names of at most 253 characters.
 	// +optional
@@ -353,6 +358,10 @@ type DojoStatus struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	Hosts []Hostname `json:"hosts,omitempty"`
+
+	// rollout describes the images of a Dojo with spec.rollout.rollback Automatic.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 
 	// database describes the database of a Dojo with spec.postgres.
 	// +optional

@@ -78,8 +78,13 @@ const (
 	// not scale for five minutes; the message has its message. Usually the cluster has no metrics
 	// of pods: install metrics-server.
 	ReasonAutoscalingInactive = "AutoscalingInactive"
-	// ReasonProgressDeadlineExceeded (Degraded): the rollout has made no progress for
-	// --progress-deadline, and the pods report no cause.
+	// ReasonRolloutFailed (Degraded): the rollout of a new image has failed, and
+	// with spec.rollout.rollback Automatic the former image serves again. Name
+	// another image.
+	ReasonRolloutFailed = "RolloutFailed"
+	// ReasonProgressDeadlineExceeded (Degraded): the rollout has made no
+	// progress for spec.rollout.progressDeadline, or --progress-deadline, and
+	// the pods report no cause.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 )
 

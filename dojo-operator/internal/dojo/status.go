@@ -39,6 +39,7 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 		Conditions:         slices.Clone(dojo.Status.Conditions),
 		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(dojo)}),
 		DesiredReplicas:    &desired,
+		Rollout:            workload.Status(dojo, s.Workload),
 		Database:           postgres.Status(dojo, s.Postgres),
 		Hosts:              exposure.Status(dojo, s.Exposure),
 		Alerts:             monitoring.Status(dojo, s.Monitoring),

@@ -23,11 +23,15 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, migrating bool, cfg
 	if access.Revision = revision(s, access); access.Revision == "" {
 		return p // pods without credentials would only fail
 	}
-	if live := image(s.Deployment); migrating && live != "" {
-		cfg.Image, dojo = live, dojo.DeepCopy()
-		dojo.Spec.Image = ""
+	refused := recordedRefusal(dojo, s.Deployment, cfg)
+	deployment := planImage(dojo, s, access, refused, migrating, cfg)
+	if failed := newRefusal(dojo, s, cfg); deployment == nil && failed != nil && !migrating {
+		refused, deployment = failed, planImage(dojo, s, access, failed, migrating, cfg)
 	}
-	if deployment := planDeployment(dojo, s, access, cfg); deployment != nil {
+	if refused != nil {
+		p.Report(refusalIssue(refused, s, dojo))
+	}
+	if deployment != nil {
 		deployment.After = []expectations.Key{expectations.KeyOf("Secret", dojo.Namespace, access.SecretName)}
 		p.Add(deployment)
 		// The running pods have the old spec. The Deployment's own events bring us back.
@@ -39,6 +43,19 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, migrating bool, cfg
 	planBudget(dojo, s, &p)
 	planScaler(dojo, s, &p)
 	return p
+}
+
+// planImage plans the Deployment with the image that is to serve.
+func planImage(
+	dojo *corev1api.Dojo, s State, access Credentials, refused *refusal, migrating bool, cfg Config,
+) *apply.Object {
+	serving := desiredImage(dojo, cfg)
+	if refused != nil {
+		serving = refused.Former
+	} else if live := image(s.Deployment); migrating && live != "" {
+		serving = live
+	}
+	return planDeployment(dojo, s, access, serving, refused, cfg)
 }
 
 // Served reports whether there should be a Service: pods can have credentials.
