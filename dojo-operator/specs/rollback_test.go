@@ -122,18 +122,18 @@ var _ = Describe("spec.rollout", func() {
 		dojo.SetGroupVersionKind(corev1api.GroupVersion.WithKind("Dojo"))
 		Expect(k8s.Create(ctx, dojo)).To(MatchError(ContainSubstring(want)))
 	},
-		Entry("no surge, nothing unavailable", map[string]any{"maxSurge": 0}, "cannot both be 0"),
+		Entry("no surge, nothing unavailable", map[string]any{"maxSurge": int64(0)}, "cannot both be 0"),
 		Entry("both 0", map[string]any{"maxSurge": "0%", "maxUnavailable": "0%"}, "cannot both be 0"),
 		Entry("more than all", map[string]any{"maxUnavailable": "101%"}, "spec.rollout.maxUnavailable"),
 		Entry("a word", map[string]any{"maxSurge": "many"}, "spec.rollout.maxSurge"),
-		Entry("a negative number", map[string]any{"maxSurge": -1}, "must be a number from 0 to 1000"),
-		Entry("a large number", map[string]any{"maxUnavailable": 1001}, "must be a number from 0 to 1000"),
-		Entry("a negative minReadySeconds", map[string]any{"minReadySeconds": -1}, "spec.rollout.minReadySeconds"),
+		Entry("a negative number", map[string]any{"maxSurge": int64(-1)}, "must be a number from 0 to 1000"),
+		Entry("a large number", map[string]any{"maxUnavailable": int64(1001)}, "must be a number from 0 to 1000"),
+		Entry("a negative minReadySeconds", map[string]any{"minReadySeconds": int64(-1)}, "spec.rollout.minReadySeconds"),
 		Entry("no duration", map[string]any{"progressDeadline": "soon"}, "must be a duration in whole seconds"),
 		Entry("an empty duration", map[string]any{"progressDeadline": ""}, "must be a duration in whole seconds"),
 		Entry("too long", map[string]any{"progressDeadline": "25h"}, "must be from 1s to 24h"),
 		Entry("0", map[string]any{"progressDeadline": "0s"}, "must be from 1s to 24h"),
-		Entry("a deadline within minReadySeconds", map[string]any{"progressDeadline": "10s", "minReadySeconds": 10},
+		Entry("a deadline within minReadySeconds", map[string]any{"progressDeadline": "10s", "minReadySeconds": int64(10)},
 			"must be longer than minReadySeconds"),
 		Entry("an unknown rollback", map[string]any{"rollback": "Always"}, `supported values: "Manual", "Automatic"`),
 	)

@@ -28,8 +28,9 @@ const Imports = `
 ./discordclient/recovery: ./discordclient{,/guildcache}
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
-dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,monitoring,pods,metrics} libs/manager
-./dojo: ./{postgres{,/cnpg},credentials,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
+dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,workload,exposure,monitoring,pods,metrics}
+    libs/manager
+./dojo: ./{postgres{,/cnpg,/sizes},credentials,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
     libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
 # A part imports no other part, a step of postgres no other step, and neither imports dojo.
@@ -39,7 +40,7 @@ dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,
 ./{postgres/cnpg,exposure,monitoring}: ./{ownership,optionalkinds}
 ./workload: ./{pods,ownership}
 ./{credentials,pods}: ./ownership
-./{ownership,optionalkinds,metrics}:
+./{ownership,optionalkinds,metrics,postgres/sizes}:
 # The plugin uses the names, states and pure functions of the parts.
 dojo-operator/cmd/kubectl-dojo: ./cli
 ./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}

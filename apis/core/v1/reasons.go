@@ -212,6 +212,10 @@ const (
 	// ReasonPoolerNotReady (Degraded): the Pooler lacks available instances and has made no
 	// progress for --database-deadline. See `kubectl describe pooler` and the Pooler's pods.
 	ReasonPoolerNotReady = "PoolerNotReady"
+	// ReasonUnknownSize (Degraded): the platform does not define
+	// spec.postgres.cluster.size, or its definition is invalid. The Cluster is
+	// not changed. Use one of the sizes in the message.
+	ReasonUnknownSize = "UnknownSize"
 	// ReasonVersionTooLow (Degraded): version or imageName has a lower major version of Postgres
 	// than the Cluster's data. The Cluster is not changed. Name the version of the data, or a
 	// higher one.

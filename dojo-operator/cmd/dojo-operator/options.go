@@ -26,6 +26,7 @@ type options struct {
 	image            string
 	postgresImage    string
 	postgresCatalog  string
+	postgresSizes    string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
 	discordAPI       string
@@ -64,6 +65,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.postgresCatalog, "postgres-image-catalog", "",
 		"`name` of the ClusterImageCatalog that has the image of each version, instead of --postgres-image; "+
 			"a change of the catalog rolls the Clusters")
+	flags.StringVar(&o.postgresSizes, "postgres-sizes", "",
+		"`folder` with a file for each size of a database that Dojos may name, such as of a mounted ConfigMap; without "+
+			"files there are Small, Medium and Large")
 	flags.StringVar(&o.discordAPI, "discord-api-url", "https://discord.com/api/v10",
 		"`URL` of Discord's API, or of a server that is compatible with it, as discord-operator has it; "+
 			"alerts are posted to webhooks there and to no other host")
