@@ -87,7 +87,7 @@ type ClusterReference struct {
 
 // PostgresCluster is a CloudNativePG Cluster for one Dojo.
 // +kubebuilder:validation:XValidation:rule="has(self.size) || has(self.storage)",message="storage or size is required: say how large the volume of each instance is, or name a size"
-// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage) || self.?storage.?storageClassName.orValue(\"\") == oldSelf.?storage.?storageClassName.orValue(\"\")",message="storageClassName cannot be changed: volumes do not move between classes"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage) || (has(self.storage) ? !has(self.storage.storageClassName) : !has(oldSelf.storage.storageClassName))",message="storageClassName cannot be changed: volumes do not move between classes"
 // +kubebuilder:validation:XValidation:rule="!(has(self.version) && has(self.imageName))",message="version and imageName exclude each other: an image has a version"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be taken away: CloudNativePG's default image may be of a newer version. Name the one that runs"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.walStorage) || has(self.walStorage)",message="walStorage cannot be taken away: the write-ahead log is on it"
