@@ -126,7 +126,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "shared"), &shared)).To(Succeed())
 		Expect(shared.Spec.Postgres.ReclaimPolicy).To(Equal(corev1api.ReclaimRetain))
 		Expect(k8s.Get(ctx, nameOf(ns, "own"), &own)).To(Succeed())
-		Expect(own.Spec.Postgres.Cluster.Instances).To(HaveValue(Equal(int32(1))))
+		Expect(own.Spec.Postgres.Cluster.Instances).To(BeNil(), "else a size could not set it")
 		edited := parsed(ownDojo, all(alone, named("bare"), at("postgres.cluster.pooler", map[string]any{})))
 		Expect(k8s.Create(ctx, edited)).To(Succeed())
 		Expect(field(edited, "spec.postgres.cluster.pooler")).To(

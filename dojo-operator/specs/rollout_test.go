@@ -61,15 +61,6 @@ var _ = Describe("The rollout of a Dojo", func() {
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonScaledToZero))
 	})
 
-	It("reports that MongoDB is not supported, and leaves the pods alone", func(ctx context.Context) {
-		dojo := runningDojo(ctx, ns)
-		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Database = corev1api.DatabaseMongo })
-		eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseNotSupported)
-		Expect(dojo).To(HaveCondition("Available", "True", ""))
-		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Database = corev1api.DatabasePostgres })
-		eventuallyReady(ctx, dojo)
-	})
-
 	It("reports the refusal of a child, and retries after 15 seconds at first", func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},

@@ -28,9 +28,9 @@ const Imports = `
 ./discordclient/recovery: ./discordclient{,/guildcache}
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
-dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,release,workload,exposure,monitoring,pods,metrics}
+dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,release,workload,exposure,monitoring,pods,metrics}
     libs/manager
-./dojo: ./{postgres{,/cnpg},credentials,release,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
+./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
     libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
 # A part imports no other part, a step of postgres no other step, and neither imports dojo.
@@ -42,7 +42,7 @@ dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,release,workload,e
 ./release: ./{release/migrations,pods,ownership}
 dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
-./{ownership,optionalkinds,metrics,release/migrations}:
+./{ownership,optionalkinds,metrics,release/migrations,postgres/sizes}:
 # The plugin uses the names, states and pure functions of the parts.
 dojo-operator/cmd/kubectl-dojo: ./cli
 ./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}

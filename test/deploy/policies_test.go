@@ -58,6 +58,9 @@ func TestPolicySamples(t *testing.T) {
 	apply(t, admin, "deploy/samples/policies")
 	makeNamespace(t, admin, "team-a", nil)
 	makeNamespace(t, admin, "team-b", map[string]string{"dojos.example.com/clusters": "allowed"})
+	makeNamespace(t, admin, "team-c", map[string]string{
+		"dojos.example.com/clusters": "allowed", "databases": "sized",
+	})
 	const credentials = "credentialsRef: {name: x}"
 	cluster := func(namespace, more string) string {
 		return aDojo(namespace, "postgres: {cluster: {"+more+"}}")
@@ -161,6 +164,16 @@ func TestPolicySamples(t *testing.T) {
 			cluster("team-b", "instances: 3, storage: {size: 100Gi, storageClassName: fast}"),
 			"",
 		},
+		"a size of the platform":     {cluster("team-c", "size: Small"), ""},
+		"a size outside the list":    {cluster("team-c", "size: Large"), "size of spec.postgres.cluster must be one of: Small Medium"},
+		"no size":                    {cluster("team-c", "storage: {size: 1Gi}"), "size of spec.postgres.cluster must be one of"},
+		"more storage than the size": {cluster("team-c", "size: Small, storage: {size: 9Gi}"), "come from its size"},
+		"more instances":             {cluster("team-c", "size: Small, instances: 3"), "come from its size"},
+		"parameters of its own": {
+			cluster("team-c", "size: Small, parameters: {max_connections: '9'}"), "come from its size",
+		},
+		"a volume of its own": {cluster("team-c", "size: Small, walStorage: {size: 9Gi}"), "come from its size"},
+		"a size elsewhere":    {cluster("team-b", "size: Large"), ""},
 		"too many replicas": {
 			aDojo("team-a", credentials, "replicas: 11"),
 			"at most 10",

@@ -166,7 +166,7 @@ func (s *stage) exerciseOperators(t *testing.T) {
 	g := NewWithT(t)
 	s.patch(t, &corev1api.Dojo{ObjectMeta: named("kyoto-jujutsu-high")}, `{"spec":{"database":"Mongo"}}`)
 	g.Eventually(func() string { return s.reason(t, "kyoto-jujutsu-high") }).WithTimeout(waitLimit).
-		Should(Equal("DatabaseNotSupported"))
+		Should(Equal("CredentialsIncomplete"))
 	s.patch(t, &corev1.Secret{ObjectMeta: named("dojo-app")}, `{"stringData":{"password":"rotated"}}`)
 	s.patch(t, &corev1api.Dojo{ObjectMeta: named("tokyo-jujutsu-high")}, `{"spec":{"replicas":5}}`)
 	lost := &v1alpha1.DiscordChannel{ObjectMeta: named("sendai-alerts")}

@@ -105,7 +105,7 @@ var checks = map[string]check{
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title"`: {fails: true,
 		prints: `spec\.title: Invalid value.*must not be blank`},
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"`: {prints: `patched`,
-		then: wide, shows: `kyoto-jujutsu-high .*DatabaseNotSupported`},
+		then: wide, shows: `kyoto-jujutsu-high .*CredentialsIncomplete`},
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"`: {prints: `patched`,
 		then: wide, shows: `kyoto-jujutsu-high .*Reconciled`},
 

@@ -18,8 +18,7 @@ type Database string
 const (
 	// DatabasePostgres is a PostgreSQL database.
 	DatabasePostgres Database = "Postgres"
-	// DatabaseMongo is a MongoDB database. The API accepts it for its first users, but it is not
-	// supported yet: the Dojo is Degraded with the reason DatabaseNotSupported.
+	// DatabaseMongo is an existing MongoDB database, or one with its protocol.
 	DatabaseMongo Database = "Mongo"
 )
 
@@ -58,6 +57,7 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.credentialsRef) && has(self.postgres))",message="credentialsRef and postgres exclude each other: a Dojo has one database"
 // +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database can only be Postgres"
 // +kubebuilder:validation:XValidation:rule="!has(self.release) || !has(self.release.migrations) || !has(self.database) || self.database == 'Postgres'",message="with release.migrations, database can only be Postgres: use release.command"
+// +kubebuilder:validation:XValidation:rule="!has(self.database) || self.database != 'Mongo' || !has(self.env) || !self.env.exists(e, e.name == 'DB_URI')",message="with the database Mongo, DB_URI is set by the operator"
 // +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 // +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs what monitoring makes: leave monitoring.enabled true, or monitoring out"
 // +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove exposure and add it again"
@@ -87,8 +87,8 @@ type DojoSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// database is the kind of database. Defaults to Postgres. Mongo is not
-	// supported yet: the Dojo is Degraded with the reason DatabaseNotSupported.
+	// database is the kind of database: Postgres or Mongo. Mongo requires
+	// credentialsRef. Defaults to Postgres.
 	// +optional
 	// +default="Postgres"
 	Database Database `json:"database,omitempty"`
@@ -96,8 +96,11 @@ type DojoSpec struct {
 	// credentialsRef names the Secret with the credentials of an existing
 	// database, in CloudNativePG's form for the owner of a database
 	// (`<cluster>-app`). Its keys are host, port, dbname, user (or username) and
-	// password; none may be empty. The operator copies them into a Secret of the
-	// Dojo. The pods roll when the credentials change.
+	// password; none may be empty. With the database Mongo, the Secret has the
+	// same keys, or a connection string under uri, connectionString.standard or
+	// connectionString.standardSrv, or as Percona's operator writes it; the pods
+	// then have DB_URI too. The operator copies them into a Secret of the Dojo.
+	// The pods roll when the credentials change.
 	// +optional
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
 
@@ -134,6 +137,11 @@ type DojoSpec struct {
 	// +optional
 	Release *Release `json:"release,omitempty"`
 
+	// rollout configures how a change replaces the pods. By default a new pod is
+	// available before a former one stops.
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
+
 	// imagePullSecrets lists the Secrets in the Dojo's namespace for pulling the
 	// image, at most 16, with names of at most 253 characters.
 	// +optional
@@ -155,10 +163,10 @@ type DojoSpec struct {
 
 	// env lists additional environment variables of the application, at most 64.
 	// The operator's own names (DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS,
-	// DB_READONLY_ENDPOINT, DOJO_ACCOUNT_ID, DOJO_TITLE) are not allowed. A name
-	// has at most 253 characters, a value 8192, all values together 32768, and
-	// each string of a valueFrom 512. Put longer values into a ConfigMap or
-	// Secret, and name its key in valueFrom.
+	// DB_READONLY_ENDPOINT, DOJO_ACCOUNT_ID, DOJO_TITLE; with the database Mongo
+	// also DB_URI) are not allowed. A name has at most 253 characters, a value
+	// 8192, all values together 32768, and each string of a valueFrom 512. Put
+	// longer values into a ConfigMap or Secret, and name its key in valueFrom.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -282,7 +290,8 @@ type DojoSpec struct {
 // LocalCredentials names the Secret that a Dojo's pods read.
 type LocalCredentials struct {
 	// name of the Secret, with the keys DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER and
-	// DB_PASS, and with DB_READONLY_ENDPOINT if the database has standbys.
+	// DB_PASS, and with DB_READONLY_ENDPOINT if the database has standbys. With
+	// the database Mongo it also has DB_URI.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -365,6 +374,10 @@ type DojoStatus struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	Hosts []Hostname `json:"hosts,omitempty"`
+
+	// rollout describes the images of a Dojo with spec.rollout.rollback Automatic.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 
 	// database describes the database of a Dojo with spec.postgres.
 	// +optional

@@ -90,19 +90,29 @@ type ClusterReference struct {
 }
 
 // PostgresCluster is a CloudNativePG Cluster for one Dojo.
+// +kubebuilder:validation:XValidation:rule="has(self.size) || has(self.storage)",message="storage or size is required: say how large the volume of each instance is, or name a size"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage) || (has(self.storage) ? !has(self.storage.storageClassName) : !has(oldSelf.storage.storageClassName))",message="storageClassName cannot be changed: volumes do not move between classes"
 // +kubebuilder:validation:XValidation:rule="!(has(self.version) && has(self.imageName))",message="version and imageName exclude each other: an image has a version"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be taken away: CloudNativePG's default image may be of a newer version. Name the one that runs"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.walStorage) || has(self.walStorage)",message="walStorage cannot be taken away: the write-ahead log is on it"
-// +kubebuilder:validation:XValidation:rule="!has(self.synchronous) || self.synchronous.number < (has(self.instances) ? self.instances : 1)",message="synchronous.number must be less than instances: one of the instances is the primary, and a commit waits for others"
+// +kubebuilder:validation:XValidation:rule="!has(self.synchronous) || self.synchronous.number < (has(self.instances) ? self.instances : has(self.size) ? 9 : 1)",message="synchronous.number must be less than instances: one of the instances is the primary, and a commit waits for others"
 // +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)",message="bootstrap cannot be added or taken away: it is for a Cluster that does not exist yet. Make a new Dojo, as docs/do/restore.md says"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.backup) || !has(self.backup.plugin) || self.backup.plugin.name != 'barman-cloud.cloudnative-pg.io' || (has(self.backup.plugin.parameters) && 'serverName' in self.backup.plugin.parameters)",message="with bootstrap.recovery, backup.plugin.parameters needs a serverName of its own, such as \"<dojo>-db-2\": the plugin archives into no place that has the log of another Cluster"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.objectStore) || !has(self.backup) || !has(self.backup.plugin) || !has(self.backup.plugin.parameters) || !('serverName' in self.backup.plugin.parameters) || self.backup.plugin.parameters['serverName'] != self.bootstrap.recovery.objectStore.serverName",message="backup.plugin.parameters.serverName must differ from bootstrap.recovery.objectStore.serverName: the plugin archives into no place that has the log of another Cluster"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.volumeSnapshot) || !has(self.bootstrap.recovery.volumeSnapshot.walStorage) || has(self.walStorage)",message="bootstrap.recovery.volumeSnapshot.walStorage needs walStorage: the log that is restored has a volume of its own"
 type PostgresCluster struct {
-	// instances is the number of Postgres servers, 1 to 9: one primary, and
-	// standbys that replicate it and take over. Defaults to 1.
+	// size names a preset of the platform for instances, resources, storage.size
+	// and parameters, such as Small, Medium or Large. Fields that the spec has
+	// take precedence; parameters do so one by one. A smaller size never shrinks
+	// a volume. If the platform does not define the size, the Dojo is Degraded
+	// with the reason UnknownSize, and its Cluster is not changed.
+	// status.database.size has the values in use. Defaults to none.
 	// +optional
-	// +default=1
+	Size SizeName `json:"size,omitempty"`
+
+	// instances is the number of Postgres servers, 1 to 9: one primary, and
+	// standbys that replicate it and take over. Defaults to that of size, or 1.
+	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	Instances *int32 `json:"instances,omitempty"`
@@ -135,9 +145,9 @@ type PostgresCluster struct {
 	// +kubebuilder:validation:MaxLength=512
 	ImageName string `json:"imageName,omitempty"`
 
-	// storage is the volume of each instance.
-	// +required
-	Storage PostgresStorage `json:"storage"`
+	// storage is the volume of each instance. It is required without size.
+	// +optional
+	Storage PostgresStorage `json:"storage,omitzero"`
 
 	// walStorage is a separate volume of each instance for the write-ahead log, so
 	// that the log cannot fill the volume of the data. It can be added to an
@@ -522,6 +532,11 @@ type DatabaseStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
+
+	// size has the values in use of a Cluster with a size. Not set without one,
+	// and while the platform does not define it.
+	// +optional
+	Size *SizeStatus `json:"size,omitempty"`
 
 	// instances is the number of ready and of desired instances of the Cluster,
 	// such as "3/3", at most 64 characters.

@@ -61,9 +61,6 @@ const (
 	// ReasonCredentialsIncomplete (Degraded): the Secret lacks a key, or its value is empty or
 	// invalid; the message names the key.
 	ReasonCredentialsIncomplete = "CredentialsIncomplete"
-	// ReasonDatabaseNotSupported (Degraded): the kind of database in spec.database is not supported
-	// yet.
-	ReasonDatabaseNotSupported = "DatabaseNotSupported"
 	// ReasonNameConflict (Degraded): a foreign object has the name of a child, or takes more than
 	// 128 KiB of memory. It is not changed. Delete it, or create the Dojo under another name.
 	ReasonNameConflict = "NameConflict"
@@ -81,8 +78,13 @@ const (
 	// not scale for five minutes; the message has its message. Usually the cluster has no metrics
 	// of pods: install metrics-server.
 	ReasonAutoscalingInactive = "AutoscalingInactive"
-	// ReasonProgressDeadlineExceeded (Degraded): the rollout has made no progress for
-	// --progress-deadline, and the pods report no cause.
+	// ReasonRolloutFailed (Degraded): the rollout of a new image has failed, and
+	// with spec.rollout.rollback Automatic the former image serves again. Name
+	// another image.
+	ReasonRolloutFailed = "RolloutFailed"
+	// ReasonProgressDeadlineExceeded (Degraded): the rollout has made no
+	// progress for spec.rollout.progressDeadline, or --progress-deadline, and
+	// the pods report no cause.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 )
 
@@ -210,6 +212,10 @@ const (
 	// ReasonPoolerNotReady (Degraded): the Pooler lacks available instances and has made no
 	// progress for --database-deadline. See `kubectl describe pooler` and the Pooler's pods.
 	ReasonPoolerNotReady = "PoolerNotReady"
+	// ReasonUnknownSize (Degraded): the platform does not define
+	// spec.postgres.cluster.size, or its definition is invalid. The Cluster is
+	// not changed. Use one of the sizes in the message.
+	ReasonUnknownSize = "UnknownSize"
 	// ReasonVersionTooLow (Degraded): version or imageName has a lower major version of Postgres
 	// than the Cluster's data. The Cluster is not changed. Name the version of the data, or a
 	// higher one.

@@ -26,6 +26,7 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
 	dojometrics "jutsu.com/operators/dojo-operator/internal/metrics"
+	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/libs/manager"
 )
 
@@ -74,6 +75,13 @@ func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	presets, err := sizes.NewStore(o.postgresSizes)
+	if err != nil {
+		return fmt.Errorf("--postgres-sizes: %w", err)
+	}
+	if err := mgr.Add(presets); err != nil {
+		return err
+	}
 	reconciler := &dojo.Reconciler{
 		Client:  mgr.GetClient(),
 		Live:    mgr.GetAPIReader(),
@@ -81,6 +89,7 @@ func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		Metrics: counts,
 		Clock:   clock.RealClock{},
 		Config:  o.config(),
+		Sizes:   presets,
 	}
 	if err := reconciler.SetupWithManager(ctx, mgr, o.workers); err != nil {
 		return fmt.Errorf("set up the Dojo controller: %w", err)

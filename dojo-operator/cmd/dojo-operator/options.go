@@ -28,6 +28,7 @@ type options struct {
 	postgresImage    string
 	postgresCatalog  string
 	migrateImage     string
+	postgresSizes    string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
 	discordAPI       string
@@ -71,6 +72,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 			"a change of the catalog rolls the Clusters")
 	flags.StringVar(&o.migrateImage, "migrate-image", "",
 		"`image` of dojo-migrate of this version, which Dojos with spec.release.migrations need")
+	flags.StringVar(&o.postgresSizes, "postgres-sizes", "",
+		"`folder` with a file for each size of a database that Dojos may name, such as of a mounted ConfigMap; without "+
+			"files there are Small, Medium and Large")
 	flags.StringVar(&o.discordAPI, "discord-api-url", "https://discord.com/api/v10",
 		"`URL` of Discord's API, or of a server that is compatible with it, as discord-operator has it; "+
 			"alerts are posted to webhooks there and to no other host")

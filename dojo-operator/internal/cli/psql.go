@@ -59,6 +59,9 @@ func (s *session) psql(ctx context.Context, name string, args []string, replica 
 	}
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: d.Namespace, Name: credentials.Name(d)}
+	if d.Spec.Database == corev1api.DatabaseMongo {
+		return fmt.Errorf("the database of %s is MongoDB: connect with mongosh and DB_URI of the Secret %s", name, key.Name)
+	}
 	if err := s.Get(ctx, key, secret); apierrors.IsNotFound(err) {
 		return fmt.Errorf("%s has no credentials yet: %s", name, seeStatus(d))
 	} else if err != nil {

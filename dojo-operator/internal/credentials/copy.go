@@ -31,8 +31,11 @@ func versionOf(source metav1.Object) string {
 	return fmt.Sprintf("%s/%s/%s/%s", source.GetNamespace(), source.GetName(), uid, version)
 }
 
-func recordOf(source metav1.Object, hosts Hosts) string {
+func recordOf(dojo *corev1api.Dojo, source metav1.Object, hosts Hosts) string {
 	record := versionOf(source)
+	if mongo(dojo) {
+		return record + mongoRecord
+	}
 	if hosts != (Hosts{}) {
 		record += recordSeparator + hosts.ReadOnly
 	}
@@ -42,8 +45,12 @@ func recordOf(source metav1.Object, hosts Hosts) string {
 	return record
 }
 
-// recordSeparator is in no name and no version.
-const recordSeparator = "|"
+const (
+	// recordSeparator is in no name and no version.
+	recordSeparator = "|"
+	// mongoRecord ends the record of credentials in the form of MongoDB. No host ends so.
+	mongoRecord = recordSeparator + "database=Mongo"
+)
 
 func copiedVersion(own *metav1.PartialObjectMetadata) string {
 	version, _, _ := strings.Cut(own.GetAnnotations()[sourceAnnotation], recordSeparator)
@@ -61,11 +68,25 @@ func PoolerOf(own *metav1.PartialObjectMetadata) string {
 	return ""
 }
 
-func keysWith(readOnlyHost string) []string {
-	if readOnlyHost == "" {
+func keysWith(dojo *corev1api.Dojo, readOnlyHost string) []string {
+	switch {
+	case mongo(dojo):
+		return mongoKeys
+	case readOnlyHost == "":
 		return Keys
 	}
 	return append(slices.Clone(Keys), ReadOnlyKey)
+}
+
+// keysOf returns the keys of the Dojo's own Secret, which may be of another kind of database.
+func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
+	switch {
+	case own == nil:
+		return keysWith(dojo, "")
+	case strings.HasSuffix(own.GetAnnotations()[sourceAnnotation], mongoRecord):
+		return mongoKeys
+	}
+	return Keys
 }
 
 // SourceOf returns the name of the Secret that the Dojo's own was copied from, or "".
@@ -80,8 +101,8 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 
 // A client that changes a key of the Dojo's own Secret takes its ownership, so metadata suffices.
 func copied(dojo *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
-	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(hosts.ReadOnly)
-	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(source, hosts) &&
+	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(dojo, hosts.ReadOnly)
+	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(dojo, source, hosts) &&
 		apply.SecretInSync(ownership.FieldOwner, own, labels, keys) &&
 		apply.OwnedFields(ownership.FieldOwner, own).Has(revisionPath)
 }
@@ -99,23 +120,30 @@ func secretFor(
 
 // translate never quotes a value.
 func translate(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
+	if mongo(dojo) {
+		return translateMongo(dojo, source)
+	}
+	return translateFields(dojo, source)
+}
+
+func translateFields(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	user := "user"
 	if len(source.Data[user]) == 0 && len(source.Data["username"]) > 0 {
 		user = "username"
 	}
 	for _, key := range []string{"host", "port", "dbname", user, "password"} {
 		if value, ok := source.Data[key]; !ok {
-			return nil, incomplete(source, "has no key %q", key)
+			return nil, incomplete(dojo, source, "has no key %q", key)
 		} else if len(value) == 0 {
-			return nil, incomplete(source, "has an empty value under the key %q", key)
+			return nil, incomplete(dojo, source, "has an empty value under the key %q", key)
 		}
 	}
 	if port, err := strconv.ParseUint(string(source.Data["port"]), 10, 16); err != nil || port == 0 {
-		return nil, incomplete(source, "has no port number (1 to 65535) under the key %q", "port")
+		return nil, incomplete(dojo, source, "has no port number (1 to 65535) under the key %q", "port")
 	}
 	host := string(source.Data["host"])
 	if strings.ContainsFunc(host, unicode.IsSpace) {
-		return nil, incomplete(source, "has white space under the key %q", "host")
+		return nil, incomplete(dojo, source, "has white space under the key %q", "host")
 	}
 	// CloudNativePG writes the short name of its Service, which other namespaces cannot resolve.
 	if source.Namespace != dojo.Namespace && !strings.ContainsAny(host, ".:") {
@@ -130,15 +158,21 @@ func translate(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, 
 	}, nil
 }
 
-func incomplete(source *corev1.Secret, what, key string) *conditions.Issue {
+func incomplete(dojo *corev1api.Dojo, source *corev1.Secret, what, key string) *conditions.Issue {
+	needs := "A Dojo needs host, port, dbname, user (or username) and password, as CloudNativePG writes them."
+	if mongo(dojo) {
+		needs = "A Dojo with the database Mongo needs uri, connectionString.standard, or host, port, dbname, username and " +
+			"password."
+	}
 	return conditions.Degraded(corev1api.ReasonCredentialsIncomplete,
-		"The Secret %s/%s %s. A Dojo needs host, port, dbname, user (or username) and password, as CloudNativePG "+
-			"writes them. Correct it, or name another Secret in spec.credentialsRef.",
-		source.Namespace, source.Name, fmt.Sprintf(what, key))
+		"The Secret %s/%s %s. %s Correct it, or name another Secret in spec.credentialsRef.",
+		source.Namespace, source.Name, fmt.Sprintf(what, key), needs)
 }
 
 func ownedKeys(data map[string][]byte) map[string][]byte {
 	data = maps.Clone(data)
-	maps.DeleteFunc(data, func(key string, _ []byte) bool { return key != ReadOnlyKey && !slices.Contains(Keys, key) })
+	maps.DeleteFunc(data, func(key string, _ []byte) bool {
+		return key != ReadOnlyKey && !slices.Contains(mongoKeys, key)
+	})
 	return data
 }

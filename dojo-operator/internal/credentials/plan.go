@@ -10,14 +10,17 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Access is the plan for the credentials. Revision is empty while pods have none to read.
+// Access is the plan for the credentials. Revision is empty while pods have none to read. Keys are
+// those of the Secret once the plan is applied.
 type Access struct {
 	Plan     apply.Plan
 	Revision string
+	Keys     []string
 }
 
 // Plan copies the source into the Dojo's own Secret, or keeps the copy while source is unusable.
 func Plan(dojo *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
+	a.Keys = keysOf(dojo, s.Own)
 	if s.Own != nil {
 		a.Revision = s.Own.GetAnnotations()[ownership.RevisionAnnotation]
 	}
@@ -33,6 +36,7 @@ func Plan(dojo *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
 		a.Plan.Report(issue)
 		return a
 	}
+	a.Keys = keysWith(dojo, "")
 	if s.ReadOnly != "" {
 		data[ReadOnlyKey] = []byte(s.ReadOnly)
 	}
@@ -43,7 +47,7 @@ func Plan(dojo *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
 	if a.Revision == "" || !same {
 		a.Revision = s.Nonce
 	}
-	record := recordOf(s.SourceSecret, s.Hosts)
+	record := recordOf(dojo, s.SourceSecret, s.Hosts)
 	secret := apply.Write(ownership.FieldOwner, s.Own, apply.Typed(secretFor(dojo, data, record, a.Revision)))
 	secret.Rotation = s.Own != nil && !same && copiedVersion(s.Own) != versionOf(s.SourceSecret)
 	a.Plan.Add(secret)

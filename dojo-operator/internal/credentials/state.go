@@ -21,6 +21,8 @@ import (
 // Keys of the Dojo's own Secret are the environment that the application reads.
 var Keys = []string{hostKey, "DB_PORT", "DB_NAME", "DB_USER", "DB_PASS"}
 
+var mongoKeys = append(slices.Clone(Keys), URIKey)
+
 const hostKey = "DB_ENDPOINT"
 
 // ReadOnlyKey is a further key for a database with standbys.

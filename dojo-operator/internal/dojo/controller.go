@@ -38,6 +38,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/release"
+	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
@@ -57,6 +58,7 @@ type Reconciler struct {
 	Kinds   Kinds
 	Clock   clock.PassiveClock
 	Config  Config
+	Sizes   *sizes.Store
 
 	applier *apply.Applier
 }
@@ -120,6 +122,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler),
 			builder.WithPredicates(targetChanged)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, objects, builder.WithPredicates(scalerChanged)).
+		WatchesRawSource(r.sizesChanged()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			NewQueue:                fairqueue.New, // namespaces take turns
@@ -138,7 +141,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (recon
 	if !dojo.DeletionTimestamp.IsZero() && !hasFinalizer(dojo) {
 		return r.applySafeguards(ctx, dojo) // the garbage collector deletes the children
 	}
+	dojo, unsized := sizes.Resolve(dojo, r.Sizes.Current())
 	state, err := r.observe(ctx, dojo)
+	state.Postgres.Unsized = unsized
 	if errors.Is(err, apply.ErrStale) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}

@@ -50,7 +50,7 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	database := postgres.Plan(dojo, s.Postgres, cfg.Postgres)
 	access := credentials.Plan(dojo, s.Credentials, database.Usable(s.Credentials.Own != nil), cfg.Credentials)
 	secret := workload.Credentials{
-		SecretName: credentials.Name(dojo), Keys: credentials.Keys, Optional: credentials.Optional(dojo),
+		SecretName: credentials.Name(dojo), Keys: access.Keys, Optional: credentials.Optional(dojo),
 		Revision: access.Revision,
 	}
 	step := release.Plan(dojo, s.Release, releaseInput(dojo, s, &database, secret, cfg), cfg.Release)
@@ -88,10 +88,6 @@ func releaseInput(
 
 // blockingIssue returns the issue of a Dojo for which only the safeguards apply, or nil.
 func blockingIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
-	if dojo.Spec.Database == corev1api.DatabaseMongo {
-		return conditions.Degraded(corev1api.ReasonDatabaseNotSupported,
-			"spec.database Mongo is not supported yet; what runs is left as it is. Use Postgres.")
-	}
 	return cmp.Or(s.Credentials.Conflict(dojo), s.Workload.Conflict(dojo))
 }
 

@@ -80,7 +80,7 @@ func TestPlan(t *testing.T) {
 	first, deployment, service, budget := all[:3], all[1:2], all[2:3], []string{"PodDisruptionBudget/tokyo"}
 	const rolling, waiting = "Progressing/RollingOut", "Progressing/WaitingForCredentials"
 	const conflict, crashLoop = "Degraded/NameConflict", "Degraded/CrashLoopBackOff"
-	const unsupported, notShared = "Degraded/DatabaseNotSupported", "Degraded/CredentialsNotShared"
+	const notShared, incomplete = "Degraded/CredentialsNotShared", "Degraded/CredentialsIncomplete"
 
 	nothing := func(*world) {}
 	noSource := func(w *world) { w.remove(w.source()) }
@@ -88,6 +88,9 @@ func TestPlan(t *testing.T) {
 	noCopy := func(w *world) { w.remove(w.own()) }
 	hidden := func(w *world) { w.Put(dojotest.Source(func(s *corev1.Secret) { s.Namespace = "databases" })) }
 	rotated := func(w *world) { applytest.Edit(w.t, w.Server, "kubectl", w.source(), key("password", "red")) }
+	ofPostgres := func(w *world) {
+		applytest.Edit(w.t, w.Server, "kubectl", w.source(), key("uri", "postgresql://pg-rw/app"))
+	}
 	autoscaled := func(n int32) func(*world) { return func(w *world) { w.autoscale(n) } }
 	put := func(o client.Object) func(*world) { return func(w *world) { w.Put(o) } }
 	each := func(changes ...func(*world)) func(*world) {
@@ -113,7 +116,7 @@ func TestPlan(t *testing.T) {
 		"new, one replica":       {true, dojo(replicas(1)), nothing, result{first, nil, 1, rolling}},
 		"new, no replicas":       {true, dojo(replicas(0)), nothing, result{first, nil, 0, rolling}},
 		"new, no credentials":    {true, dojo(), noSource, result{nil, nil, 3, waiting}},
-		"new, Mongo":             {true, dojo(mongo), nothing, result{nil, nil, 3, unsupported}},
+		"new, Mongo":             {true, dojo(mongo), nothing, result{all, nil, 3, rolling}},
 		"scaled up":              {false, dojo(replicas(5)), nothing, result{deployment, nil, 5, rolling}},
 		"scaled to one":          {false, dojo(replicas(1)), nothing, result{deployment, budget, 1, rolling}},
 		"scaled to zero":         {false, dojo(replicas(0)), nothing, result{deployment, budget, 0, rolling}},
@@ -130,8 +133,9 @@ func TestPlan(t *testing.T) {
 			result{nil, nil, 3, notShared}},
 		"pods crash":              {false, dojo(), (*world).crash, result{nil, nil, 3, crashLoop}},
 		"pods crash, new title":   {false, dojo(title), (*world).crash, result{deployment, nil, 3, rolling}},
-		"changed to Mongo":        {false, dojo(mongo, replicas(5)), nothing, result{nil, nil, 5, unsupported}},
-		"Mongo, no Service":       {false, dojo(mongo), noService, result{nil, nil, 3, unsupported}},
+		"changed to Mongo":        {false, dojo(mongo, replicas(5)), nothing, result{all[:2], nil, 5, rolling}},
+		"Mongo, no Service":       {false, dojo(mongo), noService, result{first, nil, 3, rolling}},
+		"Mongo, of Postgres":      {false, dojo(mongo, replicas(5)), ofPostgres, result{deployment, nil, 5, incomplete}},
 		"autoscaled":              {false, dojo(), autoscaled(7), result{nil, nil, 7, ""}},
 		"autoscaled to one":       {false, dojo(), autoscaled(1), result{nil, nil, 1, ""}},
 		"autoscaled, spec scaled": {false, dojo(replicas(5)), autoscaled(7), result{nil, nil, 7, ""}},
@@ -182,9 +186,11 @@ func TestAutoscalerTakesOver(t *testing.T) {
 // An issue of the whole Dojo is one of each part.
 func TestBlockedParts(t *testing.T) {
 	t.Parallel()
-	_, plan := newWorld(t).plan(dojotest.Dojo(mongo, inGroup))
+	w := newWorld(t)
+	w.Put(&appsv1.Deployment{ObjectMeta: foreign("tokyo")})
+	_, plan := w.plan(dojotest.Dojo(inGroup))
 	for _, part := range []string{"", corev1api.ConditionDatabaseReady, corev1api.ConditionAlertsReady} {
-		if got := dojotest.Worst(conditions.OfPart(part, plan.Issues)); got != "Degraded/DatabaseNotSupported" {
+		if got := dojotest.Worst(conditions.OfPart(part, plan.Issues)); got != "Degraded/NameConflict" {
 			t.Errorf("%q is %s", part, got)
 		}
 	}
@@ -293,4 +299,39 @@ func TestForeignFieldsAndLostChildren(t *testing.T) {
 
 func drawSome(t *rapid.T, label string, names []string, least int) []string {
 	return rapid.SliceOfNDistinct(rapid.SampledFrom(names), least, 3, rapid.ID).Draw(t, label)
+}
+
+// Pods are given the variables that their Secret has, whatever the spec asks for.
+func TestPodsHaveTheVariablesOfTheirSecret(t *testing.T) {
+	t.Parallel()
+	variables := func(w *world) (names []string) {
+		for _, e := range w.deployment().Spec.Template.Spec.Containers[0].Env {
+			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+				names = append(names, e.Name)
+			}
+		}
+		return names
+	}
+	w := reconciled(t, dojotest.Dojo())
+	ofPostgres := variables(w)
+	before := w.deployment().Spec.Template
+	applytest.Edit(t, w.Server, "kubectl", w.source(), key("uri", "postgresql://pg-rw/app"))
+	w.do(dojotest.Dojo(mongo, dojotest.Replicas(5)))
+	if diff := cmp.Diff(before, w.deployment().Spec.Template); diff != "" {
+		t.Error("credentials of another kind of database roll the pods", diff)
+	}
+	applytest.Edit(t, w.Server, "kubectl", w.source(), key("uri", "mongodb://yaga:purple@mongo:27017/app"))
+	w.do(dojotest.Dojo(mongo))
+	if diff := cmp.Diff(append(ofPostgres, "DB_URI"), variables(w)); diff != "" {
+		t.Error(diff)
+	}
+	w.serve(3)
+	w.do(dojotest.Dojo(mongo)) // the cache shows the writes
+	w.remove(w.source())
+	w.remove(w.own())
+	before = w.deployment().Spec.Template
+	w.do(dojotest.Dojo(mongo, dojotest.Replicas(5)))
+	if diff := cmp.Diff(before, w.deployment().Spec.Template); diff != "" {
+		t.Error("lost Secrets roll the pods", diff)
+	}
 }

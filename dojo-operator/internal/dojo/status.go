@@ -41,6 +41,7 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 		Conditions:         slices.Clone(dojo.Status.Conditions),
 		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(dojo)}),
 		DesiredReplicas:    &desired,
+		Rollout:            workload.Status(dojo, s.Workload),
 		Database:           postgres.Status(dojo, s.Postgres),
 		Release:            release.Status(dojo, s.Release),
 		Hosts:              exposure.Status(dojo, s.Exposure),

@@ -13,11 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
@@ -143,6 +145,32 @@ func (r *Reconciler) dojosWithKind(ctx context.Context, kind optionalkinds.Kind)
 		}
 		return monitoring.Monitored(dojo)
 	})
+}
+
+// sizesChanged enqueues the Dojos with a size after a change of the presets.
+func (r *Reconciler) sizesChanged() source.Source {
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		if r.Sizes == nil {
+			return nil
+		}
+		go func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-r.Sizes.Changed():
+				}
+				for _, request := range r.dojosMatching(ctx, hasSize) {
+					queue.Add(request)
+				}
+			}
+		}()
+		return nil
+	})
+}
+
+func hasSize(dojo *corev1api.Dojo) bool {
+	return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil && dojo.Spec.Postgres.Cluster.Size != ""
 }
 
 func (r *Reconciler) dojosMatching(

@@ -30,7 +30,7 @@ func withCluster(backup *corev1api.Backup) func(*corev1api.Dojo) {
 // The alerts depend on the Dojo. Each has a duration, a severity and texts, and is documented.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	docs, err := os.ReadFile("../../../docs/alerts.md")
+	docs, err := os.ReadFile("../../../docs/dojo-alerts.md")
 	must(t, err)
 	names := func(dojo *corev1api.Dojo) []string {
 		var names []string
@@ -42,8 +42,8 @@ func TestAlerts(t *testing.T) {
 				}
 			}
 			minutes, _ := strings.CutSuffix(rule["for"].(string), "m")
-			if row := fmt.Sprintf("\n| %#q | %s min | ", rule["alert"], minutes); !strings.Contains(string(docs), row) {
-				t.Errorf("docs/alerts.md has no row %s", row)
+			if row := fmt.Sprintf("\n| %#q | %s min |", rule["alert"], minutes); !strings.Contains(string(docs), row) {
+				t.Errorf("docs/dojo-alerts.md has no row %s", row)
 			}
 			names = append(names, rule["alert"].(string))
 		}

@@ -23,6 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
 )
 
 // Config holds the operator's flags for databases.
@@ -48,7 +49,9 @@ type State struct {
 	Unchanged   apply.Unchanged
 	Application Application
 	// While a kind is Unreadable, no object of CloudNativePG is read, and any may exist.
-	Missing    []string
+	Missing []string
+	// Unsized is the issue of a size that cannot be resolved, or nil.
+	Unsized    *conditions.Issue
 	Unreadable *optionalkinds.Kind
 
 	Cluster   cluster.State

@@ -103,6 +103,9 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 		status.ClusterUID = string(live.UID)
 		status.Origin = cnpg.ShortOrigin(live.Annotations[corev1api.OriginAnnotation])
 	}
+	if s.Unsized == nil {
+		status.Size = cluster.SizeOf(dojo, live)
+	}
 	switch {
 	case live != nil:
 		cluster.Describe(live, status)

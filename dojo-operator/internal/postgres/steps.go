@@ -101,13 +101,18 @@ func planCluster(in input) cnpg.Step {
 	if dojo.Spec.Postgres.Cluster == nil {
 		return cnpg.Step{}
 	}
+	if s.Unsized != nil && s.Cluster.Live == nil {
+		return cnpg.Blocked(s.Unsized)
+	}
 	// CloudNativePG refuses all fields together with a version that is too low.
 	if tooLow := cluster.VersionTooLow(dojo, s.Cluster.Live, in.config.images()); tooLow != nil {
 		return cnpg.Step{Incomplete: tooLow}
 	}
 	data := bootstrap.Plan(dojo, s.Bootstrap, in.bootstrap()).Change
 	step := planUpgrade(in)
-	return step.With(cluster.Plan(dojo, s.Cluster, in.cluster(data, step.Change)))
+	all := step.With(cluster.Plan(dojo, s.Cluster, in.cluster(data, step.Change)))
+	all.Incomplete = cmp.Or(s.Unsized, all.Incomplete)
+	return all
 }
 
 func planUpgrade(in input) upgrade.Step {

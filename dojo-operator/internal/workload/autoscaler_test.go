@@ -122,7 +122,7 @@ func TestProbesOfTheSpec(t *testing.T) {
 		Liveness:  &corev1api.Probe{Path: "/alive"},
 		Readiness: &corev1api.Probe{TimeoutSeconds: new(int32(4)), PeriodSeconds: new(int32(8))},
 	}
-	c := containerFor(dojo, access, testConfig)
+	c := containerFor(dojo, access, testConfig.Image)
 	type probed struct {
 		Path                       string
 		Period, Timeout, Threshold int32

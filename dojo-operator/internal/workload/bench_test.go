@@ -52,7 +52,7 @@ func storedDeployment(b *testing.B, name string) []byte {
 	b.Helper()
 	keys := []string{"DB_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER", "DB_PASS"}
 	access := Credentials{SecretName: name + "-credentials", Keys: keys, Revision: "r"}
-	made := deploymentFor(dojotest.Dojo(dojotest.Named(name)), access, Config{Image: "dojo:1"}, new(int32(1)))
+	made := deploymentFor(dojotest.Dojo(dojotest.Named(name)), access, "dojo:1", Config{}, new(int32(1)))
 	live := apply.As[appsv1.Deployment](made)
 	live.UID, live.ResourceVersion = "01234567-89ab-cdef-0123-456789abcdef", "123456"
 	live.Status.Conditions = []appsv1.DeploymentCondition{

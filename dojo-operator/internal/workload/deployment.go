@@ -38,20 +38,22 @@ const (
 
 // deploymentFor omits nil replicas, which an autoscaler owns.
 func deploymentFor(
-	dojo *corev1api.Dojo, access Credentials, cfg Config, replicas *int32,
+	dojo *corev1api.Dojo, access Credentials, serving string, cfg Config, replicas *int32,
 ) *appsv1ac.DeploymentApplyConfiguration {
 	spec := appsv1ac.DeploymentSpec().
 		WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(dojo))).
-		WithProgressDeadlineSeconds(int32(cfg.ProgressDeadline.Seconds())).
+		WithProgressDeadlineSeconds(int32(deadline(dojo, cfg).Seconds())).
 		WithStrategy(appsv1ac.DeploymentStrategy().
 			WithType(appsv1.RollingUpdateDeploymentStrategyType).
-			WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
-				WithMaxUnavailable(intstr.FromInt32(0)).WithMaxSurge(intstr.FromInt32(1)))).
+			WithRollingUpdate(rollingUpdate(dojo))).
 		WithTemplate(corev1ac.PodTemplateSpec().
 			WithLabels(ownership.Labels(dojo, ownership.Application)).
 			WithAnnotations(dojo.Spec.PodAnnotations).
 			WithAnnotations(map[string]string{ownership.RevisionAnnotation: access.Revision}).
-			WithSpec(podFor(dojo, access, cfg)))
+			WithSpec(podFor(dojo, access, serving, cfg)))
+	if seconds := int32(minReady(dojo).Seconds()); seconds > 0 {
+		spec.WithMinReadySeconds(seconds)
+	}
 	if replicas != nil {
 		spec.WithReplicas(*replicas)
 	}
@@ -59,6 +61,16 @@ func deploymentFor(
 		WithLabels(ownership.Labels(dojo, ownership.Application)).
 		WithOwnerReferences(ownership.Reference(dojo)).
 		WithSpec(spec)
+}
+
+func rollingUpdate(dojo *corev1api.Dojo) *appsv1ac.RollingUpdateDeploymentApplyConfiguration {
+	rolling := appsv1ac.RollingUpdateDeployment().
+		WithMaxUnavailable(intstr.FromInt32(0)).WithMaxSurge(intstr.FromInt32(1))
+	if rollout := dojo.Spec.Rollout; rollout != nil {
+		rolling.MaxUnavailable = cmp.Or(rollout.MaxUnavailable, rolling.MaxUnavailable)
+		rolling.MaxSurge = cmp.Or(rollout.MaxSurge, rolling.MaxSurge)
+	}
+	return rolling
 }
 
 func image(live *appsv1.Deployment) string {
@@ -72,8 +84,10 @@ func image(live *appsv1.Deployment) string {
 	return ""
 }
 
-func podFor(dojo *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.PodSpecApplyConfiguration {
-	pod := pods.Spec(dojo, anyUser, cfg.Users, "64Mi", containerFor(dojo, access, cfg)).
+func podFor(
+	dojo *corev1api.Dojo, access Credentials, serving string, cfg Config,
+) *corev1ac.PodSpecApplyConfiguration {
+	pod := pods.Spec(dojo, anyUser, cfg.Users, "64Mi", containerFor(dojo, access, serving)).
 		WithTerminationGracePeriodSeconds(30).
 		WithTopologySpreadConstraints(spread(dojo)...)
 	addOptions(dojo, pod)
@@ -91,10 +105,10 @@ func spread(dojo *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfi
 		WithMatchLabelKeys(appsv1.DefaultDeploymentUniqueLabelKey)}
 }
 
-func containerFor(dojo *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.ContainerApplyConfiguration {
+func containerFor(dojo *corev1api.Dojo, access Credentials, serving string) *corev1ac.ContainerApplyConfiguration {
 	container := corev1ac.Container().
 		WithName(containerName).
-		WithImage(Image(dojo, cfg)).
+		WithImage(serving).
 		WithPorts(corev1ac.ContainerPort().WithName(PortName).WithContainerPort(appPort).WithProtocol(corev1.ProtocolTCP)).
 		WithEnv(environment(dojo, access)...).
 		WithResources(resourcesFor(dojo)).
@@ -155,7 +169,9 @@ func environment(dojo *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApp
 // escapeReferences keeps Kubernetes from replacing $(NAME) in a value.
 func escapeReferences(value string) string { return strings.ReplaceAll(value, "$", "$$") }
 
-func planDeployment(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Config) *apply.Object {
+func planDeployment(
+	dojo *corev1api.Dojo, s State, access Credentials, serving string, refused *refusal, hold Hold, cfg Config,
+) *apply.Object {
 	if hold.Pods && s.Deployment == nil {
 		return nil
 	}
@@ -163,8 +179,11 @@ func planDeployment(dojo *corev1api.Dojo, s State, access Credentials, hold Hold
 	if !s.Autoscaled || s.Stopped { // 0 also switches the autoscaler off
 		replicas = new(s.allowedReplicas(dojo))
 	}
-	desired := apply.Typed(deploymentFor(dojo, access, cfg, replicas))
+	desired := apply.Typed(deploymentFor(dojo, access, serving, cfg, replicas))
 	recordLastSize(dojo, s, desired)
+	if refused != nil {
+		ownership.Annotate(desired, refusedAnnotation, refused.String())
+	}
 	if hold.Pods {
 		keepTemplate(desired, s.Deployment, cmp.Or(hold.Serving, image(s.Deployment)), access.Revision)
 	}

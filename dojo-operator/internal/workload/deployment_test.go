@@ -33,7 +33,7 @@ import (
 func created(t *testing.T, dojo *corev1api.Dojo, cfg Config, access Credentials) *appsv1.Deployment {
 	t.Helper()
 	c := newCluster(t)
-	desired := apply.Typed(deploymentFor(dojo, access, cfg, dojo.Spec.Replicas))
+	desired := apply.Typed(deploymentFor(dojo, access, Image(dojo, cfg), cfg, dojo.Spec.Replicas))
 	c.Do(dojo, apply.Plan{Apply: []*apply.Object{apply.Write(ownership.FieldOwner, (*appsv1.Deployment)(nil), desired)}})
 	return deploymentOf(t, c)
 }

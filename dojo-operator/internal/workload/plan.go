@@ -35,11 +35,19 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	if access.Revision = revision(s, access); access.Revision == "" {
 		return p // pods without credentials would only fail
 	}
-	if live := image(s.Deployment); hold.Image && live != "" {
-		cfg.Image, dojo = live, dojo.DeepCopy()
-		dojo.Spec.Image = ""
+	refused := recordedRefusal(dojo, s.Deployment, cfg)
+	if refused != nil {
+		p.Report(refusalIssue(refused, s, dojo))
+	} else if hold.Pods && dojo.RollsBack() {
+		// The former image serves until the step of another one has run.
+		refused = refusalOf(s.Deployment)
 	}
-	if deployment := planDeployment(dojo, s, access, hold, cfg); deployment != nil {
+	deployment := planImage(dojo, s, access, refused, hold, cfg)
+	if failed := newRefusal(dojo, s, cfg); deployment == nil && failed != nil && !hold.Image && !hold.Pods {
+		p.Report(refusalIssue(failed, s, dojo))
+		deployment = planImage(dojo, s, access, failed, hold, cfg)
+	}
+	if deployment != nil {
 		deployment.After = []expectations.Key{expectations.KeyOf("Secret", dojo.Namespace, access.SecretName)}
 		p.Add(deployment)
 		// The running pods have the old spec. The Deployment's own events bring us back.
@@ -51,6 +59,19 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	planBudget(dojo, s, &p)
 	planScaler(dojo, s, &p)
 	return p
+}
+
+// planImage plans the Deployment with the image that is to serve.
+func planImage(
+	dojo *corev1api.Dojo, s State, access Credentials, refused *refusal, hold Hold, cfg Config,
+) *apply.Object {
+	serving := Image(dojo, cfg)
+	if refused != nil {
+		serving, hold.Serving = refused.Former, refused.Former
+	} else if live := image(s.Deployment); hold.Image && live != "" {
+		serving = live
+	}
+	return planDeployment(dojo, s, access, serving, refused, hold, cfg)
 }
 
 // Served reports whether there should be a Service: pods can have credentials.

@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -102,34 +103,44 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(pods.BackoffReset)
 	case current && progress.Reason == deadlineExceeded:
 		return conditions.Degraded(cmp.Or(trouble.Reason, corev1api.ReasonProgressDeadlineExceeded), "%s",
-			sentence(fmt.Sprintf("%s, with no progress for %s", count, cfg.ProgressDeadline), trouble))
+			sentence(fmt.Sprintf("%s, with no progress for %s", count, deadline(dojo, cfg)), trouble))
 	case current && progress.Reason == rolloutFinished:
-		return conditions.WaitUntil(s.Now, unavailableSince(s), cfg.ProgressDeadline,
+		return conditions.WaitUntil(s.Now, unavailableSince(s), deadline(dojo, cfg),
 			conditions.Progressing(incompleteReason(live), "%s", sentence(count, trouble)),
 			conditions.Degraded(corev1api.ReasonReplicasUnavailable, "%s See `kubectl describe pods -n %s -l %s=%s`.",
-				sentence(fmt.Sprintf("%s, for more than %s", count, cfg.ProgressDeadline), trouble),
+				sentence(fmt.Sprintf("%s, for more than %s", count, deadline(dojo, cfg)), trouble),
 				dojo.Namespace, ownership.InstanceLabel, dojo.Name))
 	}
 	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", sentence(count, trouble))
 }
 
 // A slow scale that moves is not stuck. With maxUnavailable 0 the Deployment is Available only
-// while no replica is missing.
+// while no replica is missing. Otherwise the last change of a pod counts.
 func unavailableSince(s State) time.Time {
 	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
-	if c.Status != corev1.ConditionFalse {
+	tolerant := toleratesMissing(s.Deployment) && len(s.Pods) > 0
+	if c.Status != corev1.ConditionFalse && !tolerant {
 		return s.Now
 	}
 	since := c.LastTransitionTime.Time
 	for i := range s.Pods {
 		since = latest(since, s.Pods[i].CreationTimestamp.Time)
 		for _, ready := range s.Pods[i].Status.Conditions {
-			if ready.Type == corev1.PodReady && ready.Status == corev1.ConditionTrue {
+			if ready.Type == corev1.PodReady && (tolerant || ready.Status == corev1.ConditionTrue) {
 				since = latest(since, ready.LastTransitionTime.Time)
 			}
 		}
 	}
 	return since
+}
+
+func toleratesMissing(live *appsv1.Deployment) bool {
+	rolling := live.Spec.Strategy.RollingUpdate
+	if rolling == nil || rolling.MaxUnavailable == nil {
+		return false
+	}
+	most := *rolling.MaxUnavailable
+	return most.IntValue() > 0 || most.Type == intstr.String && most.StrVal != "0%"
 }
 
 func latest(a, b time.Time) time.Time {

@@ -18,7 +18,7 @@ func TestShare(t *testing.T) {
 	t.Parallel()
 	deployment := func(dojo *corev1api.Dojo) *appsv1.Deployment {
 		access := Credentials{SecretName: dojo.Name + "-credentials", Keys: []string{"DB_PORT"}, Revision: "r"}
-		live := apply.As[appsv1.Deployment](deploymentFor(dojo, access, Config{Image: "dojo:1"}, new(int32(1))))
+		live := apply.As[appsv1.Deployment](deploymentFor(dojo, access, "dojo:1", Config{}, new(int32(1))))
 		live.Status.Conditions = []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentProgressing, Message: "a"}, {Type: appsv1.DeploymentReplicaFailure, Message: "b"},
 		}

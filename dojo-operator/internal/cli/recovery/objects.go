@@ -98,6 +98,9 @@ func describe(pg *corev1api.PostgresCluster, image string) string {
 	case pg.Version != "":
 		words = append(words, "Postgres "+pg.Version)
 	}
+	if pg.Size != "" {
+		return strings.Join(append(words, "size "+string(pg.Size)), ", ")
+	}
 	words = append(words, term.Count(int(ptr.Deref(pg.Instances, 1)), "instance"),
 		strings.TrimSpace(pg.Storage.Size.String()+" "+pg.Storage.StorageClassName))
 	return strings.Join(words, ", ")

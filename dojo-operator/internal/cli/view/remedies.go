@@ -45,6 +45,8 @@ func Remedies(w *world.World, h Head) []Remedy {
 		corev1api.ReasonProgressDeadlineExceeded, corev1api.ReasonReplicaFailure, corev1api.ReasonErrImageNeverPull,
 		corev1api.ReasonCreateContainerConfigError, corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
 		return see(run("tree"), "the pods and what keeps them")
+	case corev1api.ReasonRolloutFailed:
+		return see(kubectl("describe", "dojo", d.Name), "which image was refused, and why")
 	case corev1api.ReasonDeploymentPaused:
 		return []Remedy{{"Safe", kubectl("rollout resume", "deployment", d.Name), ""}}
 	case corev1api.ReasonDatabaseFailed, corev1api.ReasonClusterNotReady, corev1api.ReasonRestoreFailed,

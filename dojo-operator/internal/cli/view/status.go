@@ -185,7 +185,7 @@ func databaseRow(w *world.World, style term.Style) []string {
 		about = append(about, "Postgres "+db.Version)
 	}
 	if pg := w.Dojo.Spec.Postgres; pg != nil && pg.Cluster != nil {
-		about = append(about, pg.Cluster.Storage.Size.String())
+		about = append(about, cmp.Or(string(pg.Cluster.Size), pg.Cluster.Storage.Size.String()))
 	}
 	if db.Primary != "" {
 		about = append(about, "primary "+db.Primary)

@@ -40,6 +40,7 @@ func TestRemedies(t *testing.T) {
 		corev1api.ReasonSchemaFailed:              "See kubectl dojo logs sendai -n team-a schema",
 		corev1api.ReasonCrashLoopBackOff:          "See kubectl dojo logs sendai -n team-a --previous",
 		corev1api.ReasonImagePullBackOff:          "See kubectl dojo tree sendai -n team-a",
+		corev1api.ReasonRolloutFailed:             "See kubectl describe dojo sendai -n team-a",
 		corev1api.ReasonDeploymentPaused:          "Safe kubectl rollout resume deployment sendai -n team-a",
 		corev1api.ReasonClusterNotReady:           "See kubectl dojo logs sendai -n team-a postgres",
 		corev1api.ReasonUpgradeNeedsBackup:        "See kubectl dojo backups sendai -n team-a",

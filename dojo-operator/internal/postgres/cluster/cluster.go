@@ -18,7 +18,7 @@ import (
 
 // For sends no empty fields: CloudNativePG would restart the primary for ever.
 func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstructured.Unstructured {
-	want := dojo.Spec.Postgres.Cluster
+	want := sized(dojo.Spec.Postgres.Cluster, live)
 	spec := map[string]any{
 		"description": fmt.Sprintf("database of Dojo %s/%s", dojo.Namespace, dojo.Name),
 		"instances":   int64(ptr.Deref(want.Instances, 1)),

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/utils/ptr"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -34,7 +35,7 @@ type Input struct {
 func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	step := write(dojo, s, in, in.Changes...)
 	if s.Live == nil {
-		instances := int(*dojo.Spec.Postgres.Cluster.Instances)
+		instances := int(ptr.Deref(dojo.Spec.Postgres.Cluster.Instances, 1))
 		step.Blocks = progress(dojo, &cnpgv1.Cluster{Spec: cnpgv1.ClusterSpec{Instances: instances}})
 	} else if len(step.Apply) > 0 {
 		step.Incomplete = progress(dojo, s.Live)

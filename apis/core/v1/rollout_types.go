@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// RollbackPolicy defines what happens to an image whose rollout fails.
+// +kubebuilder:validation:Enum=Manual;Automatic
+type RollbackPolicy string
+
+const (
+	// RollbackManual keeps the failing rollout until a user changes the spec.
+	// Pods of the former revision serve on.
+	RollbackManual RollbackPolicy = "Manual"
+	// RollbackAutomatic rolls out the former image again.
+	RollbackAutomatic RollbackPolicy = "Automatic"
+)
+
+// Rollout configures how a change replaces the pods.
+// +kubebuilder:validation:XValidation:rule="!has(self.maxSurge) || !(string(self.maxSurge) in ['0', '0%']) || (has(self.maxUnavailable) && !(string(self.maxUnavailable) in ['0', '0%']))",message="maxSurge and maxUnavailable cannot both be 0: no pod could be replaced"
+// +kubebuilder:validation:XValidation:rule="!has(self.progressDeadline) || !self.progressDeadline.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') || size(self.progressDeadline) == 0 || duration(self.progressDeadline).getSeconds() > (has(self.minReadySeconds) ? self.minReadySeconds : 0)",message="progressDeadline must be longer than minReadySeconds"
+type Rollout struct {
+	// maxUnavailable is the number of desired pods that may be unavailable
+	// during a rollout, or a percentage of them such as "25%", rounded down.
+	// Defaults to 0.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=4
+	// +kubebuilder:validation:Pattern=`^([0-9]|[1-9][0-9]|100)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) == string || (self >= 0 && self <= 1000)",message="must be a number from 0 to 1000, or a percentage from 0% to 100%"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// maxSurge is the number of pods that may run beyond the desired ones during
+	// a rollout, or a percentage of them, rounded up. Defaults to 1.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=4
+	// +kubebuilder:validation:Pattern=`^([0-9]|[1-9][0-9]|100)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) == string || (self >= 0 && self <= 1000)",message="must be a number from 0 to 1000, or a percentage from 0% to 100%"
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
+
+	// minReadySeconds is the time in seconds that a new pod must be ready, with
+	// no crash, before it counts as available and the next one is replaced: 0 to
+	// 3600. Defaults to 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+
+	// progressDeadline is the time without progress after which a rollout has
+	// failed, in whole seconds from 1s to 24h, such as "10m", at most 20
+	// characters. It must be longer than minReadySeconds. Defaults to the
+	// operator's --progress-deadline, plus minReadySeconds.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') && self != ''",message="must be a duration in whole seconds, such as 90s or 10m"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') || self == '' || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be from 1s to 24h"
+	ProgressDeadline *metav1.Duration `json:"progressDeadline,omitempty"`
+
+	// rollback defines what happens to a new image whose rollout has made no
+	// progress for progressDeadline: Manual (nothing; the Dojo is Degraded) or
+	// Automatic (the former image serves again; the Dojo is Degraded with the
+	// reason RolloutFailed until the image of the spec changes). The former
+	// image is the last one that all desired pods ran. Other fields are not
+	// reverted, and neither is the database. Defaults to Manual.
+	// +optional
+	// +default="Manual"
+	Rollback RollbackPolicy `json:"rollback,omitempty"`
+}
+
+// RolloutStatus describes the images of a Dojo whose rollback is Automatic.
+type RolloutStatus struct {
+	// servedImage is the last image that all desired pods ran and that were
+	// available.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	ServedImage string `json:"servedImage,omitempty"`
+
+	// refusedImage is the image of the spec, or the operator's default, if its
+	// rollout has failed. It is not rolled out again until the image changes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	RefusedImage string `json:"refusedImage,omitempty"`
+
+	// refusedReason is the cause of the failure in one word, such as
+	// ImagePullBackOff, at most 128 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	RefusedReason string `json:"refusedReason,omitempty"`
+}
+
+// RollsBack reports whether a failing image makes way for the former one.
+func (d *Dojo) RollsBack() bool {
+	return d.Spec.Rollout != nil && d.Spec.Rollout.Rollback == RollbackAutomatic
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+// SizeName names a preset of the platform for a Cluster. Small, Medium and Large
+// exist unless the platform defines others.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$')",message="must be the name of a size, such as Small"
+type SizeName string
+
+// SizeStatus has the values that the size of a Cluster and the spec result in.
+type SizeStatus struct {
+	// name of the size.
+	// +required
+	Name SizeName `json:"name"`
+
+	// instances is the number of Postgres servers.
+	// +optional
+	Instances int32 `json:"instances,omitempty"`
+
+	// cpu is the request of each instance, such as "1". Not set without one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CPU string `json:"cpu,omitempty"`
+
+	// memory is the request of each instance, such as "2Gi". Not set without
+	// one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Memory string `json:"memory,omitempty"`
+
+	// storage is the size of each instance's volume, such as "20Gi". It is
+	// larger than that of the size if the volume was larger before.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Storage string `json:"storage,omitempty"`
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sizes resolves spec.postgres.cluster.size by presets, which are built in or those of the
+// platform: files of a mounted ConfigMap.
+package sizes
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Preset has the fields of a Cluster that a size sets. CPU and Memory may be zero: no request.
+type Preset struct {
+	Instances  int32             `json:"instances"`
+	CPU        resource.Quantity `json:"cpu"`
+	Memory     resource.Quantity `json:"memory"`
+	Storage    resource.Quantity `json:"storage"`
+	Parameters map[string]string `json:"parameters"`
+	// invalid says why the platform's definition cannot be used.
+	invalid string
+}
+
+// Presets are all sizes, by name.
+type Presets map[string]Preset
+
+const (
+	maxInstances  = 9
+	maxParameters = 64
+	maxName       = 63
+	maxValue      = 256
+)
+
+var (
+	sizeName      = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
+	parameterName = regexp.MustCompile(`^[a-z_][a-z0-9_]*([.][a-z_][a-z0-9_]*)?$`)
+)
+
+// BuiltIn returns the sizes of a platform that defines none.
+func BuiltIn() Presets {
+	preset := func(instances int32, cpu, memory, storage, buffers, connections string) Preset {
+		return Preset{
+			Instances: instances, CPU: resource.MustParse(cpu), Memory: resource.MustParse(memory),
+			Storage:    resource.MustParse(storage),
+			Parameters: map[string]string{"shared_buffers": buffers, "max_connections": connections},
+		}
+	}
+	return Presets{
+		"Small":  preset(1, "250m", "512Mi", "5Gi", "128MB", "100"),
+		"Medium": preset(3, "1", "2Gi", "20Gi", "512MB", "200"),
+		"Large":  preset(3, "4", "8Gi", "100Gi", "2GB", "400"),
+	}
+}
+
+// Parse reads a preset from each file, in YAML. No files are the built-in presets. An invalid file
+// is a size that nobody can use; the others can be.
+func Parse(files map[string][]byte) Presets {
+	if len(files) == 0 {
+		return BuiltIn()
+	}
+	presets := Presets{}
+	for name, text := range files {
+		var p Preset
+		if err := yaml.UnmarshalStrict(text, &p); err != nil {
+			p = Preset{invalid: err.Error()}
+		} else {
+			p.invalid = p.problem(name)
+		}
+		presets[name] = p
+	}
+	return presets
+}
+
+func (p *Preset) problem(name string) string {
+	switch {
+	case len(name) > maxName || !sizeName.MatchString(name):
+		return "the name of a size has letters, digits and '-', begins with a letter, and has at most 63 characters"
+	case p.Instances < 1 || p.Instances > maxInstances:
+		return "instances must be from 1 to 9"
+	case p.Storage.Sign() <= 0:
+		return "storage must be greater than 0"
+	case p.CPU.Sign() < 0 || p.Memory.Sign() < 0:
+		return "cpu and memory must not be negative"
+	case len(p.Parameters) > maxParameters:
+		return "there may be at most 64 parameters"
+	}
+	for _, parameter := range slices.Sorted(maps.Keys(p.Parameters)) {
+		if len(parameter) > maxName || !parameterName.MatchString(parameter) || len(p.Parameters[parameter]) > maxValue {
+			return fmt.Sprintf("%q is no parameter of Postgres, or has a value of more than 256 characters", parameter)
+		}
+	}
+	return ""
+}
+
+// Resolve returns the Dojo with the fields of its size where it has none of its own. Without a size
+// that is the Dojo itself; with an unknown one too, and an issue.
+func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *conditions.Issue) {
+	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || dojo.Spec.Postgres.Cluster.Size == "" {
+		return dojo, nil
+	}
+	size := dojo.Spec.Postgres.Cluster.Size
+	preset, known := presets[string(size)]
+	switch {
+	case !known:
+		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
+			"The platform defines no size %s of spec.postgres.cluster, and the Cluster is not changed. Use %s, or set the "+
+				"fields of the Cluster.", size, names(presets))
+	case preset.invalid != "":
+		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
+			"The size %s of spec.postgres.cluster is not valid, and the Cluster is not changed: %s. The platform defines "+
+				"sizes in a ConfigMap of the operator.", size, short(preset.invalid))
+	}
+	sized := dojo.DeepCopy()
+	preset.fill(sized.Spec.Postgres.Cluster)
+	return sized, nil
+}
+
+func (p *Preset) fill(cluster *corev1api.PostgresCluster) {
+	if cluster.Instances == nil {
+		cluster.Instances = new(p.Instances)
+	}
+	if cluster.Storage.Size.IsZero() {
+		cluster.Storage.Size = p.Storage.DeepCopy()
+	}
+	if cluster.Resources == nil {
+		cluster.Resources = p.resources()
+	}
+	parameters := make(map[string]corev1api.ParameterValue, len(p.Parameters)+len(cluster.Parameters))
+	for name, value := range p.Parameters {
+		parameters[name] = corev1api.ParameterValue(value)
+	}
+	maps.Copy(parameters, cluster.Parameters)
+	cluster.Parameters = parameters
+}
+
+// resources limits memory, which Postgres plans with, and no CPU, which would only slow it down.
+func (p *Preset) resources() *corev1.ResourceRequirements {
+	requests := corev1.ResourceList{}
+	r := &corev1.ResourceRequirements{}
+	if !p.CPU.IsZero() {
+		requests[corev1.ResourceCPU] = p.CPU.DeepCopy()
+	}
+	if !p.Memory.IsZero() {
+		requests[corev1.ResourceMemory] = p.Memory.DeepCopy()
+		r.Limits = corev1.ResourceList{corev1.ResourceMemory: p.Memory.DeepCopy()}
+	}
+	if len(requests) > 0 {
+		r.Requests = requests
+	}
+	return r
+}
+
+// names lists at most ten sizes.
+func names(presets Presets) string {
+	all := slices.Sorted(maps.Keys(presets))
+	if len(all) > 10 {
+		all = append(all[:10], "...")
+	}
+	return strings.Join(all, ", ")
+}
+
+func short(text string) string {
+	const most = 200
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return strings.ToValidUTF8(strings.TrimSuffix(text, "."), "")
+}

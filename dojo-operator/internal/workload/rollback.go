@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// refusedAnnotation on the Deployment has a refusal. It is written together with the former image:
+// in the status alone, a crash in between would start the failed rollout again.
+const refusedAnnotation = "core.jutsu.com/refused-image"
+
+// refusal is an image that failed, why, and the image that serves in its place.
+type refusal struct {
+	Image, Reason, Former string
+}
+
+var (
+	refusedPath = fieldpath.MakePathOrDie("metadata", "annotations", refusedAnnotation)
+	imagePath   = fieldpath.MakePathOrDie("spec", "template", "spec", "containers",
+		fieldpath.KeyByFields("name", containerName), "image")
+)
+
+// recordedRefusal returns the refusal of the desired image, or nil.
+func recordedRefusal(dojo *corev1api.Dojo, live *appsv1.Deployment, cfg Config) *refusal {
+	if r := refusalOf(live); r != nil && dojo.RollsBack() && r.Image == Image(dojo, cfg) {
+		return r
+	}
+	return nil
+}
+
+// refusalOf ignores the annotation of another client, which would stop rollouts.
+func refusalOf(live *appsv1.Deployment) *refusal {
+	if live == nil || live.Annotations[refusedAnnotation] == "" || !owns(live, refusedPath) {
+		return nil
+	}
+	var r refusal
+	if err := json.Unmarshal([]byte(live.Annotations[refusedAnnotation]), &r); err != nil || r.Former == "" {
+		return nil
+	}
+	return &r
+}
+
+// newRefusal refuses the desired image if its rollout has failed and another image served before.
+// A former image that fails too is never refused, so there is no second rollback.
+func newRefusal(dojo *corev1api.Dojo, s State, cfg Config) *refusal {
+	live, desired := s.Deployment, Image(dojo, cfg)
+	if !dojo.RollsBack() || live == nil || live.Spec.Paused || ptr.Deref(live.Spec.Replicas, 1) == 0 ||
+		image(live) != desired || !expired(live) {
+		return nil
+	}
+	former := servedImage(dojo)
+	if former == "" || former == desired {
+		return nil
+	}
+	reason := cmp.Or(pods.Worst(s.Now, s.Pods).Reason, corev1api.ReasonProgressDeadlineExceeded)
+	return &refusal{Image: desired, Reason: reason, Former: former}
+}
+
+func expired(live *appsv1.Deployment) bool {
+	return live.Status.ObservedGeneration >= live.Generation && !Complete(live) &&
+		deploymentCondition(live, appsv1.DeploymentProgressing).Reason == deadlineExceeded
+}
+
+func servedImage(dojo *corev1api.Dojo) string {
+	if dojo.Status.Rollout == nil {
+		return ""
+	}
+	return dojo.Status.Rollout.ServedImage
+}
+
+func owns(live *appsv1.Deployment, path fieldpath.Path) bool {
+	return apply.OwnedFields(ownership.FieldOwner, live).Has(path)
+}
+
+func (r *refusal) String() string {
+	text, err := json.Marshal(r)
+	if err != nil { // a struct of strings
+		return ""
+	}
+	return string(text)
+}
+
+func refusalIssue(r *refusal, s State, dojo *corev1api.Dojo) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonRolloutFailed,
+		"The rollout of the image %s failed (%s); the former image %s serves again: %s. Name another image in spec.image. "+
+			"To try this one once more, set spec.rollout.rollback to Manual.",
+		r.Image, r.Reason, r.Former, readyCount(s.Deployment, s.Replicas(dojo)))
+}
+
+// Status describes the images of a Dojo that rolls back, or is nil.
+func Status(dojo *corev1api.Dojo, s State) *corev1api.RolloutStatus {
+	if !dojo.RollsBack() {
+		return nil
+	}
+	status := &corev1api.RolloutStatus{ServedImage: servedImage(dojo)}
+	live := s.Deployment
+	if live == nil || ownership.Conflicts(dojo, live) {
+		return status
+	}
+	// An image by another client is drift, and not one to return to.
+	if Complete(live) && live.Status.AvailableReplicas > 0 && owns(live, imagePath) {
+		status.ServedImage = image(live)
+	}
+	if r := refusalOf(live); r != nil {
+		status.RefusedImage, status.RefusedReason = r.Image, r.Reason
+	}
+	if *status == (corev1api.RolloutStatus{}) {
+		return nil
+	}
+	return status
+}
+
+func minReady(dojo *corev1api.Dojo) time.Duration {
+	if dojo.Spec.Rollout == nil {
+		return 0
+	}
+	return time.Duration(dojo.Spec.Rollout.MinReadySeconds) * time.Second
+}
+
+// deadline limits a rollout without progress. The API server refuses one that minReadySeconds
+// reaches.
+func deadline(dojo *corev1api.Dojo, cfg Config) time.Duration {
+	if rollout := dojo.Spec.Rollout; rollout != nil && rollout.ProgressDeadline != nil {
+		return max(rollout.ProgressDeadline.Duration, minReady(dojo)+time.Second)
+	}
+	return cfg.ProgressDeadline + minReady(dojo)
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+func sized(size corev1api.SizeName, change ...func(*corev1api.PostgresCluster)) func(*corev1api.Dojo) {
+	return withCluster(append([]func(*corev1api.PostgresCluster){func(pg *corev1api.PostgresCluster) {
+		pg.Size, pg.Storage = size, corev1api.PostgresStorage{}
+	}}, change...)...)
+}
+
+var _ = Describe("The size of a database", func() {
+	var ns, folder string
+	BeforeEach(func(ctx context.Context) {
+		ns = newNamespace(ctx)
+		folder = GinkgoT().TempDir()
+	})
+	define := func(name, text string) {
+		GinkgoHelper()
+		Expect(os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600)).To(Succeed())
+	}
+	theCluster := func() *unstructured.Unstructured { return ofKind("Cluster", ns, "tokyo-db") }
+	resize := func(ctx context.Context, dojo *corev1api.Dojo, size corev1api.SizeName) {
+		GinkgoHelper()
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Size = size })
+	}
+
+	It("sets what the spec leaves out, and a smaller one shrinks no volume", func(ctx context.Context) {
+		dojo := newDojo(ns, "tokyo", sized("Medium", func(pg *corev1api.PostgresCluster) {
+			pg.Parameters = map[string]corev1api.ParameterValue{"max_connections": "77"}
+		}))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		Eventually(ctx, refetch(theCluster())).Should(And(
+			haveField("spec.instances", int64(3)), haveField("spec.storage.size", "20Gi"),
+			haveField("spec.resources.requests", map[string]any{"cpu": "1", "memory": "2Gi"}),
+			haveField("spec.resources.limits", map[string]any{"memory": "2Gi"}),
+			haveField("spec.postgresql.parameters.shared_buffers", "512MB"),
+			haveField("spec.postgresql.parameters.max_connections", "77")))
+		Expect(dojo.Status.Database.Size).To(HaveValue(Equal(corev1api.SizeStatus{
+			Name: "Medium", Instances: 3, CPU: "1", Memory: "2Gi", Storage: "20Gi"})))
+		Expect(dojo.Spec.Postgres.Cluster.Instances).To(BeNil(), "the spec belongs to the user")
+
+		resize(ctx, dojo, "Small")
+		Eventually(ctx, refetch(theCluster())).Should(And(
+			haveField("spec.instances", int64(1)), haveField("spec.storage.size", "20Gi")))
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.Database.Size).To(HaveValue(And(HaveField("Name", corev1api.SizeName("Small")),
+			HaveField("Storage", "20Gi"))))
+	})
+
+	It("is unknown unless it is defined, and then the Cluster stays as it is", func(ctx context.Context) {
+		dojo := newDojo(ns, "tokyo", sized("Huge"))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("Use Large, Medium, Small"))
+		Consistently(ctx, func(ctx context.Context) error {
+			return k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())
+		}).Should(WithTransform(apierrors.IsNotFound, BeTrue()))
+
+		resize(ctx, dojo, "Large")
+		eventuallyReady(ctx, dojo)
+		before := theCluster()
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), before)).To(Succeed())
+		resize(ctx, dojo, "Huge")
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
+		Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
+		Expect(dojo.Status.Database.Size).To(BeNil())
+		Consistently(ctx, refetch(theCluster())).Should(haveField("spec", field(before, "spec")))
+	})
+
+	It("is the platform's, also while the operator runs", func(ctx context.Context) {
+		define("Tiny", "{instances: 1, storage: 1Gi, parameters: {work_mem: 1MB}}")
+		define("Broken", "{instances: many}")
+		operator.Restart(ctx, "--postgres-sizes="+folder)
+		dojo := newDojo(ns, "tokyo", sized("Tiny"))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		define("Tiny", "{instances: 2, storage: 2Gi, parameters: {work_mem: 2MB}}")
+		Eventually(ctx, refetch(theCluster())).Should(And(haveField("spec.instances", int64(2)),
+			haveField("spec.storage.size", "2Gi"), haveField("spec.postgresql.parameters.work_mem", "2MB")))
+		eventuallyReady(ctx, dojo)
+
+		By("defining an invalid size, which affects the Dojos that name it")
+		other := newDojo(ns, "kyoto", sized("Broken"))
+		Expect(k8s.Create(ctx, other)).To(Succeed())
+		eventuallyDegraded(ctx, other, corev1api.ReasonUnknownSize)
+		Expect(message(other, "Degraded")).To(ContainSubstring("not valid"))
+		eventuallyReady(ctx, dojo) // its pods may roll for the endpoint of the standby
+	})
+
+	DescribeTable("is refused by the schema", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
+		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
+	},
+		Entry("neither size nor storage", sized(""), "storage or size is required"),
+		Entry("no name of a size", sized("../x"), "must be the name of a size"),
+	)
+
+	It("changes no storage class", func(ctx context.Context) {
+		dojo := newDojo(ns, "tokyo", sized("Small"))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		dojo.Spec.Postgres.Cluster.Storage = corev1api.PostgresStorage{
+			Size: resource.MustParse("9Gi"), StorageClassName: "fast",
+		}
+		Expect(k8s.Update(ctx, dojo)).To(MatchError(ContainSubstring("storageClassName cannot be changed")))
+		dojo.Spec.Postgres.Cluster.Storage.StorageClassName = ""
+		Expect(k8s.Update(ctx, dojo)).To(Succeed(), "the volume grows")
+		Eventually(ctx, refetch(theCluster())).Should(haveField("spec.storage.size", "9Gi"))
+	})
+})
