@@ -28,10 +28,10 @@ const Imports = `
 ./discordclient/recovery: ./discordclient{,/guildcache}
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
-dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,release,workload,exposure,monitoring,pods,metrics}
-    libs/manager
-./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
-    libs/manager/{fairqueue,fence}
+dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,release,workload,exposure,monitoring,pods}
+    ./metrics libs/manager
+./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership}
+    ./{optionalkinds,metrics} libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
 # A part imports no other part, a step of postgres no other step, and neither imports dojo.
 ./postgres/{bootstrap,cluster,database,login,pooler,upgrade}: ./{postgres/cnpg,ownership}
