@@ -7,6 +7,7 @@ replace (
 	jutsu.com/operators/libs/apply => ../libs/apply
 	jutsu.com/operators/libs/conditions => ../libs/conditions
 	jutsu.com/operators/libs/discordclient => ../libs/discordclient
+	jutsu.com/operators/libs/kubectl => ../libs/kubectl
 	jutsu.com/operators/libs/manager => ../libs/manager
 	jutsu.com/operators/test/discordtest => ../test/discordtest
 	jutsu.com/operators/test/environment => ../test/environment
@@ -27,6 +28,7 @@ require (
 	jutsu.com/operators/libs/apply v0.0.0
 	jutsu.com/operators/libs/conditions v0.0.0
 	jutsu.com/operators/libs/discordclient v0.0.0
+	jutsu.com/operators/libs/kubectl v0.0.0
 	jutsu.com/operators/libs/manager v0.0.0
 	jutsu.com/operators/test/discordtest v0.0.0
 	jutsu.com/operators/test/environment v0.0.0

@@ -26,6 +26,8 @@ const Imports = `
 ./discordclient/guildcache/internal/store: ./discordclient{,/permissions,/guildcache/internal/{fanout,pending}}
 ./discordclient/guildcache/internal/{fanout,pending}:
 ./discordclient/recovery: ./discordclient{,/guildcache}
+./kubectl: ./kubectl/term # the plugins
+./kubectl/term:
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
 dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,monitoring,pods,metrics} libs/manager
@@ -41,9 +43,9 @@ dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,
 ./{credentials,pods}: ./ownership
 ./{ownership,optionalkinds,metrics}:
 # The plugin uses the names, states and pure functions of the parts.
-dojo-operator/cmd/kubectl-dojo: ./cli
-./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
-    ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler}
+dojo-operator/cmd/kubectl-dojo: ./cli libs/kubectl
+./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
+    ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler} libs/kubectl{,/term}
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
@@ -79,7 +81,8 @@ discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
 ./{architecture,deploy,e2e{,/programs/*},internal/netpol,observability,pages,release}
     {dojo,discord}-operator/specs libs/apply/applytest tools/*:
 libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
-dojo-operator/internal/{dojotest,cli/apitest}: apis/*/* dojo-operator/internal/{ownership,cli/kinds} libs/conditions
+libs/kubectl/kubectltest: libs/kubectl
+dojo-operator/internal/{dojotest,cli/apitest}: libs/kubectl/kubectltest apis/*/* dojo-operator/internal/{ownership,cli/kinds} libs/conditions
     libs/apply{,/applytest,/expectations}
 discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./discordtest
 ./discordtest/...: ./discordtest/...

@@ -15,14 +15,15 @@ import (
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 func (c *cli) newBackups() *cobra.Command {
-	var format output
+	var format kubectl.Output
 	cmd := c.forDojo("backups", "Show what can be restored: spans of time, and backups",
 		`Shows to which moments the database of a Dojo can be restored, and its backups with how each ended. Times are in
 UTC. The exit code is 3 where nothing can be restored.`,
@@ -32,11 +33,11 @@ UTC. The exit code is 3 where nothing can be restored.`,
 				return err
 			}
 			if w.Unreadable(kinds.Backup) {
-				return fmt.Errorf("you may not list %s in the namespace %s", kinds.Backup.Resource(), s.namespace)
+				return fmt.Errorf("you may not list %s in the namespace %s", kinds.Backup.Resource(), s.Namespace)
 			}
 			return s.backups(w, format)
 		})
-	format.bind(cmd)
+	format.Bind(cmd)
 	return cmd
 }
 
@@ -46,15 +47,15 @@ type backupReport struct {
 	Backups    []recovery.Backup `json:"backups"`
 }
 
-func (s *session) backups(w *world.World, format output) error {
+func (s *session) backups(w *world.World, format kubectl.Output) error {
 	report := backupReport{Restorable: recovery.Windows(w), Backups: recovery.Backups(w)}
-	if done, err := format.write(s.cli, report); err != nil {
+	if done, err := format.Write(s.Plugin, report); err != nil {
 		return err
 	} else if !done {
-		s.print("%s", backupText(w, report, s.style))
+		s.Print("%s", backupText(w, report, s.Style))
 	}
 	if !recovery.Restorable(w) {
-		return errIll
+		return kubectl.ErrIll
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ func backupRow(b recovery.Backup, now time.Time, style term.Style) []string {
 }
 
 func (c *cli) newBackup() *cobra.Command {
-	var ask asking
+	var ask kubectl.Asking
 	var wait waiting
 	cmd := c.forDojo("backup", "Take a backup now",
 		`Takes a backup of the Dojo's own Cluster now, where and how the Dojo's spec says. It needs the right to create
@@ -114,12 +115,12 @@ backups.postgresql.cnpg.io.`,
 			}
 			return s.backup(ctx, w, &ask, &wait)
 		})
-	ask.bind(cmd)
+	ask.Bind(cmd)
 	wait.bind(cmd, cnpg.MaxBackupTime)
 	return cmd
 }
 
-func (s *session) backup(ctx context.Context, w *world.World, ask *asking, wait *waiting) error {
+func (s *session) backup(ctx context.Context, w *world.World, ask *kubectl.Asking, wait *waiting) error {
 	backup, err := backupNow(w)
 	if err != nil {
 		return err
@@ -131,15 +132,15 @@ func (s *session) backup(ctx context.Context, w *world.World, ask *asking, wait 
 	if err != nil {
 		return err
 	}
-	s.print("Creates:\n%s", text)
-	if err := ask.confirm(ctx, s.cli, text); err != nil {
+	s.Print("Creates:\n%s", text)
+	if err := ask.Confirm(ctx, s.Plugin, text); err != nil {
 		return err
 	}
 	if err := s.Create(ctx, backup.DeepCopy()); err != nil {
 		return err
 	}
 	if !wait.wait {
-		s.print("Done. kubectl dojo backups %s -n %s shows how it ends.\n", w.Dojo.Name, w.Dojo.Namespace)
+		s.Print("Done. kubectl dojo backups %s -n %s shows how it ends.\n", w.Dojo.Name, w.Dojo.Namespace)
 		return nil
 	}
 	return s.backupEnds(ctx, backup, wait.timeout)
@@ -183,7 +184,7 @@ func (s *session) backupEnds(ctx context.Context, backup *unstructured.Unstructu
 			return false, err
 		}
 		if phase := string(live.Status.Phase); phase != said && phase != "" {
-			s.print("  %s  Backup %s: %s\n", s.now().UTC().Format(time.TimeOnly), live.Name, phase)
+			s.Print("  %s  Backup %s: %s\n", s.Now().UTC().Format(time.TimeOnly), live.Name, phase)
 			said = phase
 		}
 		if cnpg.BackupFailed(live) {

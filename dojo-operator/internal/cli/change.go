@@ -20,6 +20,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // change is a change of a Dojo that a user is shown before it is made.
@@ -71,17 +72,17 @@ func fieldLines(path string, value any) []string {
 
 // show prints a change.
 func (s *session) show(d *corev1api.Dojo, ch change) {
-	s.print("Changes the Dojo %s in %s:\n", s.style.Bold(d.Name), d.Namespace)
+	s.Print("Changes the Dojo %s in %s:\n", s.Style.Bold(d.Name), d.Namespace)
 	for _, line := range ch.lines() {
-		s.print("  %s\n", line)
+		s.Print("  %s\n", line)
 	}
 	for _, line := range ch.Means {
-		s.print("%s\n", line)
+		s.Print("%s\n", line)
 	}
 }
 
 // apply has the API server check a change, shows it, asks, and makes it.
-func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, a *asking) error {
+func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, a *kubectl.Asking) error {
 	if err := s.patch(ctx, d, ch.patch(), client.DryRunAll); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, a *as
 	if err != nil {
 		return err
 	}
-	if err := a.confirm(ctx, s.cli, string(text)); err != nil {
+	if err := a.Confirm(ctx, s.Plugin, string(text)); err != nil {
 		return err
 	}
 	return s.patch(ctx, d, ch.patch())
@@ -141,7 +142,7 @@ func (s *session) until(
 		}
 		progress, ok, err := done(d)
 		if progress != said && progress != "" {
-			s.print("  %s  %s\n", s.now().UTC().Format(time.TimeOnly), progress)
+			s.Print("  %s  %s\n", s.Now().UTC().Format(time.TimeOnly), progress)
 			said = progress
 		}
 		return ok, err

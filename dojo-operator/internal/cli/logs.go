@@ -23,6 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // The parts of a Dojo that have logs.
@@ -73,9 +74,9 @@ func (c *cli) newLogs() *cobra.Command {
 			return nil
 		}
 		if len(args) == 2 {
-			return usage("%q has no logs: say %s", args[1], strings.Join(parts, ", "))
+			return kubectl.Usage("%q has no logs: say %s", args[1], strings.Join(parts, ", "))
 		}
-		return exactly(1)(cmd, args)
+		return kubectl.Exactly(1, nameOfDojo)(cmd, args)
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
@@ -107,7 +108,7 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 		return err
 	}
 	if w.Unreadable(kinds.Pod) {
-		return fmt.Errorf("you may not list pods in the namespace %s", s.namespace)
+		return fmt.Errorf("you may not list pods in the namespace %s", s.Namespace)
 	}
 	sources, err := s.sources(ctx, w, part)
 	if err != nil {
@@ -123,10 +124,10 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 	for i, source := range sources {
 		prefix := ""
 		if len(sources) > 1 {
-			prefix = s.style.Dim(source.pod + " | ")
+			prefix = s.Style.Dim(source.pod + " | ")
 		}
 		read := func() {
-			request := clientset.CoreV1().Pods(s.namespace).GetLogs(source.pod, l.options(source.container))
+			request := clientset.CoreV1().Pods(s.Namespace).GetLogs(source.pod, l.options(source.container))
 			stream, err := request.Stream(ctx)
 			if err == nil {
 				err = out.copy(stream, prefix)
@@ -176,14 +177,14 @@ func (s *session) sources(ctx context.Context, w *world.World, part string) ([]l
 	case partSchema:
 		var pods corev1.PodList
 		labels := client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: w.Dojo.Name}
-		if err := s.List(ctx, &pods, client.InNamespace(s.namespace), labels); err != nil {
+		if err := s.List(ctx, &pods, client.InNamespace(s.Namespace), labels); err != nil {
 			return nil, err
 		}
 		return schemaSources(w, pods.Items)
 	case partPostgres:
 		var pods corev1.PodList
 		labels := client.MatchingLabels{clusterLabel: cnpg.ClusterName(w.Dojo)}
-		if err := s.List(ctx, &pods, client.InNamespace(s.namespace), labels); err != nil {
+		if err := s.List(ctx, &pods, client.InNamespace(s.Namespace), labels); err != nil {
 			return nil, err
 		}
 		return postgresSources(w, pods.Items)

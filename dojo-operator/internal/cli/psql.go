@@ -24,10 +24,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 func (c *cli) newPsql() *cobra.Command {
@@ -44,7 +45,7 @@ the command, and no command line. It needs the rights to get the Secret of the D
 		if dash < 0 {
 			dash = len(args)
 		}
-		return exactly(1)(cmd, args[:dash])
+		return kubectl.Exactly(1, nameOfDojo)(cmd, args[:dash])
 	}
 	cmd.RunE = c.command(func(ctx context.Context, s *session, args []string) error {
 		return s.psql(ctx, args[0], args[1:], replica)
@@ -72,7 +73,7 @@ func (s *session) psql(ctx context.Context, name string, args []string, replica 
 	if !term.IsTerminal(s.In) {
 		return s.runPsql(ctx, pod, secret, args, replica, false)
 	}
-	s.note("psql in the pod %s, as %s\n", pod, secret.Data["DB_USER"])
+	s.Note("psql in the pod %s, as %s\n", pod, secret.Data["DB_USER"])
 	return s.runPsql(ctx, pod, secret, args, replica, true)
 }
 
@@ -142,7 +143,7 @@ func (s *session) runPsql(
 	if err != nil {
 		return err
 	}
-	request := clientset.CoreV1().RESTClient().Post().Namespace(s.namespace).Resource("pods").Name(pod).
+	request := clientset.CoreV1().RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
 		SubResource("exec").VersionedParams(&corev1.PodExecOptions{
 		Container: postgresContainer, Command: psqlCommand(secret, args, replica),
 		Stdin: true, Stdout: true, Stderr: !terminal, TTY: terminal,

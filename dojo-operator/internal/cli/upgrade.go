@@ -21,6 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // upgradeRequest is the wish of a user.
@@ -30,7 +31,7 @@ type upgradeRequest struct {
 }
 
 func (c *cli) newUpgrade() *cobra.Command {
-	var ask asking
+	var ask kubectl.Asking
 	var wait waiting
 	var r upgradeRequest
 	cmd := c.forDojo("upgrade", "Upgrade Postgres to another major version",
@@ -46,13 +47,13 @@ again. Until the upgrade of the data begins, the former version can be set again
 	cmd.Flags().StringVar(&r.to, "to", "", "the major `VERSION`, such as 18")
 	cmd.Flags().StringVar(&r.image, "image", "", "the `IMAGE`, of a Dojo that names imageName instead of version")
 	cmd.Flags().BoolVar(&r.withoutBackup, "without-backup", false, "upgrade without a backup to go back to")
-	ask.bind(cmd)
-	ask.bindName(cmd)
+	ask.Bind(cmd)
+	ask.BindName(cmd, "the Dojo")
 	wait.bind(cmd, time.Hour)
 	return cmd
 }
 
-func (s *session) upgrade(ctx context.Context, w *world.World, r upgradeRequest, ask *asking, wait *waiting) error {
+func (s *session) upgrade(ctx context.Context, w *world.World, r upgradeRequest, ask *kubectl.Asking, wait *waiting) error {
 	d := w.Dojo
 	ch, to, err := upgradeOf(w, r)
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *session) upgrade(ctx context.Context, w *world.World, r upgradeRequest,
 			return err
 		}
 		s.show(d, ch)
-		if err := ask.confirmName(ctx, s.cli, d.Name, "Without a backup there is no way back."); err != nil {
+		if err := ask.ConfirmName(ctx, s.Plugin, "the Dojo", d.Name, "Without a backup there is no way back."); err != nil {
 			return err
 		}
 		if err := s.patch(ctx, d, ch.patch()); err != nil {
@@ -135,19 +136,19 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, to int, err error) 
 func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	switch {
 	case r.to == "" && r.image == "":
-		return 0, usage("name the major version with --to, such as --to 18")
+		return 0, kubectl.Usage("name the major version with --to, such as --to 18")
 	case r.to != "" && r.image != "":
-		return 0, usage("--to and --image exclude each other")
+		return 0, kubectl.Usage("--to and --image exclude each other")
 	case pg.ImageName != "" && r.to != "":
-		return 0, usage("the Dojo names imageName %s: name the new one with --image", pg.ImageName)
+		return 0, kubectl.Usage("the Dojo names imageName %s: name the new one with --image", pg.ImageName)
 	case pg.ImageName == "" && r.image != "":
-		return 0, usage("the Dojo does not name imageName: name the major version with --to")
+		return 0, kubectl.Usage("the Dojo does not name imageName: name the major version with --to")
 	}
 	text := cmp.Or(r.to, cnpg.VersionOf(r.image))
 	if to := majorOf(text); to >= 14 && to < 100 && (r.image != "" || text == strconv.Itoa(to)) {
 		return to, nil
 	}
-	return 0, usage("%q is no major version of Postgres, such as 18", cmp.Or(r.to, r.image))
+	return 0, kubectl.Usage("%q is no major version of Postgres, such as 18", cmp.Or(r.to, r.image))
 }
 
 func upgradeMeans(d *corev1api.Dojo, has, to int, r upgradeRequest) []string {
@@ -168,7 +169,7 @@ func upgradeMeans(d *corev1api.Dojo, has, to int, r upgradeRequest) []string {
 }
 
 func (c *cli) newAcceptLoss() *cobra.Command {
-	var ask asking
+	var ask kubectl.Asking
 	var wait waiting
 	cmd := c.forDojo("accept-loss", "Accept that the data of a lost Cluster is gone, and begin anew",
 		`Allows the operator to create another Cluster in the place of one that is gone: an empty one, or one with what
@@ -181,12 +182,12 @@ data back.`,
 			}
 			return s.acceptLoss(ctx, w, &ask, &wait)
 		})
-	ask.bindName(cmd)
+	ask.BindName(cmd, "the Dojo")
 	wait.bind(cmd, 15*time.Minute)
 	return cmd
 }
 
-func (s *session) acceptLoss(ctx context.Context, w *world.World, ask *asking, wait *waiting) error {
+func (s *session) acceptLoss(ctx context.Context, w *world.World, ask *kubectl.Asking, wait *waiting) error {
 	d := w.Dojo
 	ch, err := acceptance(w)
 	if err != nil {
@@ -197,9 +198,9 @@ func (s *session) acceptLoss(ctx context.Context, w *world.World, ask *asking, w
 	}
 	s.show(d, ch)
 	if text, err := yaml.Marshal(ch.patch()); err == nil {
-		s.print("%s", text)
+		s.Print("%s", text)
 	}
-	if err := ask.confirmName(ctx, s.cli, d.Name, "The data is lost then."); err != nil {
+	if err := ask.ConfirmName(ctx, s.Plugin, "the Dojo", d.Name, "The data is lost then."); err != nil {
 		return err
 	}
 	if err := s.patch(ctx, d, ch.patch()); err != nil {
