@@ -50,7 +50,7 @@ dojo-operator/cmd/kubectl-dojo: ./cli libs/kubectl
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
     libs/{manager,discordclient/recovery}
-discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
+discord-operator/cmd/kubectl-discord: ./cli/command libs/kubectl
 # A kind imports no other kind. A webhook belongs to a channel and is no kind.
 ./controller/{group,role}: ./controller ./discord/{bot,issues,lifecycle,order,overwrites,resource}
     ./kube/{grant,index,status} libs/manager/fence
@@ -68,9 +68,12 @@ discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
 ./discord/issues: libs/manager/fence
 ./discord/{order,overwrites,tags} ./cli{,/schema}:
 # The commands use the tables and the plans of the controllers.
-./cli/export: ./cli ./discord/resource libs/manager
+./cli/command: ./cli{,/export,/kinds,/plan,/recreate,/view,/world} ./discord/bot ./kube/{grant,status} libs/kubectl{,/term}
+./cli/{recreate,view,world}: ./cli/{kinds,world} ./discord/overwrites ./kube/{grant,status} libs/kubectl{,/term}
+./cli/kinds: ./kube/status libs/kubectl
+./cli/export: ./cli ./discord/resource libs/{kubectl,manager}
 ./cli/plan: ./cli{,/schema} ./controller/* ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,status}
-    libs/manager
+    libs/{kubectl,manager}
 
 [discord-operator/internal/kube] apis/discord/v1alpha1 libs/{apply,conditions} # no Discord, with two exceptions:
 ./{index,metrics}:

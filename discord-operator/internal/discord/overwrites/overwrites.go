@@ -75,6 +75,15 @@ func Bits(names []v1alpha1.Permission) permissions.Bits {
 	return all
 }
 
+// Permissions returns the documented names of bits: the inverse of [Bits].
+func Permissions(bits permissions.Bits) []v1alpha1.Permission {
+	var all []v1alpha1.Permission
+	for _, name := range (bits & permissions.All).Names() {
+		all = append(all, v1alpha1.Permission(name))
+	}
+	return all
+}
+
 func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channel) []discordclient.Overwrite {
 	if live == nil {
 		return want
