@@ -67,7 +67,7 @@ func run(t *testing.T, s *kubectltest.Server, input string, args ...string) resu
 
 func runWith(ctx context.Context, kubeconfig, input string, args ...string) (r result) {
 	var out, problems bytes.Buffer
-	if len(args) > 0 && args[0] != "plan" && args[0] != "export" {
+	if len(args) == 0 || args[0] != "plan" && args[0] != "export" {
 		args = append([]string{"--kubeconfig", kubeconfig}, args...)
 	}
 	r.code = Run(ctx, args, kubectl.Options{

@@ -98,7 +98,7 @@ from --token-file; it is never printed. The exit code is 3 where something is wr
 			if len(args) == 0 && from.file == "" {
 				return kubectl.Usage("name a DiscordServer or --token-file: %s", cmd.UseLine())
 			}
-			return kubectl.Exactly(len(args)&1, "")(cmd, args)
+			return kubectl.Exactly(min(len(args), 1), "")(cmd, args)
 		},
 		ValidArgsFunction: c.serverNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {

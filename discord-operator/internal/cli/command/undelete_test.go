@@ -52,7 +52,10 @@ func operate(s *kubectltest.Server) {
 			case o.GetDeletionTimestamp() != nil && paused:
 				o.SetConditions(conditionsOf("Degraded", v1alpha1.ReasonPaused, "The object is being deleted and is paused."))
 			case o.GetDeletionTimestamp() == nil:
-				o.SetConditions(ready)
+				o.SetConditions(slices.Clone(ready))
+				for i := range o.GetConditions() {
+					o.GetConditions()[i].ObservedGeneration = o.GetGeneration()
+				}
 			}
 			s.Put(o)
 		}
