@@ -404,8 +404,9 @@ type DiscordServerStatus struct {
 	// +optional
 	Roles *RoleCount `json:"roles,omitempty"`
 
-	// missingPermissions lists the permissions that the bot lacks in the server and that the server's
-	// objects in its own namespace need, at most 64. Those of a new invitation are in inviteURL.
+	// missingPermissions lists the permissions that the bot lacks and that the server's settings, and
+	// the groups and channels of its own namespace, require, at most 64. The bot gets them by
+	// inviteURL.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

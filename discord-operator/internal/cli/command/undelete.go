@@ -228,7 +228,7 @@ func (s *session) await(ctx context.Context, o status.Object, timeout time.Durat
 			return false, err
 		}
 		state = view.StateOf(o, s.Now())
-		return state.Health == view.Ready || state.Health == view.Degraded, nil
+		return state.Health == view.Ready || state.Health == view.Degraded && !passing(state.Reason), nil
 	})
 	if err != nil && !errors.Is(err, errTimeout) {
 		return err
@@ -239,6 +239,12 @@ func (s *session) await(ctx context.Context, o status.Object, timeout time.Durat
 	}
 	s.Print("Done.\n")
 	return nil
+}
+
+// passing reports whether a new object is Degraded until the operator and Kubernetes have seen that
+// the old one is gone, with the Secret of its webhook.
+func passing(reason string) bool {
+	return reason == v1alpha1.ReasonConflict || reason == v1alpha1.ReasonNameConflict
 }
 
 func (s *session) merge(ctx context.Context, o status.Object, fields map[string]any) error {
