@@ -68,7 +68,8 @@ discord-operator/cmd/kubectl-discord: ./cli/command libs/kubectl
 ./discord/issues: libs/manager/fence
 ./discord/{order,overwrites,tags} ./cli{,/schema}:
 # The commands use the tables and the plans of the controllers.
-./cli/command: ./cli{,/export,/kinds,/plan,/recreate,/view,/world} ./discord/bot ./kube/{grant,status} libs/kubectl{,/term}
+./cli/command: ./cli{,/export,/kinds,/plan,/recreate,/view,/world} ./discord/bot ./kube/{grant,status}
+    libs/kubectl{,/term}
 ./cli/{recreate,view,world}: ./cli/{kinds,world} ./discord/overwrites ./kube/{grant,status} libs/kubectl{,/term}
 ./cli/kinds: ./kube/status libs/kubectl
 ./cli/export: ./cli ./discord/resource libs/{kubectl,manager}
@@ -85,8 +86,8 @@ discord-operator/cmd/kubectl-discord: ./cli/command libs/kubectl
     {dojo,discord}-operator/specs libs/apply/applytest tools/*:
 libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
 libs/kubectl/kubectltest: libs/kubectl
-dojo-operator/internal/{dojotest,cli/apitest}: libs/kubectl/kubectltest apis/*/* dojo-operator/internal/{ownership,cli/kinds} libs/conditions
-    libs/apply{,/applytest,/expectations}
+dojo-operator/internal/{dojotest,cli/apitest}: libs/kubectl/kubectltest apis/*/* libs/conditions
+    dojo-operator/internal/{ownership,cli/kinds} libs/apply{,/applytest,/expectations}
 discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./discordtest
 ./discordtest/...: ./discordtest/...
 ./testcluster/{binaries,cmd/testcluster}: ./testcluster/{binaries,internal/progress,process,project}
