@@ -67,6 +67,8 @@ var _ = Describe("kubectl discord", func() {
 		s := w.server(serverAllows(v1alpha1.FromAll))
 		own, theirs := w.group("alerts", groupAllows(v1alpha1.FromAll)), a.channel("alerts", "tokyo")
 		ready(ctx, s, own, theirs, w.role("on-call"))
+		Eventually(ctx, refetch(s)).Should(And(HaveField("Status.Channels.Total", BeEquivalentTo(2)),
+			HaveField("Status.Roles.Total", BeEquivalentTo(3))), "@everyone, the bot's role and on-call")
 		calls := len(w.calls())
 		code, text := kubectlDiscord(ctx, w.ns, "status", "jujutsu")
 		Expect(text).To(And(
@@ -113,16 +115,16 @@ var _ = Describe("kubectl discord", func() {
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.Description = new("A school") })
 		c := w.channel("", "alerts", withWebhook, func(c *v1alpha1.DiscordChannel) {
 			c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{
-				{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}}
+				{Role: "@everyone", Deny: []v1alpha1.Permission{"ManageMessages"}}}
 		})
 		r := w.role("on-call", func(s *v1alpha1.DiscordRoleSpec) { s.Permissions = []v1alpha1.Permission{"MentionEveryone"} })
 		create(ctx, s, c, r)
 		eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)
 		Expect(s.Status.MissingPermissions).To(ConsistOf(BeEquivalentTo("ManageGuild"), BeEquivalentTo("ViewAuditLog"),
-			BeEquivalentTo("SendMessages"), BeEquivalentTo("ManageRoles"), BeEquivalentTo("ManageWebhooks")))
+			BeEquivalentTo("ManageMessages"), BeEquivalentTo("ManageRoles"), BeEquivalentTo("ManageWebhooks")))
 		code, text := kubectlDiscord(ctx, w.ns, "status", "jujutsu")
 		Expect(code).To(Equal(3))
-		Expect(text).To(ContainSubstring("lacks ManageGuild, ViewAuditLog, SendMessages, ManageRoles, ManageWebhooks"))
+		Expect(text).To(ContainSubstring("lacks ManageGuild, ViewAuditLog, ManageMessages, ManageRoles, ManageWebhooks"))
 
 		code, text = kubectlDiscord(ctx, w.ns, "check-token", "jujutsu", "--discord-api-url="+discord.APIURL())
 		Expect(code).To(Equal(3))
