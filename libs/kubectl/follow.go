@@ -24,7 +24,7 @@ func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string,
 		text, err := read(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // the user has interrupted it
+			return nil // the user has interrupted it
 		case err != nil:
 			return err
 		}
