@@ -34,7 +34,8 @@ func Unknown(kind, name, namespace string, have []string, otherwise string) erro
 	if len(have) > maxNames {
 		have = append(have[:maxNames:maxNames], "...")
 	}
-	return fmt.Errorf("there is no %s %q in the namespace %s, which has %s", kind, name, namespace, strings.Join(have, ", "))
+	return fmt.Errorf("there is no %s %q in the namespace %s, which has %s",
+		kind, name, namespace, strings.Join(have, ", "))
 }
 
 // Complete completes the first argument with the names of objects of the namespace.

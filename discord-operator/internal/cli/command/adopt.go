@@ -23,7 +23,8 @@ func (c *command) newAdopt() *cobra.Command {
 	var from source
 	var name string
 	cmd := &cobra.Command{
-		Use: "adopt SERVER ID", Short: "Print the manifest that adopts a channel, a category or a role", DisableFlagsInUseLine: true,
+		Use: "adopt SERVER ID", Short: "Print the manifest that adopts a channel, a category or a role",
+		DisableFlagsInUseLine: true,
 		Long: `Prints the manifest of an object that adopts an existing channel, category or role, by its id, and that changes
 nothing of it. A channel whose category has no object comes with that of the category, since the operator would move it
 out otherwise. It writes nothing: apply the output. The token comes from the Secret of the DiscordServer, or from
@@ -64,7 +65,8 @@ func (s *session) adopt(ctx context.Context, server, id, name string, from *sour
 		return err
 	}
 	if claimed := claimant(w, id); claimed != nil {
-		return fmt.Errorf("%s has it already: the %s %s/%s", id, kinds.Of(claimed).Kind, claimed.GetNamespace(), claimed.GetName())
+		return fmt.Errorf("%s has it already: the %s %s/%s",
+			id, kinds.Of(claimed).Kind, claimed.GetNamespace(), claimed.GetName())
 	}
 	options, _, err := from.options(ctx, s, w.Server)
 	if err != nil {

@@ -43,7 +43,9 @@ Exit codes: 0 well, 1 an error, 2 wrong use, 3 answered, and something is wrong.
 
 func (c *command) newRoot() *cobra.Command {
 	return c.Root("Discord servers, and what is wrong with them", introduction,
-		kubectl.Group{ID: "see", Title: "See:", Commands: []*cobra.Command{c.newStatus(), c.newInvite(), c.newCheckToken()}},
+		kubectl.Group{ID: "see", Title: "See:", Commands: []*cobra.Command{
+			c.newStatus(), c.newInvite(), c.newCheckToken(),
+		}},
 		kubectl.Group{ID: "do", Title: "Do:", Commands: []*cobra.Command{c.newUndelete()}},
 		kubectl.Group{ID: "manifests", Title: "Manifests:", Commands: []*cobra.Command{
 			c.newAdopt(),

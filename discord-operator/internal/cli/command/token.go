@@ -90,7 +90,8 @@ func (t *source) options(
 func (c *command) newCheckToken() *cobra.Command {
 	var from source
 	cmd := &cobra.Command{
-		Use: "check-token [SERVER]", Short: "Ask Discord whose a token is, and what its bot may do", DisableFlagsInUseLine: true,
+		Use: "check-token [SERVER]", Short: "Ask Discord whose a token is, and what its bot may do",
+		DisableFlagsInUseLine: true,
 		Long: `Asks Discord whose a token is, in which servers the bot is, which privileged intents it has, and, with a
 DiscordServer, whether it may do there what the objects need. The token comes from the Secret of the DiscordServer, or
 from --token-file; it is never printed. The exit code is 3 where something is wrong.`,

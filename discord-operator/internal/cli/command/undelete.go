@@ -39,7 +39,8 @@ type undeleting struct {
 func (c *command) newUndelete() *cobra.Command {
 	var u undeleting
 	cmd := &cobra.Command{
-		Use: "undelete TYPE NAME", Short: "Take back the deletion of an object that still waits", DisableFlagsInUseLine: true,
+		Use: "undelete TYPE NAME", Short: "Take back the deletion of an object that still waits",
+		DisableFlagsInUseLine: true,
 		Long: `Takes back the deletion of a server, group, channel or role that still waits for its finalizer. Kubernetes cannot
 undo a deletion, so the object is replaced: the deletion is held (annotation discord.jutsu.com/paused), the operator
 confirms that, the finalizer is removed, so that nothing is deleted on Discord, and the same object is created again,
@@ -179,11 +180,11 @@ var (
 func (s *session) late(err error, p *recreate.Plan) error {
 	switch {
 	case apierrors.IsNotFound(err), errors.Is(err, errGone):
-		return fmt.Errorf("the deletion has completed meanwhile: what the object had on Discord (%s) is as its deletionPolicy "+
-			"says; where it is still there, kubectl discord adopt prints a manifest for it", p.ID)
+		return fmt.Errorf("the deletion has completed meanwhile: what the object had on Discord (%s) is as its "+
+			"deletionPolicy says; where it is still there, kubectl discord adopt prints a manifest for it", p.ID)
 	case errors.Is(err, errTimeout):
-		return fmt.Errorf("%w: discord-operator has not confirmed it. Does it run? The deletion stays held by the annotation "+
-			"%s; run this again", err, v1alpha1.PausedAnnotation)
+		return fmt.Errorf("%w: discord-operator has not confirmed it. Does it run? The deletion stays held by the "+
+			"annotation %s; run this again", err, v1alpha1.PausedAnnotation)
 	}
 	return err
 }

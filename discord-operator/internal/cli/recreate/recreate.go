@@ -51,10 +51,11 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 		return nil, fmt.Errorf("the %s waits for %s, and no longer for discord-operator: it is deleted on Discord, or "+
 			"retained, as its deletionPolicy says", what, strings.Join(o.GetFinalizers(), ", "))
 	case ready != nil && ready.Reason == v1alpha1.ReasonNamespaceTerminating:
-		return nil, fmt.Errorf("the namespace %s is being deleted, so nothing can be created there. To keep what the %s has on "+
-			"Discord, set its spec.deletionPolicy to Retain", o.GetNamespace(), what)
+		return nil, fmt.Errorf("the namespace %s is being deleted, so nothing can be created there. To keep what the %s "+
+			"has on Discord, set its spec.deletionPolicy to Retain", o.GetNamespace(), what)
 	case owner != nil:
-		return nil, fmt.Errorf("the %s belongs to the %s %s, which creates it: take back the deletion there", what, owner.Kind, owner.Name)
+		return nil, fmt.Errorf("the %s belongs to the %s %s, which creates it: take back the deletion there",
+			what, owner.Kind, owner.Name)
 	case p.ID == "":
 		return nil, fmt.Errorf("the %s has nothing on Discord that could be kept. Let it go, and create it again", what)
 	case Held(o) && !status.Paused(o):
@@ -101,7 +102,9 @@ func (p *Plan) clean() {
 	o.SetDeletionGracePeriodSeconds(nil)
 	o.SetManagedFields(nil)
 	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool {
-		return f == v1alpha1.CleanupFinalizer || f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents
+		return slices.Contains([]string{
+			v1alpha1.CleanupFinalizer, metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents,
+		}, f)
 	}))
 	if len(o.GetFinalizers()) == 0 {
 		o.SetFinalizers(nil)
@@ -133,18 +136,19 @@ func (p *Plan) clean() {
 		p.retained(o.Spec.DeletionPolicy)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordChannelStatus{}
 		if o.Spec.Webhook != nil {
-			p.notes = append(p.notes, fmt.Sprintf("Kubernetes deletes the Secret %s with the old object; the operator writes it "+
-				"again, with the URL of the same webhook.", o.WebhookSecretName()))
+			p.notes = append(p.notes, fmt.Sprintf("Kubernetes deletes the Secret %s with the old object; the operator writes "+
+				"it again, with the URL of the same webhook.", o.WebhookSecretName()))
 		}
 	case *v1alpha1.DiscordRole:
 		p.retained(o.Spec.DeletionPolicy)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordRoleStatus{}
 		if len(o.Spec.Members) > 0 {
-			p.notes = append(p.notes, "Its members keep it. Whom you remove from spec.members later keeps it too, since only the "+
-				"status of the old object says who got it from the operator.")
+			p.notes = append(p.notes, "Its members keep it. Whom you remove from spec.members later keeps it too, since only "+
+				"the status of the old object says who got it from the operator.")
 		}
 	}
-	p.notes = append(p.notes, "Where the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
+	p.notes = append(p.notes,
+		"Where the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
 }
 
 // retained notes what adoption changes about the next deletion.

@@ -138,13 +138,14 @@ func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, err
 		in.Asks, in.NotAsked = append(in.Asks, in.NotAsked...), nil
 	}
 	if administrator {
-		admin := Need{Permission: permissions.Administrator.Names()[0], Why: []string{"--administrator"}, bit: permissions.Administrator}
-		in.Asks = append(in.Asks, admin)
+		in.Asks = append(in.Asks, Need{
+			Permission: permissions.Administrator.String(), Why: []string{"--administrator"}, bit: permissions.Administrator,
+		})
 	}
 	link, err := url.Parse(w.Server.Status.InviteURL)
 	if err != nil || w.Server.Status.InviteURL == "" {
-		return in, fmt.Errorf("discord-operator has not asked Discord yet who the bot of %s is: see kubectl discord status %s -n %s",
-			w.Server.Name, w.Server.Name, w.Server.Namespace)
+		return in, fmt.Errorf("discord-operator has not asked Discord yet who the bot of %s is: "+
+			"see kubectl discord status %[1]s -n %[2]s", w.Server.Name, w.Server.Namespace)
 	}
 	var asked permissions.Bits
 	for _, n := range in.Asks {

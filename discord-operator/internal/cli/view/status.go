@@ -49,7 +49,8 @@ func ReportOf(w *world.World, now time.Time) Report {
 
 // Ill reports whether something of the server needs a user.
 func (r Report) Ill() bool {
-	return r.Broken || len(r.MissingPermissions) > 0 || slices.ContainsFunc(r.Objects, func(s State) bool { return s.Broken })
+	return r.Broken || len(r.MissingPermissions) > 0 ||
+		slices.ContainsFunc(r.Objects, func(s State) bool { return s.Broken })
 }
 
 func notShown(w *world.World) (lines []string) {
@@ -160,7 +161,8 @@ func (t *tree) nodes() (nodes []term.Node) {
 	}
 	for _, group := range slices.Sorted(maps.Keys(unread)) {
 		nodes = append(nodes, term.Node{
-			Name: "Group " + group, Cells: []string{t.style.Dim("?"), "it does not exist, or you may not read it"}, Children: in[group],
+			Name: "Group " + group, Cells: []string{t.style.Dim("?"), "it does not exist, or you may not read it"},
+			Children: in[group],
 		})
 	}
 	nodes = append(nodes, alone...)
