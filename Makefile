@@ -32,7 +32,7 @@ help: ## List the targets
 run: build testcluster bin/playground ## Start the playground: a Kubernetes API, a simulated Discord, both operators, samples (ARGS=--once)
 	@cd test && exec ../bin/playground $(ARGS)
 
-##@ Try on a cluster, that of the current kubectl context or of CONTEXT=NAME; docs/quickstart.md
+##@ Try on a cluster, that of the current kubectl context or of CONTEXT=NAME; docs/learn/quickstart.md
 
 DEV = cd test && exec ../bin/dev
 .PHONY: install
@@ -99,7 +99,7 @@ export_tree = export JUTSU_TREE=$$(git ls-files -z --cached --others --exclude-s
 .PHONY: unit
 unit: ## Tests of pure code, with -race
 	@echo "testing pure code"; $(export_race_flags) && $(export_tree) && $(go_test) $$($(pure_tests))
-	@cd tools/compiled && $(export_race_flags) && GOWORK=off $(go_test) ./...
+	@$(export_race_flags) && export GOWORK=off && for tool in compiled crds; do (cd tools/$$tool && $(go_test) ./...) || exit 1; done
 
 .PHONY: integration
 integration: TESTCLUSTER_ALSO := prometheus kubectl cloudnative-pg
@@ -152,12 +152,14 @@ testcluster: ## Download or build etcd, Kubernetes and kwok for tests and the pl
 ##@ Change
 
 .PHONY: generate
-generate: bin/controller-gen bin/crd-ref-docs bin/charts ## Generate deep copies, CRDs, RBAC, Helm charts and the API reference
+generate: bin/controller-gen bin/crds bin/crd-ref-docs bin/charts ## Generate deep copies, CRDs, RBAC, Helm charts and the tables of docs/reference
 	@cd apis && ../bin/controller-gen object paths=./... && \
 		../bin/controller-gen crd paths=./core/... output:crd:dir=../deploy/dojo-operator/crds && \
 		../bin/controller-gen crd paths=./discord/... output:crd:dir=../deploy/discord-operator/crds
+	@bin/crds deploy/*-operator/crds/*.jutsu.com_*.yaml
 	@cp deploy/discord-operator/crds/discord.jutsu.com_*.yaml discord-operator/internal/cli/schema/crds/
-	@cd apis && ../bin/crd-ref-docs --config=../docs/.crd-ref-docs.yaml --source-path=. --renderer=markdown --output-path=../docs/api-reference.md --log-level=ERROR
+	@mkdir -p out && cd apis && ../bin/crd-ref-docs --config=../tools/crd-ref-docs/config.yaml --source-path=. --renderer=markdown --output-path=../out/api-reference.md --log-level=ERROR
+	@tools/reference out/api-reference.md
 	@for operator in $(OPERATORS); do \
 		(cd $$operator && ../bin/controller-gen rbac:roleName=$$operator,fileName=role.yaml paths=./internal/... output:rbac:dir=../deploy/$$operator/base && \
 			../bin/controller-gen rbac:roleName=$$operator-process,fileName=process_role.yaml paths=./cmd/$$operator output:rbac:dir=../deploy/$$operator/base && \
@@ -172,7 +174,7 @@ manifests: generate ## As generate
 lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows
 	@echo "linting all modules"; $(export_flags) && bin/golangci-lint run $(packages)
 	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
-	@$(export_flags) && for tool in release charts compiled; do \
+	@$(export_flags) && for tool in release charts compiled crds; do \
 		echo "linting tools/$$tool"; (cd tools/$$tool && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
 
@@ -203,6 +205,10 @@ tools/docs/node_modules/.package-lock.json: tools/docs/package-lock.json
 	@echo "fetching the generator of the site, about 30 s, once"
 	@cd tools/docs && npm install --no-save --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
+.PHONY: picture
+picture: ## Renew the README's picture from the outputs that tests hold
+	@cd test && $(export_flags) && go test ./pages -run '^TestTerminalPicture$$' -count=1 -update
+
 .PHONY: screenshots
 screenshots: ## Renew docs/images; needs Chromium and the fonts Noto Sans and Noto Color Emoji
 	@cd test/discordtest && $(export_flags) && REQUIRE_BROWSER=1 go test ./page -run '^TestPicture$$' -count=1
@@ -224,8 +230,9 @@ images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/im
 image-%: bin/release ## Such as image-dojo-operator: an image (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
-release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you SIGN_KEY=cosign.key; DRY_RUN=1 publishes nothing)
+release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you PROJECT_URL=https://github.com/you/operators SIGN_KEY=cosign.key; DRY_RUN=1 publishes nothing)
 	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS)) \
+		$(if $(PROJECT_URL),--project-url="$(PROJECT_URL)") \
 		$(if $(SIGN_KEY),--key="$(SIGN_KEY)") $(if $(SIGN_IDENTITY),--identity='$(SIGN_IDENTITY)')
 
 # Run directly, not by `go run`, so that a signal to make reaches them and they clean up.

@@ -50,7 +50,7 @@ var _ = Describe("A protected object", func() {
 			name := protected.GetName()
 			refusal := fmt.Sprintf("The %s %s/%s is protected by spec.deletionProtection. Lift that first: "+
 				`kubectl patch %s %[3]s -n %[2]s --type=merge -p '{"spec":{"deletionProtection":false}}'`,
-				kind, w.ns, name, strings.ToLower(kind))
+				kind, w.ns, name, strings.ToLower(kind)+"s.discord.jutsu.com")
 			refused := And(MatchError(apierrors.IsForbidden, "it is forbidden"), MatchError(ContainSubstring(refusal)))
 			Eventually(ctx, func(ctx context.Context) error { // the API server has to compile the policy first
 				return k8s.Delete(ctx, protected, client.DryRunAll)

@@ -93,7 +93,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		s.Spec.Name = "Tokyo"
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonIconNotFound)).To(And(ContainSubstring("ConfigMap icon"),
-			ContainSubstring("create configmap icon --from-file=icon.png=FILE"), ContainSubstring(w.ns)))
+			ContainSubstring("`kubectl create configmap icon -n "+w.ns+" --from-file=icon.png=FILE`")))
 		Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
 		Eventually(ctx, func() string { return discord.Guild(w.guild).Name }).Should(Equal("Tokyo"))
 		ready(ctx, w.channel("", "alerts"))

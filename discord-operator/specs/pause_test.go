@@ -4,6 +4,7 @@ package specs_test
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -44,7 +45,8 @@ var _ = Describe("An object that is paused", func() {
 		edit(ctx, r, func(r *v1alpha1.DiscordRole) { r.Spec.Hoist = new(true) })
 		for _, o := range []client.Object{s, g, c, r} {
 			Expect(eventuallyProgressing(ctx, o, v1alpha1.ReasonPaused)).
-				To(ContainSubstring("Remove the annotation discord.jutsu.com/paused to resume."))
+				To(And(ContainSubstring("To resume: `kubectl annotate discord"),
+					HaveSuffix(fmt.Sprintf(".discord.jutsu.com %s -n %s discord.jutsu.com/paused-`.", o.GetName(), w.ns))))
 			Expect(o).To(And(paused, HaveCondition("Available", "True", ""), HaveCondition("Degraded", "False", "")))
 		}
 		Expect(c.Status.ChannelID).NotTo(BeEmpty(), "the last known facts stand")

@@ -29,7 +29,7 @@ var _ = Describe("The token of a bot", func() {
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).
 			To(And(ContainSubstring("Secret discord-bot does not exist"),
-				ContainSubstring("kubectl -n "+w.ns+" create secret generic discord-bot --from-file=token=FILE")))
+				ContainSubstring("`kubectl create secret generic discord-bot -n "+w.ns+" --from-file=token=FILE`")))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
 		Eventually(ctx, eventsOf(s)).Should(ContainElement("Warning TokenNotFound"))
 		create(ctx, w.token())

@@ -239,7 +239,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			conditions.Degraded("MissingPermission", "The bot lacks ManageChannels."), "")
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChannelNotReady)
 		Expect(message(dojo, "AlertsReady")).
-			To(ContainSubstring("The bot lacks ManageChannels. See `kubectl describe discordchannel tokyo-alerts`"))
+			To(ContainSubstring("(MissingPermission): The bot lacks ManageChannels. " +
+				"See `kubectl describe discordchannels.discord.jutsu.com tokyo-alerts -n " + ns + "`"))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", ""), "the pods do not wait for the alerts")
 		postable(ctx, channel, "hook")
 		eventuallyReady(ctx, dojo)

@@ -97,7 +97,8 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseLost)
 		absent(ctx, "Cluster", "tokyo-db")
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("it is not made again from kyoto-db in"),
-			HaveSuffix("core.jutsu.com/recreate-database="+lost+"`, which makes it again from there.")))
+			ContainSubstring("If nothing can be restored, begin with what kyoto-db in"),
+			HaveSuffix("core.jutsu.com/recreate-database="+lost+"`. This loses all data that is newer.")))
 		was := ofKind("Database", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(was), was)).To(Succeed())
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
@@ -168,8 +169,8 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonRestoreFailed)
 		Expect(message(dojo, "Degraded")).To(And(
 			ContainSubstring("pods of the Job tokyo-db-1-full-recovery have failed (1)"),
-			ContainSubstring("`kubectl logs job/tokyo-db-1-full-recovery --all-containers`"),
-			ContainSubstring("`kubectl delete cluster tokyo-db`, which has no data yet")))
+			ContainSubstring("`kubectl logs job/tokyo-db-1-full-recovery -n "+ns+" --all-containers`"),
+			ContainSubstring("`kubectl delete clusters.postgresql.cnpg.io tokyo-db -n "+ns+"`, which has no data yet")))
 		absent(ctx, "Database", "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
 		failed := theCluster.GetUID()

@@ -322,7 +322,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		const failure = "rpc error: code = Unknown desc = unexpected failure invoking barman-cloud-wal-archive: exit status 1"
 		cloudNativePG.FailArchiving(ns, "tokyo-db", failure)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "False", "ArchivingFailed"))
-		Expect(message(dojo, corev1api.ConditionBackupSucceeded)).To(HaveSuffix(": " + failure + ". See `kubectl logs tokyo-db-1 --all-containers`."))
+		Expect(message(dojo, corev1api.ConditionBackupSucceeded)).To(HaveSuffix(": " + failure + ". See `kubectl logs tokyo-db-1 -n " + ns + " --all-containers`."))
 		eventuallyReady(ctx, dojo)
 		cloudNativePG.FailArchiving(ns, "tokyo-db", "")
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"))
@@ -368,7 +368,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonTakingFinalBackup))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonDeletionStalled))
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("kubectl describe backup tokyo-db-final-"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("kubectl describe backups.postgresql.cnpg.io tokyo-db-final-"))
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupInvalid)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonFinalBackupFailed))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup.FinalBackup = false })

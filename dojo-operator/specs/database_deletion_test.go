@@ -113,7 +113,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonDeletionStalled))
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("kubectl delete deployment tokyo"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("kubectl delete deployment tokyo -n " + ns))
 		Expect(k8s.Delete(ctx, deploymentOf(dojo))).To(Succeed())
 		eventuallyGone(ctx, dojo)
 	})

@@ -35,7 +35,7 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 
 	It("stays after any kind of deletion, until the protection is removed", func(ctx context.Context) {
 		refusal := fmt.Sprintf("The Dojo %s/tokyo is protected by spec.deletionProtection. Lift that first: "+
-			`kubectl patch dojo tokyo -n %s --type=merge -p '{"spec":{"deletionProtection":false}}'`, ns, ns)
+			`kubectl patch dojos.core.jutsu.com tokyo -n %s --type=merge -p '{"spec":{"deletionProtection":false}}'`, ns, ns)
 		refused := And(MatchError(apierrors.IsForbidden, "it is forbidden"), MatchError(ContainSubstring(refusal)))
 		Eventually(ctx, func(ctx context.Context) error { // the API server has to compile the policy first
 			return k8s.Delete(ctx, dojo, client.DryRunAll)

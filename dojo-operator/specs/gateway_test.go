@@ -175,7 +175,7 @@ var _ = Describe("An exposed Dojo", func() {
 		eventuallyReady(ctx, dojo)
 		edit(ctx, dojo, exposed("nginx"))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonIngressNotReady)
-		Expect(message(dojo, "Degraded")).To(HaveSuffix("`kubectl delete httproute -n " + ns + " tokyo`."))
+		Expect(message(dojo, "Degraded")).To(HaveSuffix("`kubectl delete httproutes.gateway.networking.k8s.io tokyo -n " + ns + "`."))
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(route), route)).
 			To(Succeed(), "the route serves until the Ingress has an address")
 		Eventually(ctx, func(ctx context.Context) error {

@@ -43,7 +43,7 @@ var _ = Describe("A paused Dojo", func() {
 			_, err := refetch(dojo)(ctx)
 			return message(dojo, "Ready"), err
 		}).Should(And(HavePrefix("The Dojo is paused. To be written: Deployment tokyo, "), ContainSubstring("Service tokyo"),
-			HaveSuffix(". Remove the annotation core.jutsu.com/paused to resume.")))
+			HaveSuffix(". To resume: `kubectl annotate dojos.core.jutsu.com tokyo -n "+ns+" core.jutsu.com/paused-`.")))
 		Consistently(func() []string { return withoutStatus(operator.Writes(ns))[before:] }).Should(BeEmpty())
 
 		By("resuming it")

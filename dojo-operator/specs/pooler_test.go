@@ -180,7 +180,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		cloudNativePG.Pause(ns, "tokyo-db")
 		Expect(k8s.Delete(ctx, foreign)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonPoolerNotReady)
-		Expect(message(dojo, "DatabaseReady")).To(HaveSuffix("See `kubectl describe pooler " + bouncer + "` and its pods."))
+		Expect(message(dojo, "DatabaseReady")).To(HaveSuffix("See `kubectl describe poolers.postgresql.cnpg.io " + bouncer + " -n " + ns + "` and its pods."))
 		Expect(dojo).To(HaveCondition("Available", "True", ""), "its pods still use the primary")
 		cloudNativePG.Resume(ns, "tokyo-db")
 		eventuallyReady(ctx, dojo)

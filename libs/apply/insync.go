@@ -38,6 +38,40 @@ func OwnedFields(owner string, o metav1.Object) *fieldpath.Set {
 	return union(ownedFields(owner, o))
 }
 
+// Owned returns the fields of an object that owner owns, with their values.
+func Owned(owner string, live client.Object) map[string]any {
+	fields, _ := extract(values(live), OwnedFields(owner, live)).(map[string]any)
+	return fields
+}
+
+func extract(live any, fields *fieldpath.Set) any {
+	part := func(at fieldpath.PathElement, live any) (any, bool) {
+		if inner := fields.WithPrefix(at); !inner.Empty() {
+			return extract(live, inner), true
+		}
+		return live, fields.Members.Has(at)
+	}
+	switch live := live.(type) {
+	case map[string]any:
+		found := map[string]any{}
+		for field, value := range live {
+			if owned, ok := part(fieldpath.PathElement{FieldName: &field}, value); ok {
+				found[field] = owned
+			}
+		}
+		return found
+	case []any:
+		var found []any
+		for _, item := range live {
+			if owned, ok := part(elementOf(fields, item), item); ok {
+				found = append(found, owned)
+			}
+		}
+		return found
+	}
+	return live
+}
+
 // A POST and a replaced spec leave fields owned by Update.
 func ownedFields(owner string, o metav1.Object) (applied, updated *fieldpath.Set) {
 	applied, updated = fieldpath.NewSet(), fieldpath.NewSet()

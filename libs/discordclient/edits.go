@@ -49,28 +49,14 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 // ChannelCreate describes a new channel. A private channel needs its Overwrites here: without them
 // it is public for a moment.
 type ChannelCreate struct {
-	Name               string                `json:"name"` // 1 to 100 characters; see [NormaliseChannelName]
-	Type               discordgo.ChannelType `json:"type"`
-	Topic              string                `json:"topic,omitempty"`
-	ParentID           string                `json:"parent_id,omitempty"`
-	Position           *int                  `json:"position,omitempty"` // nil: Discord chooses
-	NSFW               bool                  `json:"nsfw,omitempty"`
-	Slowmode           int                   `json:"rate_limit_per_user,omitempty"`           // seconds, 0 to 21600
-	DefaultAutoArchive int                   `json:"default_auto_archive_duration,omitempty"` // minutes, as in [Channel]
-	// Voice and stage channels only; see [Channel].
-	Bitrate      int    `json:"bitrate,omitempty"`
-	UserLimit    int    `json:"user_limit,omitempty"`
-	Region       string `json:"rtc_region,omitempty"`
-	VideoQuality int    `json:"video_quality_mode,omitempty"`
-	// Forum and media channels only; see [Channel]. Discord takes no Flags in a create: edit them.
-	Flags           int    `json:"-"`
-	Tags            []Tag  `json:"available_tags,omitempty"` // without ids
-	DefaultReaction *Emoji `json:"default_reaction_emoji,omitempty"`
-	SortOrder       *int   `json:"default_sort_order,omitempty"`
-	Layout          int    `json:"default_forum_layout,omitempty"`
-	ThreadSlowmode  int    `json:"default_thread_rate_limit_per_user,omitempty"`
+	Name     string                `json:"name"` // 1 to 100 characters; see [NormaliseChannelName]
+	Type     discordgo.ChannelType `json:"type"`
+	ParentID string                `json:"parent_id,omitempty"`
+	Position *int                  `json:"position,omitempty"` // nil: Discord chooses
 	// Overwrites, at most 100. If nil, Discord copies the category's. An empty list sets none.
 	Overwrites []Overwrite `json:"permission_overwrites,omitzero"`
+	// The fields above hide those of their names here. Discord takes no Flags in a create: edit them.
+	ChannelEdit
 }
 
 // ChannelEdit changes fields of a channel. A hidden limit allows two changes of name and topic per
@@ -110,16 +96,9 @@ func (e ChannelEdit) Without(names ...string) ChannelEdit {
 }
 
 // Create returns a ChannelCreate with the fields of the edit, except Overwrites, Position and Type.
-func (e ChannelEdit) Create() (in ChannelCreate) {
-	from, to := reflect.ValueOf(e), reflect.ValueOf(&in).Elem()
-	for i := range from.NumField() {
-		switch name := from.Type().Field(i).Name; name {
-		case "Overwrites", "Position", "Type":
-		default:
-			value := from.Field(i).MethodByName("Get").Call(nil)[0] // zero if the edit leaves the field unchanged
-			to.FieldByName(name).Set(value)
-		}
-	}
+func (e ChannelEdit) Create() ChannelCreate {
+	in := ChannelCreate{Name: e.Name.value, ParentID: e.ParentID.value}
+	in.ChannelEdit = e.Without("name", "parent_id", "permission_overwrites", "position", "type", "flags")
 	return in
 }
 

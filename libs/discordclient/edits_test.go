@@ -3,6 +3,7 @@
 package discordclient_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,11 +20,11 @@ func TestCreateOfAnEdit(t *testing.T) {
 		Tags: discordclient.Set([]discordclient.Tag{{Name: "bug"}}), DefaultReaction: discordclient.Set(&reaction),
 		SortOrder: discordclient.Set(&order), Position: discordclient.Set(3), Overwrites: discordclient.Set([]discordclient.Overwrite{{ID: "1"}}),
 	}
-	want := discordclient.ChannelCreate{
-		Name: "a", Topic: "x", ParentID: "7", NSFW: true, Slowmode: 5, Bitrate: 8000, Flags: discordclient.FlagRequireTag,
-		Tags: []discordclient.Tag{{Name: "bug"}}, DefaultReaction: &reaction, SortOrder: &order,
-	}
-	if diff := cmp.Diff(want, edit.Create()); diff != "" {
-		t.Error(diff)
+	want := `{"name":"a","type":0,"parent_id":"7","topic":"x","nsfw":true,"rate_limit_per_user":5,"bitrate":8000,` +
+		`"available_tags":[{"name":"bug","moderated":false,"emoji_id":null,"emoji_name":null}],` +
+		`"default_reaction_emoji":{"emoji_id":null,"emoji_name":"✅"},"default_sort_order":1}`
+	sent, err := json.Marshal(edit.Create())
+	if diff := cmp.Diff(want, string(sent)); err != nil || diff != "" {
+		t.Error(err, diff)
 	}
 }

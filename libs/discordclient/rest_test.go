@@ -26,7 +26,10 @@ func TestChannelsFromCreateToDelete(t *testing.T) {
 		{ID: r.bot.UserID, Type: discordgo.PermissionOverwriteTypeMember, Allow: permissions.ViewChannel}, {ID: r.guild, Deny: permissions.ViewChannel},
 	}
 	made := r.create(discordclient.ChannelCreate{
-		Name: "tokyo-alerts", Topic: "fire", ParentID: group.ID, NSFW: true, Slowmode: 60, DefaultAutoArchive: 1440, Overwrites: private,
+		Name: "tokyo-alerts", ParentID: group.ID, Overwrites: private, ChannelEdit: discordclient.ChannelEdit{
+			Topic: discordclient.Set("fire"), NSFW: discordclient.Set(true), Slowmode: discordclient.Set(60),
+			DefaultAutoArchive: discordclient.Set(1440),
+		},
 	})
 	want := &discordclient.Channel{
 		ID: made.ID, GuildID: r.guild, Name: "tokyo-alerts", Topic: "fire", ParentID: group.ID, NSFW: true, Slowmode: 60,

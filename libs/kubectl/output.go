@@ -40,21 +40,20 @@ func (o *Output) Bind(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Write prints a value in the format that was asked for, and reports whether one was.
-func (o *Output) Write(p *Plugin, value any) (bool, error) {
-	var text []byte
-	var err error
+// Write prints a value in the format that was asked for, and otherwise its text.
+func (o *Output) Write(p *Plugin, value any, text func() string) (err error) {
+	var out []byte
 	switch *o {
 	case "json":
-		text, err = json.MarshalIndent(value, "", "  ")
-		text = append(text, '\n')
+		out, err = json.MarshalIndent(value, "", "  ")
+		out = append(out, '\n')
 	case "yaml":
-		text, err = yaml.Marshal(value)
+		out, err = yaml.Marshal(value)
 	default:
-		return false, nil
+		out = []byte(text())
 	}
 	if err == nil {
-		_, err = p.Out.Write(text)
+		_, err = p.Out.Write(out)
 	}
-	return true, err
+	return err
 }

@@ -20,7 +20,7 @@ import (
 // prefix begins the import path of each package of the project.
 const prefix = "jutsu.com/operators/"
 
-var update = flag.Bool("update", false, "write the table into docs/architecture.md")
+var update = flag.Bool("update", false, "write the table into docs/understand/architecture.md")
 
 // TestImports compares what the packages of the project import with the table.
 func TestImports(t *testing.T) {
@@ -71,9 +71,9 @@ func list(t *testing.T, graph Graph, folder, workspace, packages string) {
 	}
 }
 
-// TestPage compares the table that docs/architecture.md shows with Imports.
+// TestPage compares the table that docs/understand/architecture.md shows with Imports.
 func TestPage(t *testing.T) {
-	page, err := project.Path("docs/architecture.md")
+	page, err := project.Path("docs/understand/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestPage(t *testing.T) {
 	}
 	shown := regexp.MustCompile(`(?s)(<!-- imports -->\n+` + "```text\n).*?(```\n)")
 	if !shown.Match(content) {
-		t.Fatal("docs/architecture.md has no block of text after the mark <!-- imports -->")
+		t.Fatal("docs/understand/architecture.md has no block of text after the mark <!-- imports -->")
 	}
 	desired := shown.ReplaceAll(content, []byte("${1}"+strings.TrimPrefix(Imports, "\n")+"${2}"))
 	if *update {
@@ -93,7 +93,7 @@ func TestPage(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(string(desired), string(content)); diff != "" {
-		t.Errorf("docs/architecture.md shows another table; run `go test ./architecture -update` in test/:\n%s", diff)
+		t.Errorf("the page shows another table; run `go test ./architecture -update` in test/:\n%s", diff)
 	}
 }
 

@@ -10,8 +10,8 @@ package architecture
 //   - {a,b} expands as in a shell, * is one element of a path, x/... is x and everything below it.
 //   - # begins a comment.
 //
-// Rules about packages of others are in .golangci.yml (depguard). docs/architecture.md shows the
-// table; `go test ./architecture -update`, in test/, writes it there.
+// Rules about packages of others are in .golangci.yml (depguard). docs/understand/architecture.md
+// shows the table; `go test ./architecture -update`, in test/, writes it there.
 const Imports = `
 [apis] # users import it
 ./core/v1 ./discord/v1alpha1:
@@ -30,8 +30,9 @@ const Imports = `
 ./kubectl/term:
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
-dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,monitoring,pods,metrics} libs/manager
-./dojo: ./{postgres{,/cnpg},credentials,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
+dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,release,workload,exposure,monitoring,pods,metrics}
+    libs/manager
+./dojo: ./{postgres{,/cnpg},credentials,release,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
     libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
 # A part imports no other part, a step of postgres no other step, and neither imports dojo.
@@ -40,8 +41,10 @@ dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,
 ./postgres/schema: ./{postgres/cnpg,ownership,pods}
 ./{postgres/cnpg,exposure,monitoring}: ./{ownership,optionalkinds}
 ./workload: ./{pods,ownership}
+./release: ./{release/migrations,pods,ownership}
+dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
-./{ownership,optionalkinds,metrics}:
+./{ownership,optionalkinds,metrics,release/migrations}:
 # The plugin uses the names, states and pure functions of the parts.
 dojo-operator/cmd/kubectl-dojo: ./cli libs/kubectl
 ./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
@@ -72,7 +75,7 @@ discord-operator/cmd/kubectl-discord: ./cli/command libs/kubectl
     libs/kubectl{,/term}
 ./cli/{recreate,view,world}: ./cli/{kinds,world} ./discord/overwrites ./kube/{grant,status} libs/kubectl{,/term}
 ./cli/kinds: ./kube/status libs/kubectl
-./cli/export: ./cli ./discord/resource libs/{kubectl,manager}
+./cli/export: ./cli{,/schema} ./controller/* ./discord/{overwrites,resource} libs/{kubectl,manager}
 ./cli/plan: ./cli{,/schema} ./controller/* ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,status}
     libs/{kubectl,manager}
 

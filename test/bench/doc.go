@@ -12,7 +12,6 @@
 //	load.go      many Dojos at once: seconds to Ready, and the requests meanwhile
 //	one.go       one more Dojo beside many, and beside none
 //	direct.go    the same children without an operator, until all their pods are available
-//	reference.go the same Dojos with another operator, as a column of load
 //	idle.go      requests per minute at rest
 //	rotation.go  the database password of all Dojos changes at once
 //	restart.go   the operator restarts without a change
@@ -25,7 +24,7 @@
 //	resync.go    without the Gateway: calls of polling, and the delay of drift correction
 //
 // A scenario measures one thing on a stage (stage.go: a cluster with operators on demand) and adds
-// figures with their lower bounds to a sheet of the report (report.go, table.go, fit.go). It waits
-// with watches (stopwatch.go) and counts requests from the audit log (audit.go). To add a scenario,
+// figures with their lower bounds to a sheet of the report (report.go, table.go). It waits with
+// watches (stopwatch.go) and counts requests from the audit log (audit.go). To add a scenario,
 // write the function and add it to the parts in run.go.
 package main

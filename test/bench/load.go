@@ -42,7 +42,7 @@ func (b *bench) load(ctx context.Context, s *stage, at sheet) {
 	before := p.liveHeap(ctx)
 	moment := time.Now()
 	b.apiServerProfiled(ctx, s, b.profile("kube-apiserver-%d", at.n), func() {
-		p.profiled(ctx, b.profile("dojo-operator-%d", at.n), func() { b.createDojos(ctx, s, at, ready) })
+		p.profiled(ctx, b.profile("dojo-operator-%d", at.n), func() { b.createDojos(ctx, s, at) })
 	})
 	addLastChild(s, at, moment)
 	addRequests(s, at, moment, requiredWrites{status: leastStatusWrites, child: leastChildWrites})
@@ -52,9 +52,9 @@ func (b *bench) load(ctx context.Context, s *stage, at sheet) {
 	at.add("reconciles", now.total(metricReconciles, "controller", "dojo")/float64(at.n), "per Dojo")
 }
 
-func (b *bench) createDojos(ctx context.Context, s *stage, at sheet, done func(client.Object) bool) {
+func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) {
 	b.say("%s: creating %d Dojos", at.scenario, at.n)
-	watch := newStopwatch(ctx, s, &corev1api.Dojo{}, at.n, done)
+	watch := newStopwatch(ctx, s, &corev1api.Dojo{}, at.n, ready)
 	cpu, apiServer := cpuSeconds(s.current().PID()), cpuSeconds(s.apiServerPID())
 	began := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		d := dojo(i)

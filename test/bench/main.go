@@ -32,14 +32,12 @@ type options struct {
 	resync    time.Duration // the period of polling without the Gateway
 	idle      time.Duration
 	// flood is the number of an attacker's Dojos; its other objects are a share of that.
-	flood  int
-	lives  int
-	repeat int
-	runs   int
-	out    string
-	only   string
-	// reference is the folder of another operator; empty for none.
-	reference        string
+	flood            int
+	lives            int
+	repeat           int
+	runs             int
+	out              string
+	only             string
 	profileAPIServer bool
 	// quiet must pass without a request; it is longer than any pause of an operator.
 	quiet    time.Duration
@@ -100,9 +98,6 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.IntVar(&o.runs, "runs", 1, "how often to measure everything; medians count, with their spread; 1 or more")
 	flags.StringVar(&o.only, "only", "",
 		"comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
-	flags.StringVar(&o.reference, "reference", "",
-		"`folder` with a checkout of another operator of the kind Dojo, in the "+
-			"layout of kubebuilder, whose figures of the scenario load become a column")
 	flags.BoolVar(&o.profileAPIServer, "profile-api-server", false,
 		"keep the API server's profiles of load and direct too, which costs it some percent of its CPU time")
 	flags.StringVar(&o.out, "out", "",

@@ -24,8 +24,6 @@ type figure struct {
 	Value float64 `json:"value"`
 	// Least is a lower bound of Value for any operator; nil if unknown.
 	Least *float64 `json:"least,omitempty"`
-	// Reference is another operator's value; nil if not measured.
-	Reference *float64 `json:"reference,omitempty"`
 	// Unit in words: s, MiB, per Dojo ...
 	Unit string `json:"unit"`
 	// Runs are the single runs if there were several: the other values are then medians.
@@ -120,7 +118,7 @@ func mergeRuns(runs []*report) *report {
 	}
 	all := *runs[0]
 	all.Figures = nil
-	values, least, reference := map[identity][]float64{}, map[identity][]float64{}, map[identity][]float64{}
+	values, least := map[identity][]float64{}, map[identity][]float64{}
 	for _, r := range runs {
 		for _, f := range r.Figures {
 			id := f.identity()
@@ -131,9 +129,6 @@ func mergeRuns(runs []*report) *report {
 			if f.Least != nil {
 				least[id] = append(least[id], *f.Least)
 			}
-			if f.Reference != nil {
-				reference[id] = append(reference[id], *f.Reference)
-			}
 		}
 	}
 	for i := range all.Figures {
@@ -142,9 +137,6 @@ func mergeRuns(runs []*report) *report {
 		f.Value = median(f.Runs)
 		if f.Least != nil {
 			f.Least = new(median(least[f.identity()]))
-		}
-		if f.Reference != nil {
-			f.Reference = new(median(reference[f.identity()]))
 		}
 	}
 	return &all

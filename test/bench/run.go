@@ -160,11 +160,6 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 	}); err != nil {
 		return err
 	}
-	if b.reference != "" {
-		if err := b.withReference(ctx, n); err != nil {
-			return err
-		}
-	}
 	if !b.wants(scenarioDirect) {
 		return nil
 	}

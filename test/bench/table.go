@@ -29,46 +29,29 @@ func block(text io.Writer, scenario string, figures []figure) {
 	for _, n := range sizes {
 		_, _ = fmt.Fprintf(w, "\t%d", n)
 	}
-	compared := ""
-	if slices.ContainsFunc(figures, func(f figure) bool { return f.Reference != nil }) {
-		compared = "\treference"
-	}
-	_, _ = fmt.Fprintf(w, "\tat least%s\t~ n^\tunit\n", compared)
+	_, _ = fmt.Fprint(w, "\tat least\tunit\n")
 	for _, name := range inOrder(figures, func(f figure) string { return f.Name }) {
 		ofName := slices.DeleteFunc(slices.Clone(figures), func(f figure) bool { return f.Name != name })
-		row(w, name, sizes, compared != "", ofName)
+		row(w, name, sizes, ofName)
 	}
 	_ = w.Flush() // a buffer takes everything
 }
 
-func row(w io.Writer, name string, sizes []int, compared bool, figures []figure) {
+func row(w io.Writer, name string, sizes []int, figures []figure) {
 	_, _ = fmt.Fprintf(w, "  %s", name)
-	var least, reference []string
-	var points []point
+	var least []string
 	for _, n := range sizes {
 		cell := ""
 		if i := slices.IndexFunc(figures, func(f figure) bool { return f.N == n }); i >= 0 {
 			f := figures[i]
 			cell = formatNumber(f.Value) + ofRuns(f)
-			points = append(points, point{f.N, f.Value})
 			if f.Least != nil {
 				least = append(least, formatNumber(*f.Least))
-			}
-			if f.Reference != nil {
-				reference = append(reference, formatNumber(*f.Reference))
 			}
 		}
 		_, _ = fmt.Fprintf(w, "\t%s", cell)
 	}
-	grows := ""
-	if e, ok := exponent(points); ok {
-		grows = formatNumber(e)
-	}
-	_, _ = fmt.Fprintf(w, "\t%s", ofSizes(least))
-	if compared {
-		_, _ = fmt.Fprintf(w, "\t%s", ofSizes(reference))
-	}
-	_, _ = fmt.Fprintf(w, "\t%s\t%s\n", grows, figures[0].Unit)
+	_, _ = fmt.Fprintf(w, "\t%s\t%s\n", ofSizes(least), figures[0].Unit)
 }
 
 func ofSizes(values []string) string {

@@ -56,6 +56,12 @@ var actionKinds = []actionKind{
 	{"edit-child", 4, dojoSlots, 0, (*run).editChild},
 	{"rotate-password", 2, dojoSlots, 0, (*run).rotatePassword},
 
+	{"create-release", 5, releaseSlots, 1, (*run).createRelease},
+	{"edit-release", 8, releaseSlots, 0, (*run).editRelease},
+	{"delete-release", 1, releaseSlots, 0, (*run).deleteRelease},
+	{"delete-release-jobs", 4, releaseSlots, 0, (*run).deleteReleaseJobs},
+	{"delete-release-pods", 4, releaseSlots, 0, (*run).deleteReleasePods},
+
 	{"create-data", 5, dataSlots, 1, (*run).createData},
 	{"upgrade-data", 8, dataSlots, 0, (*run).upgradeData},
 	{"rotate-data", 4, dataSlots, 0, (*run).rotateData},

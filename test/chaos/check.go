@@ -11,7 +11,7 @@ import (
 )
 
 type violation struct {
-	// invariant is a line of docs/chaos.md.
+	// invariant is a line of docs/contribute/chaos.md.
 	invariant string
 	// where names the object or file, what the fault.
 	where, what string
@@ -39,7 +39,7 @@ func (v violations) Error() string {
 
 func check(w *world) violations {
 	return slices.Concat(checkReconciled(w), checkResources(w), checkOrder(w), checkWebhooks(w), checkRoles(w),
-		checkDuplicates(w), checkLosses(w), checkOrphans(w), checkUserChannels(w), checkUserRoles(w), checkDojos(w),
+		checkDuplicates(w), checkLosses(w), checkOrphans(w), checkUserChannels(w), checkUserRoles(w), checkDojos(w), checkReleases(w),
 		checkOwners(w), checkAbuser(w), w.checkGuest(), w.data.check())
 }
 

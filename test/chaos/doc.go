@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command chaos injects faults around the operators and checks invariants: `make chaos`.
-// docs/chaos.md describes the actions, the invariants and how to read a failure.
+// docs/contribute/chaos.md describes the actions, the invariants and how to read a failure.
 //
 // The API server, the controllers and two processes of each operator are real; nodes, CloudNativePG
 // and Discord are simulated. Discord runs in this process, so its true state is known.

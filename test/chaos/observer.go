@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,7 +27,9 @@ import (
 )
 
 type observer struct {
-	secrets *secrets
+	secrets  *secrets
+	live     client.Reader
+	releases releases
 
 	mu         sync.Mutex
 	seen       int // versions
@@ -48,7 +52,11 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 	if err != nil {
 		return nil, err
 	}
-	w := &observer{secrets: hidden, gone: map[types.UID]client.Object{}, listed: map[types.UID]client.Object{},
+	live, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
+	w := &observer{secrets: hidden, live: live, gone: map[types.UID]client.Object{}, listed: map[types.UID]client.Object{},
 		requested: map[types.UID]map[string]bool{}, reported: map[string]bool{}}
 	var failed error
 	add := func(kind client.Object, seen, deleted func(client.Object)) {
@@ -73,6 +81,9 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 		&v1alpha1.DiscordRole{}, &corev1api.Dojo{}} {
 		add(kind, w.version, w.deleted)
 	}
+	for _, kind := range []client.Object{&batchv1.Job{}, &appsv1.Deployment{}, &corev1.Pod{}} {
+		add(kind, w.ofRelease, func(client.Object) {})
+	}
 	add(&corev1.Secret{}, w.secret, func(client.Object) {})
 	add(&eventsv1.Event{}, w.event, func(client.Object) {})
 	go func() { _ = informers.Start(ctx) }()
@@ -83,6 +94,9 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 }
 
 func (w *observer) version(o client.Object) {
+	if d, ok := o.(*corev1api.Dojo); ok {
+		w.releases.dojo(d)
+	}
 	found := checkVersion(o)
 	version, err := json.Marshal(o)
 	w.mu.Lock()
@@ -95,6 +109,22 @@ func (w *observer) version(o client.Object) {
 	if err == nil {
 		w.texts = append(w.texts, text{fmt.Sprintf("%s, version %s", id(o), o.GetResourceVersion()), string(version)})
 	}
+}
+
+// ofRelease lists pods anew: versions of different objects may come out of order.
+func (w *observer) ofRelease(o client.Object) {
+	found := w.releases.object(o)
+	if o.GetNamespace() == namespace && o.GetLabels()["app.kubernetes.io/name"] == releaseLabel {
+		var pods corev1.PodList
+		err := w.live.List(context.Background(), &pods, client.InNamespace(namespace),
+			client.MatchingLabels{"app.kubernetes.io/name": releaseLabel})
+		if err == nil {
+			found = append(found, w.releases.together(pods.Items)...)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.violations = append(w.violations, found...)
 }
 
 // noteWebhook requires the lock.
@@ -111,7 +141,7 @@ func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 }
 
 // abandoned finds webhooks (id to UID of the channel) that no status has named while the spec asked
-// for another name or none. They stay, see docs/discord.md.
+// for another name or none. They stay, see docs/understand/discord.md.
 func (w *observer) abandoned(hooks map[string]types.UID) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

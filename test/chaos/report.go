@@ -89,6 +89,6 @@ func (r *run) explain(wrong violations) error {
 	const lines = 40
 	return fmt.Errorf("something is wrong. What happened last:\n%s\n\nWhat is wrong:\n%w\n\n"+
 		"%s has the journal, the logs, the objects and Discord as they were; "+
-		"docs/chaos.md says how to read them. The same sequence of actions again: make chaos ARGS=\"--seed %d\"",
+		"docs/contribute/chaos.md says how to read them. The same sequence of actions again: make chaos ARGS=\"--seed %d\"",
 		r.journal.tail(lines), wrong, r.folder, r.options.seed)
 }

@@ -148,7 +148,7 @@ func (r *run) endFaults(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.options.roundTimeout)
 	defer cancel()
 	for {
-		err := errors.Join(r.writeToken(ctx), r.restoreCollector(ctx))
+		err := errors.Join(r.writeToken(ctx), r.restoreCollector(ctx), r.fixReleases(ctx))
 		if err == nil {
 			return r.ready(ctx)
 		}

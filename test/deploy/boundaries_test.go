@@ -26,8 +26,8 @@ func TestBoundariesHaveTests(t *testing.T) {
 	tests := sourcesOfTests(t)
 	descriptions := titlesIn(tests)
 	for page, heading := range map[string]string{
-		"docs/multi-tenancy.md": "\n## Which boundaries are there",
-		"docs/conventions.md":   "# Which conventions are followed",
+		"docs/platform/multi-tenancy.md": "\n## Which boundaries are there",
+		"docs/contribute/conventions.md": "# Which conventions are followed",
 	} {
 		t.Run(page, func(t *testing.T) {
 			g := NewWithT(t)

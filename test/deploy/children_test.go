@@ -14,12 +14,12 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// The line of docs/quickstart.md lists all kinds that the operator creates, and names the kind that
-// the page's cluster lacks.
+// The line of docs/learn/quickstart.md lists all kinds that the operator creates, and names the
+// kind that the page's cluster lacks.
 func TestChildrenOfTheDocs(t *testing.T) {
 	g := NewWithT(t)
 	line := regexp.MustCompile(`kubectl get -l app\.kubernetes\.io/instance=\S+ ([a-z.,\\\n]+)\n`).
-		FindStringSubmatch(text(t, "docs/quickstart.md"))
+		FindStringSubmatch(text(t, "docs/learn/quickstart.md"))
 	g.Expect(line).NotTo(BeNil())
 	var shown []string
 	for kind := range strings.SplitSeq(strings.ReplaceAll(line[1], "\\\n", ""), ",") {
@@ -34,7 +34,8 @@ func TestChildrenOfTheDocs(t *testing.T) {
 			created = append(created, rule.Resources...)
 		}
 	}
-	g.Expect(text(t, "docs/quickstart.md")).To(ContainSubstring("add\n`httproutes`, a kind that only a cluster with the Gateway"))
+	prose := strings.Join(strings.Fields(text(t, "docs/learn/quickstart.md")), " ")
+	g.Expect(prose).To(ContainSubstring("add `httproutes`, a kind that only a cluster with the Gateway API has"))
 	shown = append(shown, "httproutes")
 	slices.Sort(created)
 	g.Expect(shown).To(ConsistOf(slices.Compact(created)))

@@ -6,18 +6,21 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"jutsu.com/operators/test/testcluster/project"
 )
 
-// writable lists the calls that write the objects of docs/discord.md's tables.
+// tables are the pages with the table of an object of Discord.
+var tables = map[string]string{
+	"server": "discordserver.md", "role": "discordrole.md", "channel": "discordchannel.md",
+	"overwrite": "discordchannel.md", "webhook": "discordchannel.md",
+}
+
+// writable lists the calls that write the objects of the tables.
 var writable = map[string][]string{
 	"server": {"patch /guilds/{guild_id}"},
 	"role": {
@@ -28,7 +31,7 @@ var writable = map[string][]string{
 	"webhook":   {"post /channels/{channel_id}/webhooks", "patch /webhooks/{webhook_id}"},
 }
 
-// Discord's OpenAPI description has no field that docs/discord.md lacks.
+// Discord's OpenAPI description has no field that docs/reference lacks.
 func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 	t.Parallel()
 	described := os.Getenv("DISCORD_OPENAPI")
@@ -47,14 +50,6 @@ func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 	if err := json.Unmarshal(raw, &description); err != nil {
 		t.Fatal(err)
 	}
-	root, err := project.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "discord.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for of, calls := range writable {
 		fields := map[string]bool{}
 		for _, call := range calls {
@@ -68,8 +63,9 @@ func TestPagesHaveEveryFieldOfDiscord(t *testing.T) {
 		if of == "overwrite" {
 			fields["id"] = true // in the path of the call
 		}
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(fields)), tabled(string(page), of)); diff != "" {
-			t.Errorf("the table of a %s (-Discord +docs/discord.md):\n%s", of, diff)
+		page := "docs/reference/" + tables[of]
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(fields)), tabled(text(t, page), of)); diff != "" {
+			t.Errorf("the table of a %s (-Discord +%s):\n%s", of, page, diff)
 		}
 	}
 }

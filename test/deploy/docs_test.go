@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,8 +26,13 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// pages are the pages with manifests to copy, with the minimal number of manifests.
-var pages = map[string]int{"README.md": 1, "docs/api.md": 5, "docs/operations.md": 2, "docs/multi-tenancy.md": 3}
+// pages are some of the pages with manifests to copy, with the minimal number of manifests.
+var pages = map[string]int{
+	"README.md": 1, "docs/do/database.md": 2, "docs/do/restore.md": 1, "docs/do/backups.md": 1, "docs/do/channels.md": 3,
+	"docs/do/teams.md": 4, "docs/do/pods.md": 1, "docs/do/expose.md": 2, "docs/platform/disaster.md": 1,
+	"docs/reference/dojo.md": 1, "docs/reference/discordserver.md": 1, "docs/reference/discordgroup.md": 1,
+	"docs/reference/discordchannel.md": 3, "docs/reference/discordrole.md": 1,
+}
 
 var (
 	manifest = regexp.MustCompile("(?s)```yaml\n(.*?)```")
@@ -42,8 +48,8 @@ func TestManifestsOfTheDocs(t *testing.T) {
 		apply(t, admin, o.Base())
 	}
 	awaitKinds(t, admin, both...)
-	for page, least := range pages {
-		taken := 0
+	for _, page := range allPages(t) {
+		least, taken := pages[page], 0
 		for _, block := range manifest.FindAllStringSubmatch(text(t, page), -1) {
 			for _, o := range objectsOf(t, block[1]) {
 				o.SetNamespace("default")
@@ -59,7 +65,33 @@ func TestManifestsOfTheDocs(t *testing.T) {
 	}
 }
 
-// End-to-end specs run the commands of each section of docs/operations.md.
+// allPages returns the README and every page below docs.
+func allPages(t *testing.T) []string {
+	t.Helper()
+	g := NewWithT(t)
+	root, err := project.Root()
+	g.Expect(err).NotTo(HaveOccurred())
+	all := []string{"README.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, file := range files {
+			name, err := filepath.Rel(root, file)
+			g.Expect(err).NotTo(HaveOccurred())
+			all = append(all, filepath.ToSlash(name))
+		}
+	}
+	for page := range pages {
+		g.Expect(all).To(ContainElement(page))
+	}
+	return all
+}
+
+// notRun are the tasks whose commands are of other tests: test/deploy and tools/charts install the
+// operators, test/observability evaluates the health of Argo CD.
+var notRun = []string{"docs/do/install.md", "docs/do/gitops.md"}
+
+// End-to-end specs run the commands of each section of the tasks.
 func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	var specs strings.Builder
 	files, err := filepath.Glob("../e2e/*_test.go")
@@ -70,21 +102,28 @@ func TestCommandsOfTheDocsAreRun(t *testing.T) {
 		specs.Write(code)
 	}
 	checked := 0
-	for _, section := range strings.Split(text(t, "docs/operations.md"), "\n## ") {
-		title, commands, _ := strings.Cut(section, "\n")
-		if !strings.Contains(commands, "```sh\n") {
+	for _, page := range allPages(t) {
+		task, isTask := strings.CutPrefix(page, "docs/do/")
+		if !isTask || slices.Contains(notRun, page) {
 			continue
 		}
-		if checked++; !strings.Contains(specs.String(), fmt.Sprintf("runDocumented(ctx, %q, ", title)) {
-			t.Errorf("no spec runs the commands of %q", title)
+		for _, section := range strings.Split(text(t, page), "\n## ") {
+			title, commands, _ := strings.Cut(section, "\n")
+			if !strings.Contains(commands, "```sh\n") {
+				continue
+			}
+			title = strings.TrimPrefix(title, "# ")
+			if checked++; !strings.Contains(specs.String(), fmt.Sprintf("runDocumented(ctx, %q, %q, ", task, title)) {
+				t.Errorf("no spec runs the commands of %q in %s", title, page)
+			}
 		}
 	}
-	if checked < 7 {
+	if checked < 11 {
 		t.Errorf("%d sections with commands were found", checked)
 	}
 }
 
-// The sample of docs/multi-tenancy.md is accepted, and grants its teams only their references.
+// The sample of docs/do/teams.md is accepted, and grants its teams only their references.
 func TestSampleOfTenants(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

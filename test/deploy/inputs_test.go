@@ -22,23 +22,23 @@ func TestInputsOfSuites(t *testing.T) {
 				"apis/core/v1/dojo_types.go", "dojo-operator/internal/workload/plan.go", "dojo-operator/specs/suite_test.go",
 				"test/testcluster/cnpgtest/play.go", "deploy/dojo-operator/base/role.yaml", "tools/kubernetes/go.mod", ".ci/run",
 			},
-			without: []string{"discord-operator/internal/controller/channel/plan.go", "test/e2e/suite_test.go", "README.md", "docs/operations.md"},
+			without: []string{"discord-operator/internal/controller/channel/plan.go", "test/e2e/suite_test.go", "README.md", "docs/do/restore.md"},
 		},
 		"specs-discord-operator": {
 			with: []string{
 				"apis/discord/v1alpha1/channel_types.go", "discord-operator/internal/controller/channel/plan.go",
 				"discord-operator/specs/suite_test.go", "test/discordtest/server.go",
 			},
-			without: []string{"dojo-operator/internal/workload/plan.go", "docs/operations.md"},
+			without: []string{"dojo-operator/internal/workload/plan.go", "docs/do/restore.md"},
 		},
-		"integration": {with: []string{"test/deploy/inputs_test.go", "README.md", "docs/operations.md", ".github/workflows/ci.yaml"}},
+		"integration": {with: []string{"test/deploy/inputs_test.go", "README.md", "docs/do/restore.md", ".github/workflows/ci.yaml"}},
 		"artifacts":   {with: []string{"tools/release/main.go", "tools/charts/main.go", "dojo-operator/CHANGELOG.md"}},
 		"playground": {
 			with:    []string{"test/playground/run.go", "discord-operator/internal/controller/channel/plan.go", "dojo-operator/cmd/dojo-operator/main.go"},
-			without: []string{"test/e2e/suite_test.go", "docs/operations.md"},
+			without: []string{"test/e2e/suite_test.go", "docs/do/restore.md"},
 		},
 		"e2e": {
-			with:    []string{"test/e2e/suite_test.go", "test/e2e/programs/dojo/main.go", "docs/operations.md"},
+			with:    []string{"test/e2e/suite_test.go", "test/e2e/programs/dojo/main.go", "docs/do/restore.md"},
 			without: []string{"test/bench/main.go"},
 		},
 	} {

@@ -104,6 +104,13 @@ func (v variant) write(t *testing.T) string {
 			if components != nil {
 				kustomization["components"] = components
 			}
+			if slices.Contains(v.components, "components/docs-url") {
+				kustomization["configMapGenerator"] = []any{map[string]any{
+					"name": "docs-url", "literals": []any{"url=https://docs.example.org"},
+					"options": map[string]any{"disableNameSuffixHash": true, "annotations": map[string]any{
+						"config.kubernetes.io/local-config": "true"}},
+				}}
+			}
 			return kustomization
 		})
 }

@@ -24,10 +24,10 @@ var (
 	roleRow     = regexp.MustCompile("^\\| `([^`]+)`(?: `([^`]+)`)? \\| ([a-z, ]+) \\| (.+) \\|$")
 )
 
-// docs/rbac.md lists exactly the deployed permissions.
+// docs/platform/rbac.md lists exactly the deployed permissions.
 func TestDocumentedPermissions(t *testing.T) {
 	g := NewWithT(t)
-	path, err := project.Path("docs", "rbac.md")
+	path, err := project.Path("docs", "platform", "rbac.md")
 	g.Expect(err).NotTo(HaveOccurred())
 	text, err := os.ReadFile(path)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -63,7 +63,7 @@ func TestDocumentedPermissions(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(documented, deployed); diff != "" {
-		t.Errorf("docs/rbac.md (-) and the roles (+):\n%s", diff)
+		t.Errorf("docs/platform/rbac.md (-) and the roles (+):\n%s", diff)
 	}
 }
 

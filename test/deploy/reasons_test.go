@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// docs/operations.md explains exactly the reasons of conditions.
+// docs/reasons.md explains exactly the reasons of conditions.
 func TestEveryReasonIsExplained(t *testing.T) {
-	text, err := os.ReadFile("../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/reasons.md")
 	if err != nil {
 		t.Fatal(err)
 	}

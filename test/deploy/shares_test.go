@@ -13,14 +13,15 @@ import (
 	"jutsu.com/operators/test/testcluster/manifests"
 )
 
-// The samples' quota, docs/multi-tenancy.md's quota, and its text on trust name every kind.
+// The samples' quota, docs/platform/multi-tenancy.md's quota, and its text on trust name every
+// kind.
 func TestTenantsSharesNameEveryKind(t *testing.T) {
 	t.Parallel()
-	page, quota := text(t, "docs/multi-tenancy.md"), text(t, "deploy/samples/install/namespaces/team/quota.yaml")
+	page, quota := text(t, "docs/platform/multi-tenancy.md"), text(t, "deploy/samples/install/namespaces/team/quota.yaml")
 	section := func(heading string) string {
 		_, after, found := strings.Cut(page, "\n## "+heading)
 		if !found {
-			t.Fatalf("docs/multi-tenancy.md has no section %q", heading)
+			t.Fatalf("docs/platform/multi-tenancy.md has no section %q", heading)
 		}
 		text, _, _ := strings.Cut(after, "\n## ")
 		return text
@@ -44,7 +45,7 @@ func TestTenantsSharesNameEveryKind(t *testing.T) {
 				}
 			}
 			if !strings.Contains(trust, kind) {
-				t.Errorf("docs/multi-tenancy.md does not say what a tenant may try with a %s", kind)
+				t.Errorf("docs/platform/multi-tenancy.md does not say what a tenant may try with a %s", kind)
 			}
 		}
 	}

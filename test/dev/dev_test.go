@@ -165,8 +165,8 @@ func (c *cluster) section(t *testing.T, title string) {
 	}
 }
 
-// TestQuickstart runs docs/quickstart.md with fake nodes and CloudNativePG's stand-in. test/e2e
-// checks the posted alert.
+// TestQuickstart runs docs/learn/quickstart.md with fake nodes and CloudNativePG's stand-in.
+// test/e2e checks the posted alert.
 func TestQuickstart(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

@@ -2,7 +2,7 @@
 
 // Command dev prepares the cluster of the current kubectl context, runs the operators on this
 // machine against it, and cleans up: `make install`, `make dev`, `make uninstall`, `make
-// dependencies` (docs/quickstart.md).
+// dependencies` (docs/learn/quickstart.md).
 //
 //   - main.go: the command line;
 //   - target.go: the cluster, and its confirmation;

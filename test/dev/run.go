@@ -246,7 +246,7 @@ func (s *session) next() {
 	say(s.out, "  kubectl apply -f deploy/samples/discord/server.yaml -f deploy/samples/discord/groups.yaml "+
 		"-f deploy/samples/discord/channels.yaml")
 	say(s.out, "  kubectl apply -f deploy/samples/dojo-postgres.yaml")
-	say(s.out, "\nMore: docs/quickstart.md. Their logs follow. Ctrl-C stops the operators.\n")
+	say(s.out, "\nMore: docs/learn/quickstart.md. Their logs follow. Ctrl-C stops the operators.\n")
 }
 
 // stop ends this run's processes and deletes its Leases.

@@ -45,7 +45,7 @@ func findTarget(name string) (*target, error) {
 		t.context, loaded.CurrentContext = name, name
 	}
 	if t.context == "" {
-		return nil, errors.New("kubectl has no current context. Start a cluster (docs/quickstart.md), " +
+		return nil, errors.New("kubectl has no current context. Start a cluster (docs/learn/quickstart.md), " +
 			"choose one with kubectl config use-context NAME, or set KUBECONFIG")
 	}
 	if loaded.Contexts[t.context] == nil {

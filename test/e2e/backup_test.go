@@ -70,8 +70,8 @@ spec:
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
 			Should(HavePrefix("True " + corev1api.ReasonBackupSucceeded))
 		first := w.lastBackup(ctx)
-		Expect(w.runDocumented(ctx, "How do I back up a database?", "sapporo")).
-			To(And(ContainSubstring(first), ContainSubstring("sapporo-now condition met")))
+		Expect(w.runDocumented(ctx, "backups.md", "What can I restore, and how do I take a backup now?", "sapporo")).
+			To(And(ContainSubstring(first), MatchRegexp(`Backup sapporo-\d+: completed`)))
 		measured("the first backup has completed %s after the Dojo is Ready", time.Since(began))
 		Eventually(ctx, w.lastBackup).WithTimeout(eventually).ShouldNot(Equal(first), "one by the schedule")
 		d, err := w.dojo(ctx, "sapporo")
@@ -137,7 +137,7 @@ spec:
 		}).WithTimeout(eventually).Should(Succeed(), "a backup, at whose end the log up to now is archived")
 		began := time.Now()
 		GinkgoT().Setenv("TIME", moment.Format("2006-01-02T15:04:05.000000Z07:00"))
-		w.runDocumented(ctx, "How do I restore to a point in time (point-in-time recovery)?", "sapporo")
+		w.runDocumented(ctx, "restore.md", "Beside the Dojo (point-in-time recovery)", "sapporo")
 		measured("restored to a moment in a second Dojo, and Ready: %s", time.Since(began))
 		w.awaitReady(ctx, "sapporo-past")
 		Expect(w.weapons(ctx, "sapporo-past")).To(ConsistOf(then))
@@ -155,6 +155,15 @@ spec:
 		w.deleteDojo(ctx, "sapporo-past")
 		Expect(w.existing(ctx, "sapporo-past-db")).To(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
+
+	It("is restored in place by kubectl dojo after its loss, then to a moment", func(ctx SpecContext) {
+		w.apply(ctx, strings.NewReplacer("sapporo", "nayoro", "Sapporo", "Nayoro", `schedule: "* * * * *"`,
+			`schedule: "0 0 1 1 *"`, "finalBackup: true", "finalBackup: false").Replace(sapporo))
+		w.awaitReady(ctx, "nayoro")
+		w.expectRestored(ctx, "nayoro")
+		w.deleteDojo(ctx, "nayoro")
+		Expect(w.existing(ctx, "nayoro-db")).To(BeEmpty())
+	}, SpecTimeout(20*time.Minute))
 
 	It("reports why a restore fails, and starts nothing", func(ctx SpecContext) {
 		restoring := func(name, recovery string) {
@@ -223,7 +232,7 @@ spec:
 		w.scaleStore(ctx, 1)
 		began := time.Now()
 		failed := w.finalBackup(ctx)
-		Expect(message).To(ContainSubstring("kubectl delete backup " + failed.GetName()))
+		Expect(message).To(ContainSubstring("kubectl delete backups.postgresql.cnpg.io " + failed.GetName()))
 		Expect(k8s.Delete(ctx, failed)).To(Succeed())
 		Eventually(ctx, gone).WithArguments(d).WithTimeout(eventually).Should(Succeed())
 		measured("a final backup and the deletion of the database: %s", time.Since(began))
@@ -235,7 +244,8 @@ spec:
 
 	It("is restored with every weapon from the final backup, by a Dojo of the same name", func(ctx SpecContext) {
 		began := time.Now()
-		Expect(w.runDocumented(ctx, "How do I restore a database?", "sapporo")).To(ContainSubstring("Backup " + final.GetName()))
+		Expect(w.runDocumented(ctx, "restore.md", "A Dojo that was deleted", "sapporo")).
+			To(ContainSubstring("Backup " + final.GetName()))
 		measured("restored from the final backup, and Ready again: %s", time.Since(began))
 		w.awaitReady(ctx, "sapporo")
 		Expect(w.weapons(ctx, "sapporo")).To(ConsistOf(kept))

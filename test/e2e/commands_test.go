@@ -23,31 +23,32 @@ var (
 	nameOf   = regexp.MustCompile(`\bNAME\b`) // a word: not the end of DBNAME
 )
 
-// runDocumented runs all commands of a section of docs/operations.md for one Dojo.
-func (w *world) runDocumented(ctx context.Context, section, dojo string) string {
+// runDocumented runs all commands of a section of a page of docs/do for one Dojo.
+func (w *world) runDocumented(ctx context.Context, page, section, dojo string) string {
 	GinkgoHelper()
 	var script strings.Builder
-	for _, block := range commands.FindAllStringSubmatch(operations(section), -1) {
+	for _, block := range commands.FindAllStringSubmatch(task(page, section), -1) {
 		script.WriteString(block[1])
 	}
-	Expect(script.String()).NotTo(BeEmpty(), "commands of the section %q", section)
+	Expect(script.String()).NotTo(BeEmpty(), "commands of the section %q of %s", section, page)
 	text := nameOf.ReplaceAllString(script.String(), dojo)
-	step("docs/operations.md, %s\n%s", section, text)
+	step("docs/do/%s, %s\n%s", page, section, text)
 	shell := exec.CommandContext(ctx, "sh", "-euc", text)
-	shell.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(), "PATH="+kubectlFolder(ctx)+":"+os.Getenv("PATH"))
+	shell.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(), programPath(ctx))
 	output, err := shell.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 	progress("%s", output)
 	return string(output)
 }
 
-func operations(section string) string {
+// task returns a section of a page; the first has the title of the page.
+func task(page, section string) string {
 	GinkgoHelper()
-	path, err := project.Path("docs", "operations.md")
+	path, err := project.Path("docs", "do", page)
 	Expect(err).NotTo(HaveOccurred())
 	text, err := os.ReadFile(path)
 	Expect(err).NotTo(HaveOccurred())
-	_, after, found := strings.Cut(string(text), "\n## "+section+"\n")
+	_, after, found := strings.Cut("\n#"+string(text), "\n## "+section+"\n")
 	Expect(found).To(BeTrue(), "section %q", section)
 	within, _, _ := strings.Cut(after, "\n## ")
 	return within
@@ -61,6 +62,11 @@ func (w *world) kubeconfig() string {
 	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(clientcmd.WriteToFile(*c, path)).To(Succeed())
 	return path
+}
+
+// programPath has kubectl and its plugin first.
+func programPath(ctx context.Context) string {
+	return "PATH=" + strings.Join([]string{installed.Plugins, kubectlFolder(ctx), os.Getenv("PATH")}, ":")
 }
 
 func kubectlFolder(ctx context.Context) string {

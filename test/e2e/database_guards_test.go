@@ -49,7 +49,7 @@ spec:
 		d, err := w.dojo(ctx, "ijichi")
 		Expect(err).NotTo(HaveOccurred())
 		login := d.Status.Database.Login
-		w.runDocumented(ctx, "How do I rotate the password?", "ijichi")
+		w.runDocumented(ctx, "rotate.md", "Rotate the password of a database", "ijichi")
 		Eventually(ctx, w.dojo).WithArguments("ijichi").WithTimeout(eventually).Should(HaveField("Status.Database",
 			HaveValue(And(HaveField("Login", Not(Equal(login))), HaveField("FormerLogin", BeEmpty())))))
 		w.awaitReady(ctx, "ijichi")

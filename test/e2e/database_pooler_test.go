@@ -80,7 +80,7 @@ spec:
 		d, err := w.dojo(ctx, "kadic")
 		Expect(err).NotTo(HaveOccurred())
 		second := "dojo2" + strings.TrimPrefix(d.Status.Database.Name, "dojo")
-		w.runDocumented(ctx, "How do I rotate the password?", "kadic")
+		w.runDocumented(ctx, "rotate.md", "Rotate the password of a database", "kadic")
 		Eventually(ctx, w.dojo).WithArguments("kadic").WithTimeout(eventually).
 			Should(HaveField("Status.Database", HaveValue(HaveField("Login", second))))
 		w.awaitReady(ctx, "kadic")

@@ -77,7 +77,7 @@ spec:
 
 		It("loses no acknowledged weapon when the primary's pod is deleted", func(ctx SpecContext) {
 			failover(ctx, "deleted", func(primary string) {
-				Expect(w.runDocumented(ctx, "What happens when an instance of Postgres fails?", "naha")).
+				Expect(w.runDocumented(ctx, "failover.md", "How do I rehearse a failover?", "naha")).
 					To(ContainSubstring(`pod "%s" deleted`, primary))
 			})
 		}, SpecTimeout(10*time.Minute))
@@ -97,7 +97,7 @@ spec:
 			for _, login := range []string{ofSecond, ofOwner, ofSecond} {
 				before := w.podNames(ctx, "naha")
 				began := time.Now()
-				w.runDocumented(ctx, "How do I rotate the password?", "naha")
+				w.runDocumented(ctx, "rotate.md", "Rotate the password of a database", "naha")
 				Eventually(ctx, w.dojo).WithArguments("naha").WithTimeout(eventually).
 					Should(HaveField("Status.Database", HaveValue(HaveField("Login", login))))
 				w.awaitReady(ctx, "naha")
@@ -115,7 +115,7 @@ spec:
 
 		It("grows its volumes", func(ctx SpecContext) {
 			began := time.Now()
-			w.runDocumented(ctx, "How do I give a database more space?", "naha") // volumes cannot shrink
+			w.runDocumented(ctx, "database.md", "How do I give a database more space?", "naha") // volumes cannot shrink
 			Eventually(ctx, w.volumes).WithArguments("naha-db").WithTimeout(eventually).
 				Should(And(HaveLen(3), HaveEach("2Gi")), "every volume has grown")
 			w.awaitReady(ctx, "naha")
@@ -125,7 +125,7 @@ spec:
 		It("runs its SQL once more on request", func(ctx SpecContext) {
 			ran, err := w.schemaJob(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
-			w.runDocumented(ctx, "When does SQL run?", "naha")
+			w.runDocumented(ctx, "database.md", "When does SQL run?", "naha")
 			Eventually(ctx, w.schemaJob).WithArguments("naha").Should(And(Not(BeEmpty()), Not(Equal(ran))), "another Job")
 			w.awaitReady(ctx, "naha")
 		}, SpecTimeout(5*time.Minute))
@@ -133,7 +133,7 @@ spec:
 		It("stays when its Dojo is deleted under Retain, and goes under Delete", func(ctx SpecContext) {
 			weapons, err := w.weapons(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
-			w.runDocumented(ctx, "What happens when I delete a Dojo?", "naha")
+			w.runDocumented(ctx, "delete.md", "Delete a Dojo, and keep or delete its data", "naha")
 			Expect(w.existing(ctx, "naha-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
 			w.apply(ctx, strings.Replace(naha, "size: 1Gi", "size: 2Gi", 1))
 			w.awaitReady(ctx, "naha")

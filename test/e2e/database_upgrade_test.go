@@ -111,7 +111,7 @@ spec:
 
 	It("keeps all data with the documented commands", func(ctx SpecContext) {
 		began := time.Now()
-		w.runDocumented(ctx, "How do I upgrade Postgres?", "maki")
+		w.runDocumented(ctx, "upgrade-postgres.md", "Without backups", "maki")
 		measured("an upgrade of two instances from Postgres 15 to 17: %s", time.Since(began))
 		Expect(version(ctx)).To(Equal("17|1"))
 		Expect(w.weapons(ctx, "maki")).To(ConsistOf(weapon{"1", "Playful Cloud"}))

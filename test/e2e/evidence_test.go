@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// A failed spec leaves a folder below out/e2e, see docs/e2e.md.
+// A failed spec leaves a folder below out/e2e, see docs/contribute/e2e.md.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if report := CurrentSpecReport(); report.Failed() {
 		reportEvidence(ctx, report.LeafNodeText)

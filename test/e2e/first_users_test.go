@@ -95,7 +95,7 @@ spec:
 				Should(ContainElement("🔥 "+title), "the rule waits for a minute, then Alertmanager posts")
 			Eventually(ctx, messages).WithArguments(channel).Should(ContainElement(HaveField("Embeds", ContainElement(And(
 				HaveField("Title", "🔥 "+title), HaveField("Description", And(ContainSubstring("[Silence it]("),
-					HaveSuffix(" · [Runbook](https://jutsu.com/operators/docs/operations.md#alerts-in-discord)"))))))))
+					HaveSuffix(" · [Runbook](https://docs.example.org/reasons.md#imagepullbackoff)"))))))))
 
 			step("fix it")
 			w.patch(ctx, "broken", `{"spec":{"image":null}}`)

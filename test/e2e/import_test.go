@@ -96,7 +96,7 @@ spec:
 		} {
 			GinkgoT().Setenv(name, value)
 		}
-		w.runDocumented(ctx, "How do I import a database?", "nagoya")
+		w.runDocumented(ctx, "migrate-database.md", "How do I import a database?", "nagoya")
 		measured("imported, and Ready: %s", time.Since(began))
 		w.awaitReady(ctx, "nagoya")
 		weapons, err := w.weapons(ctx, "nagoya")
@@ -112,7 +112,7 @@ spec:
 		Expect(origin).To(Equal("Secret nagoya-source"))
 
 		step("Postgres starts again, with CloudNativePG setting the password of the owner whenever it does")
-		Expect(w.runDocumented(ctx, "What happens when an instance of Postgres fails?", "nagoya")).
+		Expect(w.runDocumented(ctx, "failover.md", "How do I rehearse a failover?", "nagoya")).
 			To(ContainSubstring(`pod "nagoya-db-1" deleted`))
 		Eventually(ctx, func() error { return w.addWeapon(ctx, "nagoya", rand.Text(), "Black Rope") }).
 			WithTimeout(eventually).Should(Succeed())

@@ -56,6 +56,10 @@ spec:
 		w.awaitReady(ctx, "sendai")
 	}, SpecTimeout(10*time.Minute))
 
+	It("is reached by kubectl dojo through the node", func(ctx SpecContext) {
+		w.expectPluginReaches(ctx, "sendai", 2)
+	}, SpecTimeout(5*time.Minute))
+
 	It("serves with its former pods and reports the error when its new image does not exist", func(ctx SpecContext) {
 		w.patch(ctx, "sendai", `{"spec":{"image":"jutsu/no-such-image:1"}}`)
 		Eventually(ctx, func() (string, error) { return w.condition(ctx, "sendai", "Degraded") }).WithTimeout(eventually).
@@ -89,7 +93,7 @@ spec:
 	It("leaves its database behind until the documented command deletes it", func(ctx SpecContext) {
 		w.deleteDojo(ctx, "sendai")
 		Expect(w.existing(ctx, "sendai-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
-		w.runDocumented(ctx, "How do I delete what a Dojo has left?", "sendai")
+		w.runDocumented(ctx, "delete.md", "How do I delete what a Dojo has left?", "sendai")
 		Expect(w.existing(ctx, "sendai-db")).To(BeEmpty())
 		Eventually(ctx, w.volumes).WithArguments("sendai-db").WithTimeout(eventually).Should(BeEmpty())
 	}, SpecTimeout(5*time.Minute))

@@ -26,7 +26,7 @@ import (
 )
 
 // The page's commands run verbatim. make dev asks to stop the deployed operators.
-var _ = Describe("A new user with docs/quickstart.md", Serial, func() {
+var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 	It("goes from a cluster to an alert in Discord and its resolved message", func(ctx SpecContext) {
 		for _, o := range environment.All {
 			runOperators(ctx, o, 0)

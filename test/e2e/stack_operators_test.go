@@ -16,7 +16,7 @@ import (
 func (s *Stack) arguments(o environment.Operator) []any {
 	args := []any{"--discord-api-url=" + discordURL}
 	if o == environment.Dojo {
-		args = append(args, "--dojo-image="+s.Images[DojoApp])
+		args = append(args, "--dojo-image="+s.Images[DojoApp], "--docs-url=https://docs.example.org")
 	}
 	return args
 }

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"path"
+	"path/filepath"
 
 	"jutsu.com/operators/test/e2e/internal/images"
 	"jutsu.com/operators/test/environment"
@@ -17,6 +18,7 @@ const (
 	NextDojoApp = DojoApp + ", next version" // the same program in another image
 	Visitor     = "test/e2e/programs/visitor"
 	discordtest = "test/discordtest/cmd/discordtest"
+	plugin      = "dojo-operator/cmd/kubectl-dojo"
 )
 
 func (s *Stack) pushPrograms(ctx context.Context) error {
@@ -24,10 +26,12 @@ func (s *Stack) pushPrograms(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	programs, err := images.Compile(ctx, s.folder, DojoApp, Visitor, discordtest)
+	programs, err := images.Compile(ctx, s.folder, DojoApp, Visitor, discordtest, plugin)
 	if err != nil {
 		return err
 	}
+	s.Plugins = filepath.Dir(programs[plugin])
+	delete(programs, plugin)
 	for source, binary := range programs {
 		name := "/" + path.Base(source)
 		image := images.Image{Name: "jutsu-e2e" + name + ":e2e", Files: map[string]string{name: binary},

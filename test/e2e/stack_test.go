@@ -62,6 +62,8 @@ type Stack struct {
 	Registry string
 	// Images maps folders of main packages, and names of operators, to images.
 	Images map[string]string
+	// Plugins is the folder of kubectl-dojo.
+	Plugins string
 	// Bot is the operator's token, Hand that of a bot for changes by hand.
 	Bot, Hand string
 }

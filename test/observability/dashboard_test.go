@@ -181,7 +181,7 @@ func TestDashboardsAreListed(t *testing.T) {
 	text.WriteString("# What do the dashboards show?\n\n" +
 		folded("", "Each panel, and the metrics behind it. This page is generated from the "+
 			"dashboards by `cd test && go test ./observability -run Listed -update`. How to install them: "+
-			"[operations.md](operations.md#dashboards-and-alerts-of-the-operators)."))
+			"[installation](do/install.md#what-can-i-choose-from)."))
 	for _, d := range dashboards(t) {
 		fmt.Fprintf(&text, "\n## %s\n\n%s", d.Title, folded("", d.Description))
 		for _, p := range d.Panels {

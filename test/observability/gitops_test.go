@@ -195,7 +195,7 @@ func toLua(vm *lua.LState, value any) lua.LValue {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// fluxHealth evaluates the healthCheckExprs of docs/gitops.md like Flux
+// fluxHealth evaluates the healthCheckExprs of docs/do/gitops.md like Flux
 // (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions): an
 // evaluation error counts as in progress.
 func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
@@ -205,7 +205,7 @@ func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 			HealthCheckExprs []struct{ APIVersion, Kind, Current, Failed string }
 		}
 	}
-	must(t, yaml.Unmarshal([]byte(yamlBlock.FindStringSubmatch(read(t, "docs/gitops.md"))[1]), &kustomization))
+	must(t, yaml.Unmarshal([]byte(yamlBlock.FindStringSubmatch(read(t, "docs/do/gitops.md"))[1]), &kustomization))
 	for _, exprs := range kustomization.Spec.HealthCheckExprs {
 		if exprs.APIVersion != o.GetAPIVersion() || exprs.Kind != o.GetKind() {
 			continue
@@ -218,7 +218,7 @@ func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 		}
 		return "InProgress"
 	}
-	t.Fatalf("docs/gitops.md has no expressions for %s", o.GetKind())
+	t.Fatalf("docs/do/gitops.md has no expressions for %s", o.GetKind())
 	return ""
 }
 

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -16,9 +15,6 @@ import (
 
 	"jutsu.com/operators/test/environment"
 )
-
-// runbooks is the prefix of runbook URLs.
-const runbooks = "https://jutsu.com/operators/docs/alerts.md#"
 
 type ruleSpec struct {
 	Name  string
@@ -135,7 +131,6 @@ func TestRunbooks(t *testing.T) {
 				}
 				g.Expect(rule.Annotations).To(And(HaveKey("summary"), HaveKey("description")), rule.Alert)
 				g.Expect(rule.Labels).To(HaveKeyWithValue("severity", MatchRegexp("^(critical|warning)$")), rule.Alert)
-				g.Expect(rule.Annotations).To(HaveKeyWithValue("runbook_url", runbooks+strings.ToLower(rule.Alert)))
 				g.Expect(sections).To(HaveKey(rule.Alert), "a section ### %s in docs/alerts.md", rule.Alert)
 				sections[rule.Alert] = false
 			}

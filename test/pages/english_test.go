@@ -39,11 +39,14 @@ func TestSentencesNameTheirSubject(t *testing.T) {
 	}
 }
 
-// riddlesOfPages returns the places in pages, apart from the output of commands.
+// printed matches the output of commands, and generated tables.
+var printed = regexp.MustCompile(console.String() + "|" + fields.String())
+
+// riddlesOfPages returns the places in pages, apart from what programs print.
 func riddlesOfPages(t *testing.T) (places []string) {
 	t.Helper()
 	for _, page := range written(t) {
-		prose := console.ReplaceAllStringFunc(text(t, page), func(block string) string {
+		prose := printed.ReplaceAllStringFunc(text(t, page), func(block string) string {
 			return strings.Repeat("\n", strings.Count(block, "\n"))
 		})
 		places = append(places, riddles(page, 1, prose)...)

@@ -3,6 +3,7 @@
 package pages
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -88,8 +89,9 @@ func TestFormsOfIssues(t *testing.T) {
 	}
 }
 
-// TestLinksAboveTheForms follows the links of config.yml into the repository.
-func TestLinksAboveTheForms(t *testing.T) {
+// TestLinksOfTheForms follows the links of the forms into the repository. GitHub shows a form at
+// REPOSITORY/issues/new. There is no blank form, and no link with the address of a repository.
+func TestLinksOfTheForms(t *testing.T) {
 	var config struct {
 		Blank bool `json:"blank_issues_enabled"`
 		Links []struct {
@@ -101,12 +103,51 @@ func TestLinksAboveTheForms(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(text(t, ".github/ISSUE_TEMPLATE/config.yml")), &config); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range config.Links {
-		page, ours := strings.CutPrefix(l.URL, "https://jutsu.com/operators/")
-		if l.Name == "" || l.About == "" || !ours {
-			t.Errorf("incomplete, or a link to another site: %+v", l)
+	if config.Blank || len(config.Links) > 0 {
+		t.Errorf("blank forms, or links to an address: %+v", config)
+	}
+	for _, operator := range []string{"dojo-operator", "discord-operator"} {
+		linked := map[string]bool{}
+		form := text(t, ".github/ISSUE_TEMPLATE/bug-"+operator+".yaml")
+		for _, l := range link.FindAllStringSubmatch(form, -1) {
+			page, ours := strings.CutPrefix(l[1], "../blob/HEAD/")
+			if !ours {
+				t.Errorf("%s: a link to another site: %s", operator, l[0])
+			}
+			text(t, page)
+			linked[page] = true
 		}
-		text(t, page)
+		if !linked["SECURITY.md"] || !linked["docs/reasons.md"] || !linked["docs/alerts.md"] {
+			t.Errorf("the form of %s links to %v only", operator, linked)
+		}
+	}
+}
+
+// TestNoAddress: nothing that ships knows where the project lives (docs/dojo-alerts.md).
+func TestNoAddress(t *testing.T) {
+	root, err := project.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	for _, folder := range []string{"deploy", ".github", "tools/charts/assets"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			files++
+			content, err := os.ReadFile(path)
+			if strings.Contains(string(content), "://jutsu.com") {
+				t.Errorf("%s has an address that serves nothing", path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 100 {
+		t.Errorf("only %d files found", files)
 	}
 }
 

@@ -20,27 +20,31 @@ var (
 	link    = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	console = regexp.MustCompile("(?s)```console\n.*?```")
+	// fields are the tables that `make generate` writes into docs/reference.
+	fields = regexp.MustCompile("(?s)<!-- fields -->.*?<!-- end of fields -->")
 )
 
-// written are the pages that are written by hand: docs/api-reference.md is generated.
+// written lists the pages that are written by hand, apart from their fields.
 func written(t *testing.T) (names []string) {
 	t.Helper()
 	root, err := project.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{"*.md", "docs/*.md", "libs/*/*.md", "*-operator/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "libs/*/*.md", "*-operator/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range found {
-			if name, _ := filepath.Rel(root, file); name != "docs/api-reference.md" {
-				names = append(names, name)
+			name, err := filepath.Rel(root, file)
+			if err != nil {
+				t.Fatal(err)
 			}
+			names = append(names, name)
 		}
 	}
-	if len(names) < 15 {
+	if len(names) < 50 {
 		t.Fatalf("only %v found", names)
 	}
 	return names
@@ -53,7 +57,7 @@ func TestPagesAreShort(t *testing.T) {
 		t.Errorf("README.md has %d lines", lines)
 	}
 	for _, page := range written(t) {
-		for line := range strings.Lines(console.ReplaceAllString(text(t, page), "")) {
+		for line := range strings.Lines(fields.ReplaceAllString(console.ReplaceAllString(text(t, page), ""), "")) {
 			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 120 {
 				t.Errorf("%s has a line of more than 120 columns: %s", page, line)
 			}
@@ -82,7 +86,7 @@ func TestLinksOfThePages(t *testing.T) {
 			}
 		}
 	}
-	for _, page := range append(written(t), "docs/api-reference.md") {
+	for _, page := range written(t) {
 		if page != "docs/README.md" && !linked[page] {
 			t.Errorf("docs/README.md does not list %s", page)
 		}

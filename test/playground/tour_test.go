@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// takeTour runs the README's tour, compares the output, and checks that the tour ends in its
-// initial state.
+// takeTour runs the tour of docs/learn/tutorial.md, compares the output, and checks that the tour
+// ends in its initial state.
 func takeTour(t *testing.T, g *WithT) {
 	t.Helper()
 	steps := tourOf(t)
@@ -49,7 +49,7 @@ type step struct{ command, prints string }
 
 func tourOf(t *testing.T) (steps []step) {
 	t.Helper()
-	file, err := project.Path("README.md")
+	file, err := project.Path("docs", "learn", "tutorial.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func tourOf(t *testing.T) (steps []step) {
 	_, tour, _ = strings.Cut(tour, "\n```console\n")
 	tour, _, found := strings.Cut(tour, "```\n")
 	if !found {
-		t.Fatal("README.md has no tour")
+		t.Fatal("docs/learn/tutorial.md has no tour")
 	}
 	for line := range strings.Lines(tour) {
 		if command, ok := strings.CutPrefix(line, "$ "); ok {

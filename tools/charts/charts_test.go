@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +119,40 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestLinks: without docsURL nothing links to a page of docs. With it, alerts link to sections that
+// exist.
+func TestLinks(t *testing.T) {
+	const base = "https://docs.example.org/docs"
+	page := regexp.MustCompile(`https?://[^\s"'<>()]+\.md[^\s"'<>()]*`)
+	for _, o := range operators {
+		values := valuesFor("prometheus.enabled", "grafana.enabled")
+		values["crds"] = map[string]any{"enabled": false} // their descriptions link to Kubernetes' pages
+		rendered := templated(t, o, load(t, o), values)
+		if links := page.FindAllString(rendered.Manifest+rendered.Info.Notes, -1); links != nil ||
+			strings.Contains(rendered.Manifest, "runbook_url") {
+			t.Errorf("%s links to %v without an address", o.Name, links)
+		}
+		values["docsURL"] = base
+		rendered = templated(t, o, load(t, o), values)
+		links := page.FindAllString(rendered.Manifest+rendered.Info.Notes, -1)
+		if alerts := strings.Count(rendered.Manifest, "- alert: "); alerts < 10 || len(links) != alerts {
+			t.Errorf("%s: %d alerts, %d links", o.Name, alerts, len(links))
+		}
+		for _, link := range links {
+			file, section, _ := strings.Cut(strings.TrimPrefix(link, base+"/"), "#")
+			text, err := os.ReadFile(filepath.Join(root(t), "docs", file))
+			if err != nil || !strings.Contains(strings.ToLower(string(text)), "\n### "+section+"\n") {
+				t.Errorf("%s: %s leads nowhere: %v", o.Name, link, err)
+			}
+		}
+		for _, wrong := range []string{base + "/", base + "#a", "docs", "https://x/{{ y }}"} {
+			if _, err := tryTemplated(t, o, load(t, o), map[string]any{"docsURL": wrong}); err == nil {
+				t.Errorf("%s takes the address %q", o.Name, wrong)
+			}
+		}
+	}
+}
+
 // TestDefaults: without values, the chart differs from the overlay in one annotation.
 func TestDefaults(t *testing.T) {
 	for _, o := range operators {
@@ -168,6 +203,8 @@ func valuesFor(paths ...string) map[string]any {
 			values[path] = []any{"team-a", "team-b"}
 		case path == "discordAPIURL":
 			values[path] = "https://discord.example.com/api/v10"
+		case path == "docsURL":
+			values[path] = docsURL
 		case !nested:
 			values[path] = true
 		default:

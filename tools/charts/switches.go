@@ -7,9 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// change is switched on by a value: a component, or patches of docs/install.md.
+// change is switched on by a value: a component, or patches of docs/do/install.md.
 type change struct {
 	// Component is a folder of deploy/OPERATOR/components. An operator without it lacks the value.
 	Component string
@@ -27,6 +28,7 @@ type change struct {
 // changes in the order of kustomizations. Removals come last.
 var changes = []change{
 	{Component: "prometheus", Value: "prometheus.enabled"},
+	{Component: "docs-url/links", Value: "docsURL"},
 	{Component: "metrics-certificate", Value: "metricsCertificate.enabled"},
 	{Component: "grafana", Value: "grafana.enabled"},
 	{Component: "network-policy", Value: "networkPolicy.enabled"},
@@ -56,11 +58,15 @@ func switchesOf(folder string) ([]change, error) {
 	for _, entry := range entries {
 		components[entry.Name()] = true
 	}
+	top := func(c change) string {
+		name, _, _ := strings.Cut(c.Component, "/")
+		return name
+	}
 	of := slices.DeleteFunc(slices.Clone(changes), func(c change) bool {
-		return c.Component != "" && !components[c.Component] || c.Only != "" && c.Only != filepath.Base(folder)
+		return c.Component != "" && !components[top(c)] || c.Only != "" && c.Only != filepath.Base(folder)
 	})
 	for _, c := range of {
-		delete(components, c.Component)
+		delete(components, top(c))
 	}
 	for component := range components {
 		return nil, fmt.Errorf("no value switches components/%s on: add it to changes in tools/charts/switches.go, and to "+

@@ -12,6 +12,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
+// docsURL stands for the address of docs in the component docs-url/links.
+const docsURL = "https://docs.example.com"
+
 // watched stands for each watched namespace.
 const watched = "the-watched-namespace"
 
@@ -80,6 +83,7 @@ func (o *object) text(of operator) (string, error) {
 		return "", err
 	}
 	text = inNamespace(w.expand(text), of.Namespace, ".Release.Namespace")
+	text = strings.ReplaceAll(text, docsURL, "{{ .Values.docsURL }}")
 	if o.perWatched { // in a range, $ holds the chart's values
 		text = regexp.MustCompile(` \.(Release|Values)`).ReplaceAllString(text, " $$.$1")
 		text = inNamespace(text, watched, "$namespace")

@@ -53,10 +53,12 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	if err != nil {
 		return nil, err
 	}
+	docs := docsURL(o.Project, o.Operator, o.Version)
 	for file, changes := range map[string][][2]string{
 		"Chart.yaml": {{`version: .*`, "version: " + number}, {`appVersion: .*`, "appVersion: " + o.Version}},
 		"values.yaml": {
 			{`  repository: .*`, fmt.Sprintf("  repository: %q", repository)}, {`  tag: .*`, fmt.Sprintf("  tag: %q", tag)},
+			{`docsURL: .*`, fmt.Sprintf("docsURL: %q", docs)},
 		},
 		"README.md": {
 			{`helm install (\S+) oci://REGISTRY/charts/`, "helm install $1 oci://" + path.Join(o.Repo, "charts") + "/"},
@@ -70,8 +72,15 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 			files[file] = line.ReplaceAllString(files[file], change[1])
 		}
 	}
+	if docs != "" {
+		files["Chart.yaml"] += "  artifacthub.io/links: |\n    - name: Documentation\n      url: " + docs + "/README.md\n" +
+			"    - name: Alerts\n      url: " + docs + "/alerts.md\n"
+	}
 	files["Chart.yaml"] += fmt.Sprintf("  artifacthub.io/prerelease: \"%t\"\n", semver.Prerelease(o.Version) != "") +
 		fmt.Sprintf("  artifacthub.io/images: |\n    - name: %s\n      image: %s\n", o.Operator, reference)
+	if o.Project != "" { // below the annotations
+		files["Chart.yaml"] += "home: " + o.Project + "\n"
+	}
 	a := &artifact{
 		File: o.Operator + "-" + number + ".tgz", Repository: "charts/" + o.Operator, Tag: number,
 		contentType: "application/vnd.cncf.helm.chart.content.v1.tar+gzip",
@@ -94,9 +103,13 @@ func manifestsArtifact(root string, o imageOptions, reference string) (*artifact
 	if err != nil {
 		return nil, err
 	}
-	top, err := kustomization(filepath.ToSlash(released), o.Operator, o.Version, reference)
+	docs := docsURL(o.Project, o.Operator, o.Version)
+	top, err := kustomization(root, filepath.ToSlash(released), o.Operator, o.Version, reference, docs)
 	if err != nil {
 		return nil, err
+	}
+	if docs != "" {
+		linkDocs(files, docs)
 	}
 	files["kustomization.yaml"] = string(top)
 	a := &artifact{
@@ -106,6 +119,16 @@ func manifestsArtifact(root string, o imageOptions, reference string) (*artifact
 	}
 	a.content, err = pack(files, "", o.Created)
 	return a, err
+}
+
+// linkDocs has the component prometheus link to the release's docs.
+func linkDocs(files map[string]string, docs string) {
+	for file, text := range files {
+		if strings.HasPrefix(file, "components/docs-url/") {
+			files[file] = strings.ReplaceAll(text, docsPlaceholder, docs)
+		}
+	}
+	files["components/prometheus/kustomization.yaml"] += "components:\n  - ../docs-url/links/runbooks\n"
 }
 
 // splitReference splits an image into a chart's repository and tag: tag with digest.

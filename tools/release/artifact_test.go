@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -41,9 +42,12 @@ func checkChart(t *testing.T, repo, image string) {
 	meta := pulled.Chart.Meta
 	got := []string{
 		meta.Name, meta.Version, meta.AppVersion, meta.Annotations["artifacthub.io/prerelease"],
-		meta.Annotations["artifacthub.io/images"],
+		meta.Annotations["artifacthub.io/images"], meta.Home, meta.Annotations["artifacthub.io/links"],
 	}
-	want := []string{"dojo-operator", "0.1.0", "v0.1.0", "false", "- name: dojo-operator\n  image: " + image + "\n"}
+	want := []string{
+		"dojo-operator", "0.1.0", "v0.1.0", "false", "- name: dojo-operator\n  image: " + image + "\n", testProject,
+		"- name: Documentation\n  url: " + testDocs + "/README.md\n- name: Alerts\n  url: " + testDocs + "/alerts.md\n",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the chart's metadata (-want +got):\n%s", diff)
 	}
@@ -56,7 +60,7 @@ func checkChart(t *testing.T, repo, image string) {
 	if install.KubeVersion, err = common.ParseKubeVersion("v1.30.0"); err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := install.RunWithContext(t.Context(), chart, nil)
+	rendered, err := install.RunWithContext(t.Context(), chart, map[string]any{"prometheus": map[string]any{"enabled": true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +68,31 @@ func checkChart(t *testing.T, repo, image string) {
 	if !strings.Contains(found.Manifest, "image: \""+image+"\"\n") {
 		t.Errorf("its Deployment does not run %s", image)
 	}
+	checkDocs(t, found.Manifest)
 	if strings.Contains(found.Info.Notes, "placeholder") {
 		t.Errorf("its notes say that the image is missing:\n%s", found.Info.Notes)
+	}
+}
+
+// The release links to the docs of its own tag.
+const (
+	testProject = "https://github.com/you/operators"
+	testDocs    = testProject + "/blob/dojo-operator/v0.1.0/docs"
+)
+
+// checkDocs checks the links of the operator and of its alerts.
+func checkDocs(t *testing.T, manifest string) {
+	t.Helper()
+	for _, want := range []string{
+		"--docs-url=$(DOCS_URL)", "value: " + testDocs + "\n",
+		"runbook_url: " + testDocs + "/alerts.md#dojooperatordown\n",
+	} {
+		if !strings.Contains(manifest, want) {
+			t.Errorf("the manifest lacks %q", want)
+		}
+	}
+	if strings.Contains(manifest, docsPlaceholder) {
+		t.Error("the manifest has the placeholder of docs")
 	}
 }
 
@@ -115,6 +142,71 @@ func checkManifests(t *testing.T, repo, install string) {
 	_, applied, _ := strings.Cut(install, "\n") // without the comment in its first line
 	if diff := cmp.Diff(applied, string(text)); diff != "" {
 		t.Errorf("(-install.yaml +manifests):\n%s", diff)
+	}
+	checkDocs(t, withAlerts(t, folder))
+}
+
+// withAlerts builds the manifests in a folder with the component prometheus, as a user does.
+func withAlerts(t *testing.T, folder string) string {
+	t.Helper()
+	overlay, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		t.Fatal(err)
+	}
+	up, err := filepath.Rel(overlay, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("resources: [%s]\ncomponents: [%s/components/prometheus]\n", up, up)
+	if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := built.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(manifest)
+}
+
+// A release from a repository whose address nobody has named links nowhere.
+func TestNoProjectNoLinks(t *testing.T) {
+	const image = "example.com/a/dojo-operator:v1.2.3@sha256:0123"
+	root := checkout(t).root
+	artifacts, err := artifactsOf(root, imageOptions{
+		Operator: "dojo-operator", Version: "v1.2.3", Repo: "example.com/a", Created: time.Unix(1e9, 0),
+	}, image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	unpack(t, bytes.NewReader(artifacts[0].content), folder)
+	files, err := readFolder(filepath.Join(folder, "dojo-operator"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := files["Chart.yaml"]; strings.Contains(text, "home:") || strings.Contains(text, "artifacthub.io/links") {
+		t.Errorf("the chart links to a project:\n%s", text)
+	}
+	if !strings.Contains(files["values.yaml"], "\ndocsURL: \"\"\n") {
+		t.Error("the chart has an address of docs")
+	}
+	manifests := t.TempDir()
+	unpack(t, bytes.NewReader(artifacts[1].content), manifests)
+	install, err := manifest(root, "dojo-operator", "v1.2.3", image, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"install.yaml": string(install), "the manifests": withAlerts(t, manifests)} {
+		if strings.Contains(text, "runbook_url") || strings.Contains(text, "--docs-url") {
+			t.Errorf("%s have links", name)
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ type imageOptions struct {
 	Created  time.Time
 	// Repo is the repository of images in the name REPO/OPERATOR:VERSION.
 	Repo string
+	// Project is the address of the repository on GitHub, or empty.
+	Project string
 	// Push is the repository to push to, Repo except in a dry run; empty pushes nothing.
 	Push   string
 	Folder string
@@ -131,6 +133,9 @@ func labels(o imageOptions) map[string]string {
 		prefix + "created":  o.Created.UTC().Format(time.RFC3339),
 		prefix + "licenses": "Apache-2.0",
 		prefix + "vendor":   "Jutsu",
+	}
+	if o.Project != "" {
+		of[prefix+"source"] = o.Project
 	}
 	switch o.Operator {
 	case "dojo-operator":

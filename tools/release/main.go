@@ -26,8 +26,9 @@ var namespaces = map[string]string{"dojo-operator": "dojo-system", "discord-oper
 
 const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY] [--platform linux/amd64,...] [--folder FOLDER]
        release compat   OPERATOR
-       release manifest OPERATOR --version v1.2.3 --image IMAGE@sha256:...
-       release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--dry-run] [--key FILE | --identity REGEXP]`
+       release manifest OPERATOR --version v1.2.3 --image IMAGE@sha256:... [--project-url URL]
+       release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--project-url URL] [--dry-run]
+                        [--key FILE | --identity REGEXP]`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -52,6 +53,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	version := flags.String("version", "", "version to build or release; by default from git describe and the operator's own tags")
 	repo := flags.String("repo", "", "`repository` of images to push to, as ghcr.io/you; by default nothing is pushed")
+	project := flags.String("project-url", "", "`URL` of the repository on GitHub, as https://github.com/you/operators, "+
+		"to whose tagged docs the release links; empty for no links")
 	reference := flags.String("image", "", "`image` with its digest, for the manifest")
 	dryRun := flags.Bool("dry-run", false, "check and build all, push it to a registry on loopback, sign and verify it there; tag nothing")
 	var sign signing
@@ -78,7 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case "compat":
 		return checkCompat(ctx, r, out, operator, "")
 	case "manifest":
-		text, err := manifest(r.root, operator, *version, *reference)
+		text, err := manifest(r.root, operator, *version, *reference, docsURL(*project, operator, *version))
 		if err != nil {
 			return err
 		}
@@ -87,7 +90,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case "publish":
 		return publishRelease(ctx, r, out, releaseOptions{
 			Operator: operator, Version: *version, Repo: *repo, DryRun: *dryRun, Platforms: strings.Split(*platform, ","),
-			Sign: sign,
+			Sign: sign, Project: strings.TrimSuffix(*project, "/"),
 		})
 	default:
 		return fmt.Errorf("there is no command %q\n%s", command, usage)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,8 @@ import (
 )
 
 // manifest renders an operator with its image by digest as one file, namespace and kinds first.
-func manifest(root, operator, version, image string) (text []byte, err error) {
+// A known address of docs takes the place of docsPlaceholder.
+func manifest(root, operator, version, image, docs string) (text []byte, err error) {
 	folder, err := os.MkdirTemp("", "install-")
 	if err != nil {
 		return nil, err
@@ -29,7 +31,7 @@ func manifest(root, operator, version, image string) (text []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	overlaid, err := kustomization(from, operator, version, image)
+	overlaid, err := kustomization(root, from, operator, version, image, docs)
 	if err != nil {
 		return nil, err
 	}
@@ -46,22 +48,45 @@ func manifest(root, operator, version, image string) (text []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	text = bytes.ReplaceAll(text, []byte(docsPlaceholder), []byte(docs))
 	if repository, digest, _ := withoutTag(image); !strings.Contains(string(text), "image: "+repository+"@"+digest) {
 		return nil, fmt.Errorf("%s does not use the image %s", overlay(root, operator), operator)
 	}
 	return fmt.Appendf(nil, "# %s %s. Install it, or a newer one over an older one: kubectl apply --server-side -f install.yaml\n%s", operator, version, text), nil
 }
 
-func kustomization(from, operator, version, image string) ([]byte, error) {
+// docsPlaceholder is the address in the components docs-url/links.
+const docsPlaceholder = "https://docs.example.com"
+
+// docsURL returns the tagged docs of a repository on GitHub, or "" without one.
+func docsURL(project, operator, version string) string {
+	if project == "" {
+		return ""
+	}
+	return strings.TrimSuffix(project, "/") + "/blob/" + operator + "/" + version + "/docs"
+}
+
+// kustomization has the flag for docs, if the operator has it. from is the overlay's path.
+func kustomization(root, from, operator, version, image, docs string) ([]byte, error) {
 	repository, digest, err := withoutTag(image)
 	if err != nil {
 		return nil, err
 	}
+	var components []string
+	flag := filepath.Join("components", "docs-url", "links", "flag")
+	if _, err := os.Stat(filepath.Join(root, "deploy", operator, flag)); err == nil && docs != "" {
+		top, err := filepath.Rel(filepath.Join(overlay(root, operator)), filepath.Join(root, "deploy", operator))
+		if err != nil {
+			return nil, err
+		}
+		components = append(components, filepath.ToSlash(filepath.Join(from, top, flag)))
+	}
 	return yaml.Marshal(types.Kustomization{
-		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
-		Resources: []string{from},
-		Images:    []types.Image{{Name: operator, NewName: repository, Digest: digest}},
-		Labels:    []types.Label{{Pairs: map[string]string{"app.kubernetes.io/version": version}, IncludeTemplates: true}},
+		Components: components,
+		TypeMeta:   types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+		Resources:  []string{from},
+		Images:     []types.Image{{Name: operator, NewName: repository, Digest: digest}},
+		Labels:     []types.Label{{Pairs: map[string]string{"app.kubernetes.io/version": version}, IncludeTemplates: true}},
 	})
 }
 

@@ -23,6 +23,8 @@ type releaseOptions struct {
 	Version string
 	// Repo is the repository of images; a dry run needs none.
 	Repo string
+	// Project is the address of the repository on GitHub, or empty.
+	Project string
 	// DryRun builds and checks everything, pushes to a registry on loopback, and creates no tag.
 	DryRun    bool
 	Platforms []string
@@ -56,7 +58,7 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	}
 	i := imageOptions{
 		Root: r.root, Operator: o.Operator, Version: o.Version, Revision: revision, Created: at, Folder: folder, Repo: o.Repo,
-		Push: p.registry, Platforms: o.Platforms,
+		Project: o.Project, Push: p.registry, Platforms: o.Platforms,
 	}
 	_, _ = fmt.Fprintf(out, "building %s %s for %s\n", o.Operator, o.Version, strings.Join(o.Platforms, ", "))
 	if p.image, err = buildImage(ctx, i); err != nil {
@@ -204,7 +206,7 @@ func (r repository) isHead(ctx context.Context, tag string, lines []string) (boo
 }
 
 func writeRelease(root, folder string, o releaseOptions, reference, text string, artifacts []*artifact) error {
-	install, err := manifest(root, o.Operator, o.Version, reference)
+	install, err := manifest(root, o.Operator, o.Version, reference, docsURL(o.Project, o.Operator, o.Version))
 	if err != nil {
 		return err
 	}

@@ -265,6 +265,7 @@ func TestRelease(t *testing.T) {
 	p := newProject(t)
 	first := releaseOptions{
 		Operator: "dojo-operator", Version: "v0.1.0", Repo: repo, Sign: signing{Cosign: cosign(t), Key: newKey(t)},
+		Project: testProject,
 	}
 	var digests []string
 	for range 2 {

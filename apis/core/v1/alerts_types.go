@@ -9,23 +9,26 @@ type Alerts struct {
 	Discord *DiscordAlerts `json:"discord"`
 }
 
-// DiscordAlerts names the channel for a Dojo's alerts, or the group in which one is created.
+// DiscordAlerts names the channel for a Dojo's alerts, or the group in which
+// one is created.
 // +kubebuilder:validation:XValidation:rule="has(self.channelRef) != has(self.groupRef)",message="name exactly one: the channelRef of a DiscordChannel that exists, or the groupRef of a DiscordGroup in which the Dojo gets a channel of its own"
 type DiscordAlerts struct {
-	// channelRef names a DiscordChannel in the same namespace. Several Dojos can share it. It must
-	// have a spec.webhook, through which Alertmanager posts. The operator never writes to it.
+	// channelRef names a DiscordChannel in the same namespace. Several Dojos can
+	// share it. It must have a spec.webhook, through which Alertmanager posts. The
+	// operator never writes to it.
 	// +optional
 	ChannelRef *DiscordReference `json:"channelRef,omitempty"`
 
-	// groupRef names a DiscordGroup. A group of another namespace must allow it. The operator
-	// creates the DiscordChannel `<dojo>-alerts` with a webhook in the Dojo's namespace. The
-	// channel and its messages are deleted when the Dojo is deleted or refers to another channel or
-	// to none. Changing the group moves the channel.
+	// groupRef names a DiscordGroup. A group of another namespace must allow it.
+	// The operator creates the DiscordChannel `<dojo>-alerts` with a webhook in
+	// the Dojo's namespace. The channel and its messages are deleted when the Dojo
+	// is deleted or refers to another channel or to none. Changing the group moves
+	// the channel.
 	// +optional
 	GroupRef *DiscordGroupReference `json:"groupRef,omitempty"`
 
-	// mentions lists the roles and users that a firing alert mentions, at most 10. Discord notifies
-	// them. A resolved alert mentions nobody. Defaults to none.
+	// mentions lists the roles and users that a firing alert mentions, at most 10.
+	// Discord notifies them. A resolved alert mentions nobody. Defaults to none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
@@ -35,9 +38,9 @@ type DiscordAlerts struct {
 // AlertMention is a role or a user that alerts mention.
 // +kubebuilder:validation:XValidation:rule="has(self.roleId) != has(self.userId)",message="name exactly one: roleId or userId"
 type AlertMention struct {
-	// roleId is the id of a role of the Discord server, 17 to 20 digits. In developer mode, Discord
-	// shows it under Server Settings, Roles. The role @everyone, whose id is the server's, notifies
-	// nobody.
+	// roleId is the id of a role of the Discord server, 17 to 20 digits. In
+	// developer mode, Discord shows it under Server Settings, Roles. The role
+	// @everyone, whose id is the server's, notifies nobody.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{17,20}$')",message="must be the id of a role on Discord: 17 to 20 digits"
@@ -49,8 +52,8 @@ type AlertMention struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{17,20}$')",message="must be the id of a user on Discord: 17 to 20 digits"
 	UserID string `json:"userId,omitempty"`
 
-	// severities lists the severities of the alerts that mention the role or user, at most 2:
-	// critical and warning. Defaults to critical.
+	// severities lists the severities of the alerts that mention the role or user,
+	// at most 2: critical and warning. Defaults to critical.
 	// +optional
 	// +default=["critical"]
 	// +listType=set
@@ -90,9 +93,9 @@ type DiscordGroupReference struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of an object: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Name string `json:"name"`
 
-	// namespace of the DiscordGroup. Defaults to the Dojo's. The group's spec.allowedNamespaces
-	// must allow the Dojo's namespace. Otherwise the Dojo's DiscordChannel is Degraded with the
-	// reason NotAllowed.
+	// namespace of the DiscordGroup. Defaults to the Dojo's. The group's
+	// spec.allowedNamespaces must allow the Dojo's namespace. Otherwise the Dojo's
+	// DiscordChannel is Degraded with the reason NotAllowed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -112,8 +115,8 @@ type AlertsStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ChannelID string `json:"channelId,omitempty"`
 
-	// channelURL is the address of the channel in Discord, at most 2048 characters.
-	// Empty until it exists.
+	// channelURL is the address of the channel in Discord, at most 2048
+	// characters. Empty until it exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	ChannelURL string `json:"channelURL,omitempty"`

@@ -8,12 +8,14 @@ package v1
 // message of the reason OriginMismatch.
 const OriginAnnotation = "core.jutsu.com/origin"
 
-// Bootstrap defines the origin of a new Cluster's data. It has an effect only when the Cluster is
-// created. Pods start and SQL runs once the data is there. Until then the Dojo is Progressing with
-// the reason Restoring or Importing, and status.database.origin names the origin.
+// Bootstrap defines the origin of a new Cluster's data. It has an effect only
+// when the Cluster is created. Pods start and SQL runs once the data is there.
+// Until then the Dojo is Progressing with the reason Restoring or Importing,
+// and status.database.origin names the origin.
 // +kubebuilder:validation:XValidation:rule="has(self.recovery) != has(self.import)",message="name exactly one: recovery (a backup of a Cluster of CloudNativePG) or import (a database elsewhere)"
 type Bootstrap struct {
-	// recovery restores a backup of another Cluster, or of a former Cluster of this name.
+	// recovery restores a backup of another Cluster, or of a former Cluster of
+	// this name.
 	// +optional
 	Recovery *Recovery `json:"recovery,omitempty"`
 
@@ -26,9 +28,9 @@ type Bootstrap struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.backup), has(self.volumeSnapshot), has(self.objectStore)].filter(x, x).size() == 1",message="name exactly one: backup (a Backup of this namespace), volumeSnapshot or objectStore"
 // +kubebuilder:validation:XValidation:rule="!has(self.targetTime) || !has(self.volumeSnapshot)",message="targetTime needs the write-ahead log, which a volume snapshot does not have: restore from objectStore, or leave targetTime out"
 type Recovery struct {
-	// backup is a Backup of CloudNativePG. Without targetTime, the data dates from the end of the
-	// backup. A plugin's Backup must name its location in spec.pluginConfiguration.parameters; a
-	// Dojo's own Backups do.
+	// backup is a Backup of CloudNativePG. Without targetTime, the data dates from
+	// the end of the backup. A plugin's Backup must name its location in
+	// spec.pluginConfiguration.parameters; a Dojo's own Backups do.
 	// +optional
 	Backup *BackupReference `json:"backup,omitempty"`
 
@@ -36,23 +38,25 @@ type Recovery struct {
 	// +optional
 	VolumeSnapshot *RecoverySnapshots `json:"volumeSnapshot,omitempty"`
 
-	// objectStore is the place of a plugin's backups and write-ahead log. Without targetTime, the
-	// latest data is restored.
+	// objectStore is the place of a plugin's backups and write-ahead log. Without
+	// targetTime, the latest data is restored.
 	// +optional
 	ObjectStore *RecoveryObjectStore `json:"objectStore,omitempty"`
 
-	// targetTime is the time to restore, in RFC 3339 with up to six decimals of a second, such as
-	// 2026-11-21T10:00:00Z, at most 64 characters. It must be after the end of a backup and before
-	// the last transaction in the log. Not allowed with volumeSnapshot, which has no log.
+	// targetTime is the time to restore, in RFC 3339 with up to six decimals of a
+	// second, such as 2026-11-21T10:00:00Z, at most 64 characters. It must be
+	// after the end of a backup and before the last transaction in the log. Not
+	// allowed with volumeSnapshot, which has no log.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$')",message="must be a time in RFC 3339, with a time zone, such as 2026-11-21T10:00:00Z"
 	TargetTime string `json:"targetTime,omitempty"`
 
 	// database is the name in Postgres of the restored database and of its owner:
-	// status.database.name of the Dojo in the backup. The Dojo keeps both names. Defaults to the
-	// name for a Dojo of this name and namespace. If the data has no such database, the Dojo is
-	// Degraded with the reason DatabaseNotRestored, and no empty one is created.
+	// status.database.name of the Dojo in the backup. The Dojo keeps both names.
+	// Defaults to the name for a Dojo of this name and namespace. If the data has
+	// no such database, the Dojo is Degraded with the reason DatabaseNotRestored,
+	// and no empty one is created.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z_][a-zA-Z0-9_-]*$')",message="must be the name of a database of Postgres: letters, digits, '_' and '-', starting with a letter or '_'"
@@ -60,7 +64,8 @@ type Recovery struct {
 	Database string `json:"database,omitempty"`
 }
 
-// BackupReference names a Backup of CloudNativePG in the namespace of the Dojo.
+// BackupReference names a Backup of CloudNativePG in the namespace of the
+// Dojo.
 type BackupReference struct {
 	// name of the Backup.
 	// +required
@@ -79,8 +84,9 @@ type RecoverySnapshots struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a VolumeSnapshot: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Storage string `json:"storage"`
 
-	// walStorage is the name of the VolumeSnapshot of the write-ahead log, if the Cluster had a
-	// separate volume for it. The new Cluster then needs walStorage too.
+	// walStorage is the name of the VolumeSnapshot of the write-ahead log, if the
+	// Cluster had a separate volume for it. The new Cluster then needs walStorage
+	// too.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a VolumeSnapshot: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
@@ -93,8 +99,8 @@ type RecoveryObjectStore struct {
 	// +required
 	Plugin RecoveryPlugin `json:"plugin"`
 
-	// serverName is the name under which the Cluster archived, at most 253 characters: its own name
-	// (<dojo>-db), or its plugin's parameter serverName.
+	// serverName is the name under which the Cluster archived, at most 253
+	// characters: its own name (<dojo>-db), or its plugin's parameter serverName.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -109,8 +115,8 @@ type RecoveryPlugin struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// parameters of the plugin, such as barmanObjectName. At most 32, with names of at most 253 and
-	// values of at most 4096 characters.
+	// parameters of the plugin, such as barmanObjectName. At most 32, with names
+	// of at most 253 and values of at most 4096 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 253 && size(self[key]) <= 4096)",message="a parameter has a name of at most 253 and a value of at most 4096 characters"
@@ -118,20 +124,23 @@ type RecoveryPlugin struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
-// Import copies an existing database into the new Cluster by CloudNativePG's import of the type
-// microservice: pg_dump and pg_restore, without roles and permissions. The Dojo's own role owns
-// everything afterwards.
+// Import copies an existing database into the new Cluster by CloudNativePG's
+// import of the type microservice: pg_dump and pg_restore, without roles and
+// permissions. The Dojo's own role owns everything afterwards.
 type Import struct {
-	// sourceSecretRef names the Secret with the address and credentials of the database.
+	// sourceSecretRef names the Secret with the address and credentials of the
+	// database.
 	// +required
 	SourceSecretRef ImportSource `json:"sourceSecretRef"`
 }
 
-// ImportSource names a Secret in the Dojo's namespace. Its keys are host, port, dbname, user (or
-// username) and password, as CloudNativePG writes them. Optional keys are sslmode (of libpq:
-// disable, allow, prefer, require, verify-ca or verify-full; defaults to prefer) and ca.crt, the
-// certificate of the server's authority. The user must be able to read the whole database. The
-// Cluster refers to the Secret for password and ca.crt; it shows all other values.
+// ImportSource names a Secret in the Dojo's namespace. Its keys are host,
+// port, dbname, user (or username) and password, as CloudNativePG writes them.
+// Optional keys are sslmode (of libpq: disable, allow, prefer, require,
+// verify-ca or verify-full; defaults to prefer) and ca.crt, the certificate of
+// the server's authority. The user must be able to read the whole database.
+// The Cluster refers to the Secret for password and ca.crt; it shows all other
+// values.
 type ImportSource struct {
 	// name of the Secret.
 	// +required

@@ -42,10 +42,10 @@ type SecretReference struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a Secret: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Name string `json:"name"`
 
-	// namespace of the Secret. Defaults to the Dojo's. A Secret of another namespace must have the
-	// annotation core.jutsu.com/allowed-namespaces, which lists the Dojo's namespace
-	// (comma-separated) or is "*". Otherwise the Dojo is Degraded with the reason
-	// CredentialsNotShared.
+	// namespace of the Secret. Defaults to the Dojo's. A Secret of another
+	// namespace must have the annotation core.jutsu.com/allowed-namespaces, which
+	// lists the Dojo's namespace (comma-separated) or is "*". Otherwise the Dojo
+	// is Degraded with the reason CredentialsNotShared.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -57,13 +57,14 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="has(self.credentialsRef) || has(self.postgres)",message="credentialsRef or postgres is required: name the Secret that holds the database credentials (keys host, port, dbname, user or username, password), or request a database"
 // +kubebuilder:validation:XValidation:rule="!(has(self.credentialsRef) && has(self.postgres))",message="credentialsRef and postgres exclude each other: a Dojo has one database"
 // +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database can only be Postgres"
-// +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
+// +kubebuilder:validation:XValidation:rule="!has(self.release) || !has(self.release.migrations) || !has(self.database) || self.database == 'Postgres'",message="with release.migrations, database can only be Postgres: use release.command"
+// +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 // +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs what monitoring makes: leave monitoring.enabled true, or monitoring out"
 // +kubebuilder:validation:XValidation:rule="!(oldSelf.?exposure.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue()) || self.?exposure.?ingress.?className.hasValue()",message="className of the Ingress cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove exposure and add it again"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="a volumeMount refers to none of volumes by its name"
 type DojoSpec struct {
-	// accountId identifies the owner of the Dojo, in any form of 1 to 128 characters. The
-	// application receives it as DOJO_ACCOUNT_ID.
+	// accountId identifies the owner of the Dojo, in any form of 1 to 128
+	// characters. The application receives it as DOJO_ACCOUNT_ID.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -78,42 +79,45 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim() != ''",message="must not be blank"
 	Title string `json:"title"`
 
-	// replicas is the desired number of pods. 0 stops the application and keeps everything else.
-	// Defaults to 1. `kubectl scale` and a HorizontalPodAutoscaler of the Dojo set it through the
-	// scale subresource.
+	// replicas is the desired number of pods. 0 stops the application and keeps
+	// everything else. Defaults to 1. `kubectl scale` and a
+	// HorizontalPodAutoscaler of the Dojo set it through the scale subresource.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=0
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// database is the kind of database. Defaults to Postgres. Mongo is not supported yet: the Dojo
-	// is Degraded with the reason DatabaseNotSupported.
+	// database is the kind of database. Defaults to Postgres. Mongo is not
+	// supported yet: the Dojo is Degraded with the reason DatabaseNotSupported.
 	// +optional
 	// +default="Postgres"
 	Database Database `json:"database,omitempty"`
 
-	// credentialsRef names the Secret with the credentials of an existing database, in
-	// CloudNativePG's form for the owner of a database (`<cluster>-app`). Its keys are host, port,
-	// dbname, user (or username) and password; none may be empty. The operator copies them into a
-	// Secret of the Dojo. The pods roll when the credentials change.
+	// credentialsRef names the Secret with the credentials of an existing
+	// database, in CloudNativePG's form for the owner of a database
+	// (`<cluster>-app`). Its keys are host, port, dbname, user (or username) and
+	// password; none may be empty. The operator copies them into a Secret of the
+	// Dojo. The pods roll when the credentials change.
 	// +optional
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
 
-	// postgres requests a database for this Dojo, instead of credentialsRef. It requires
-	// CloudNativePG 1.30 or newer. Without CloudNativePG the Dojo is Degraded with the reason
-	// CloudNativePGNotInstalled, and continues automatically once it is installed.
+	// postgres requests a database for this Dojo, instead of credentialsRef. It
+	// requires CloudNativePG 1.30 or newer. Without CloudNativePG the Dojo is
+	// Degraded with the reason CloudNativePGNotInstalled, and continues
+	// automatically once it is installed.
 	// +optional
 	Postgres *Postgres `json:"postgres,omitempty"`
 
-	// suspend stops the application: no pods run, whatever replicas is. A Cluster of
-	// postgres.cluster is hibernated and its backups pause. The Dojo raises no alerts. All data
-	// stays. Afterwards the Cluster starts first and then the pods. Defaults to false.
+	// suspend stops the application: no pods run, whatever replicas is. A Cluster
+	// of postgres.cluster is hibernated and its backups pause. The Dojo raises no
+	// alerts. All data stays. Afterwards the Cluster starts first and then the
+	// pods. Defaults to false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// deletionProtection refuses every deletion of the Dojo, also by administrators, until it is
-	// false again. It does not refuse the deletion of the namespace, which deletes the Dojo too.
-	// Defaults to false.
+	// deletionProtection refuses every deletion of the Dojo, also by
+	// administrators, until it is false again. It does not refuse the deletion of
+	// the namespace, which deletes the Dojo too. Defaults to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
@@ -124,8 +128,14 @@ type DojoSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
-	// imagePullSecrets lists the Secrets in the Dojo's namespace for pulling the image, at most 16,
-	// with names of at most 253 characters.
+	// release is a step that runs before any pod of a new image serves, such as
+	// migrations of the database. If it fails, the pods keep their image, and
+	// the Dojo is Degraded with the reason ReleaseFailed.
+	// +optional
+	Release *Release `json:"release,omitempty"`
+
+	// imagePullSecrets lists the Secrets in the Dojo's namespace for pulling the
+	// image, at most 16, with names of at most 253 characters.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -133,20 +143,22 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(s, size(s.name) <= 253)",message="the name of a Secret has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
-	// resources of the application's container. They replace all defaults: requests of 50m CPU and
-	// 64Mi memory, and a memory limit of 256Mi. Each of limits, requests and claims has at most 16
-	// entries, with names of at most 317 and quantities of at most 64 characters.
+	// resources of the application's container. They replace all defaults:
+	// requests of 50m CPU and 64Mi memory, and a memory limit of 256Mi. Each of
+	// limits, requests and claims has at most 16 entries, with names of at most
+	// 317 and quantities of at most 64 characters.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || size(self.limits) <= 16 && self.limits.all(key, size(key) <= 317 && (type(self.limits[key]) == int || size(self.limits[key]) <= 64))",message="limits has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || size(self.requests) <= 16 && self.requests.all(key, size(key) <= 317 && (type(self.requests[key]) == int || size(self.requests[key]) <= 64))",message="requests has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims) || size(self.claims) <= 16 && self.claims.all(c, size(c.name) <= 317 && size(c.?request.orValue('')) <= 317)",message="claims has at most 16 entries, with names of at most 317 characters"
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// env lists additional environment variables of the application, at most 64. The operator's own
-	// names (DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS, DB_READONLY_ENDPOINT,
-	// DOJO_ACCOUNT_ID, DOJO_TITLE) are not allowed. A name has at most 253 characters, a value
-	// 8192, all values together 32768, and each string of a valueFrom 512. Put longer values into a
-	// ConfigMap or Secret, and name its key in valueFrom.
+	// env lists additional environment variables of the application, at most 64.
+	// The operator's own names (DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS,
+	// DB_READONLY_ENDPOINT, DOJO_ACCOUNT_ID, DOJO_TITLE) are not allowed. A name
+	// has at most 253 characters, a value 8192, all values together 32768, and
+	// each string of a valueFrom 512. Put longer values into a ConfigMap or
+	// Secret, and name its key in valueFrom.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -158,23 +170,25 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef) || !has(e.valueFrom.resourceFieldRef.divisor) || type(e.valueFrom.resourceFieldRef.divisor) == int || size(e.valueFrom.resourceFieldRef.divisor) <= 512)",message="a divisor in valueFrom has at most 512 characters"
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// envFrom lists ConfigMaps and Secrets in the Dojo's namespace whose keys become environment
-	// variables of the application, at most 16. Variables of env and of the operator take
-	// precedence. The pods do not roll when the content changes.
+	// envFrom lists ConfigMaps and Secrets in the Dojo's namespace whose keys
+	// become environment variables of the application, at most 16. Variables of
+	// env and of the operator take precedence. The pods do not roll when the
+	// content changes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	EnvFrom []EnvFromSource `json:"envFrom,omitempty"`
 
-	// volumes of the pods, at most 16. The operator adds its own for the working directory /tmp.
-	// The application's root file system is read-only.
+	// volumes of the pods, at most 16. The operator adds its own for the working
+	// directory /tmp. The application's root file system is read-only.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	Volumes []Volume `json:"volumes,omitempty"`
 
-	// volumeMounts lists the paths at which the application finds the volumes, at most 32.
+	// volumeMounts lists the paths at which the application finds the volumes, at
+	// most 32.
 	// +optional
 	// +listType=map
 	// +listMapKey=mountPath
@@ -185,38 +199,41 @@ type DojoSpec struct {
 	// +optional
 	Probes *Probes `json:"probes,omitempty"`
 
-	// serviceAccountName is the ServiceAccount of the pods. Its token is mounted unless the
-	// ServiceAccount forbids it. The namespace's annotation core.jutsu.com/allowed-service-accounts
-	// (comma-separated) must list it. Defaults to the namespace's default one, without a token.
+	// serviceAccountName is the ServiceAccount of the pods. Its token is mounted
+	// unless the ServiceAccount forbids it. The namespace's annotation
+	// core.jutsu.com/allowed-service-accounts (comma-separated) must list it.
+	// Defaults to the namespace's default one, without a token.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a ServiceAccount: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// priorityClassName is the PriorityClass of the pods. Defaults to the cluster's
-	// default.
+	// priorityClassName is the PriorityClass of the pods. Defaults to the
+	// cluster's default.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
-	// podAnnotations are added to the pods, at most 32, with names of at most 317 and values of at
-	// most 4096 characters. Names of core.jutsu.com are the operator's. A change rolls the pods.
+	// podAnnotations are added to the pods, at most 32, with names of at most 317
+	// and values of at most 4096 characters. Names of core.jutsu.com are the
+	// operator's. A change rolls the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="an annotation has a name of at most 317 and a value of at most 4096 characters"
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('core.jutsu.com/'))",message="annotations of core.jutsu.com are the operator's own"
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
-	// autoscaling creates a HorizontalPodAutoscaler, which sets the number of pods. It needs
-	// metrics of the pods, such as those of metrics-server. Until it has set a number, replicas
-	// counts, within the bounds. With replicas 0 the application stops.
+	// autoscaling creates a HorizontalPodAutoscaler, which sets the number of
+	// pods. It needs metrics of the pods, such as those of metrics-server. Until
+	// it has set a number, replicas counts, within the bounds. With replicas 0 the
+	// application stops.
 	// +optional
 	Autoscaling *Autoscaling `json:"autoscaling,omitempty"`
 
-	// nodeSelector lists the labels that a node must have to run pods of the Dojo, at most 32, with
-	// names of at most 317 and values of at most 63 characters.
+	// nodeSelector lists the labels that a node must have to run pods of the Dojo,
+	// at most 32, with names of at most 317 and values of at most 63 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="a label has a name of at most 317 and a value of at most 63 characters"
@@ -230,13 +247,13 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t.?key.orValue('')) <= 317 && size(t.?operator.orValue('')) <= 317 && size(t.?value.orValue('')) <= 317 && size(t.?effect.orValue('')) <= 317)",message="a key, operator, value or effect has at most 317 characters"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// affinity has the scheduling constraints of the pods towards nodes and other pods, as in a
-	// pod, with at most 8 terms of a kind.
+	// affinity has the scheduling constraints of the pods towards nodes and other
+	// pods, as in a pod, with at most 8 terms of a kind.
 	// +optional
 	Affinity *Affinity `json:"affinity,omitempty"`
 
-	// topologySpreadConstraints define how the pods are spread, at most 8. They replace the default
-	// constraint, which prefers different nodes.
+	// topologySpreadConstraints define how the pods are spread, at most 8. They
+	// replace the default constraint, which prefers different nodes.
 	// +optional
 	// +listType=map
 	// +listMapKey=topologyKey
@@ -254,18 +271,18 @@ type DojoSpec struct {
 	// +optional
 	Monitoring *Monitoring `json:"monitoring,omitempty"`
 
-	// alerts configures where the Dojo's alerts are sent. It includes monitoring. It requires
-	// discord-operator, and prometheus-operator with a Prometheus that selects the Dojo's rules and
-	// an Alertmanager that selects its AlertmanagerConfig. The condition AlertsReady names what is
-	// missing.
+	// alerts configures where the Dojo's alerts are sent. It includes monitoring.
+	// It requires discord-operator, and prometheus-operator with a Prometheus that
+	// selects the Dojo's rules and an Alertmanager that selects its
+	// AlertmanagerConfig. The condition AlertsReady names what is missing.
 	// +optional
 	Alerts *Alerts `json:"alerts,omitempty"`
 }
 
 // LocalCredentials names the Secret that a Dojo's pods read.
 type LocalCredentials struct {
-	// name of the Secret, with the keys DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER and DB_PASS, and
-	// with DB_READONLY_ENDPOINT if the database has standbys.
+	// name of the Secret, with the keys DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER and
+	// DB_PASS, and with DB_READONLY_ENDPOINT if the database has standbys.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -283,20 +300,21 @@ type DojoStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions describe the Dojo's state: Available (at least one replica is ready; with
-	// spec.postgres requests can also reach the primary of Postgres), Progressing (the operator is
-	// working towards the spec), Degraded (a user must act; the message says how) and Ready (the
-	// object matches its spec). Degraded and Progressing are never True together. spec.postgres
-	// adds DatabaseReady, with the current step; backups add BackupSucceeded; spec.alerts adds
-	// AlertsReady. At most 16.
+	// conditions describe the Dojo's state: Available (at least one replica is
+	// ready; with spec.postgres requests can also reach the primary of Postgres),
+	// Progressing (the operator is working towards the spec), Degraded (a user
+	// must act; the message says how) and Ready (the object matches its spec).
+	// Degraded and Progressing are never True together. spec.postgres adds
+	// DatabaseReady, with the current step; backups add BackupSucceeded;
+	// spec.alerts adds AlertsReady. At most 16.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// replicas is the number of existing pods, of the current and of earlier revisions. The scale
-	// subresource reports it.
+	// replicas is the number of existing pods, of the current and of earlier
+	// revisions. The scale subresource reports it.
 	// +optional
 	Replicas int32 `json:"replicas"`
 
@@ -313,19 +331,19 @@ type DojoStatus struct {
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
-	// readyStatus is the number of ready and of desired replicas, such as "2/3", at
-	// most 32 characters.
+	// readyStatus is the number of ready and of desired replicas, such as "2/3",
+	// at most 32 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	ReadyStatus string `json:"readyStatus,omitempty"`
 
-	// desiredReplicas is the desired number of pods: spec.replicas, or the number set by an
-	// autoscaler of the Deployment, such as that of spec.autoscaling.
+	// desiredReplicas is the desired number of pods: spec.replicas, or the number
+	// set by an autoscaler of the Deployment, such as that of spec.autoscaling.
 	// +optional
 	DesiredReplicas *int32 `json:"desiredReplicas,omitempty"`
 
-	// selector is the label selector of the pods as a string, at most 1024 characters. A
-	// HorizontalPodAutoscaler of the Dojo reads it.
+	// selector is the label selector of the pods as a string, at most 1024
+	// characters. A HorizontalPodAutoscaler of the Dojo reads it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Selector string `json:"selector,omitempty"`
@@ -341,8 +359,8 @@ type DojoStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// hosts are the application's host names outside of the cluster, at most 16. Empty until the
-	// Ingress exists, or a Gateway has accepted the HTTPRoute.
+	// hosts are the application's host names outside of the cluster, at most 16.
+	// Empty until the Ingress exists, or a Gateway has accepted the HTTPRoute.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -352,13 +370,17 @@ type DojoStatus struct {
 	// +optional
 	Database *DatabaseStatus `json:"database,omitempty"`
 
+	// release describes the release step of a Dojo with spec.release.
+	// +optional
+	Release *ReleaseStatus `json:"release,omitempty"`
+
 	// alerts names the channel for the alerts of a Dojo with spec.alerts.
 	// +optional
 	Alerts *AlertsStatus `json:"alerts,omitempty"`
 
-	// waitingFor lists the objects of the spec that do not exist or are not usable yet, at most 16.
-	// A wait longer than the operator's --progress-deadline (--database-deadline for a Cluster)
-	// makes the Dojo Degraded.
+	// waitingFor lists the objects of the spec that do not exist or are not usable
+	// yet, at most 16. A wait longer than the operator's --progress-deadline
+	// (--database-deadline for a Cluster) makes the Dojo Degraded.
 	// +optional
 	// +listType=map
 	// +listMapKey=object
@@ -368,8 +390,8 @@ type DojoStatus struct {
 
 // Wait is an object that a Dojo waits for.
 type Wait struct {
-	// object is the kind, namespace and name of the object, such as "Secret default/dojo-app", at
-	// most 1024 characters.
+	// object is the kind, namespace and name of the object, such as
+	// "Secret default/dojo-app", at most 1024 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -380,12 +402,13 @@ type Wait struct {
 	Since metav1.Time `json:"since"`
 }
 
-// Dojo is a small web application with a Postgres database. The operator creates a Deployment, a
-// Service, a Secret with the credentials and a PodDisruptionBudget, corrects drift in them, and
-// reports the state in the Dojo's conditions.
+// Dojo is a small web application with a Postgres database. The operator
+// creates a Deployment, a Service, a Secret with the credentials and a
+// PodDisruptionBudget, corrects drift in them, and reports the state in the
+// Dojo's conditions.
 //
-// The name becomes that of a Service: at most 63 lower case letters, digits and '-', starting with
-// a letter.
+// The name becomes that of a Service: at most 63 lower case letters, digits
+// and '-', starting with a letter.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=dojos,singular=dojo,shortName=dj,categories=all
 // +kubebuilder:subresource:status
@@ -416,8 +439,9 @@ type Dojo struct {
 	// +required
 	Spec DojoSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until then observedGeneration is
-	// -1, so that kstatus, and with it Flux and Helm, does not report the object as current.
+	// status is the observed state. Only the operator writes it. Until then
+	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
+	// not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DojoStatus `json:"status,omitempty"`

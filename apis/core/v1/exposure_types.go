@@ -8,7 +8,8 @@ package v1
 // +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be a host name: lower case letters, digits, '-' and '.', such as dojo.example.org"
 type Hostname string
 
-// Exposure exposes a Dojo outside of the cluster, by either ingress or gateway.
+// Exposure exposes a Dojo outside of the cluster, by either ingress or
+// gateway.
 // +kubebuilder:validation:XValidation:rule="has(self.ingress) != has(self.gateway)",message="exactly one of ingress and gateway is required; ingress: {} is an Ingress of the cluster's default class"
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway) || !has(self.tls)",message="tls goes with ingress only: with gateway, the Gateway has the certificate, in the tls of its listener"
 type Exposure struct {
@@ -19,35 +20,37 @@ type Exposure struct {
 	// +kubebuilder:validation:MaxItems=16
 	Hosts []Hostname `json:"hosts"`
 
-	// ingress exposes the Dojo through an Ingress for its Service. When gateway replaces it, the
-	// Ingress stays until a Gateway has accepted the HTTPRoute.
+	// ingress exposes the Dojo through an Ingress for its Service. When gateway
+	// replaces it, the Ingress stays until a Gateway has accepted the HTTPRoute.
 	// +optional
 	Ingress *IngressExposure `json:"ingress,omitempty"`
 
-	// gateway exposes the Dojo through an HTTPRoute for its Service. It requires the Gateway API.
-	// Without it, the Dojo is Degraded with the reason GatewayAPINotInstalled, and continues
-	// automatically once it is installed.
+	// gateway exposes the Dojo through an HTTPRoute for its Service. It requires
+	// the Gateway API. Without it, the Dojo is Degraded with the reason
+	// GatewayAPINotInstalled, and continues automatically once it is installed.
 	// +optional
 	Gateway *GatewayExposure `json:"gateway,omitempty"`
 
-	// tls serves all hosts over HTTPS. Allowed with ingress only: a Gateway has the certificates of
-	// its listeners itself. Without tls, an Ingress serves HTTP.
+	// tls serves all hosts over HTTPS. Allowed with ingress only: a Gateway has
+	// the certificates of its listeners itself. Without tls, an Ingress serves
+	// HTTP.
 	// +optional
 	TLS *ExposureTLS `json:"tls,omitempty"`
 }
 
 // IngressExposure configures the Ingress of a Dojo.
 type IngressExposure struct {
-	// className is the name of the IngressClass. Defaults to the default class of the cluster. It
-	// can be changed but not removed.
+	// className is the name of the IngressClass. Defaults to the default class of
+	// the cluster. It can be changed but not removed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ClassName string `json:"className,omitempty"`
 
 	// annotations of the Ingress, for its controller and for cert-manager, such as
-	// cert-manager.io/cluster-issuer: letsencrypt. At most 32, with names of at most 317 and values
-	// of at most 4096 characters. Names of jutsu.com are the operator's.
+	// cert-manager.io/cluster-issuer: letsencrypt. At most 32, with names of at
+	// most 317 and values of at most 4096 characters. Names of jutsu.com are the
+	// operator's.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="an annotation has a name of at most 317 and a value of at most 4096 characters"
@@ -58,8 +61,8 @@ type IngressExposure struct {
 
 // GatewayExposure names the Gateways of a Dojo.
 type GatewayExposure struct {
-	// parentRefs are the Gateways for the HTTPRoute, at most 8. A Gateway of another namespace must
-	// allow it, in allowedRoutes of its listener.
+	// parentRefs are the Gateways for the HTTPRoute, at most 8. A Gateway of
+	// another namespace must allow it, in allowedRoutes of its listener.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -83,8 +86,8 @@ type GatewayReference struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be the name of a namespace: lower case letters, digits and '-', starting and ending with a letter or digit"
 	Namespace string `json:"namespace,omitempty"`
 
-	// sectionName is the name of a listener of the Gateway, such as https. Defaults to all
-	// listeners with a matching host name.
+	// sectionName is the name of a listener of the Gateway, such as https.
+	// Defaults to all listeners with a matching host name.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -94,8 +97,9 @@ type GatewayReference struct {
 
 // ExposureTLS has the certificate of an Ingress.
 type ExposureTLS struct {
-	// secretName is the name of a Secret in the Dojo's namespace with tls.crt and tls.key for all
-	// hosts. cert-manager creates it if an annotation of the Ingress names an issuer.
+	// secretName is the name of a Secret in the Dojo's namespace with tls.crt and
+	// tls.key for all hosts. cert-manager creates it if an annotation of the
+	// Ingress names an issuer.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -104,15 +108,16 @@ type ExposureTLS struct {
 
 // Monitoring configures how Prometheus monitors a Dojo.
 type Monitoring struct {
-	// enabled creates a ServiceMonitor and a PrometheusRule for the Dojo as soon as
-	// prometheus-operator is installed.
+	// enabled creates a ServiceMonitor and a PrometheusRule for the Dojo as soon
+	// as prometheus-operator is installed.
 	// +required
 	Enabled bool `json:"enabled"`
 
-	// labels are added to the ServiceMonitor, the PrometheusRule and the AlertmanagerConfig, for a
-	// Prometheus and an Alertmanager that select by labels, such as release: kube-prometheus-stack.
-	// At most 16, with names of at most 317 and values of at most 63 characters. The operator's own
-	// labels cannot be replaced.
+	// labels are added to the ServiceMonitor, the PrometheusRule and the
+	// AlertmanagerConfig, for a Prometheus and an Alertmanager that select by
+	// labels, such as release: kube-prometheus-stack. At most 16, with names of at
+	// most 317 and values of at most 63 characters. The operator's own labels
+	// cannot be replaced.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('app.kubernetes.io/') && !key.startsWith('core.jutsu.com/'))",message="labels of app.kubernetes.io and core.jutsu.com are the operator's own"

@@ -4,23 +4,24 @@ package v1
 
 // Probes configure how the kubelet probes the application.
 type Probes struct {
-	// startup succeeds once the application has started; then the other probes begin. Defaults: the
-	// path of liveness, every second, at most 60 times.
+	// startup succeeds once the application has started; then the other probes
+	// begin. Defaults: the path of liveness, every second, at most 60 times.
 	// +optional
 	Startup *Probe `json:"startup,omitempty"`
 
-	// liveness restarts the container when it fails. Defaults: path /probe/liveness, every 10
-	// seconds, 3 failures.
+	// liveness restarts the container when it fails. Defaults: path
+	// /probe/liveness, every 10 seconds, 3 failures.
 	// +optional
 	Liveness *Probe `json:"liveness,omitempty"`
 
-	// readiness removes the pod from the Service when it fails. Defaults: path /probe/readiness,
-	// every 5 seconds, 2 failures.
+	// readiness removes the pod from the Service when it fails. Defaults: path
+	// /probe/readiness, every 5 seconds, 2 failures.
 	// +optional
 	Readiness *Probe `json:"readiness,omitempty"`
 }
 
-// Probe is an HTTP GET on the application's port 8080. Fields that are not set keep their default.
+// Probe is an HTTP GET on the application's port 8080. Fields that are not set
+// keep their default.
 type Probe struct {
 	// path of the request, such as /healthz, of at most 1024 characters.
 	// +optional
@@ -29,8 +30,8 @@ type Probe struct {
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('/')",message="must begin with /"
 	Path string `json:"path,omitempty"`
 
-	// initialDelaySeconds is the time between the container's start and the first probe, in
-	// seconds. Defaults to 0.
+	// initialDelaySeconds is the time between the container's start and the first
+	// probe, in seconds. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
@@ -48,19 +49,20 @@ type Probe struct {
 	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 
-	// failureThreshold is the number of consecutive failures after which the probe counts as
-	// failed.
+	// failureThreshold is the number of consecutive failures after which the probe
+	// counts as failed.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	FailureThreshold *int32 `json:"failureThreshold,omitempty"`
 }
 
-// Volume is a volume of the pods: one of configMap, secret, emptyDir and persistentVolumeClaim.
+// Volume is a volume of the pods: one of configMap, secret, emptyDir and
+// persistentVolumeClaim.
 // +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.emptyDir), has(self.persistentVolumeClaim)].filter(is, is).size() == 1",message="exactly one of configMap, secret, emptyDir and persistentVolumeClaim is required"
 type Volume struct {
-	// name of the volume, for volumeMounts. The name tmp is the operator's, for the application's
-	// working directory.
+	// name of the volume, for volumeMounts. The name tmp is the operator's, for
+	// the application's working directory.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -75,12 +77,13 @@ type Volume struct {
 	// +optional
 	Secret *VolumeSource `json:"secret,omitempty"`
 
-	// emptyDir is a directory that is empty when a pod starts and is deleted with the pod.
+	// emptyDir is a directory that is empty when a pod starts and is deleted with
+	// the pod.
 	// +optional
 	EmptyDir *EmptyDir `json:"emptyDir,omitempty"`
 
-	// persistentVolumeClaim is an existing claim. All pods use it at the same time, also during a
-	// rollout, so its access mode must allow that.
+	// persistentVolumeClaim is an existing claim. All pods use it at the same
+	// time, also during a rollout, so its access mode must allow that.
 	// +optional
 	PersistentVolumeClaim *PersistentVolumeClaim `json:"persistentVolumeClaim,omitempty"`
 }
@@ -100,11 +103,12 @@ type VolumeSource struct {
 
 // EmptyDir is a directory on the node's disk.
 type EmptyDir struct {
-	// sizeLimit is the size at which the pod is evicted, such as 64Mi, at most 64 characters.
+	// sizeLimit is the size at which the pod is evicted, such as 64Mi, at most 64
+	// characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",message="must be a quantity greater than 0, such as 64Mi"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$') && quantity(self).isGreaterThan(quantity('0'))",message="must be a quantity greater than 0, such as 64Mi"
 	SizeLimit string `json:"sizeLimit"`
 }
 
@@ -129,16 +133,16 @@ type VolumeMount struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// mountPath is the absolute path in the container, at most 1024 characters. Not /tmp, which is
-	// the working directory.
+	// mountPath is the absolute path in the container, at most 1024 characters.
+	// Not /tmp, which is the working directory.
 	// +required
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('/') && !self.contains(':') && !(self in ['/tmp', '/tmp/'])",message="must begin with /, have no ':', and not be /tmp, which is the working directory"
 	MountPath string `json:"mountPath"`
 
-	// subPath is the file or folder within the volume, at most 1024 characters. Defaults to the
-	// whole volume.
+	// subPath is the file or folder within the volume, at most 1024 characters.
+	// Defaults to the whole volume.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -150,8 +154,8 @@ type VolumeMount struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
-// EnvFromSource makes environment variables of all keys of a ConfigMap or of a Secret: one of
-// configMapRef and secretRef.
+// EnvFromSource makes environment variables of all keys of a ConfigMap or of a
+// Secret: one of configMapRef and secretRef.
 // +kubebuilder:validation:XValidation:rule="has(self.configMapRef) != has(self.secretRef)",message="exactly one of configMapRef and secretRef is required"
 type EnvFromSource struct {
 	// prefix of the variables' names, at most 128 characters. Defaults to none.
@@ -183,8 +187,8 @@ type Autoscaling struct {
 	// +kubebuilder:validation:Minimum=1
 	MaxReplicas int32 `json:"maxReplicas"`
 
-	// targetCPUUtilization is the target for the average CPU usage, in percent of the pods'
-	// requests. Defaults to 80.
+	// targetCPUUtilization is the target for the average CPU usage, in percent of
+	// the pods' requests. Defaults to 80.
 	// +optional
 	// +default=80
 	// +kubebuilder:validation:Minimum=1

@@ -43,16 +43,18 @@ const (
 // Postgres is a database for one Dojo, created through CloudNativePG
 // (https://cloudnative-pg.io), version 1.30 or newer.
 // +kubebuilder:validation:XValidation:rule="has(self.clusterRef) != has(self.cluster)",message="name exactly one: clusterRef (a database in an existing Cluster) or cluster (a Cluster for this Dojo alone)"
-// +kubebuilder:validation:XValidation:rule="has(self.clusterRef) == has(oldSelf.clusterRef)",message="clusterRef and cluster cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
+// +kubebuilder:validation:XValidation:rule="has(self.clusterRef) == has(oldSelf.clusterRef)",message="clusterRef and cluster cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 type Postgres struct {
-	// clusterRef names an existing CloudNativePG Cluster in the Dojo's namespace. The operator
-	// creates a database and an owner role in it, and never writes to the Cluster itself. While it
-	// does not exist, the Dojo is Progressing, and Degraded after --database-deadline.
+	// clusterRef names an existing CloudNativePG Cluster in the Dojo's namespace.
+	// The operator creates a database and an owner role in it, and never writes to
+	// the Cluster itself. While it does not exist, the Dojo is Progressing, and
+	// Degraded after --database-deadline.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the data would stay behind. Make a new Dojo and move the data, as docs/do/migrate-database.md says"
 	ClusterRef *ClusterReference `json:"clusterRef,omitempty"`
 
-	// cluster requests a CloudNativePG Cluster for this Dojo alone, named `<dojo>-db`.
+	// cluster requests a CloudNativePG Cluster for this Dojo alone, named
+	// `<dojo>-db`.
 	// +optional
 	Cluster *PostgresCluster `json:"cluster,omitempty"`
 
@@ -62,13 +64,15 @@ type Postgres struct {
 	// +default="Retain"
 	ReclaimPolicy ReclaimPolicy `json:"reclaimPolicy,omitempty"`
 
-	// initSQL lists sources of SQL, at most 16 with at most 4 MiB together. The SQL runs in this
-	// order, as the owner of the database, after the operator's own SQL, which creates the table
-	// weapons. It runs before the first pod starts and again after each change, so it must be
-	// idempotent (CREATE TABLE IF NOT EXISTS ...). If a statement fails, the Dojo is Degraded with
-	// the reason SchemaFailed; running pods are not affected. psql runs the SQL in a pod with the
-	// owner's password, which psql's own commands, such as \!, can read: do not use SQL of anyone
-	// who may not have the password.
+	// initSQL lists sources of SQL, at most 16 with at most 4 MiB together. The
+	// SQL runs in this order, as the owner of the database, after the operator's
+	// own SQL, which creates the table weapons. It runs before the first pod
+	// starts and again after each change, so it must be idempotent (CREATE TABLE
+	// IF NOT EXISTS ...). If a statement fails, the Dojo is Degraded with the
+	// reason SchemaFailed; running pods are not affected. psql runs the SQL in a
+	// pod with the owner's password, which psql's own commands, such as \!, can
+	// read: do not use SQL of anyone who may not have the password. It is meant for
+	// the first schema; spec.release migrates it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -90,39 +94,42 @@ type ClusterReference struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be taken away: CloudNativePG's default image may be of a newer version. Name the one that runs"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.walStorage) || has(self.walStorage)",message="walStorage cannot be taken away: the write-ahead log is on it"
 // +kubebuilder:validation:XValidation:rule="!has(self.synchronous) || self.synchronous.number < (has(self.instances) ? self.instances : 1)",message="synchronous.number must be less than instances: one of the instances is the primary, and a commit waits for others"
-// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)",message="bootstrap cannot be added or taken away: it is for a Cluster that does not exist yet. Make a new Dojo, as docs/operations.md says under How do I restore a database"
+// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)",message="bootstrap cannot be added or taken away: it is for a Cluster that does not exist yet. Make a new Dojo, as docs/do/restore.md says"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.backup) || !has(self.backup.plugin) || self.backup.plugin.name != 'barman-cloud.cloudnative-pg.io' || (has(self.backup.plugin.parameters) && 'serverName' in self.backup.plugin.parameters)",message="with bootstrap.recovery, backup.plugin.parameters needs a serverName of its own, such as \"<dojo>-db-2\": the plugin archives into no place that has the log of another Cluster"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.objectStore) || !has(self.backup) || !has(self.backup.plugin) || !has(self.backup.plugin.parameters) || !('serverName' in self.backup.plugin.parameters) || self.backup.plugin.parameters['serverName'] != self.bootstrap.recovery.objectStore.serverName",message="backup.plugin.parameters.serverName must differ from bootstrap.recovery.objectStore.serverName: the plugin archives into no place that has the log of another Cluster"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.volumeSnapshot) || !has(self.bootstrap.recovery.volumeSnapshot.walStorage) || has(self.walStorage)",message="bootstrap.recovery.volumeSnapshot.walStorage needs walStorage: the log that is restored has a volume of its own"
 type PostgresCluster struct {
-	// instances is the number of Postgres servers, 1 to 9: one primary, and standbys that replicate
-	// it and take over. Defaults to 1.
+	// instances is the number of Postgres servers, 1 to 9: one primary, and
+	// standbys that replicate it and take over. Defaults to 1.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	Instances *int32 `json:"instances,omitempty"`
 
-	// synchronous makes every commit wait until standbys have it, so that a failover loses no
-	// commit. Without it, a failover may lose the last commits. It can be changed at any time,
-	// without a restart.
+	// synchronous makes every commit wait until standbys have it, so that a
+	// failover loses no commit. Without it, a failover may lose the last commits.
+	// It can be changed at any time, without a restart.
 	// +optional
 	Synchronous *Synchronous `json:"synchronous,omitempty"`
 
-	// version is the major version of Postgres, 2 digits such as "17"; 14 or newer. A higher
-	// version upgrades in place: a backup, no pods, CloudNativePG's upgrade, a query, pods again
-	// (see status.database.upgrade). Without cluster.backup, an upgrade needs the annotation
-	// core.jutsu.com/upgrade-without-backup. A lower version is refused; until the upgrade has
-	// changed the data, status.database.upgrade.from is allowed again. Without version and
-	// imageName, the image is CloudNativePG's default at the time of the creation. Once one of the
-	// two is set, they cannot both be removed.
+	// version is the major version of Postgres, 2 digits such as "17"; 14 or
+	// newer. A higher version upgrades in place: a backup, no pods,
+	// CloudNativePG's upgrade, a query, pods again (see status.database.upgrade).
+	// Without cluster.backup, an upgrade needs the annotation
+	// core.jutsu.com/upgrade-without-backup. A lower version is refused; until the
+	// upgrade has changed the data, status.database.upgrade.from is allowed again.
+	// Without version and imageName, the image is CloudNativePG's default at the
+	// time of the creation. Once one of the two is set, they cannot both be
+	// removed.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(1[4-9]|[2-9][0-9])$')",message="must be a major version of Postgres, 14 or newer, such as \"17\""
 	// +kubebuilder:validation:MaxLength=2
 	Version string `json:"version,omitempty"`
 
-	// imageName is the image of Postgres, instead of version, at most 512 characters. CloudNativePG
-	// must support it (https://cloudnative-pg.io/docs/current/container_images).
+	// imageName is the image of Postgres, instead of version, at most 512
+	// characters. CloudNativePG must support it
+	// (https://cloudnative-pg.io/docs/current/container_images).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -132,53 +139,56 @@ type PostgresCluster struct {
 	// +required
 	Storage PostgresStorage `json:"storage"`
 
-	// walStorage is a separate volume of each instance for the write-ahead log, so that the log
-	// cannot fill the volume of the data. It can be added to an existing Cluster, whose instances
-	// then restart one after the other. It cannot be removed. Defaults to none: the log is on the
-	// volume of storage.
+	// walStorage is a separate volume of each instance for the write-ahead log, so
+	// that the log cannot fill the volume of the data. It can be added to an
+	// existing Cluster, whose instances then restart one after the other. It
+	// cannot be removed. Defaults to none: the log is on the volume of storage.
 	// +optional
 	WALStorage *PostgresStorage `json:"walStorage,omitempty"`
 
 	// parameters of Postgres by name, such as max_connections: "200"
-	// (https://www.postgresql.org/docs/current/runtime-config.html). At most 64, with names of at
-	// most 63 characters, in lower case. CloudNativePG reloads the configuration, and restarts the
-	// instances one after the other if a parameter needs it. A removed parameter gets its default
-	// again. CloudNativePG sets some parameters itself, such as port and archive_command
-	// (https://cloudnative-pg.io/docs/current/postgresql_conf). It refuses them here: the Dojo is
-	// then Degraded with the reason ClusterRefused, and the Cluster is not changed.
+	// (https://www.postgresql.org/docs/current/runtime-config.html). At most 64,
+	// with names of at most 63 characters, in lower case. CloudNativePG reloads
+	// the configuration, and restarts the instances one after the other if a
+	// parameter needs it. A removed parameter gets its default again.
+	// CloudNativePG sets some parameters itself, such as port and archive_command
+	// (https://cloudnative-pg.io/docs/current/postgresql_conf). It refuses them
+	// here: the Dojo is then Degraded with the reason ClusterRefused, and the
+	// Cluster is not changed.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 63 && name.matches('^[a-z_][a-z0-9_]*([.][a-z_][a-z0-9_]*)?$'))",message="must be names of parameters of Postgres in lower case, such as max_connections or auto_explain.log_min_duration"
 	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
 
-	// resources of each instance. Defaults to no requests and no limits. Each of limits, requests
-	// and claims has at most 16 entries, with names of at most 317 and quantities of at most 64
-	// characters.
+	// resources of each instance. Defaults to no requests and no limits. Each of
+	// limits, requests and claims has at most 16 entries, with names of at most
+	// 317 and quantities of at most 64 characters.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || size(self.limits) <= 16 && self.limits.all(key, size(key) <= 317 && (type(self.limits[key]) == int || size(self.limits[key]) <= 64))",message="limits has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || size(self.requests) <= 16 && self.requests.all(key, size(key) <= 317 && (type(self.requests[key]) == int || size(self.requests[key]) <= 64))",message="requests has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims) || size(self.claims) <= 16 && self.claims.all(c, size(c.name) <= 317 && size(c.?request.orValue('')) <= 317)",message="claims has at most 16 entries, with names of at most 317 characters"
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// affinity defines the nodes of the instances and how the instances are spread. Defaults to any
-	// node, preferably a different one for each instance.
+	// affinity defines the nodes of the instances and how the instances are
+	// spread. Defaults to any node, preferably a different one for each instance.
 	// +optional
 	Affinity *PostgresAffinity `json:"affinity,omitempty"`
 
-	// extensions of Postgres to create in the database before the schema, such as pg_trgm, at most
-	// 32. The image must have them. Otherwise the Dojo is Degraded with the reason DatabaseFailed
-	// and the error of Postgres. A removed extension stays in the database, since data may depend
-	// on it.
+	// extensions of Postgres to create in the database before the schema, such as
+	// pg_trgm, at most 32. The image must have them. Otherwise the Dojo is
+	// Degraded with the reason DatabaseFailed and the error of Postgres. A removed
+	// extension stays in the database, since data may depend on it.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
 	Extensions []ExtensionName `json:"extensions,omitempty"`
 
-	// pooler puts PgBouncer between the application and the primary, by CloudNativePG's Pooler
-	// <dojo>-db-pooler-rw, so that many connections of pods share few of Postgres. The
-	// application's DB_ENDPOINT is then the Pooler; SQL of the schema runs directly in the primary.
-	// It can be added and removed at any time; the pods roll then. Without it, the application
-	// connects to the primary.
+	// pooler puts PgBouncer between the application and the primary, by
+	// CloudNativePG's Pooler <dojo>-db-pooler-rw, so that many connections of pods
+	// share few of Postgres. The application's DB_ENDPOINT is then the Pooler; SQL
+	// of the schema runs directly in the primary. It can be added and removed at
+	// any time; the pods roll then. Without it, the application connects to the
+	// primary.
 	// +optional
 	Pooler *Pooler `json:"pooler,omitempty"`
 
@@ -186,10 +196,11 @@ type PostgresCluster struct {
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
 
-	// bootstrap defines the origin of a new Cluster's data: a backup, or an existing database.
-	// Without it, the database is empty. It cannot be changed, added or removed.
+	// bootstrap defines the origin of a new Cluster's data: a backup, or an
+	// existing database. Without it, the database is empty. It cannot be changed,
+	// added or removed.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the Cluster has its data. Make a new Dojo, as docs/operations.md says under How do I restore a database"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the Cluster has its data. Make a new Dojo, as docs/do/restore.md says"
 	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
 }
 
@@ -206,30 +217,31 @@ const (
 
 // Pooler configures PgBouncer.
 type Pooler struct {
-	// instances is the number of pods of PgBouncer, 1 to 32. Each has its own connections to
-	// Postgres. Defaults to 1.
+	// instances is the number of pods of PgBouncer, 1 to 32. Each has its own
+	// connections to Postgres. Defaults to 1.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32
 	Instances *int32 `json:"instances,omitempty"`
 
-	// mode defines how long a client keeps a connection of Postgres: Session (until it disconnects)
-	// or Transaction (for each transaction). With Transaction, the state of a session ends with the
-	// transaction: SET, advisory locks, LISTEN, temporary tables. A driver that prepares statements
-	// then needs PgBouncer 1.21 with its max_prepared_statements. Defaults to Session.
+	// mode defines how long a client keeps a connection of Postgres: Session
+	// (until it disconnects) or Transaction (for each transaction). With
+	// Transaction, the state of a session ends with the transaction: SET, advisory
+	// locks, LISTEN, temporary tables. A driver that prepares statements then
+	// needs PgBouncer 1.21 with its max_prepared_statements. Defaults to Session.
 	// +optional
 	// +default="Session"
 	Mode PoolMode `json:"mode,omitempty"`
 
 	// parameters of PgBouncer by name, such as default_pool_size: "50"
-	// (https://www.pgbouncer.org/config.html). At most 64, with names of at most 63 characters.
-	// CloudNativePG accepts some parameters
-	// (https://cloudnative-pg.io/docs/current/connection_pooling) and refuses others: the Dojo is
-	// then Degraded with the reason PoolerRefused. The operator sets two defaults:
-	// server_login_retry is 1 (second), which shortens the wait after a failover, and
-	// server_reset_query does what DISCARD ALL does and makes the second login act as the owner of
-	// the database.
+	// (https://www.pgbouncer.org/config.html). At most 64, with names of at most
+	// 63 characters. CloudNativePG accepts some parameters
+	// (https://cloudnative-pg.io/docs/current/connection_pooling) and refuses
+	// others: the Dojo is then Degraded with the reason PoolerRefused. The
+	// operator sets two defaults: server_login_retry is 1 (second), which shortens
+	// the wait after a failover, and server_reset_query does what DISCARD ALL does
+	// and makes the second login act as the owner of the database.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 63 && name.matches('^[a-z][a-z0-9_]*$'))",message="must be names of parameters of PgBouncer, such as default_pool_size"
@@ -237,18 +249,19 @@ type Pooler struct {
 	Parameters map[string]PoolerParameterValue `json:"parameters,omitempty"`
 }
 
-// PoolerParameterValue is the value of a parameter of PgBouncer: one line of at
-// most 256 characters.
+// PoolerParameterValue is the value of a parameter of PgBouncer: one line of
+// at most 256 characters.
 // +kubebuilder:validation:MaxLength=256
-// +kubebuilder:validation:Pattern=`^[^\r\n]*$`
+// +kubebuilder:validation:XValidation:rule="!self.contains('\\n') && !self.contains('\\r')",message="must be one line: remove the line breaks"
 type PoolerParameterValue string
 
-// ParameterValue is the value of a parameter of Postgres, as in postgresql.conf but without quotes,
-// at most 256 characters.
+// ParameterValue is the value of a parameter of Postgres, as in
+// postgresql.conf but without quotes, at most 256 characters.
 // +kubebuilder:validation:MaxLength=256
 type ParameterValue string
 
-// ExtensionName is the name of an extension of Postgres, at most 63 characters.
+// ExtensionName is the name of an extension of Postgres, at most 63
+// characters.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=63
 // +kubebuilder:validation:XValidation:rule="self.matches('^[a-z_][a-z0-9_-]*$')",message="must be the name of an extension of Postgres, such as pg_trgm or uuid-ossp"
@@ -271,27 +284,28 @@ const (
 // PostgresAffinity defines the nodes of a Cluster's instances.
 // +kubebuilder:validation:XValidation:rule="!has(self.topologyKey) || !has(self.podAntiAffinity) || self.podAntiAffinity != 'Disabled'",message="topologyKey says how instances are spread, and podAntiAffinity Disabled that they are not: leave one of them out"
 type PostgresAffinity struct {
-	// podAntiAffinity defines whether instances may share a node, or a value of topologyKey:
-	// Preferred, Required or Disabled. Defaults to Preferred.
+	// podAntiAffinity defines whether instances may share a node, or a value of
+	// topologyKey: Preferred, Required or Disabled. Defaults to Preferred.
 	// +optional
 	PodAntiAffinity PodAntiAffinity `json:"podAntiAffinity,omitempty"`
 
-	// topologyKey is the node label over whose values the instances are spread, such as
-	// topology.kubernetes.io/zone, at most 317 characters. Defaults to kubernetes.io/hostname.
+	// topologyKey is the node label over whose values the instances are spread,
+	// such as topology.kubernetes.io/zone, at most 317 characters. Defaults to
+	// kubernetes.io/hostname.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	TopologyKey string `json:"topologyKey,omitempty"`
 
-	// nodeSelector lists the labels that a node must have to run an instance, at most 32, with
-	// names of at most 317 and values of at most 63 characters.
+	// nodeSelector lists the labels that a node must have to run an instance, at
+	// most 32, with names of at most 317 and values of at most 63 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="a label has a name of at most 317 and a value of at most 63 characters"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// tolerations allow instances to run on nodes with matching taints: at most 32,
-	// each string of at most 317 characters.
+	// tolerations allow instances to run on nodes with matching taints: at most
+	// 32, each string of at most 317 characters.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -299,13 +313,14 @@ type PostgresAffinity struct {
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
-// Synchronous configures synchronous replication, CloudNativePG's postgresql.synchronous, with the
-// method any, the durability required and the failover quorum.
+// Synchronous configures synchronous replication, CloudNativePG's
+// postgresql.synchronous, with the method any, the durability required and the
+// failover quorum.
 type Synchronous struct {
-	// number of standbys that must have a commit before it succeeds, 1 to 8 and less than
-	// instances. Writes wait while fewer standbys are ready: to keep writing after the loss of one
-	// instance, instances must be larger by 2. A standby that may lack such a commit never takes
-	// over.
+	// number of standbys that must have a commit before it succeeds, 1 to 8 and
+	// less than instances. Writes wait while fewer standbys are ready: to keep
+	// writing after the loss of one instance, instances must be larger by 2. A
+	// standby that may lack such a commit never takes over.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=8
@@ -313,14 +328,15 @@ type Synchronous struct {
 }
 
 // PostgresStorage is the volume of a Postgres instance.
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).isGreaterThan(quantity('0'))",message="size must be greater than 0"
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="size cannot shrink: a volume only grows"
+// +kubebuilder:validation:XValidation:rule="type(self.size) == string && !self.size.matches('^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$') || quantity(string(self.size)).isGreaterThan(quantity('0'))",message="size must be greater than 0"
+// +kubebuilder:validation:XValidation:rule="type(self.size) == string && !self.size.matches('^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$') || quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="size cannot shrink: a volume only grows"
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName cannot be changed: volumes do not move between classes"
 type PostgresStorage struct {
-	// size of the volume, such as 10Gi, at most 64 characters. It can grow if the storage class
-	// allows it. It cannot shrink.
+	// size of the volume, such as 10Gi, at most 64 characters. It can grow if the
+	// storage class allows it. It cannot shrink.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="type(self) == int || size(self) <= 64",message="a quantity has at most 64 characters"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int || self.matches('^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$')",message="must be a quantity: a number and a unit without a space, such as 10Gi"
 	Size resource.Quantity `json:"size"`
 
 	// storageClassName is the name of the StorageClass. Defaults to the default
@@ -331,8 +347,8 @@ type PostgresStorage struct {
 	StorageClassName string `json:"storageClassName,omitempty"`
 }
 
-// BackupMethod defines how backups are taken. It has no default: CloudNativePG's default is
-// deprecated.
+// BackupMethod defines how backups are taken. It has no default:
+// CloudNativePG's default is deprecated.
 // +kubebuilder:validation:Enum=Plugin;VolumeSnapshot
 type BackupMethod string
 
@@ -348,9 +364,10 @@ const (
 // +kubebuilder:validation:XValidation:rule="(self.method == 'Plugin') == has(self.plugin)",message="plugin is required with the method Plugin, and allowed with no other"
 // +kubebuilder:validation:XValidation:rule="self.method == 'VolumeSnapshot' || !has(self.volumeSnapshot)",message="volumeSnapshot is allowed with the method VolumeSnapshot only"
 type Backup struct {
-	// schedule defines when backups are taken, in the five fields of cron (minute, hour, day of the
-	// month, month, day of the week) and in the time zone of CloudNativePG, usually UTC: "0 2 * *
-	// *" is every day at two. At most 128 characters. The first backup is taken immediately.
+	// schedule defines when backups are taken, in the five fields of cron (minute,
+	// hour, day of the month, month, day of the week) and in the time zone of
+	// CloudNativePG, usually UTC: "0 2 * * *" is every day at two. At most 128
+	// characters. The first backup is taken immediately.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9*,/-]+) +([0-9*,/-]+) +([0-9*?,/-]+) +([0-9A-Za-z*,/-]+) +([0-9A-Za-z*?,/-]+)$')",message="must have the five fields of cron: minute, hour, day of the month, month, day of the week, such as \"0 2 * * *\""
@@ -368,8 +385,8 @@ type Backup struct {
 	// +optional
 	VolumeSnapshot *VolumeSnapshot `json:"volumeSnapshot,omitempty"`
 
-	// finalBackup takes a backup when the Dojo is deleted with the reclaimPolicy Delete. Nothing is
-	// deleted until it has completed. Defaults to false.
+	// finalBackup takes a backup when the Dojo is deleted with the reclaimPolicy
+	// Delete. Nothing is deleted until it has completed. Defaults to false.
 	// +optional
 	FinalBackup bool `json:"finalBackup,omitempty"`
 }
@@ -382,15 +399,15 @@ type BackupPluginSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// parameters of the plugin, such as barmanObjectName. At most 32, with names of at most 253 and
-	// values of at most 4096 characters.
+	// parameters of the plugin, such as barmanObjectName. At most 32, with names
+	// of at most 253 and values of at most 4096 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 253 && size(self[key]) <= 4096)",message="a parameter has a name of at most 253 and a value of at most 4096 characters"
 	Parameters map[string]string `json:"parameters,omitempty"`
 
-	// walArchiver defines whether the plugin also archives the write-ahead log, which point-in-time
-	// recovery needs. Defaults to true.
+	// walArchiver defines whether the plugin also archives the write-ahead log,
+	// which point-in-time recovery needs. Defaults to true.
 	// +optional
 	// +default=true
 	WALArchiver *bool `json:"walArchiver,omitempty"`
@@ -409,13 +426,13 @@ type VolumeSnapshot struct {
 // SQLSource is SQL in a ConfigMap or a Secret in the Dojo's namespace.
 // +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) != has(self.secretKeyRef)",message="name exactly one: configMapKeyRef or secretKeyRef"
 type SQLSource struct {
-	// configMapKeyRef names a key of a ConfigMap. If psql fails, the condition's message has its
-	// output.
+	// configMapKeyRef names a key of a ConfigMap. If psql fails, the condition's
+	// message has its output.
 	// +optional
 	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
 
-	// secretKeyRef names a key of a Secret. If psql fails, its output is not reported: it may quote
-	// the SQL.
+	// secretKeyRef names a key of a Secret. If psql fails, its output is not
+	// reported: it may quote the SQL.
 	// +optional
 	SecretKeyRef *KeyReference `json:"secretKeyRef,omitempty"`
 }
@@ -439,14 +456,15 @@ type KeyReference struct {
 
 // DatabaseStatus describes the database of a Dojo with spec.postgres.
 type DatabaseStatus struct {
-	// clusterName is the name of the CloudNativePG Cluster in the Dojo's namespace.
+	// clusterName is the name of the CloudNativePG Cluster in the Dojo's
+	// namespace.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	ClusterName string `json:"clusterName"`
 
-	// clusterUID is the UID of the Dojo's own Cluster, even after its loss, at most 64 characters.
-	// The annotation core.jutsu.com/recreate-database takes it. Not set before the first Cluster
-	// exists, and with clusterRef.
+	// clusterUID is the UID of the Dojo's own Cluster, even after its loss, at
+	// most 64 characters. The annotation core.jutsu.com/recreate-database takes
+	// it. Not set before the first Cluster exists, and with clusterRef.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ClusterUID string `json:"clusterUID,omitempty"`
@@ -456,8 +474,9 @@ type DatabaseStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// origin is the origin of the data of the Dojo's own Cluster, such as "Backup nightly" or
-	// "Secret legacy", at most 512 characters. Not set if the database began empty.
+	// origin is the origin of the data of the Dojo's own Cluster, such as
+	// "Backup nightly" or "Secret legacy", at most 512 characters. Not set if the
+	// database began empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Origin string `json:"origin,omitempty"`
@@ -467,56 +486,57 @@ type DatabaseStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Host string `json:"host"`
 
-	// pooler describes PgBouncer between the application and the primary. Not set without a Pooler.
+	// pooler describes PgBouncer between the application and the primary. Not set
+	// without a Pooler.
 	// +optional
 	Pooler *PoolerStatus `json:"pooler,omitempty"`
 
-	// upgrade describes the upgrade to another major version of Postgres in progress. Not set
-	// without one.
+	// upgrade describes the upgrade to another major version of Postgres in
+	// progress. Not set without one.
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
-	// readOnlyHost is the name of the standbys' Service in the Dojo's namespace, for reads that may
-	// be slightly outdated. The application receives it as DB_READONLY_ENDPOINT. Not set if the
-	// Cluster has one instance.
+	// readOnlyHost is the name of the standbys' Service in the Dojo's namespace,
+	// for reads that may be slightly outdated. The application receives it as
+	// DB_READONLY_ENDPOINT. Not set if the Cluster has one instance.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ReadOnlyHost string `json:"readOnlyHost,omitempty"`
 
-	// login is the application's role in Postgres: the owner of the database, or a second role that
-	// acts as the owner. A rotation of the password switches between the two. Not set before the
-	// application has credentials.
+	// login is the application's role in Postgres: the owner of the database, or a
+	// second role that acts as the owner. A rotation of the password switches
+	// between the two. Not set before the application has credentials.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Login string `json:"login,omitempty"`
 
-	// formerLogin is the application's previous role in Postgres while Postgres may still accept
-	// it: until no pod uses it.
+	// formerLogin is the application's previous role in Postgres while Postgres
+	// may still accept it: until no pod uses it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	FormerLogin string `json:"formerLogin,omitempty"`
 
-	// version is the version of Postgres in the Cluster, by the tag of its image, such as "17.6",
-	// at most 128 characters. If the tag has no version, it is the major version of the data, such
-	// as "17".
+	// version is the version of Postgres in the Cluster, by the tag of its image,
+	// such as "17.6", at most 128 characters. If the tag has no version, it is the
+	// major version of the data, such as "17".
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
-	// instances is the number of ready and of desired instances of the Cluster, such as "3/3", at
-	// most 64 characters.
+	// instances is the number of ready and of desired instances of the Cluster,
+	// such as "3/3", at most 64 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Instances string `json:"instances,omitempty"`
 
-	// primary is the name of the current or last primary instance of the Cluster, at most 253
-	// characters.
+	// primary is the name of the current or last primary instance of the Cluster,
+	// at most 253 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Primary string `json:"primary,omitempty"`
 
-	// lastBackup is the last completed backup of the Dojo's own Cluster, not of a former Cluster of
-	// that name. Not set before the first one.
+	// lastBackup is the last completed backup of the Dojo's own Cluster, not of a
+	// former Cluster of that name. Not set before the first one.
 	// +optional
 	LastBackup *CompletedBackup `json:"lastBackup,omitempty"`
 
@@ -559,14 +579,14 @@ type UpgradeStatus struct {
 	// +required
 	Step UpgradeStep `json:"step"`
 
-	// backup is the name of the CloudNativePG Backup before the upgrade, in the Dojo's namespace.
-	// Not set before it exists, and if a user does without it.
+	// backup is the name of the CloudNativePG Backup before the upgrade, in the
+	// Dojo's namespace. Not set before it exists, and if a user does without it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Backup string `json:"backup,omitempty"`
 
-	// requestedAt is when the operator first saw the request. Only a Backup created later counts as
-	// the one before the upgrade.
+	// requestedAt is when the operator first saw the request. Only a Backup
+	// created later counts as the one before the upgrade.
 	// +optional
 	RequestedAt *metav1.Time `json:"requestedAt,omitempty"`
 }
@@ -578,13 +598,14 @@ type PoolerStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Host string `json:"host"`
 
-	// inUse reports whether the application's credentials name the Pooler. They do so once the
-	// Pooler is ready, and until the pods should use the primary again.
+	// inUse reports whether the application's credentials name the Pooler. They do
+	// so once the Pooler is ready, and until the pods should use the primary
+	// again.
 	// +optional
 	InUse bool `json:"inUse,omitempty"`
 
-	// instances is the number of available and of desired pods of PgBouncer, such as "2/2", at most
-	// 64 characters.
+	// instances is the number of available and of desired pods of PgBouncer, such
+	// as "2/2", at most 64 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Instances string `json:"instances,omitempty"`

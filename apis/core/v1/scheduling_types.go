@@ -6,7 +6,8 @@ package v1
 // has a bound: the operator holds every Dojo in memory, where an empty term of three bytes takes a
 // hundred.
 
-// Affinity has the scheduling constraints of pods towards nodes and other pods.
+// Affinity has the scheduling constraints of pods towards nodes and other
+// pods.
 type Affinity struct {
 	// nodeAffinity defines on which nodes the pods run.
 	// +optional
@@ -23,13 +24,13 @@ type Affinity struct {
 
 // NodeAffinity defines on which nodes pods run.
 type NodeAffinity struct {
-	// requiredDuringSchedulingIgnoredDuringExecution selects the nodes for new pods. Running pods
-	// stay when a node changes.
+	// requiredDuringSchedulingIgnoredDuringExecution selects the nodes for new
+	// pods. Running pods stay when a node changes.
 	// +optional
 	RequiredDuringSchedulingIgnoredDuringExecution *NodeSelector `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 
-	// preferredDuringSchedulingIgnoredDuringExecution lists preferences for nodes, at most 8. The
-	// scheduler prefers nodes with the largest sum of weights.
+	// preferredDuringSchedulingIgnoredDuringExecution lists preferences for nodes,
+	// at most 8. The scheduler prefers nodes with the largest sum of weights.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -48,15 +49,15 @@ type NodeSelector struct {
 
 // NodeSelectorTerm selects nodes. An empty term selects none.
 type NodeSelectorTerm struct {
-	// matchExpressions lists requirements for the labels of a node, at most 8. A node must meet
-	// all.
+	// matchExpressions lists requirements for the labels of a node, at most 8. A
+	// node must meet all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	MatchExpressions []NodeSelectorRequirement `json:"matchExpressions,omitempty"`
 
-	// matchFields lists requirements for the fields of a node, at most 8. Kubernetes supports
-	// metadata.name only.
+	// matchFields lists requirements for the fields of a node, at most 8.
+	// Kubernetes supports metadata.name only.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -70,13 +71,15 @@ type NodeSelectorRequirement struct {
 	// +kubebuilder:validation:MaxLength=317
 	Key string `json:"key"`
 
-	// operator is the relation of the key to the values: In, NotIn, Exists, DoesNotExist, Gt or Lt.
+	// operator is the relation of the key to the values: In, NotIn, Exists,
+	// DoesNotExist, Gt or Lt.
 	// +required
 	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist;Gt;Lt
 	Operator string `json:"operator"`
 
-	// values of the label or field, at most 32, of at most 253 characters each: at least one for In
-	// and NotIn, none for Exists and DoesNotExist, and one whole number for Gt and Lt.
+	// values of the label or field, at most 32, of at most 253 characters each: at
+	// least one for In and NotIn, none for Exists and DoesNotExist, and one whole
+	// number for Gt and Lt.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -99,15 +102,16 @@ type PreferredSchedulingTerm struct {
 
 // PodAffinity relates pods to other pods.
 type PodAffinity struct {
-	// requiredDuringSchedulingIgnoredDuringExecution lists terms, at most 8. All must hold for the
-	// node of a new pod. Running pods stay when other pods change.
+	// requiredDuringSchedulingIgnoredDuringExecution lists terms, at most 8. All
+	// must hold for the node of a new pod. Running pods stay when other pods
+	// change.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	RequiredDuringSchedulingIgnoredDuringExecution []PodAffinityTerm `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 
-	// preferredDuringSchedulingIgnoredDuringExecution lists preferred terms, at most 8. The
-	// scheduler prefers nodes with the largest sum of weights.
+	// preferredDuringSchedulingIgnoredDuringExecution lists preferred terms, at
+	// most 8. The scheduler prefers nodes with the largest sum of weights.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -129,39 +133,41 @@ type WeightedPodAffinityTerm struct {
 
 // PodAffinityTerm selects pods and defines which nodes are near.
 type PodAffinityTerm struct {
-	// labelSelector selects the pods by their labels. Without it, no pod is selected.
+	// labelSelector selects the pods by their labels. Without it, no pod is
+	// selected.
 	// +optional
 	LabelSelector *LabelSelector `json:"labelSelector,omitempty"`
 
-	// namespaces of the pods, at most 16. namespaceSelector adds others. Without both, the Dojo's
-	// own namespace.
+	// namespaces of the pods, at most 16. namespaceSelector adds others. Without
+	// both, the Dojo's own namespace.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=63
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// topologyKey is a node label, at most 317 characters, such as topology.kubernetes.io/zone.
-	// Nodes with the same value are near each other.
+	// topologyKey is a node label, at most 317 characters, such as
+	// topology.kubernetes.io/zone. Nodes with the same value are near each other.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	TopologyKey string `json:"topologyKey"`
 
-	// namespaceSelector selects namespaces of the pods by their labels. An empty one selects all.
+	// namespaceSelector selects namespaces of the pods by their labels. An empty
+	// one selects all.
 	// +optional
 	NamespaceSelector *LabelSelector `json:"namespaceSelector,omitempty"`
 
-	// matchLabelKeys lists labels, at most 8, each of at most 317 characters. A selected pod must
-	// have the new pod's values of them.
+	// matchLabelKeys lists labels, at most 8, each of at most 317 characters. A
+	// selected pod must have the new pod's values of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=317
 	MatchLabelKeys []string `json:"matchLabelKeys,omitempty"`
 
-	// mismatchLabelKeys lists labels, at most 8, each of at most 317 characters. A selected pod
-	// must have other values of them than the new pod.
+	// mismatchLabelKeys lists labels, at most 8, each of at most 317 characters. A
+	// selected pod must have other values of them than the new pod.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -171,15 +177,15 @@ type PodAffinityTerm struct {
 
 // LabelSelector selects objects by their labels. An empty one selects all.
 type LabelSelector struct {
-	// matchLabels lists labels that an object must have, at most 16, with names of at most 317 and
-	// values of at most 63 characters.
+	// matchLabels lists labels that an object must have, at most 16, with names of
+	// at most 317 and values of at most 63 characters.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317)",message="a label has a name of at most 317 characters"
 	MatchLabels map[string]LabelValue `json:"matchLabels,omitempty"`
 
-	// matchExpressions lists requirements for the labels of an object, at most 8. An object must
-	// meet all.
+	// matchExpressions lists requirements for the labels of an object, at most 8.
+	// An object must meet all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -197,13 +203,14 @@ type LabelSelectorRequirement struct {
 	// +kubebuilder:validation:MaxLength=317
 	Key string `json:"key"`
 
-	// operator is the relation of the label to the values: In, NotIn, Exists or DoesNotExist.
+	// operator is the relation of the label to the values: In, NotIn, Exists or
+	// DoesNotExist.
 	// +required
 	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist
 	Operator string `json:"operator"`
 
-	// values of the label, at most 32: at least one for In and NotIn, none for Exists and
-	// DoesNotExist.
+	// values of the label, at most 32: at least one for In and NotIn, none for
+	// Exists and DoesNotExist.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -212,21 +219,21 @@ type LabelSelectorRequirement struct {
 
 // TopologySpreadConstraint spreads pods over topology domains, such as zones.
 type TopologySpreadConstraint struct {
-	// maxSkew is the largest allowed difference in the number of pods between two domains, at least
-	// 1.
+	// maxSkew is the largest allowed difference in the number of pods between two
+	// domains, at least 1.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	MaxSkew int32 `json:"maxSkew"`
 
-	// topologyKey is a node label, at most 317 characters, such as topology.kubernetes.io/zone.
-	// Each value is a domain.
+	// topologyKey is a node label, at most 317 characters, such as
+	// topology.kubernetes.io/zone. Each value is a domain.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	TopologyKey string `json:"topologyKey"`
 
-	// whenUnsatisfiable is DoNotSchedule (a pod that would break the constraint waits) or
-	// ScheduleAnyway.
+	// whenUnsatisfiable is DoNotSchedule (a pod that would break the constraint
+	// waits) or ScheduleAnyway.
 	// +required
 	// +kubebuilder:validation:Enum=DoNotSchedule;ScheduleAnyway
 	WhenUnsatisfiable string `json:"whenUnsatisfiable"`
@@ -235,26 +242,27 @@ type TopologySpreadConstraint struct {
 	// +optional
 	LabelSelector *LabelSelector `json:"labelSelector,omitempty"`
 
-	// minDomains is the lowest number of domains, for DoNotSchedule, at least 1. With fewer
-	// domains, the smallest number of pods in a domain counts as 0. Defaults to 1.
+	// minDomains is the lowest number of domains, for DoNotSchedule, at least 1.
+	// With fewer domains, the smallest number of pods in a domain counts as 0.
+	// Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MinDomains *int32 `json:"minDomains,omitempty"`
 
-	// nodeAffinityPolicy defines whether nodes that affinity and nodeSelector exclude are ignored
-	// (Honor) or counted (Ignore). Defaults to Honor.
+	// nodeAffinityPolicy defines whether nodes that affinity and nodeSelector
+	// exclude are ignored (Honor) or counted (Ignore). Defaults to Honor.
 	// +optional
 	// +kubebuilder:validation:Enum=Honor;Ignore
 	NodeAffinityPolicy *string `json:"nodeAffinityPolicy,omitempty"`
 
-	// nodeTaintsPolicy defines whether nodes with taints that the pods do not tolerate are ignored
-	// (Honor) or counted (Ignore). Defaults to Ignore.
+	// nodeTaintsPolicy defines whether nodes with taints that the pods do not
+	// tolerate are ignored (Honor) or counted (Ignore). Defaults to Ignore.
 	// +optional
 	// +kubebuilder:validation:Enum=Honor;Ignore
 	NodeTaintsPolicy *string `json:"nodeTaintsPolicy,omitempty"`
 
-	// matchLabelKeys lists labels, at most 8, each of at most 317 characters. Only pods with the
-	// new pod's values of them are counted.
+	// matchLabelKeys lists labels, at most 8, each of at most 317 characters. Only
+	// pods with the new pod's values of them are counted.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8

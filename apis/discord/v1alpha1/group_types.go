@@ -21,48 +21,55 @@ type DiscordGroupSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self && self != ''",message="must not begin or end with white space, which Discord removes"
 	Name string `json:"name"`
 
-	// position defines the order of the groups in a server, in ascending order. Only the order of
-	// the numbers counts; equal numbers are in any order. Groups of different namespaces are not
-	// ordered relative to each other. If it is not set, the group keeps its place.
+	// position defines the order of the groups in a server, in ascending order.
+	// Only the order of the numbers counts; equal numbers are in any order. Groups
+	// of different namespaces are not ordered relative to each other. If it is not
+	// set, the group keeps its place.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Position *int32 `json:"position,omitempty"`
 
-	// permissionOverwrites lists all overwrites of the category, at most 100. Others on Discord are
-	// removed. An empty list removes all. If it is not set, they are not managed. If they would
-	// deny the bot access, an overwrite for the bot is added.
+	// permissionOverwrites lists all overwrites of the category, at most 100.
+	// Others on Discord are removed. An empty list removes all. If it is not set,
+	// they are not managed. If they would deny the bot access, an overwrite for
+	// the bot is added.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, (has(a.role) ? a.role : '') == (has(b.role) ? b.role : '') && (has(a.roleRef) ? a.roleRef.name : '') == (has(b.roleRef) ? b.roleRef.name : '') && (has(a.user) ? a.user : '') == (has(b.user) ? b.user : '')))",message="a role or user may be listed only once"
 	PermissionOverwrites []PermissionOverwrite `json:"permissionOverwrites,omitzero"`
 
-	// allowedNamespaces defines which namespaces may have channels in this group. If it is not set,
-	// only the group's own namespace may. Withdrawing it deletes nothing: channels of that
-	// namespace stay as they are on Discord, and are Degraded with the reason NotAllowed.
+	// allowedNamespaces defines which namespaces may have channels in this group.
+	// If it is not set, only the group's own namespace may. Withdrawing it deletes
+	// nothing: channels of that namespace stay as they are on Discord, and are
+	// Degraded with the reason NotAllowed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 
-	// adopt names an existing category to manage instead of creating one. It cannot be changed. In
-	// a server of another namespace, it needs the server's spec.allowAdoption.
+	// adopt names an existing category to manage instead of creating one. It
+	// cannot be changed. In a server of another namespace, it needs the server's
+	// spec.allowAdoption.
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`
 
-	// deletionPolicy defines what happens to the category on Discord when this object is deleted:
-	// Delete or Retain. If it is not set, a category that the operator created is deleted, and an
-	// adopted one is retained. Discord keeps the channels of a deleted category.
+	// deletionPolicy defines what happens to the category on Discord when this
+	// object is deleted: Delete or Retain. If it is not set, a category that the
+	// operator created is deleted, and an adopted one is retained. Discord keeps
+	// the channels of a deleted category.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// deletionProtection refuses every deletion of the object until it is false again. It does not
-	// refuse the deletion of the namespace, which deletes the object too. deletionPolicy defines
-	// what happens on Discord. Defaults to false.
+	// deletionProtection refuses every deletion of the object until it is false
+	// again. It does not refuse the deletion of the namespace, which deletes the
+	// object too. deletionPolicy defines what happens on Discord. Defaults to
+	// false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
-	// managementPolicy is Manage or Observe. Manage makes the category match the spec. Observe
-	// writes nothing on Discord, not even when the object is deleted, and status.differences lists
-	// what Manage would change. Defaults to Manage.
+	// managementPolicy is Manage or Observe. Manage makes the category match the
+	// spec. Observe writes nothing on Discord, not even when the object is
+	// deleted, and status.differences lists what Manage would change. Defaults to
+	// Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -75,11 +82,11 @@ type DiscordGroupStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions describe the group's state: Available (it exists on Discord), Progressing (the
-	// operator is working towards the spec), Degraded (a user must act; the message says how) and
-	// Ready (the object matches its spec). Degraded and Progressing are never True together.
-	// Verified=False exists only while Discord cannot be asked about an object that was Ready. At
-	// most 16.
+	// conditions describe the group's state: Available (it exists on Discord),
+	// Progressing (the operator is working towards the spec), Degraded (a user
+	// must act; the message says how) and Ready (the object matches its spec).
+	// Degraded and Progressing are never True together. Verified=False exists only
+	// while Discord cannot be asked about an object that was Ready. At most 16.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -91,14 +98,15 @@ type DiscordGroupStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	GroupID string `json:"groupId,omitempty"`
 
-	// matched reports that the category is the only match of an interrupted create, but the audit
-	// log does not show its creator. It may be another user's, so it is retained when the object is
-	// deleted. Name it in spec.adopt to apply the deletion policy.
+	// matched reports that the category is the only match of an interrupted
+	// create, but the audit log does not show its creator. It may be another
+	// user's, so it is retained when the object is deleted. Name it in spec.adopt
+	// to apply the deletion policy.
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted reports that spec.adopt bound an existing category, which the operator did not create
-	// for this object.
+	// adopted reports that spec.adopt bound an existing category, which the
+	// operator did not create for this object.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
@@ -107,17 +115,18 @@ type DiscordGroupStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
-	// roles lists the roles to which names in spec.permissionOverwrites were resolved, at most 100.
-	// A name keeps its role until it is removed from the spec.
+	// roles lists the roles to which names in spec.permissionOverwrites were
+	// resolved, at most 100. A name keeps its role until it is removed from the
+	// spec.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=100
 	Roles []ResolvedRole `json:"roles,omitempty"`
 
-	// differences lists the changes that spec.managementPolicy Observe holds back on Discord: at
-	// most 64 lines of at most 256 characters, such as `topic: "old" -> "new"`, `create` or `move`.
-	// The last line counts the rest.
+	// differences lists the changes that spec.managementPolicy Observe holds back
+	// on Discord: at most 64 lines of at most 256 characters, such as
+	// `topic: "old" -> "new"`, `create` or `move`. The last line counts the rest.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -125,8 +134,8 @@ type DiscordGroupStatus struct {
 	Differences []string `json:"differences,omitempty"`
 }
 
-// DiscordGroup is a category of a Discord server: a named, ordered group of channels with
-// permissions.
+// DiscordGroup is a category of a Discord server: a named, ordered group of
+// channels with permissions.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=discordgroups,singular=discordgroup,shortName=dgrp,categories=discord
 // +kubebuilder:subresource:status
@@ -148,8 +157,9 @@ type DiscordGroup struct {
 	// +required
 	Spec DiscordGroupSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until then observedGeneration is
-	// -1, so that kstatus, and with it Flux and Helm, does not report the object as current.
+	// status is the observed state. Only the operator writes it. Until then
+	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
+	// not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordGroupStatus `json:"status,omitempty"`

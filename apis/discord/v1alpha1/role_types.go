@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// UserID is the id of a Discord user. In developer mode, right-click the user in Discord, "Copy
-// User ID".
+// UserID is the id of a Discord user. In developer mode, right-click the user
+// in Discord, "Copy User ID".
 // +kubebuilder:validation:MaxLength=20
 // +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord user: 6 to 20 digits, in quotes"
 type UserID string
@@ -31,84 +31,90 @@ type DiscordRoleSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self != '@everyone' && self != '@here'",message="must not be a name that Discord reserves"
 	Name string `json:"name"`
 
-	// color of the names of the role's members, 7 characters such as "#E67E22". "#000000" is none.
-	// If it is not set, it is not managed. Source, also for the fields below:
-	// https://docs.discord.com/developers/topics/permissions#role-object-role-colors-object.
+	// color of the names of the role's members, 7 characters such as "#E67E22".
+	// "#000000" is none. If it is not set, it is not managed. Source, also for the
+	// fields below:
+	// https://docs.discord.com/developers/topics/permissions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=7
 	// +kubebuilder:validation:XValidation:rule="self.matches('^#[0-9A-Fa-f]{6}$')",message="must be a colour of six hexadecimal digits, such as \"#E67E22\""
 	Color *string `json:"color,omitempty"`
 
-	// secondaryColor makes a gradient from color to this one, 7 characters such as "#E67E22".
-	// Discord allows it in servers with the feature ENHANCED_ROLE_COLORS. "" removes it. If it is
-	// not set, it is not managed.
+	// secondaryColor makes a gradient from color to this one, 7 characters such as
+	// "#E67E22". Discord allows it in servers with the feature
+	// ENHANCED_ROLE_COLORS. "" removes it. If it is not set, it is not managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=7
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(#[0-9A-Fa-f]{6})?$')",message="must be a colour of six hexadecimal digits, such as \"#E67E22\", or empty"
 	SecondaryColor *string `json:"secondaryColor,omitempty"`
 
-	// tertiaryColor makes the role holographic. Discord accepts only the color #A9C9FF, the
-	// secondaryColor #FFBBEC and the tertiaryColor #FFC3A0, of 7 characters each. "" removes it. If
-	// it is not set, it is not managed.
+	// tertiaryColor makes the role holographic. Discord accepts only the color
+	// #A9C9FF, the secondaryColor #FFBBEC and the tertiaryColor #FFC3A0, of 7
+	// characters each. "" removes it. If it is not set, it is not managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=7
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(#[0-9A-Fa-f]{6})?$')",message="must be a colour of six hexadecimal digits, such as \"#E67E22\", or empty"
 	TertiaryColor *string `json:"tertiaryColor,omitempty"`
 
-	// hoist shows the role's members separately. If it is not set, it is not managed; a new role is
-	// not hoisted.
+	// hoist shows the role's members separately. If it is not set, it is not
+	// managed; a new role is not hoisted.
 	// +optional
 	Hoist *bool `json:"hoist,omitempty"`
 
-	// mentionable lets every member mention the role. If it is not set, it is not managed; a new
-	// role is not mentionable.
+	// mentionable lets every member mention the role. If it is not set, it is not
+	// managed; a new role is not mentionable.
 	// +optional
 	Mentionable *bool `json:"mentionable,omitempty"`
 
-	// permissions lists all permissions of the role in the whole server, at most 64. Others are
-	// removed, and an empty list removes all. The bot must have each of them itself. If it is not
-	// set, they are not managed; a new role has those of @everyone. In a server of another
-	// namespace, spec.allowedRoles of the server must list each permission. Others are then removed
-	// even if permissions is not set, and a new role has none.
+	// permissions lists all permissions of the role in the whole server, at most
+	// 64. Others are removed, and an empty list removes all. The bot must have
+	// each of them itself. If it is not set, they are not managed; a new role has
+	// those of @everyone. In a server of another namespace, spec.allowedRoles of
+	// the server must list each permission. Others are then removed even if
+	// permissions is not set, and a new role has none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Permissions []Permission `json:"permissions,omitzero"`
 
-	// position defines the order of the roles in a server, in ascending order: the lowest number is
-	// the highest role. Only the order of the numbers counts; equal numbers are in any order. All
-	// stay below the bot's highest role. Roles of different namespaces are not ordered relative to
-	// each other; roles of other namespaces than the server's stay below all others. If it is not
-	// set, the role keeps its place; a new role is the lowest.
+	// position defines the order of the roles in a server, in ascending order: the
+	// lowest number is the highest role. Only the order of the numbers counts;
+	// equal numbers are in any order. All stay below the bot's highest role. Roles
+	// of different namespaces are not ordered relative to each other; roles of
+	// other namespaces than the server's stay below all others. If it is not set,
+	// the role keeps its place; a new role is the lowest.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Position *int32 `json:"position,omitempty"`
 
-	// members are the ids of users who should have the role, at most 100. Other members of the role
-	// are not changed. A user who is removed from the list loses the role only if the operator gave
-	// it, see status.members. Discord sends bots no events of members without a privilege. So each
-	// user is checked by one call, and again after the operator's --live-resync-period (one hour).
+	// members are the ids of users who should have the role, at most 100. Other
+	// members of the role are not changed. A user who is removed from the list
+	// loses the role only if the operator gave it, see status.members. Discord
+	// sends bots no events of members without a privilege. So each user is checked
+	// by one call, and again after the operator's --live-resync-period (one hour).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100
 	Members []UserID `json:"members,omitempty"`
 
-	// adopt names an existing role to manage instead of creating one. It cannot be changed. Roles
-	// of a bot, an integration or the server's boosters, and @everyone, cannot be adopted, nor can
-	// roles of a server of another namespace.
+	// adopt names an existing role to manage instead of creating one. It cannot be
+	// changed. Roles of a bot, an integration or the server's boosters, and
+	// @everyone, cannot be adopted, nor can roles of a server of another
+	// namespace.
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`
 
-	// deletionPolicy defines what happens to the role on Discord when this object is deleted:
-	// Delete or Retain. If it is not set, a role that the operator created is deleted, and an
-	// adopted one is retained with its members. Discord removes a deleted role from its members and
-	// from all permission overwrites.
+	// deletionPolicy defines what happens to the role on Discord when this object
+	// is deleted: Delete or Retain. If it is not set, a role that the operator
+	// created is deleted, and an adopted one is retained with its members. Discord
+	// removes a deleted role from its members and from all permission overwrites.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// managementPolicy is Manage or Observe. Manage makes the role match the spec. Observe writes
-	// nothing on Discord, not even when the object is deleted, and status.differences lists what
-	// Manage would change. It gives the role to no user either. Defaults to Manage.
+	// managementPolicy is Manage or Observe. Manage makes the role match the spec.
+	// Observe writes nothing on Discord, not even when the object is deleted, and
+	// status.differences lists what Manage would change. It gives the role to no
+	// user either. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -121,11 +127,11 @@ type DiscordRoleStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions describe the role's state: Available (it exists on Discord), Progressing (the
-	// operator is working towards the spec), Degraded (a user must act; the message says how) and
-	// Ready (the object matches its spec). Degraded and Progressing are never True together.
-	// Verified=False exists only while Discord cannot be asked about an object that was Ready. At
-	// most 16.
+	// conditions describe the role's state: Available (it exists on Discord),
+	// Progressing (the operator is working towards the spec), Degraded (a user
+	// must act; the message says how) and Ready (the object matches its spec).
+	// Degraded and Progressing are never True together. Verified=False exists only
+	// while Discord cannot be asked about an object that was Ready. At most 16.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -137,14 +143,15 @@ type DiscordRoleStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	RoleID string `json:"roleId,omitempty"`
 
-	// matched reports that the role is the only match of an interrupted create, but the audit log
-	// does not show its creator. It may be another user's, so it is retained when the object is
-	// deleted. Name it in spec.adopt to apply the deletion policy.
+	// matched reports that the role is the only match of an interrupted create,
+	// but the audit log does not show its creator. It may be another user's, so it
+	// is retained when the object is deleted. Name it in spec.adopt to apply the
+	// deletion policy.
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// adopted reports that spec.adopt bound an existing role, which the operator did not create for
-	// this object.
+	// adopted reports that spec.adopt bound an existing role, which the operator
+	// did not create for this object.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
@@ -153,24 +160,25 @@ type DiscordRoleStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
-	// permissions lists the role's permissions in the whole server, at most 64. Without
-	// spec.permissions, Discord gave the role a copy of those of @everyone, which users may have
-	// changed. Permissions without a name are not listed.
+	// permissions lists the role's permissions in the whole server, at most 64.
+	// Without spec.permissions, Discord gave the role a copy of those of
+	// @everyone, which users may have changed. Permissions without a name are not
+	// listed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Permissions []Permission `json:"permissions,omitempty"`
 
-	// members lists the users to whom the operator gives the role or from whom it will take it, at
-	// most 200. Users who had the role before are not listed.
+	// members lists the users to whom the operator gives the role or from whom it
+	// will take it, at most 200. Users who had the role before are not listed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=200
 	Members []UserID `json:"members,omitempty"`
 
-	// differences lists the changes that spec.managementPolicy Observe holds back on Discord: at
-	// most 64 lines of at most 256 characters, such as `topic: "old" -> "new"`, `create` or `move`.
-	// The last line counts the rest.
+	// differences lists the changes that spec.managementPolicy Observe holds back
+	// on Discord: at most 64 lines of at most 256 characters, such as
+	// `topic: "old" -> "new"`, `create` or `move`. The last line counts the rest.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -178,8 +186,8 @@ type DiscordRoleStatus struct {
 	Differences []string `json:"differences,omitempty"`
 }
 
-// DiscordRole is a role of a Discord server: a name, a color and permissions that its members
-// share.
+// DiscordRole is a role of a Discord server: a name, a color and permissions
+// that its members share.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=discordroles,singular=discordrole,shortName=drole,categories=discord
 // +kubebuilder:subresource:status
@@ -201,8 +209,9 @@ type DiscordRole struct {
 	// +required
 	Spec DiscordRoleSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until then observedGeneration is
-	// -1, so that kstatus, and with it Flux and Helm, does not report the object as current.
+	// status is the observed state. Only the operator writes it. Until then
+	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
+	// not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordRoleStatus `json:"status,omitempty"`

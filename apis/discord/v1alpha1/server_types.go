@@ -6,8 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VerificationLevel defines what Discord requires of a new member before writing in a server.
-// Source: https://discord.com/developers/docs/resources/guild#guild-object-verification-level.
+// VerificationLevel defines what Discord requires of a new member before
+// writing in a server. Source:
+// https://discord.com/developers/docs/resources/guild.
 // +kubebuilder:validation:Enum=None;Low;Medium;High;VeryHigh
 type VerificationLevel string
 
@@ -50,21 +51,22 @@ const (
 	ExplicitContentFilterAllMembers ExplicitContentFilter = "AllMembers"
 )
 
-// Community defines whether a server is a community server. Some features of Discord need one, such
-// as announcement, stage and forum channels.
+// Community defines whether a server is a community server. Some features of
+// Discord need one, such as announcement, stage and forum channels.
 // +kubebuilder:validation:Enum=Enabled
 type Community string
 
 // CommunityEnabled makes a community server.
 const CommunityEnabled Community = "Enabled"
 
-// AFKTimeout is the time of silence after which members are moved to the AFK channel. Discord
-// supports only these.
+// AFKTimeout is the time of silence after which members are moved to the AFK
+// channel. Discord supports only these.
 // +kubebuilder:validation:Enum="1m";"5m";"15m";"30m";"1h"
 type AFKTimeout string
 
-// SystemChannelFlag suppresses one of Discord's own messages in the system channel. Source:
-// https://discord.com/developers/docs/resources/guild#guild-object-system-channel-flags.
+// SystemChannelFlag suppresses one of Discord's own messages in the system
+// channel. Source:
+// https://discord.com/developers/docs/resources/guild.
 // +kubebuilder:validation:Enum=SuppressJoinNotifications;SuppressPremiumSubscriptions;SuppressGuildReminderNotifications;SuppressJoinNotificationReplies;SuppressRoleSubscriptionPurchaseNotifications;SuppressRoleSubscriptionPurchaseNotificationReplies
 type SystemChannelFlag string
 
@@ -85,7 +87,8 @@ const (
 	SuppressRoleSubscriptionPurchaseNotificationReplies SystemChannelFlag = "SuppressRoleSubscriptionPurchaseNotificationReplies"
 )
 
-// TokenSecretReference names the Secret with a bot's token in the same namespace.
+// TokenSecretReference names the Secret with a bot's token in the same
+// namespace.
 type TokenSecretReference struct {
 	// name of the Secret.
 	// +required
@@ -103,9 +106,9 @@ type TokenSecretReference struct {
 
 // ServerIcon is the icon of a server.
 type ServerIcon struct {
-	// configMapKeyRef names the key of a ConfigMap in the same namespace whose binaryData has the
-	// image: a PNG, JPEG or GIF of at most 1024 by 1024 pixels. An animated GIF needs a server with
-	// animated icons (boosts).
+	// configMapKeyRef names the key of a ConfigMap in the same namespace whose
+	// binaryData has the image: a PNG, JPEG or GIF of at most 1024 by 1024 pixels.
+	// An animated GIF needs a server with animated icons (boosts).
 	// +required
 	ConfigMapKeyRef ConfigMapKeyReference `json:"configMapKeyRef"`
 }
@@ -127,23 +130,25 @@ type ConfigMapKeyReference struct {
 	Key string `json:"key"`
 }
 
-// AllowedRoles defines which namespaces may have roles in a server, and the permissions of these
-// roles. They rank below every role of the server's own namespace and every unmanaged role, and may
-// adopt none.
+// AllowedRoles defines which namespaces may have roles in a server, and the
+// permissions of these roles. They rank below every role of the server's own
+// namespace and every unmanaged role, and may adopt none.
 type AllowedRoles struct {
-	// namespaces defines which namespaces may have roles. The server's own namespace always may,
-	// with every permission of the bot. Withdrawing a namespace deletes nothing: its roles stay as
-	// they are on Discord, and are Degraded with the reason NotAllowed. Withdraw their permissions
-	// first to make them harmless.
+	// namespaces defines which namespaces may have roles. The server's own
+	// namespace always may, with every permission of the bot. Withdrawing a
+	// namespace deletes nothing: its roles stay as they are on Discord, and are
+	// Degraded with the reason NotAllowed. Withdraw their permissions first to
+	// make them harmless.
 	// +required
 	Namespaces AllowedNamespaces `json:"namespaces"`
 
-	// permissions lists all permissions that a role of another namespace may have, at most 64. A
-	// role whose spec has others is Degraded with the reason NotAllowed. Others are removed from
-	// the roles on Discord, even if they were allowed before. Administrator, which implies all
-	// permissions on Discord, does not allow others here: each powerful one, such as ManageRoles,
-	// must be listed itself. If it is not set or empty, the roles have no permissions; they only
-	// color, group and mention their members.
+	// permissions lists all permissions that a role of another namespace may have,
+	// at most 64. A role whose spec has others is Degraded with the reason
+	// NotAllowed. Others are removed from the roles on Discord, even if they were
+	// allowed before. Administrator, which implies all permissions on Discord,
+	// does not allow others here: each powerful one, such as ManageRoles, must be
+	// listed itself. If it is not set or empty, the roles have no permissions;
+	// they only color, group and mention their members.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -157,13 +162,13 @@ type AllowedRoles struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.afkChannelId) || !has(self.afkChannelRef)",message="afkChannelId and afkChannelRef cannot both be set"
 // +kubebuilder:validation:XValidation:rule="self.serverId == oldSelf.serverId",message="serverId cannot be changed: create a new DiscordServer for another server"
 type DiscordServerSpec struct {
-	// tokenSecretRef names the Secret with the bot's token. A new token or another Secret is used
-	// immediately. Several servers may share a bot.
+	// tokenSecretRef names the Secret with the bot's token. A new token or another
+	// Secret is used immediately. Several servers may share a bot.
 	// +required
 	TokenSecretRef TokenSecretReference `json:"tokenSecretRef"`
 
-	// serverId is the id of the server (guild) to manage, in quotes. It cannot be changed. The bot
-	// must be a member; a user can add it by status.inviteURL.
+	// serverId is the id of the server (guild) to manage, in quotes. It cannot be
+	// changed. The bot must be a member; a user can add it by status.inviteURL.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord server: 6 to 20 digits, in quotes"
@@ -177,25 +182,25 @@ type DiscordServerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self",message="must not begin or end with white space, which Discord removes"
 	Name string `json:"name,omitempty"`
 
-	// description of the server, up to 300 characters, shown for community servers. "" clears it.
-	// If it is not set, it is not managed.
+	// description of the server, up to 300 characters, shown for community
+	// servers. "" clears it. If it is not set, it is not managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=300
 	Description *string `json:"description,omitempty"`
 
-	// icon of the server. It is set when the image changes, and when Discord has another icon or
-	// none. If it is not set, it is not managed: the server keeps its icon, which a user can remove
-	// on Discord.
+	// icon of the server. It is set when the image changes, and when Discord has
+	// another icon or none. If it is not set, it is not managed: the server keeps
+	// its icon, which a user can remove on Discord.
 	// +optional
 	Icon *ServerIcon `json:"icon,omitempty"`
 
-	// verificationLevel defines what Discord requires of a new member before writing. If it is not
-	// set, it is not managed.
+	// verificationLevel defines what Discord requires of a new member before
+	// writing. If it is not set, it is not managed.
 	// +optional
 	VerificationLevel VerificationLevel `json:"verificationLevel,omitempty"`
 
-	// defaultNotifications defines which messages notify members by default. If it is not set, it
-	// is not managed.
+	// defaultNotifications defines which messages notify members by default. If it
+	// is not set, it is not managed.
 	// +optional
 	DefaultNotifications DefaultNotifications `json:"defaultNotifications,omitempty"`
 
@@ -210,101 +215,112 @@ type DiscordServerSpec struct {
 	// +kubebuilder:validation:Enum=ar;bg;cs;da;de;el;en-GB;en-US;es-419;es-ES;fi;fr;he;hi;hr;hu;id;it;ja;ko;lt;nl;no;pl;pt-BR;ro;ru;sv-SE;th;tr;uk;vi;zh-CN;zh-TW
 	PreferredLocale string `json:"preferredLocale,omitempty"`
 
-	// afkChannelId is the id of the voice channel for idle members. "" is none. If neither it nor
-	// afkChannelRef is set, it is not managed.
+	// afkChannelId is the id of the voice channel for idle members. "" is none. If
+	// neither it nor afkChannelRef is set, it is not managed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a voice channel: 6 to 20 digits, in quotes, or empty"
 	AFKChannelID *string `json:"afkChannelId,omitempty"`
 
-	// afkChannelRef names the DiscordChannel of the type Voice for idle members. Until that channel
-	// exists on Discord, the server is Progressing, as for systemChannelRef.
+	// afkChannelRef names the DiscordChannel of the type Voice for idle members.
+	// Until that channel exists on Discord, the server is Progressing, as for
+	// systemChannelRef.
 	// +optional
 	AFKChannelRef *ChannelReference `json:"afkChannelRef,omitempty"`
 
-	// afkTimeout is the time after which members count as idle: 1m, 5m, 15m, 30m or 1h. If it is
-	// not set, it is not managed.
+	// afkTimeout is the time after which members count as idle: 1m, 5m, 15m, 30m
+	// or 1h. If it is not set, it is not managed.
 	// +optional
 	AFKTimeout AFKTimeout `json:"afkTimeout,omitempty"`
 
-	// systemChannelRef names the DiscordChannel for Discord's own messages, such as new members.
-	// Until that channel exists on Discord, the server is Progressing with the reason
-	// WaitingForChannel; everything else is reconciled. If it is not set, it is not managed.
+	// systemChannelRef names the DiscordChannel for Discord's own messages, such
+	// as new members. Until that channel exists on Discord, the server is
+	// Progressing with the reason WaitingForChannel; everything else is
+	// reconciled. If it is not set, it is not managed.
 	// +optional
 	SystemChannelRef *ChannelReference `json:"systemChannelRef,omitempty"`
 
-	// rulesChannelRef names the DiscordChannel of the type Text with the rules of a community
-	// server. Until that channel exists on Discord, the server is Progressing, as for
-	// systemChannelRef. If it is not set, it is not managed.
+	// rulesChannelRef names the DiscordChannel of the type Text with the rules of
+	// a community server. Until that channel exists on Discord, the server is
+	// Progressing, as for systemChannelRef. If it is not set, it is not managed.
 	// +optional
 	RulesChannelRef *ChannelReference `json:"rulesChannelRef,omitempty"`
 
-	// publicUpdatesChannelRef names the DiscordChannel of the type Text in which Discord notifies
-	// the moderators of a community server. Until that channel exists on Discord, the server is
-	// Progressing, as for systemChannelRef. If it is not set, it is not managed.
+	// publicUpdatesChannelRef names the DiscordChannel of the type Text in which
+	// Discord notifies the moderators of a community server. Until that channel
+	// exists on Discord, the server is Progressing, as for systemChannelRef. If it
+	// is not set, it is not managed.
 	// +optional
 	PublicUpdatesChannelRef *ChannelReference `json:"publicUpdatesChannelRef,omitempty"`
 
-	// community makes the server a community server with the value Enabled. It requires
-	// rulesChannelRef and publicUpdatesChannelRef, and takes effect once both channels exist. The
-	// bot must be an administrator: otherwise the server is Degraded with the reason
-	// MissingPermissions; everything else is reconciled. A verificationLevel or
-	// explicitContentFilter that is not set is raised to Low and AllMembers, as Discord requires.
-	// If it is not set, it is not managed: a user can disable it on Discord.
+	// community makes the server a community server with the value Enabled. It
+	// requires rulesChannelRef and publicUpdatesChannelRef, and takes effect once
+	// both channels exist. The bot must be an administrator: otherwise the server
+	// is Degraded with the reason MissingPermissions; everything else is
+	// reconciled. A verificationLevel or explicitContentFilter that is not set is
+	// raised to Low and AllMembers, as Discord requires. If it is not set, it is
+	// not managed: a user can disable it on Discord.
 	// +optional
 	Community Community `json:"community,omitempty"`
 
-	// systemChannelFlags lists the suppressed messages of the system channel, at most 6. An empty
-	// list suppresses none. If it is not set, it is not managed.
+	// systemChannelFlags lists the suppressed messages of the system channel, at
+	// most 6. An empty list suppresses none. If it is not set, it is not managed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=6
 	SystemChannelFlags []SystemChannelFlag `json:"systemChannelFlags,omitzero"`
 
-	// allowedNamespaces defines which namespaces may have groups and channels in this server; roles
-	// need allowedRoles. They never see the token. If it is not set, only the server's own
-	// namespace may. Withdrawing it deletes nothing: channels of that namespace stay as they are on
-	// Discord, and their objects are Degraded with the reason NotAllowed.
+	// allowedNamespaces defines which namespaces may have groups and channels in
+	// this server; roles need allowedRoles. They never see the token. If it is not
+	// set, only the server's own namespace may. Withdrawing it deletes nothing:
+	// channels of that namespace stay as they are on Discord, and their objects
+	// are Degraded with the reason NotAllowed.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 
-	// allowedRoles defines which other namespaces may have roles in this server, with which
-	// permissions. If it is not set, no other namespace may.
+	// allowedRoles defines which other namespaces may have roles in this server,
+	// with which permissions. If it is not set, no other namespace may.
 	// +optional
 	AllowedRoles *AllowedRoles `json:"allowedRoles,omitempty"`
 
-	// allowAdoption lets objects of other namespaces adopt unmanaged channels and categories of
-	// this server, and so change and delete every such channel. Roles are never adopted from
-	// another namespace. Objects of the server's own namespace always may adopt. Adopted channels
-	// stay adopted when it is withdrawn. Defaults to false.
+	// allowAdoption lets objects of other namespaces adopt unmanaged channels and
+	// categories of this server, and so change and delete every such channel.
+	// Roles are never adopted from another namespace. Objects of the server's own
+	// namespace always may adopt. Adopted channels stay adopted when it is
+	// withdrawn. Defaults to false.
 	// +optional
 	AllowAdoption bool `json:"allowAdoption,omitempty"`
 
-	// allowRetention lets objects of other namespaces leave channels, categories and roles on
-	// Discord when they are deleted, by the deletionPolicy Retain or the managementPolicy Observe.
-	// If it is false, nothing is created for an object of another namespace with the deletionPolicy
-	// Retain, and the deletion of an object waits until the object no longer retains what the
-	// operator created for it. Both are Degraded with the reason NotAllowed. Adopted resources are
-	// always retained. Objects of the server's own namespace always may retain. Defaults to false.
+	// allowRetention lets objects of other namespaces leave channels, categories
+	// and roles on Discord when they are deleted, by the deletionPolicy Retain or
+	// the managementPolicy Observe. If it is false, nothing is created for an
+	// object of another namespace with the deletionPolicy Retain, and the deletion
+	// of an object waits until the object no longer retains what the operator
+	// created for it. Both are Degraded with the reason NotAllowed. Adopted
+	// resources are always retained. Objects of the server's own namespace always
+	// may retain. Defaults to false.
 	// +optional
 	AllowRetention bool `json:"allowRetention,omitempty"`
 
-	// deletionProtection refuses every deletion of the object until it is false again. It does not
-	// refuse the deletion of the namespace, which deletes the object too. deletionPolicy defines
-	// what happens on Discord. Defaults to false.
+	// deletionProtection refuses every deletion of the object until it is false
+	// again. It does not refuse the deletion of the namespace, which deletes the
+	// object too. deletionPolicy defines what happens on Discord. Defaults to
+	// false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
-	// deletionPolicy defines what happens to the server on Discord when this object is deleted.
-	// Retain leaves it as it is. Delete deletes it with all channels and messages. Only the
-	// server's owner may delete it, so an invited bot may not. Defaults to Retain.
+	// deletionPolicy defines what happens to the server on Discord when this
+	// object is deleted. Retain leaves it as it is. Delete deletes it with all
+	// channels and messages. Only the server's owner may delete it, so an invited
+	// bot may not. Defaults to Retain.
 	// +optional
 	// +default="Retain"
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// managementPolicy is Manage or Observe. Manage makes the server match the spec. Observe writes
-	// nothing on Discord, not even when the object is deleted, and status.differences lists what
-	// Manage would change. Groups, channels and roles have their own policies. Defaults to Manage.
+	// managementPolicy is Manage or Observe. Manage makes the server match the
+	// spec. Observe writes nothing on Discord, not even when the object is
+	// deleted, and status.differences lists what Manage would change. Groups,
+	// channels and roles have their own policies. Defaults to Manage.
 	// +optional
 	// +default="Manage"
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
@@ -323,7 +339,8 @@ type RoleCount struct {
 
 // ChannelCount is the number of channels of a server.
 type ChannelCount struct {
-	// total is the number of channels and categories, with unmanaged ones and without threads.
+	// total is the number of channels and categories, with unmanaged ones and
+	// without threads.
 	// +optional
 	Total int32 `json:"total"`
 
@@ -339,8 +356,8 @@ type ServerIconStatus struct {
 	// +kubebuilder:validation:MaxLength=71
 	SourceHash string `json:"sourceHash"`
 
-	// discordHash is Discord's hash of the icon, at most 256 characters. If Discord has another
-	// hash, a user has changed the icon.
+	// discordHash is Discord's hash of the icon, at most 256 characters. If
+	// Discord has another hash, a user has changed the icon.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	DiscordHash string `json:"discordHash"`
@@ -353,11 +370,11 @@ type DiscordServerStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions describe the server's state: Available (the bot can manage it), Progressing (the
-	// operator is working towards the spec), Degraded (a user must act; the message says how) and
-	// Ready (the object matches its spec). Degraded and Progressing are never True together.
-	// Verified=False exists only while Discord cannot be asked about an object that was Ready. At
-	// most 16.
+	// conditions describe the server's state: Available (the bot can manage it),
+	// Progressing (the operator is working towards the spec), Degraded (a user
+	// must act; the message says how) and Ready (the object matches its spec).
+	// Degraded and Progressing are never True together. Verified=False exists only
+	// while Discord cannot be asked about an object that was Ready. At most 16.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
@@ -389,8 +406,8 @@ type DiscordServerStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ApplicationID string `json:"applicationId,omitempty"`
 
-	// inviteURL is the page where a user who may manage the server adds the bot or gives it missing
-	// permissions, at most 2048 characters.
+	// inviteURL is the page where a user who may manage the server adds the bot or
+	// gives it missing permissions, at most 2048 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	InviteURL string `json:"inviteURL,omitempty"`
@@ -412,14 +429,14 @@ type DiscordServerStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	MissingPermissions []Permission `json:"missingPermissions,omitempty"`
 
-	// namespaces is the number of namespaces with groups or channels in the server. Namespaces that
-	// are not allowed do not count.
+	// namespaces is the number of namespaces with groups or channels in the
+	// server. Namespaces that are not allowed do not count.
 	// +optional
 	Namespaces int32 `json:"namespaces,omitempty"`
 
-	// differences lists the changes that spec.managementPolicy Observe holds back on Discord: at
-	// most 64 lines of at most 256 characters, such as `topic: "old" -> "new"`, `create` or `move`.
-	// The last line counts the rest.
+	// differences lists the changes that spec.managementPolicy Observe holds back
+	// on Discord: at most 64 lines of at most 256 characters, such as
+	// `topic: "old" -> "new"`, `create` or `move`. The last line counts the rest.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -427,8 +444,8 @@ type DiscordServerStatus struct {
 	Differences []string `json:"differences,omitempty"`
 }
 
-// DiscordServer is a Discord server (guild) that a bot manages: its settings, and the groups,
-// channels and roles that refer to it.
+// DiscordServer is a Discord server (guild) that a bot manages: its settings,
+// and the groups, channels and roles that refer to it.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=discordservers,singular=discordserver,shortName=dsrv,categories=discord
 // +kubebuilder:subresource:status
@@ -450,8 +467,9 @@ type DiscordServer struct {
 	// +required
 	Spec DiscordServerSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until then observedGeneration is
-	// -1, so that kstatus, and with it Flux and Helm, does not report the object as current.
+	// status is the observed state. Only the operator writes it. Until then
+	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
+	// not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordServerStatus `json:"status,omitempty"`

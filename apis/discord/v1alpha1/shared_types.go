@@ -34,7 +34,8 @@ const (
 	DeletionPolicyRetain DeletionPolicy = "Retain"
 )
 
-// ManagementPolicy defines whether the operator changes Discord to match a spec.
+// ManagementPolicy defines whether the operator changes Discord to match a
+// spec.
 // +kubebuilder:validation:Enum=Manage;Observe
 type ManagementPolicy string
 
@@ -45,30 +46,31 @@ const (
 	ManagementPolicyObserve ManagementPolicy = "Observe"
 )
 
-// Permission is a permission's name in Discord's documentation, in CamelCase. Source:
-// https://discord.com/developers/docs/topics/permissions.
+// Permission is a permission's name in Discord's documentation, in CamelCase.
+// Source: https://discord.com/developers/docs/topics/permissions.
 // +kubebuilder:validation:Enum=CreateInstantInvite;KickMembers;BanMembers;Administrator;ManageChannels;ManageGuild;AddReactions;ViewAuditLog;PrioritySpeaker;Stream;ViewChannel;SendMessages;SendTTSMessages;ManageMessages;EmbedLinks;AttachFiles;ReadMessageHistory;MentionEveryone;UseExternalEmojis;ViewGuildInsights;Connect;Speak;MuteMembers;DeafenMembers;MoveMembers;UseVAD;ChangeNickname;ManageNicknames;ManageRoles;ManageWebhooks;ManageGuildExpressions;UseApplicationCommands;RequestToSpeak;ManageEvents;ManageThreads;CreatePublicThreads;CreatePrivateThreads;UseExternalStickers;SendMessagesInThreads;UseEmbeddedActivities;ModerateMembers;ViewCreatorMonetizationAnalytics;UseSoundboard;CreateGuildExpressions;CreateEvents;UseExternalSounds;SendVoiceMessages;SetVoiceChannelStatus;SendPolls;UseExternalApps;PinMessages;BypassSlowmode
 type Permission string
 
-// PermissionOverwrite allows and denies permissions to a role or to one user, in one group or
-// channel. Other permissions are inherited.
+// PermissionOverwrite allows and denies permissions to a role or to one user,
+// in one group or channel. Other permissions are inherited.
 // +kubebuilder:validation:XValidation:rule="[has(self.role), has(self.roleRef), has(self.user)].exists_one(given, given)",message="name one of role, roleRef and user"
 // +kubebuilder:validation:XValidation:rule="!has(self.allow) || !has(self.deny) || !self.allow.exists(p, p in self.deny)",message="a permission cannot be both allowed and denied"
 type PermissionOverwrite struct {
-	// role is the name (1 to 100 characters) or the id of a role of the server. "@everyone" is
-	// every member. 17 to 20 digits are always an id. If several roles have the name, or none, the
-	// object is Degraded (AmbiguousRole, RoleNotFound) until that changes on Discord. Roles of
-	// DiscordRoles of other namespaces do not count. A name is resolved once (see status.roles) and
-	// keeps its role until it is removed from the spec, even if that role is renamed or another one
-	// gets the name. If the role is deleted on Discord, the object is Degraded with the reason
-	// RoleNotFound.
+	// role is the name (1 to 100 characters) or the id of a role of the server.
+	// "@everyone" is every member. 17 to 20 digits are always an id. If several
+	// roles have the name, or none, the object is Degraded (AmbiguousRole,
+	// RoleNotFound) until that changes on Discord. Roles of DiscordRoles of other
+	// namespaces do not count. A name is resolved once (see status.roles) and
+	// keeps its role until it is removed from the spec, even if that role is
+	// renamed or another one gets the name. If the role is deleted on Discord, the
+	// object is Degraded with the reason RoleNotFound.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	Role string `json:"role,omitempty"`
 
-	// roleRef names a DiscordRole. Until that has a role on Discord, the object waits with the
-	// reason WaitingForRole.
+	// roleRef names a DiscordRole. Until that has a role on Discord, the object
+	// waits with the reason WaitingForRole.
 	// +optional
 	RoleRef *RoleReference `json:"roleRef,omitempty"`
 
@@ -78,13 +80,15 @@ type PermissionOverwrite struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord user: 6 to 20 digits, in quotes"
 	User string `json:"user,omitempty"`
 
-	// allow lists permissions to grant, at most 64. The bot must have each of them itself.
+	// allow lists permissions to grant, at most 64. The bot must have each of them
+	// itself.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Allow []Permission `json:"allow,omitempty"`
 
-	// deny lists permissions to deny, at most 64. The bot must have each of them itself.
+	// deny lists permissions to deny, at most 64. The bot must have each of them
+	// itself.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -121,22 +125,25 @@ const (
 	FromSelector FromNamespaces = "Selector"
 )
 
-// AllowedNamespaces defines which namespaces may refer to an object, in the words of Gateway API
-// (https://gateway-api.sigs.k8s.io/reference/spec/#routenamespaces). The object's own namespace
-// always may.
+// AllowedNamespaces defines which namespaces may refer to an object, in the
+// words of Gateway API
+// (https://gateway-api.sigs.k8s.io/reference/spec/#routenamespaces). The
+// object's own namespace always may.
 // +kubebuilder:validation:XValidation:rule="has(self.selector) == (self.from == 'Selector')",message="selector is required where from is Selector, and not allowed otherwise"
 type AllowedNamespaces struct {
-	// from is Same (the object's own namespace), All (every namespace that the operator watches) or
-	// Selector (namespaces with the labels of selector). Defaults to Same.
+	// from is Same (the object's own namespace), All (every namespace that the
+	// operator watches) or Selector (namespaces with the labels of selector).
+	// Defaults to Same.
 	// +optional
 	// +default="Same"
 	From FromNamespaces `json:"from,omitempty"`
 
-	// selector selects namespaces by their labels; {} selects all. So any user who may label a
-	// namespace decides. The operator must watch all namespaces and read their labels (its
-	// component namespace-selectors). Otherwise it selects none, and the object is Degraded with
-	// the reason SelectorUnusable. At most 16 labels and 16 expressions, with keys of at most 317
-	// characters. A label's value has at most 63 characters, an expression at most 64 values.
+	// selector selects namespaces by their labels; {} selects all. So any user who
+	// may label a namespace decides. The operator must watch all namespaces and
+	// read their labels (its component namespace-selectors). Otherwise it selects
+	// none, and the object is Degraded with the reason SelectorUnusable. At most
+	// 16 labels and 16 expressions, with keys of at most 317 characters. A label's
+	// value has at most 63 characters, an expression at most 64 values.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || size(self.matchLabels) <= 16 && self.matchLabels.all(key, size(key) <= 317 && size(self.matchLabels[key]) <= 63)",message="matchLabels has at most 16 entries, with keys of at most 317 and values of at most 63 characters"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || size(self.matchExpressions) <= 16 && self.matchExpressions.all(e, size(e.key) <= 317 && size(e.operator) <= 317 && (!has(e.values) || size(e.values) <= 64))",message="matchExpressions has at most 16 entries, with keys of at most 317 characters and at most 64 values"
@@ -151,9 +158,10 @@ type ServerReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// namespace of the DiscordServer. Defaults to the object's. The server's spec.allowedNamespaces
-	// must allow the object's namespace. Otherwise the object is Degraded with the reason
-	// NotAllowed, even if the server does not exist.
+	// namespace of the DiscordServer. Defaults to the object's. The server's
+	// spec.allowedNamespaces must allow the object's namespace. Otherwise the
+	// object is Degraded with the reason NotAllowed, even if the server does not
+	// exist.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -174,10 +182,11 @@ type GroupReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// namespace of the DiscordGroup. Defaults to the object's. The group's spec.allowedNamespaces
-	// must allow the object's namespace; so must the server's if the group is in another namespace
-	// than its server. Otherwise the object is Degraded with the reason NotAllowed, even if the
-	// group does not exist.
+	// namespace of the DiscordGroup. Defaults to the object's. The group's
+	// spec.allowedNamespaces must allow the object's namespace; so must the
+	// server's if the group is in another namespace than its server. Otherwise the
+	// object is Degraded with the reason NotAllowed, even if the group does not
+	// exist.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -210,8 +219,8 @@ type RoleReference struct {
 
 // Adoption names an existing channel, category or role on Discord.
 type Adoption struct {
-	// id of the channel, category or role on Discord. In developer mode, right-click it in Discord,
-	// "Copy Channel ID" or "Copy Role ID".
+	// id of the channel, category or role on Discord. In developer mode,
+	// right-click it in Discord, "Copy Channel ID" or "Copy Role ID".
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be a Discord id: 6 to 20 digits, in quotes"

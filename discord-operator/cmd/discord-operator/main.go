@@ -5,15 +5,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"os"
 
 	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities for an image with this program only
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/manager"
@@ -31,25 +26,9 @@ var version = "dev"
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
-func main() {
-	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "discord-operator:", err)
-		os.Exit(1)
-	}
-}
+func main() { manager.Main("discord-operator", version, parse, run) }
 
-func run(ctx context.Context, args []string) error {
-	o, err := parse(args, os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if o.manager.Version {
-		fmt.Println("discord-operator", version)
-		return nil
-	}
+func run(ctx context.Context, o *options) error {
 	mgr, err := manager.New(&o.manager, manager.Options{
 		Name: "discord-operator", Version: version, Lease: "discord-operator.discord.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme},

@@ -60,6 +60,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
+// ManagerFlags implements the options of [manager.Main].
+func (o *options) ManagerFlags() *manager.Flags { return &o.manager }
+
 func (o *options) validate() error {
 	for _, f := range []struct {
 		name        string

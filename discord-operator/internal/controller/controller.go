@@ -2,9 +2,9 @@
 
 // Package controller has the steps that the reconcilers of groups, channels and roles share.
 //
-// A new field needs its API type, its member of the types of discordclient, a row in the table of its
-// kind (package resource), a line in package export, and support in the simulator. The row drives
-// create, difference, the check of answers, and the texts of status and plan.
+// A new field needs its API type, its member of the resource and of the edit in discordclient, a
+// row in the table of its kind (package resource), and support in the simulator. The row drives
+// create, difference, the check of answers, the texts of status and plan, and the export.
 //
 // A new kind needs a table, a State and the code that fills it, NewPlan, statusOf, watches, a
 // lifecycle.Kind with its indexes, and an entry in controllers.go of cmd/discord-operator. A resource

@@ -5,8 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -46,25 +44,9 @@ const garbagePercent = 50
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
 
-func main() {
-	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "dojo-operator:", err)
-		os.Exit(1)
-	}
-}
+func main() { manager.Main("dojo-operator", version, parse, run) }
 
-func run(ctx context.Context, args []string) error {
-	o, err := parse(args, os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if o.manager.Version {
-		fmt.Println("dojo-operator", version)
-		return nil
-	}
+func run(ctx context.Context, o *options) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}

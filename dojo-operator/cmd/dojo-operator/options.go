@@ -17,6 +17,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/manager"
 )
@@ -26,11 +27,12 @@ type options struct {
 	image            string
 	postgresImage    string
 	postgresCatalog  string
+	migrateImage     string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
 	discordAPI       string
 	dashboard        string
-	runbook          string
+	docs             string
 	users            pods.Users
 	workers          int
 }
@@ -42,10 +44,13 @@ func (o *options) config() dojo.Config {
 			Image: o.postgresImage, Catalog: o.postgresCatalog, Users: o.users,
 		},
 		Credentials: credentials.Config{ProgressDeadline: o.progressDeadline, Namespaces: o.manager.Namespaces},
-		Workload:    workload.Config{Image: o.image, ProgressDeadline: o.progressDeadline, Users: o.users},
-		Exposure:    exposure.Config{ProgressDeadline: o.progressDeadline},
+		Release: release.Config{
+			MigrateImage: o.migrateImage, ProgressDeadline: o.progressDeadline, Users: o.users,
+		},
+		Workload: workload.Config{Image: o.image, ProgressDeadline: o.progressDeadline, Users: o.users},
+		Exposure: exposure.Config{ProgressDeadline: o.progressDeadline},
 		Monitoring: monitoring.Config{
-			ProgressDeadline: o.progressDeadline, DashboardURL: o.dashboardURL(), RunbookURL: o.runbook,
+			ProgressDeadline: o.progressDeadline, DashboardURL: o.dashboardURL(), DocsURL: strings.TrimRight(o.docs, "/"),
 			WebhookBase: o.webhookBase(),
 		},
 	}
@@ -64,14 +69,17 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.postgresCatalog, "postgres-image-catalog", "",
 		"`name` of the ClusterImageCatalog that has the image of each version, instead of --postgres-image; "+
 			"a change of the catalog rolls the Clusters")
+	flags.StringVar(&o.migrateImage, "migrate-image", "",
+		"`image` of dojo-migrate of this version, which Dojos with spec.release.migrations need")
 	flags.StringVar(&o.discordAPI, "discord-api-url", "https://discord.com/api/v10",
 		"`URL` of Discord's API, or of a server that is compatible with it, as discord-operator has it; "+
 			"alerts are posted to webhooks there and to no other host")
 	flags.StringVar(&o.dashboard, "dashboard-url", "",
 		"`URL` of the dashboard \"Dojos and channels\" in Grafana, such as "+
 			"https://grafana.example.org/d/jutsu-dojos-and-channels, to which the alerts of Dojos link; empty for no link")
-	flags.StringVar(&o.runbook, "runbook-url", "https://jutsu.com/operators/docs/operations.md#alerts-in-discord",
-		"`URL` of the page that says what to do about the alerts of Dojos, to which they link; empty for no link")
+	flags.StringVar(&o.docs, "docs-url", "",
+		"`URL` of the folder docs of this project, where you publish it, to whose sections the alerts of Dojos link; "+
+			"empty for no link")
 	flags.BoolVar(&o.users.ByPlatform, "platform-users", false,
 		"leave the users and groups of pods to the platform, as OpenShift's restricted SCC requires; "+
 			"the images must not run as root by themselves")
@@ -87,6 +95,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
+// ManagerFlags implements the options of [manager.Main].
+func (o *options) ManagerFlags() *manager.Flags { return &o.manager }
+
 func (o *options) validate() error {
 	switch {
 	case o.image == "":
@@ -97,8 +108,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("--database-deadline is %s, it must be at least 1s and at most 24h", o.databaseDeadline)
 	case !absolute(o.dashboard):
 		return fmt.Errorf("--dashboard-url is %q, it must begin with http:// or https://, or be empty", o.dashboard)
-	case !absolute(o.runbook):
-		return fmt.Errorf("--runbook-url is %q, it must begin with http:// or https://, or be empty", o.runbook)
+	case !absolute(o.docs), strings.ContainsAny(o.docs, "?#"):
+		return fmt.Errorf("--docs-url is %q, it must begin with http:// or https://, without ? and #, or be empty", o.docs)
 	case o.postgresImage == "":
 		return errors.New("--postgres-image must not be empty")
 	case o.workers < 1:

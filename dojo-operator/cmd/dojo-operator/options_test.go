@@ -20,6 +20,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
@@ -37,18 +38,18 @@ func TestFlags(t *testing.T) {
 				Deadline: 15 * time.Minute, ProgressDeadline: 2 * time.Minute, Image: "ghcr.io/cloudnative-pg/postgresql",
 			},
 			Credentials: credentials.Config{ProgressDeadline: 2 * time.Minute},
+			Release:     release.Config{ProgressDeadline: 2 * time.Minute},
 			Workload:    workload.Config{Image: "danijelradakovic/dojo:0.1.0-alpine", ProgressDeadline: 2 * time.Minute},
 			Exposure:    exposure.Config{ProgressDeadline: 2 * time.Minute},
 			Monitoring: monitoring.Config{
-				ProgressDeadline: 2 * time.Minute, RunbookURL: "https://jutsu.com/operators/docs/operations.md#alerts-in-discord",
-				WebhookBase: "https://discord.com/api",
+				ProgressDeadline: 2 * time.Minute, WebhookBase: "https://discord.com/api",
 			},
 		}, 16},
 		"all changed": {[]string{
-			"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
+			"--dojo-image=dojo:9", "--migrate-image=migrate:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
 			"--concurrency=1", "--watch-namespaces=team-b, team-a", "--postgres-image-catalog=pinned",
 			"--platform-users", "--dashboard-url=https://grafana.example.org/d/x",
-			"--runbook-url=https://wiki.example.org/dojos#alerts", "--discord-api-url=http://discord.example.com:8080",
+			"--docs-url=https://wiki.example.org/dojos/", "--discord-api-url=http://discord.example.com:8080",
 		}, dojo.Config{
 			Postgres: postgres.Config{
 				Deadline: 20 * time.Second, ProgressDeadline: 10 * time.Second, Image: "pg", Catalog: "pinned",
@@ -57,12 +58,15 @@ func TestFlags(t *testing.T) {
 			Credentials: credentials.Config{
 				ProgressDeadline: 10 * time.Second, Namespaces: []string{"team-a", "team-b"},
 			},
+			Release: release.Config{
+				MigrateImage: "migrate:9", ProgressDeadline: 10 * time.Second, Users: pods.Users{ByPlatform: true},
+			},
 			Workload: workload.Config{
 				Image: "dojo:9", ProgressDeadline: 10 * time.Second, Users: pods.Users{ByPlatform: true},
 			},
 			Exposure: exposure.Config{ProgressDeadline: 10 * time.Second},
 			Monitoring: monitoring.Config{
-				ProgressDeadline: 10 * time.Second, RunbookURL: "https://wiki.example.org/dojos#alerts",
+				ProgressDeadline: 10 * time.Second, DocsURL: "https://wiki.example.org/dojos",
 				DashboardURL: &url.URL{Scheme: "https", Host: "grafana.example.org", Path: "/d/x"},
 				WebhookBase:  "http://discord.example.com:8080/api",
 			},
@@ -97,10 +101,11 @@ func TestWrongFlags(t *testing.T) {
 		},
 		"a dashboard without an address": {"--dashboard-url=/d/x", `--dashboard-url is "/d/x", it must begin with http:// or`},
 		"a dashboard with a template":    {"--dashboard-url=https://g/{{ $x }}", "--dashboard-url is"},
-		"a runbook that is no URL":       {"--runbook-url=javascript:x", `--runbook-url is "javascript:x", it must begin with`},
+		"docs that are no URL":           {"--docs-url=javascript:x", `--docs-url is "javascript:x", it must begin with`},
+		"docs at an anchor":              {"--docs-url=https://x.example.org#a", "--docs-url is"},
 		"another version of the API":     {"--discord-api-url=https://discord.com/api/v9", "--discord-api-url: the API's address"},
 		"no API":                         {"--discord-api-url=", "--discord-api-url: the API's address"},
-		"no runbook":                     {"--runbook-url=", ""},
+		"no docs":                        {"--docs-url=", ""},
 		"longest deadline":               {"--progress-deadline=24h", ""},
 		"shortest deadline":              {"--progress-deadline=1s", ""},
 		"no deadline for the database":   {"--database-deadline=0s", "--database-deadline is 0s, it must be at least 1s"},

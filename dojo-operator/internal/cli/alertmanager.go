@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -74,14 +73,10 @@ func (s *session) alertmanagers(ctx context.Context) (all []alertmanager, err er
 
 // request returns a request to an Alertmanager through the API server's proxy, which needs get or
 // create of services/proxy.
-func (s *session) request(a alertmanager, verb, call string) (*rest.Request, error) {
-	clientset, err := kubernetes.NewForConfig(s.config)
-	if err != nil {
-		return nil, err
-	}
+func (s *session) request(a alertmanager, verb, call string) *rest.Request {
 	name := a.scheme + ":" + a.service + ":" + a.port
-	return clientset.CoreV1().RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").Name(name).
-		SubResource("proxy").Suffix(path.Join(a.prefix, "api/v2", call)), nil
+	return s.core.RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").Name(name).
+		SubResource("proxy").Suffix(path.Join(a.prefix, "api/v2", call))
 }
 
 // gettableAlert is an alert as Alertmanager reports it (api/v2/openapi.yaml).
@@ -94,10 +89,7 @@ type gettableAlert struct {
 func (s *session) alertsOf(
 	ctx context.Context, a alertmanager, d *corev1api.Dojo, name string,
 ) (all []gettableAlert, err error) {
-	request, err := s.request(a, "GET", "alerts")
-	if err != nil {
-		return nil, err
-	}
+	request := s.request(a, "GET", "alerts")
 	request.Param("active", "true").Param("silenced", "false").Param("inhibited", "false")
 	request.Param("filter", fmt.Sprintf("namespace=%q", d.Namespace)).Param("filter", fmt.Sprintf("dojo=%q", d.Name))
 	if name != "" {
@@ -107,10 +99,7 @@ func (s *session) alertsOf(
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, err
-	}
-	return all, nil
+	return all, json.Unmarshal(text, &all)
 }
 
 // firingTimeout bounds what a status spends on alerts.

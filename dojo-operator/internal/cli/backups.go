@@ -24,14 +24,10 @@ import (
 
 func (c *cli) newBackups() *cobra.Command {
 	var format kubectl.Output
-	cmd := c.forDojo("backups", "Show what can be restored: spans of time, and backups",
+	cmd := c.forWorld("backups", "Show what can be restored: spans of time, and backups",
 		`Shows to which moments the database of a Dojo can be restored, and its backups with how each ended. Times are in
 UTC. The exit code is 3 where nothing can be restored.`,
-		func(ctx context.Context, s *session, name string) error {
-			w, err := s.world(ctx, name)
-			if err != nil {
-				return err
-			}
+		func(_ context.Context, s *session, w *world.World) error {
 			if w.Unreadable(kinds.Backup) {
 				return fmt.Errorf("you may not list %s in the namespace %s", kinds.Backup.Resource(), s.Namespace)
 			}
@@ -49,10 +45,8 @@ type backupReport struct {
 
 func (s *session) backups(w *world.World, format kubectl.Output) error {
 	report := backupReport{Restorable: recovery.Windows(w), Backups: recovery.Backups(w)}
-	if done, err := format.Write(s.Plugin, report); err != nil {
+	if err := format.Write(s.Plugin, report, func() string { return backupText(w, report, s.Style) }); err != nil {
 		return err
-	} else if !done {
-		s.Print("%s", backupText(w, report, s.Style))
 	}
 	if !recovery.Restorable(w) {
 		return kubectl.ErrIll
@@ -105,16 +99,10 @@ func backupRow(b recovery.Backup, now time.Time, style term.Style) []string {
 func (c *cli) newBackup() *cobra.Command {
 	var ask kubectl.Asking
 	var wait waiting
-	cmd := c.forDojo("backup", "Take a backup now",
+	cmd := c.forWorld("backup", "Take a backup now",
 		`Takes a backup of the Dojo's own Cluster now, where and how the Dojo's spec says. It needs the right to create
 backups.postgresql.cnpg.io.`,
-		func(ctx context.Context, s *session, name string) error {
-			w, err := s.world(ctx, name)
-			if err != nil {
-				return err
-			}
-			return s.backup(ctx, w, &ask, &wait)
-		})
+		func(ctx context.Context, s *session, w *world.World) error { return s.backup(ctx, w, &ask, &wait) })
 	ask.Bind(cmd)
 	wait.bind(cmd, cnpg.MaxBackupTime)
 	return cmd
@@ -158,8 +146,7 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	case w.Unreadable(kinds.Cluster):
 		return nil, fmt.Errorf("you may not get %s in the namespace %s", kinds.Cluster.Resource(), d.Namespace)
 	case live == nil:
-		return nil, fmt.Errorf("the Cluster %s does not exist: see kubectl dojo status %s -n %s",
-			cnpg.ObjectName(d), d.Name, d.Namespace)
+		return nil, fmt.Errorf("the Cluster %s does not exist: %s", cnpg.ObjectName(d), seeStatus(d))
 	case cnpg.Hibernates(live):
 		return nil, fmt.Errorf("the Cluster %s is hibernated, and a backup would wait for ever: "+
 			"kubectl dojo resume %s -n %s first", live.Name, d.Name, d.Namespace)
@@ -177,15 +164,14 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 
 // backupEnds waits until a backup has completed, and shows its phases.
 func (s *session) backupEnds(ctx context.Context, backup *unstructured.Unstructured, timeout time.Duration) error {
-	said := ""
+	say := s.progress()
 	return s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		live := &cnpgv1.Backup{}
 		if err := s.Get(ctx, client.ObjectKeyFromObject(backup), live); err != nil {
 			return false, err
 		}
-		if phase := string(live.Status.Phase); phase != said && phase != "" {
-			s.Print("  %s  Backup %s: %s\n", s.Now().UTC().Format(time.TimeOnly), live.Name, phase)
-			said = phase
+		if phase := string(live.Status.Phase); phase != "" {
+			say("Backup " + live.Name + ": " + phase)
 		}
 		if cnpg.BackupFailed(live) {
 			return false, fmt.Errorf("the backup has failed: %s", strings.TrimSpace(live.Status.Error))

@@ -20,7 +20,6 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
-	"jutsu.com/operators/libs/kubectl"
 )
 
 // change is a change of a Dojo that a user is shown before it is made.
@@ -82,7 +81,7 @@ func (s *session) show(d *corev1api.Dojo, ch change) {
 }
 
 // apply has the API server check a change, shows it, asks, and makes it.
-func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, a *kubectl.Asking) error {
+func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, ask func(manifest string) error) error {
 	if err := s.patch(ctx, d, ch.patch(), client.DryRunAll); err != nil {
 		return err
 	}
@@ -91,7 +90,7 @@ func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, a *ku
 	if err != nil {
 		return err
 	}
-	if err := a.Confirm(ctx, s.Plugin, string(text)); err != nil {
+	if err := ask(string(text)); err != nil {
 		return err
 	}
 	return s.patch(ctx, d, ch.patch())
@@ -134,19 +133,27 @@ func (s *session) until(
 	ctx context.Context, name string, timeout time.Duration,
 	done func(*corev1api.Dojo) (progress string, ok bool, err error),
 ) error {
-	said := ""
+	say := s.progress()
 	return s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		d, err := s.dojo(ctx, name)
 		if err != nil {
 			return false, err
 		}
 		progress, ok, err := done(d)
-		if progress != said && progress != "" {
-			s.Print("  %s  %s\n", s.Now().UTC().Format(time.TimeOnly), progress)
-			said = progress
-		}
+		say(progress)
 		return ok, err
 	})
+}
+
+// progress returns a function that prints each new text with the time.
+func (s *session) progress() func(text string) {
+	said := ""
+	return func(text string) {
+		if text != said && text != "" {
+			s.Print("  %s  %s\n", s.Now().UTC().Format(time.TimeOnly), text)
+			said = text
+		}
+	}
 }
 
 var errTimeout = errors.New("it has taken too long")

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -36,10 +37,8 @@ the namespace make, and your rights. Each line is ok or says what to do. The exi
 			if err != nil {
 				return err
 			}
-			if done, err := format.Write(s.Plugin, lines); err != nil {
+			if err := format.Write(s.Plugin, lines, func() string { return check.Text(lines, s.Style) }); err != nil {
 				return err
-			} else if !done {
-				s.Print("%s", check.Text(lines, s.Style))
 			}
 			if check.Failed(lines) {
 				return kubectl.ErrIll
@@ -160,15 +159,17 @@ var needs = []struct {
 }{
 	{"list, status, tree", true, []kubectl.Right{kubectl.To("get", kinds.Dojo), kubectl.To("list", kinds.Dojo)}, ""},
 	{"tree with all children", false, []kubectl.Right{
-		kubectl.To("get", kinds.Deployment), kubectl.To("get", kinds.Service), kubectl.To("get", kinds.Secret), kubectl.To("list", kinds.Pod), kubectl.To("list", kinds.Job),
-		kubectl.To("list", kinds.Event), kubectl.To("get", kinds.Cluster), kubectl.To("get", kinds.Database), kubectl.To("get", kinds.Role),
+		kubectl.To("get", kinds.Deployment), kubectl.To("get", kinds.Service), kubectl.To("get", kinds.Secret),
+		kubectl.To("list", kinds.Pod), kubectl.To("list", kinds.Job), kubectl.To("list", kinds.Event),
+		kubectl.To("get", kinds.Cluster), kubectl.To("get", kinds.Database), kubectl.To("get", kinds.Role),
 	}, ""},
 	{"rotate, suspend, resume, upgrade, accept-loss", false, []kubectl.Right{kubectl.To("patch", kinds.Dojo)}, ""},
 	{"backups", false, []kubectl.Right{kubectl.To("list", kinds.Backup), kubectl.To("list", kinds.ObjectStore)}, ""},
 	{"backup", false, []kubectl.Right{kubectl.To("create", kinds.Backup)}, ""},
 	{"restore --as", false, []kubectl.Right{kubectl.To("create", kinds.Dojo), kubectl.To("patch", kinds.Dojo)}, ""},
 	{"restore", false, []kubectl.Right{
-		kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster), kubectl.To("delete", kinds.Cluster),
+		kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster),
+		kubectl.To("delete", kinds.Cluster),
 	}, ""},
 	{"logs", false, []kubectl.Right{kubectl.To("get", kinds.Pod)}, "log"},
 	{"open", false, []kubectl.Right{kubectl.To("create", kinds.Pod)}, "portforward"},
@@ -185,21 +186,15 @@ func (s *session) findRights(ctx context.Context) ([]check.Right, error) {
 			all[i] = check.Right{Commands: n.commands, Needed: n.needed}
 			for _, r := range n.rights {
 				ok, err := kubectl.May(ctx, s, s.Namespace, r, n.sub)
-				if err != nil {
-					errs[i] = err
-				} else if !ok {
+				if err == nil && !ok {
 					all[i].Lacks = append(all[i].Lacks, rightName(r, n.sub))
 				}
+				errs[i] = cmp.Or(errs[i], err)
 			}
 		})
 	}
 	asking.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return all, cmp.Or(errs...)
 }
 
 func rightName(r kubectl.Right, subresource string) string {

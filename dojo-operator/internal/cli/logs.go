@@ -16,7 +16,6 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
@@ -114,10 +113,6 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 	if err != nil {
 		return err
 	}
-	clientset, err := kubernetes.NewForConfig(s.config)
-	if err != nil {
-		return err
-	}
 	out := &prefixed{out: s.Out}
 	failed := make([]error, len(sources))
 	var reading sync.WaitGroup
@@ -127,7 +122,7 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 			prefix = s.Style.Dim(source.pod + " | ")
 		}
 		read := func() {
-			request := clientset.CoreV1().Pods(s.Namespace).GetLogs(source.pod, l.options(source.container))
+			request := s.core.Pods(s.Namespace).GetLogs(source.pod, l.options(source.container))
 			stream, err := request.Stream(ctx)
 			if err == nil {
 				err = out.copy(stream, prefix)
@@ -173,23 +168,20 @@ func (p *prefixed) copy(from io.ReadCloser, prefix string) error {
 
 // sources finds the containers of a part.
 func (s *session) sources(ctx context.Context, w *world.World, part string) ([]logSource, error) {
+	labels, of := client.MatchingLabels{}, schemaSources
 	switch part {
 	case partSchema:
-		var pods corev1.PodList
-		labels := client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: w.Dojo.Name}
-		if err := s.List(ctx, &pods, client.InNamespace(s.Namespace), labels); err != nil {
-			return nil, err
-		}
-		return schemaSources(w, pods.Items)
+		labels = client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: w.Dojo.Name}
 	case partPostgres:
-		var pods corev1.PodList
-		labels := client.MatchingLabels{clusterLabel: cnpg.ClusterName(w.Dojo)}
-		if err := s.List(ctx, &pods, client.InNamespace(s.Namespace), labels); err != nil {
-			return nil, err
-		}
-		return postgresSources(w, pods.Items)
+		labels, of = client.MatchingLabels{clusterLabel: cnpg.ClusterName(w.Dojo)}, postgresSources
+	default:
+		return applicationSources(w)
 	}
-	return applicationSources(w)
+	var pods corev1.PodList
+	if err := s.List(ctx, &pods, client.InNamespace(s.Namespace), labels); err != nil {
+		return nil, err
+	}
+	return of(w, pods.Items)
 }
 
 func applicationSources(w *world.World) (all []logSource, err error) {
@@ -197,8 +189,7 @@ func applicationSources(w *world.World) (all []logSource, err error) {
 		all = append(all, logSource{w.Pods[i].Name, ownership.Application})
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no pods: see kubectl dojo status %s -n %s",
-			w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
+		return nil, fmt.Errorf("%s has no pods: %s", w.Dojo.Name, seeStatus(w.Dojo))
 	}
 	return all, nil
 }
@@ -250,6 +241,5 @@ func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 			return []logSource{{pod.Name, pod.Spec.Containers[0].Name}}, nil
 		}
 	}
-	return nil, fmt.Errorf("the Cluster %s has no pod: see kubectl dojo status %s -n %s",
-		cnpg.ClusterName(w.Dojo), w.Dojo.Name, w.Dojo.Namespace)
+	return nil, fmt.Errorf("the Cluster %s has no pod: %s", cnpg.ClusterName(w.Dojo), seeStatus(w.Dojo))
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
@@ -98,8 +97,7 @@ func readyPod(w *world.World) (pod string, port int32, err error) {
 	case w.Unreadable(kinds.Pod) || w.Unreadable(kinds.Service):
 		return "", 0, fmt.Errorf("you may not read pods and services in the namespace %s", w.Dojo.Namespace)
 	case service == nil || len(service.Spec.Ports) == 0:
-		return "", 0, fmt.Errorf("%s has no Service yet: see kubectl dojo status %s -n %s",
-			w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
+		return "", 0, fmt.Errorf("%s has no Service yet: %s", w.Dojo.Name, seeStatus(w.Dojo))
 	}
 	for i := range w.Pods {
 		if p := &w.Pods[i]; world.IsReady(p) && p.DeletionTimestamp == nil {
@@ -108,8 +106,7 @@ func readyPod(w *world.World) (pod string, port int32, err error) {
 			}
 		}
 	}
-	return "", 0, fmt.Errorf("%s has no ready pod: see kubectl dojo status %s -n %s",
-		w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
+	return "", 0, fmt.Errorf("%s has no ready pod: %s", w.Dojo.Name, seeStatus(w.Dojo))
 }
 
 // containerPort returns the number of a pod's port; 0 if it has no such port.
@@ -128,11 +125,7 @@ func containerPort(pod *corev1.Pod, target intstr.IntOrString) int32 {
 }
 
 func (s *session) forward(ctx context.Context, pod string, local uint16, remote int32) error {
-	clientset, err := kubernetes.NewForConfig(s.config)
-	if err != nil {
-		return err
-	}
-	at := clientset.CoreV1().RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
+	at := s.core.RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
 		SubResource("portforward").URL()
 	dialer, err := dialerFor(s.config, at)
 	if err != nil {

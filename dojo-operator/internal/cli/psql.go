@@ -17,7 +17,6 @@ import (
 	xterm "golang.org/x/term"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/remotecommand"
 	utilexec "k8s.io/client-go/util/exec"
@@ -62,7 +61,7 @@ func (s *session) psql(ctx context.Context, name string, args []string, replica 
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: d.Namespace, Name: credentials.Name(d)}
 	if err := s.Get(ctx, key, secret); apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s has no credentials yet: see kubectl dojo status %s -n %s", name, name, d.Namespace)
+		return fmt.Errorf("%s has no credentials yet: %s", name, seeStatus(d))
 	} else if err != nil {
 		return err
 	}
@@ -70,11 +69,11 @@ func (s *session) psql(ctx context.Context, name string, args []string, replica 
 	if err != nil {
 		return err
 	}
-	if !term.IsTerminal(s.In) {
-		return s.runPsql(ctx, pod, secret, args, replica, false)
+	terminal := term.IsTerminal(s.In)
+	if terminal {
+		s.Note("psql in the pod %s, as %s\n", pod, secret.Data["DB_USER"])
 	}
-	s.Note("psql in the pod %s, as %s\n", pod, secret.Data["DB_USER"])
-	return s.runPsql(ctx, pod, secret, args, replica, true)
+	return s.runPsql(ctx, pod, secret, args, replica, terminal)
 }
 
 // instance returns the pod of the primary or of a standby.
@@ -100,8 +99,7 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 	if replica {
 		return "", fmt.Errorf("the Cluster %s has no standby that is ready: leave --replica out", cluster)
 	}
-	return "", fmt.Errorf("the Cluster %s has no primary that is ready: see kubectl dojo status %s -n %s",
-		cluster, d.Name, d.Namespace)
+	return "", fmt.Errorf("the Cluster %s has no primary that is ready: %s", cluster, seeStatus(d))
 }
 
 // clusterName returns the Cluster of a Dojo, or the one to which its credentials lead.
@@ -139,17 +137,12 @@ func psqlCommand(secret *corev1.Secret, args []string, replica bool) []string {
 func (s *session) runPsql(
 	ctx context.Context, pod string, secret *corev1.Secret, args []string, replica, terminal bool,
 ) error {
-	clientset, err := kubernetes.NewForConfig(s.config)
-	if err != nil {
-		return err
-	}
-	request := clientset.CoreV1().RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
+	request := s.core.RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
 		SubResource("exec").VersionedParams(&corev1.PodExecOptions{
 		Container: postgresContainer, Command: psqlCommand(secret, args, replica),
 		Stdin: true, Stdout: true, Stderr: !terminal, TTY: terminal,
 	}, scheme.ParameterCodec)
-	at := request.URL()
-	executor, err := s.executor(at)
+	executor, err := s.executor(request.URL())
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-
 	"fmt"
 	"io"
 	"maps"
@@ -17,12 +16,14 @@ import (
 	"strings"
 	"time"
 
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
@@ -164,19 +165,19 @@ func (r *reporter) addObjects() {
 	for _, o := range r.world.Objects {
 		r.addObject(o)
 	}
-	for i := range r.world.Jobs {
-		r.addObject(&r.world.Jobs[i])
-	}
-	for i := range r.world.Backups {
-		r.addObject(&r.world.Backups[i])
-	}
-	for i := range r.world.Stores {
-		r.addObject(&r.world.Stores[i])
-	}
-	for _, pods := range [][]corev1.Pod{r.world.Pods, r.world.Instances} {
-		for i := range pods {
-			r.addObject(&pods[i])
-		}
+	addAll[*batchv1.Job](r, r.world.Jobs)
+	addAll[*cnpgv1.Backup](r, r.world.Backups)
+	addAll[*unstructured.Unstructured](r, r.world.Stores)
+	addAll[*corev1.Pod](r, r.world.Pods)
+	addAll[*corev1.Pod](r, r.world.Instances)
+}
+
+func addAll[P interface {
+	*T
+	client.Object
+}, T any](r *reporter, all []T) {
+	for i := range all {
+		r.addObject(P(&all[i]))
 	}
 }
 
@@ -241,25 +242,18 @@ func (r *reporter) addOperators(ctx context.Context) {
 
 // addLogs adds the end of the logs of pods, also of containers that ended before.
 func (r *reporter) addLogs(ctx context.Context, pods []corev1.Pod) {
-	clientset, err := kubernetes.NewForConfig(r.config)
-	if err != nil {
-		r.lack("logs", err)
-		return
-	}
 	for i := range pods {
 		pod := &pods[i]
 		for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-			r.addLog(ctx, clientset, pod, status.Name, false)
+			r.addLog(ctx, pod, status.Name, false)
 			if status.RestartCount > 0 {
-				r.addLog(ctx, clientset, pod, status.Name, true)
+				r.addLog(ctx, pod, status.Name, true)
 			}
 		}
 	}
 }
 
-func (r *reporter) addLog(
-	ctx context.Context, clientset kubernetes.Interface, pod *corev1.Pod, container string, previous bool,
-) {
+func (r *reporter) addLog(ctx context.Context, pod *corev1.Pod, container string, previous bool) {
 	file := fmt.Sprintf("logs/%s/%s/%s", pod.Namespace, pod.Name, container)
 	if previous {
 		file += ".previous"
@@ -269,7 +263,7 @@ func (r *reporter) addLog(
 		return
 	}
 	r.asked[file] = true
-	text, err := clientset.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+	text, err := r.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
 		Container: container, Previous: previous, Timestamps: true,
 		LimitBytes: new(int64(maxLog)), TailLines: new(int64(maxLog / 200)),
 	}).DoRaw(ctx)

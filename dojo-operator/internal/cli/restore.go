@@ -113,7 +113,9 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 func (s *session) checkRestore(ctx context.Context, w *world.World, plan *recovery.Plan) error {
 	rights := []kubectl.Right{kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Dojo)}
 	if plan.InPlace {
-		rights = []kubectl.Right{kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster)}
+		rights = []kubectl.Right{
+			kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster),
+		}
 	}
 	if plan.Replaces {
 		rights = append(rights, kubectl.To("delete", kinds.Cluster), kubectl.To("create", kinds.Backup))

@@ -34,7 +34,7 @@ func (c *cli) changing(
 		if err != nil {
 			return err
 		}
-		if err := s.apply(ctx, d, ch, &ask); err != nil {
+		if err := s.apply(ctx, d, ch, ask.Asker(ctx, s.Plugin)); err != nil {
 			return err
 		}
 		return s.finish(ctx, name, &wait, done)
@@ -115,11 +115,10 @@ func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 		return ch, fmt.Errorf("the password of %s comes from the Secret %s: rotate it there, and the pods roll",
 			d.Name, d.CredentialsSource())
 	case login == "":
-		return ch, fmt.Errorf("%s has no credentials yet: see kubectl dojo status %s -n %s", d.Name, d.Name, d.Namespace)
+		return ch, fmt.Errorf("%s has no credentials yet: %s", d.Name, seeStatus(d))
 	case d.Status.Database.FormerLogin != "":
-		return ch, fmt.Errorf(
-			"a rotation is under way: %s stays valid until no pod has it; see kubectl dojo status %s -n %s",
-			d.Status.Database.FormerLogin, d.Name, d.Namespace)
+		return ch, fmt.Errorf("a rotation is under way: %s stays valid until no pod has it; %s",
+			d.Status.Database.FormerLogin, seeStatus(d))
 	default:
 		next := cnpg.Second
 		if login == cnpg.Second.SQLName(d) {

@@ -52,10 +52,8 @@ func (s *session) list(ctx context.Context, everywhere, broken bool, format kube
 		all.Items[i].ManagedFields = nil
 	}
 	all.SetGroupVersionKind(kinds.Dojo.GroupVersion().WithKind("DojoList"))
-	if done, err := format.Write(s.Plugin, all); done && err != nil {
+	if err := format.Write(s.Plugin, all, func() string { return s.listText(all.Items, everywhere, broken) }); err != nil {
 		return err
-	} else if !done {
-		s.printList(all.Items, everywhere, broken)
 	}
 	if broken && len(all.Items) > 0 {
 		return kubectl.ErrIll
@@ -63,19 +61,20 @@ func (s *session) list(ctx context.Context, everywhere, broken bool, format kube
 	return nil
 }
 
-func (s *session) printList(dojos []corev1api.Dojo, everywhere, broken bool) {
+func (s *session) listText(dojos []corev1api.Dojo, everywhere, broken bool) string {
 	where := "the namespace " + s.Namespace
 	if everywhere {
 		where = "all namespaces"
 	}
 	switch {
 	case len(dojos) > 0:
-		s.Print("%s", view.List(dojos, everywhere, s.Now(), s.Style))
+		return view.List(dojos, everywhere, s.Now(), s.Style)
 	case broken:
 		s.Note("No Dojo needs you in %s.\n", where)
 	default:
 		s.Note("There is no Dojo in %s.\n", where)
 	}
+	return ""
 }
 
 func (c *cli) newStatus() *cobra.Command {
@@ -104,10 +103,8 @@ func (s *session) status(ctx context.Context, name string, format kubectl.Output
 		return err
 	}
 	s.addFiring(ctx, w)
-	if done, err := format.Write(s.Plugin, view.ReportOf(w)); err != nil {
+	if err := format.Write(s.Plugin, view.ReportOf(w), func() string { return view.Status(w, s.Style) }); err != nil {
 		return err
-	} else if !done {
-		s.Print("%s", view.Status(w, s.Style))
 	}
 	return ill(w)
 }
@@ -134,18 +131,13 @@ func (s *session) follow(ctx context.Context, name string) error {
 
 func (c *cli) newTree() *cobra.Command {
 	var format kubectl.Output
-	cmd := c.forDojo("tree", "Show all that belongs to a Dojo, with its state",
+	cmd := c.forWorld("tree", "Show all that belongs to a Dojo, with its state",
 		`Shows the children of a Dojo as a tree, each with its state: what the operator has made, what CloudNativePG and
 Kubernetes have made of that, and what is missing. The exit code is 3 where something is wrong.`,
-		func(ctx context.Context, s *session, name string) error {
-			w, err := s.world(ctx, name)
+		func(_ context.Context, s *session, w *world.World) error {
+			err := format.Write(s.Plugin, view.Children(w), func() string { return view.Tree(w, s.Style) })
 			if err != nil {
 				return err
-			}
-			if done, err := format.Write(s.Plugin, view.Children(w)); err != nil {
-				return err
-			} else if !done {
-				s.Print("%s", view.Tree(w, s.Style))
 			}
 			return ill(w)
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,6 +25,7 @@ type session struct {
 	client.Client
 	*cli
 	config *rest.Config
+	core   corev1client.CoreV1Interface // pods: logs, exec, port forwarding; and proxies
 }
 
 // connect returns a session. It sends no request.
@@ -32,7 +34,11 @@ func (c *cli) connect() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{Client: k8s, cli: c, config: config}, nil
+	core, err := corev1client.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Client: k8s, cli: c, config: config, core: core}, nil
 }
 
 // dojo reads a Dojo in the namespace of the command line.
@@ -87,6 +93,11 @@ func (c *cli) dojoNames(cmd *cobra.Command, args []string, typed string) ([]stri
 	return c.Complete(func() client.ObjectList { return &corev1api.DojoList{} })(cmd, args, typed)
 }
 
+// seeStatus names the command that shows more about a Dojo.
+func seeStatus(d *corev1api.Dojo) string {
+	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
+}
+
 // forDojo returns a command about one Dojo, whose name it completes.
 func (c *cli) forDojo(
 	use, short, long string, run func(context.Context, *session, string) error,
@@ -98,4 +109,17 @@ func (c *cli) forDojo(
 			return run(ctx, s, args[0])
 		}),
 	}
+}
+
+// forWorld returns a command about one Dojo and all that belongs to it.
+func (c *cli) forWorld(
+	use, short, long string, run func(context.Context, *session, *world.World) error,
+) *cobra.Command {
+	return c.forDojo(use, short, long, func(ctx context.Context, s *session, name string) error {
+		w, err := s.world(ctx, name)
+		if err != nil {
+			return err
+		}
+		return run(ctx, s, w)
+	})
 }

@@ -128,11 +128,7 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 	if err != nil {
 		return false, err
 	}
-	request, err := s.request(a, "POST", "alerts")
-	if err != nil {
-		return false, err
-	}
-	if err := request.SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error(); err != nil {
+	if err := s.request(a, "POST", "alerts").SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error(); err != nil {
 		return false, err
 	}
 	var receivers []string

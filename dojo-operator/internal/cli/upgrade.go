@@ -13,8 +13,6 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
@@ -34,16 +32,10 @@ func (c *cli) newUpgrade() *cobra.Command {
 	var ask kubectl.Asking
 	var wait waiting
 	var r upgradeRequest
-	cmd := c.forDojo("upgrade", "Upgrade Postgres to another major version",
+	cmd := c.forWorld("upgrade", "Upgrade Postgres to another major version",
 		`Asks the operator to upgrade the Dojo's own Cluster: a backup, no pods, CloudNativePG's upgrade, a query, pods
 again. Until the upgrade of the data begins, the former version can be set again.`,
-		func(ctx context.Context, s *session, name string) error {
-			w, err := s.world(ctx, name)
-			if err != nil {
-				return err
-			}
-			return s.upgrade(ctx, w, r, &ask, &wait)
-		})
+		func(ctx context.Context, s *session, w *world.World) error { return s.upgrade(ctx, w, r, &ask, &wait) })
 	cmd.Flags().StringVar(&r.to, "to", "", "the major `VERSION`, such as 18")
 	cmd.Flags().StringVar(&r.image, "image", "", "the `IMAGE`, of a Dojo that names imageName instead of version")
 	cmd.Flags().BoolVar(&r.withoutBackup, "without-backup", false, "upgrade without a backup to go back to")
@@ -53,24 +45,21 @@ again. Until the upgrade of the data begins, the former version can be set again
 	return cmd
 }
 
-func (s *session) upgrade(ctx context.Context, w *world.World, r upgradeRequest, ask *kubectl.Asking, wait *waiting) error {
+func (s *session) upgrade(
+	ctx context.Context, w *world.World, r upgradeRequest, ask *kubectl.Asking, wait *waiting,
+) error {
 	d := w.Dojo
 	ch, to, err := upgradeOf(w, r)
 	if err != nil {
 		return err
 	}
+	confirm := ask.Asker(ctx, s.Plugin)
 	if r.withoutBackup {
-		if err := s.patch(ctx, d, ch.patch(), client.DryRunAll); err != nil {
-			return err
+		confirm = func(string) error {
+			return ask.ConfirmName(ctx, s.Plugin, "the Dojo", d.Name, "Without a backup there is no way back.")
 		}
-		s.show(d, ch)
-		if err := ask.ConfirmName(ctx, s.Plugin, "the Dojo", d.Name, "Without a backup there is no way back."); err != nil {
-			return err
-		}
-		if err := s.patch(ctx, d, ch.patch()); err != nil {
-			return err
-		}
-	} else if err := s.apply(ctx, d, ch, ask); err != nil {
+	}
+	if err := s.apply(ctx, d, ch, confirm); err != nil {
 		return err
 	}
 	return s.finish(ctx, d.Name, wait, func(d *corev1api.Dojo) bool {
@@ -171,17 +160,11 @@ func upgradeMeans(d *corev1api.Dojo, has, to int, r upgradeRequest) []string {
 func (c *cli) newAcceptLoss() *cobra.Command {
 	var ask kubectl.Asking
 	var wait waiting
-	cmd := c.forDojo("accept-loss", "Accept that the data of a lost Cluster is gone, and begin anew",
+	cmd := c.forWorld("accept-loss", "Accept that the data of a lost Cluster is gone, and begin anew",
 		`Allows the operator to create another Cluster in the place of one that is gone: an empty one, or one with what
 spec.postgres.cluster.bootstrap says. It holds for this loss alone. Look first whether kubectl dojo restore brings the
 data back.`,
-		func(ctx context.Context, s *session, name string) error {
-			w, err := s.world(ctx, name)
-			if err != nil {
-				return err
-			}
-			return s.acceptLoss(ctx, w, &ask, &wait)
-		})
+		func(ctx context.Context, s *session, w *world.World) error { return s.acceptLoss(ctx, w, &ask, &wait) })
 	ask.BindName(cmd, "the Dojo")
 	wait.bind(cmd, 15*time.Minute)
 	return cmd
@@ -193,17 +176,10 @@ func (s *session) acceptLoss(ctx context.Context, w *world.World, ask *kubectl.A
 	if err != nil {
 		return err
 	}
-	if err := s.patch(ctx, d, ch.patch(), client.DryRunAll); err != nil {
-		return err
-	}
-	s.show(d, ch)
-	if text, err := yaml.Marshal(ch.patch()); err == nil {
+	if err := s.apply(ctx, d, ch, func(text string) error {
 		s.Print("%s", text)
-	}
-	if err := ask.ConfirmName(ctx, s.Plugin, "the Dojo", d.Name, "The data is lost then."); err != nil {
-		return err
-	}
-	if err := s.patch(ctx, d, ch.patch()); err != nil {
+		return ask.ConfirmName(ctx, s.Plugin, "the Dojo", d.Name, "The data is lost then.")
+	}); err != nil {
 		return err
 	}
 	return s.finish(ctx, d.Name, wait, isReady)

@@ -52,6 +52,7 @@ func missing(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 // notShared does not reveal whether a Secret exists in another namespace.
 func notShared(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
-		"The Secret %s does not exist or is not shared with this namespace. Its owner shares it with the annotation %s: %q.",
-		s.Name, corev1api.AllowedNamespacesAnnotation, dojo.Namespace)
+		"The Secret %s does not exist or is not shared with this namespace. Its owner shares it: "+
+			"`kubectl annotate secret %s -n %s %s=%s`; or adds the namespace to that list.",
+		s.Name, s.Name.Name, s.Name.Namespace, corev1api.AllowedNamespacesAnnotation, dojo.Namespace)
 }

@@ -37,6 +37,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
@@ -216,7 +217,7 @@ func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State
 	if s.Monitoring, err = monitoring.Observe(ctx, reader, dojo, r.Kinds.Has, now); err != nil {
 		return s, err
 	}
-	generated, err := s.observePostgres(ctx, reader, dojo, r.Kinds, r.Config.Postgres, now)
+	generated, err := s.observePostgres(ctx, reader, dojo, r.Kinds, r.Config, now)
 	if err != nil {
 		return s, err
 	}
@@ -227,17 +228,25 @@ func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State
 }
 
 func (s *State) observePostgres(
-	ctx context.Context, reader apply.Reader, dojo *corev1api.Dojo, kinds Kinds, cfg postgres.Config, now time.Time,
-) (*credentials.Generated, error) {
+	ctx context.Context, reader apply.Reader, dojo *corev1api.Dojo, kinds Kinds, cfg Config, now time.Time,
+) (_ *credentials.Generated, err error) {
+	target := release.Target{Image: workload.Image(dojo, cfg.Workload), SecretName: credentials.Name(dojo)}
 	if dojo.Spec.Postgres == nil {
 		s.Postgres = postgres.State{Now: now}
-		return nil, nil
+		s.Release, err = release.Observe(ctx, reader, dojo, target, now)
+		return nil, err
 	}
 	own, err := credentials.ObserveOwn(ctx, reader, dojo)
 	if err != nil {
 		return nil, err
 	}
-	s.Postgres, err = postgres.Observe(ctx, reader, dojo, credentials.SourceOf(own), kinds, cfg, now)
+	s.Postgres, err = postgres.Observe(ctx, reader, dojo, credentials.SourceOf(own), kinds, cfg.Postgres, now)
+	if err != nil {
+		return nil, err
+	}
+	target.Database = postgres.DatabaseID(s.Postgres)
+	s.Release, err = release.Observe(ctx, reader, dojo, target, now)
+	s.Postgres.Application.Releasing = s.Release.MayRun()
 	s.Postgres.Application.Pooled = credentials.PoolerOf(own) != ""
 	if err == nil && postgres.WaitsForPods(dojo, s.Postgres) {
 		revision := ""
@@ -245,10 +254,14 @@ func (s *State) observePostgres(
 			revision = own.GetAnnotations()[ownership.RevisionAnnotation]
 		}
 		s.Postgres.Application.Outdated, err = workload.Outdated(ctx, reader, dojo, s.Workload.Deployment, revision)
+		if former := s.Release.AliveBefore(revision); len(former) > 0 && s.Postgres.Application.Outdated == "" {
+			s.Postgres.Application.Outdated = fmt.Sprintf("a release step has yet to end (%s)", former[0].Name)
+		}
 	}
 	if err == nil && (dojo.Spec.Suspend || postgres.UpgradeStep(dojo, s.Postgres) != "") {
 		s.Postgres.Application.Pods, err = workload.Running(ctx, reader, dojo)
-		s.Postgres.Application.Stopped = err == nil && len(s.Postgres.Application.Pods) == 0
+		s.Postgres.Application.Pods = append(s.Postgres.Application.Pods, s.Release.Alive()...)
+		s.Postgres.Application.Stopped = err == nil && len(s.Postgres.Application.Pods) == 0 && !s.Release.MayRun()
 	}
 	name, secret := postgres.Source(dojo, s.Postgres)
 	source := client.ObjectKey{Namespace: dojo.Namespace, Name: name}

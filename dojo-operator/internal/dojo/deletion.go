@@ -55,7 +55,8 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 		return issueOnly(conditions.Degraded(corev1api.ReasonDeletionStalled,
 			"The Dojo is being deleted with its data, which the pods of the Deployment %s use: "+
 				"it is ours by its labels and no longer controlled by the Dojo, as after a deletion with --cascade=orphan. "+
-				"Delete it with `kubectl delete deployment %s`, or set the reclaimPolicy to Retain.", live.Name, live.Name))
+				"Delete it with `kubectl delete deployment %s -n %s`, or set the reclaimPolicy to Retain.",
+			live.Name, live.Name, dojo.Namespace))
 	}
 	if live != nil && !ownership.Conflicts(dojo, live) {
 		since := now
@@ -68,11 +69,11 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 			fmt.Sprintf("Find out which finalizer holds the Deployment %s, and why.", live.Name)))
 		return p
 	}
-	if p = s.Postgres.Schema.Stop(); p.Delete != nil {
-		p.Report(cnpg.Deleting(now, now, deadline, "the schema's Job to end", ""))
+	if p = apply.Join(s.Postgres.Schema.Stop(), s.Release.Stop()); p.Delete != nil {
+		p.Report(cnpg.Deleting(now, now, deadline, "the Jobs of the schema and of the release step to end", ""))
 		return p
 	}
-	if remaining := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive()); len(remaining) > 0 {
+	if remaining := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive(), s.Release.Alive()); len(remaining) > 0 {
 		p.Report(cnpg.Deleting(now, stoppingSince(dojo, remaining), deadline, fmt.Sprintf("%d pods to end", len(remaining)),
 			fmt.Sprintf("They may write to the database: %s. Find out why they do not end, "+
 				"such as a node that does not answer, or delete them.", names(remaining))))

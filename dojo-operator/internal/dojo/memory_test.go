@@ -54,8 +54,8 @@ func deployment(size int, m metav1.ObjectMeta) *appsv1.Deployment {
 	return d
 }
 
-// docs/multi-tenancy.md has these limits of the memory that a tenant's objects cost. The cache's
-// own index comes on top.
+// docs/platform/multi-tenancy.md has these limits of the memory that a tenant's objects cost. The
+// cache's own index comes on top.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfForgedObjects(t *testing.T) {

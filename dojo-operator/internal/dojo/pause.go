@@ -16,7 +16,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-const resume = "Remove the annotation " + corev1api.PausedAnnotation + " to resume."
+func resume(dojo *corev1api.Dojo) string {
+	return fmt.Sprintf("To resume: `kubectl annotate dojos.core.jutsu.com %s -n %s %s-`.",
+		dojo.Name, dojo.Namespace, corev1api.PausedAnnotation)
+}
 
 func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }
 
@@ -25,13 +28,13 @@ func pause(dojo *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	names, parts := pending(p)
 	if dojo.DeletionTimestamp != nil {
 		issue := conditions.Degraded(corev1api.ReasonPaused,
-			"The Dojo is being deleted and is paused, so neither it nor its data is deleted. %s", resume)
+			"The Dojo is being deleted and is paused, so neither it nor its data is deleted. %s", resume(dojo))
 		return apply.Join(apply.Plan{Issues: append(ofAllParts(*issue), p.Issues...)}, guards)
 	}
 	var issues []conditions.Issue
 	for _, part := range parts {
 		issue := conditions.Progressing(corev1api.ReasonPaused, "The Dojo is paused. To be written: %s. %s",
-			abbreviate(names), resume)
+			abbreviate(names), resume(dojo))
 		issue.Part = part
 		issues = append(issues, *issue)
 	}
@@ -67,5 +70,5 @@ func abbreviate(names []string) string {
 
 func setPaused(dojo *corev1api.Dojo, all *[]metav1.Condition) {
 	conditions.SetPaused(all, dojo.Generation, paused(dojo),
-		"The Dojo is paused: it is observed, and none of its children is written. "+resume)
+		"The Dojo is paused: it is observed, and none of its children is written. "+resume(dojo))
 }

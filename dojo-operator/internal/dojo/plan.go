@@ -12,6 +12,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -21,6 +22,7 @@ import (
 type Config struct {
 	Postgres    postgres.Config
 	Credentials credentials.Config
+	Release     release.Config
 	Workload    workload.Config
 	Exposure    exposure.Config
 	Monitoring  monitoring.Config
@@ -30,6 +32,7 @@ type Config struct {
 type State struct {
 	Postgres    postgres.State
 	Credentials credentials.State
+	Release     release.State
 	Workload    workload.State
 	Exposure    exposure.State
 	Monitoring  monitoring.State
@@ -50,14 +53,37 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		SecretName: credentials.Name(dojo), Keys: credentials.Keys, Optional: credentials.Optional(dojo),
 		Revision: access.Revision,
 	}
-	app := workload.Plan(dojo, s.Workload, secret, database.Migrating(), cfg.Workload)
+	step := release.Plan(dojo, s.Release, releaseInput(dojo, s, &database, secret, cfg), cfg.Release)
+	hold := workload.Hold{Image: database.Migrating(), Pods: step.Hold}
+	if known := dojo.Status.Release; known != nil {
+		hold.Serving = known.Image
+	}
+	app := workload.Plan(dojo, s.Workload, secret, hold, cfg.Workload)
 	var outside apply.Plan
 	if workload.Served(s.Workload, secret) {
 		service := exposure.Service{PortName: workload.PortName, Port: workload.ServicePort}
 		outside = exposure.Plan(dojo, s.Exposure, service, cfg.Exposure)
 	}
 	alerts := monitoring.Plan(dojo, s.Monitoring, workload.PortName, cfg.Monitoring)
-	return apply.Join(apply.Plan{Finalizers: planFinalizers(dojo, s)}, database.Plan, access.Plan, app, outside, alerts)
+	return apply.Join(apply.Plan{Finalizers: planFinalizers(dojo, s)}, database.Plan, access.Plan, step.Plan, app,
+		outside, alerts)
+}
+
+// releaseInput bypasses a Pooler, which has no session to hold a lock in.
+func releaseInput(
+	dojo *corev1api.Dojo, s State, database *postgres.Database, secret workload.Credentials, cfg Config,
+) release.Input {
+	in := release.Input{
+		Ready: database.Usable(false) && secret.Revision != "", Revision: secret.Revision, Keys: secret.Keys,
+		Stopped: dojo.Spec.Suspend || postgres.UpgradeStep(dojo, s.Postgres) != "",
+	}
+	if dojo.Spec.Postgres != nil {
+		in.Host = cnpg.Host(dojo)
+	}
+	if step := dojo.Spec.Release; step != nil && step.Command != nil {
+		in.Command = workload.CommandPod(dojo, secret, release.ContainerName, step.Command, cfg.Workload)
+	}
+	return in
 }
 
 // blockingIssue returns the issue of a Dojo for which only the safeguards apply, or nil.

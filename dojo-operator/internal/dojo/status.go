@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
@@ -40,6 +42,7 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(dojo)}),
 		DesiredReplicas:    &desired,
 		Database:           postgres.Status(dojo, s.Postgres),
+		Release:            release.Status(dojo, s.Release),
 		Hosts:              exposure.Status(dojo, s.Exposure),
 		Alerts:             monitoring.Status(dojo, s.Monitoring),
 		WaitingFor:         awaitedObjects(dojo, s.Workload.Now, issues),
@@ -85,11 +88,15 @@ func lastKnownStatus(dojo *corev1api.Dojo, issues []conditions.Issue) corev1api.
 	return next
 }
 
+func wake(dojo *corev1api.Dojo) string {
+	return fmt.Sprintf("To resume: `kubectl dojo resume %s -n %s`, or set spec.suspend to false.",
+		dojo.Name, dojo.Namespace)
+}
+
 func setSuspended(dojo *corev1api.Dojo, all []metav1.Condition) {
-	const wake = " Set spec.suspend to false to resume it."
 	for kind, message := range map[string]string{
-		conditions.TypeReady:             "The Dojo is suspended, as its spec asks." + wake,
-		corev1api.ConditionDatabaseReady: "The Cluster is hibernated, and all data is kept." + wake,
+		conditions.TypeReady:             "The Dojo is suspended, as its spec asks. " + wake(dojo),
+		corev1api.ConditionDatabaseReady: "The Cluster is hibernated, and all data is kept. " + wake(dojo),
 	} {
 		c := meta.FindStatusCondition(all, kind)
 		hibernates := dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil
@@ -140,7 +147,8 @@ func availability(dojo *corev1api.Dojo, s *corev1api.DojoStatus, unreachable str
 	case s.ReadyReplicas > 0:
 		return conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
 	case dojo.Spec.Suspend:
-		return conditions.NothingDesired(corev1api.ReasonSuspended, "The Dojo is suspended, so nothing runs.")
+		return conditions.NothingDesired(corev1api.ReasonSuspended, "The Dojo is suspended, so nothing runs. "+
+			wake(dojo))
 	case *s.DesiredReplicas == 0:
 		return conditions.NothingDesired(corev1api.ReasonScaledToZero, "No replicas are desired, so nothing runs.")
 	case was == nil || was.Reason == corev1api.ReasonStarting:
@@ -196,6 +204,9 @@ func (r *Reconciler) recordTransition(ctx context.Context, dojo *corev1api.Dojo,
 	if event := conditions.EventFor(before.Conditions, after.Conditions); event != nil {
 		r.event(dojo, event.Type, event.Reason, event.Message)
 	}
+	if text := rollbackMessage(after); text != "" && text != rollbackMessage(before) {
+		r.event(dojo, corev1.EventTypeNormal, "NotMigratedDown", text)
+	}
 	if neverAvailable(before.Conditions) && meta.IsStatusConditionTrue(after.Conditions, conditions.TypeAvailable) {
 		r.Metrics.Available(r.Clock.Since(dojo.CreationTimestamp.Time))
 	}
@@ -205,6 +216,13 @@ func (r *Reconciler) recordTransition(ctx context.Context, dojo *corev1api.Dojo,
 	if ready(after) && !ready(before) {
 		r.Metrics.Ready(r.Clock.Since(notReadySince(dojo, before.Conditions)))
 	}
+}
+
+func rollbackMessage(s corev1api.DojoStatus) string {
+	if s.Release == nil {
+		return ""
+	}
+	return s.Release.Message
 }
 
 func neverAvailable(was []metav1.Condition) bool {

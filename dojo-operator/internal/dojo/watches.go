@@ -28,6 +28,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
@@ -40,7 +41,7 @@ func referencesOf(o client.Object) []string {
 	dojo := o.(*corev1api.Dojo)
 	names := []string{dojo.Name, credentials.Name(dojo), monitoring.ChannelName(dojo), monitoring.SecretName(dojo)}
 	all := []string{dojo.CredentialsSource().String()}
-	for _, name := range append(names, cnpg.References(dojo)...) {
+	for _, name := range slices.Concat(names, cnpg.References(dojo), release.References(dojo)) {
 		if name != "" {
 			all = append(all, types.NamespacedName{Namespace: dojo.Namespace, Name: name}.String())
 		}

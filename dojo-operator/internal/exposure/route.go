@@ -88,7 +88,8 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 			"Waiting for the controller of the Gateway %s to accept the HTTPRoute.", gateway).For(object),
 		conditions.Degraded(corev1api.ReasonGatewayNotReady, "No controller of the Gateway %s has reported on the HTTPRoute "+
 			"%s/%s. Create the Gateway, name another one in spec.exposure.gateway, or see why its controller does not run: "+
-			"`kubectl describe gateways -A`.", gateway, dojo.Namespace, dojo.Name).For(object))
+			"`kubectl describe gateways.gateway.networking.k8s.io %s -n %s`.", gateway, dojo.Namespace, dojo.Name,
+			ref.Name, cmp.Or(ref.Namespace, dojo.Namespace)).For(object))
 }
 
 // accepted considers the Gateways in the spec only, serves any.

@@ -209,18 +209,26 @@ func channelIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	if c.Status.Webhook != nil && c.Status.Webhook.SecretRef != nil && available {
 		return nil
 	}
-	message, reason := "discord-operator has not reconciled it", ""
+	fact, message, reason := "is not Ready", "discord-operator has not reconciled it", ""
 	if ready := meta.FindStatusCondition(c.Status.Conditions, conditions.TypeReady); ready != nil {
 		message, reason = ready.Message, " ("+ready.Reason+")"
+		if ready.Status == metav1.ConditionTrue {
+			fact = "has no webhook yet"
+		}
 	}
 	notReady := conditions.Degraded(corev1api.ReasonChannelNotReady,
-		"Alerts cannot be posted to the %s: %s. See `kubectl describe discordchannel %s`.",
-		object, strings.TrimSuffix(message, "."), c.Name).For(object)
+		"Alerts cannot be posted to the %s%s: %s. See `%s`.",
+		object, reason, strings.TrimSuffix(message, "."), describe(c)).For(object)
 	if meta.IsStatusConditionTrue(c.Status.Conditions, conditions.TypeDegraded) {
 		return notReady
 	}
-	waiting := conditions.Progressing(corev1api.ReasonWaitingForChannel, "Waiting for the %s%s.", object, reason)
+	waiting := conditions.Progressing(corev1api.ReasonWaitingForChannel, "The %s %s%s: %s.", object, fact, reason,
+		strings.TrimSuffix(message, "."))
 	return waitForChannel(dojo, s, cfg, waiting.For(object), notReady)
+}
+
+func describe(channel *discordv1alpha1.DiscordChannel) string {
+	return fmt.Sprintf("kubectl describe discordchannels.discord.jutsu.com %s -n %s", channel.Name, channel.Namespace)
 }
 
 func waitForChannel(dojo *corev1api.Dojo, s State, cfg Config, waiting, exceeded *conditions.Issue) *conditions.Issue {

@@ -5,6 +5,7 @@ package monitoring
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron"
@@ -21,40 +22,43 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, dojo.Namespace, dojo.Name)
 	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, operatorJob, dojo.Namespace, dojo.Name)
 	name := dojo.Namespace + "/" + dojo.Name // for summaries: $labels lack the rule's own
+	see := func(command string, more ...string) string { return run(dojo, command, more...) }
 	var rules []any
 	if *dojo.Spec.Replicas > 0 {
 		rules = append(rules, rule(dojo, "DojoDown", "2m", "critical",
 			// Other alerts cover a Dojo that never started. An autoscaler may scale to zero.
 			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=~"%s|%s"}`,
 				appLabels, operatorLabels, corev1api.ReasonStarting, corev1api.ReasonScaledToZero),
-			"Dojo "+name+" is down", "No pod of the Dojo has answered Prometheus for two minutes."))
+			"Dojo "+name+" is down", "No pod of the Dojo has answered Prometheus for two minutes: "+see("tree")+"."))
 	}
 	rules = append(rules,
 		rule(dojo, "DojoErrors", "5m", "warning",
 			ratioAbove("0.05", `gin_requests_total{`+appLabels+`,code=~"5.."}`, `gin_requests_total{`+appLabels+`}`),
-			"Dojo "+name+" returns errors", "More than 5% of the requests have ended in an error of the server."),
+			"Dojo "+name+" returns errors",
+			"More than 5% of the requests have ended in an error of the server: "+see("logs")+"."),
 		rule(dojo, "DojoSlow", "10m", "warning",
 			ratioAbove("1", `gin_request_duration_seconds_sum{`+appLabels+`}`,
 				`gin_request_duration_seconds_count{`+appLabels+`}`),
-			"Dojo "+name+" is slow", "Requests have taken more than a second on average."),
+			"Dojo "+name+" is slow", "Requests have taken more than a second on average: "+see("status")+"."),
 		rule(dojo, "DojoDegraded", "1m", "warning",
 			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="Degraded"}) == 1`, operatorLabels),
-			"Dojo "+name+" is degraded: {{ $labels.reason }}", "A user must act: `kubectl describe dojo` shows what to do."),
+			"Dojo "+name+" is degraded: {{ $labels.reason }}", "A user must act; this shows what to do: "+see("status")+"."),
 		rule(dojo, "DojoReplicasMissing", "10m", "warning",
 			fmt.Sprintf(`max(dojo_replicas_ready{%s}) < max(dojo_replicas_desired{%s})`, operatorLabels, operatorLabels),
-			"Dojo "+name+" lacks replicas", "Fewer replicas than desired have been ready for ten minutes."))
+			"Dojo "+name+" lacks replicas",
+			"Fewer replicas than desired have been ready for ten minutes: "+see("tree")+"."))
 	if dojo.Spec.Postgres != nil {
 		rules = append(rules,
 			rule(dojo, "DojoDatabaseUnreachable", "2m", "critical",
 				fmt.Sprintf(`max(dojo_condition{%s,type="Available",reason=%q}) == 0`, operatorLabels,
 					corev1api.ReasonDatabaseUnreachable),
 				"The database of Dojo "+name+" cannot be reached",
-				"Its Cluster has had no ready primary for two minutes, so that requests fail: "+
-					"`kubectl describe dojo`, and the Cluster."),
+				"Its Cluster has had no ready primary for two minutes, so that requests fail: "+see("status")+
+					", and the log of Postgres: "+see("logs", "postgres")+"."),
 			rule(dojo, "DojoDatabaseNotReady", "10m", "warning",
 				fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, operatorLabels),
 				"The database of Dojo "+name+" is not ready: {{ $labels.reason }}",
-				"The condition DatabaseReady of the Dojo shows what it waits for."))
+				"The condition DatabaseReady of the Dojo shows what it waits for: "+see("status")+"."))
 	}
 	if policy := dojo.BackupPolicy(); policy != nil {
 		rules = append(rules, backupRules(dojo, policy, operatorLabels, name)...)
@@ -63,15 +67,16 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 }
 
 func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels, name string) []any {
+	see := func(command string) string { return run(dojo, command) }
 	rules := []any{rule(dojo, "DojoBackupFailed", "1m", "warning",
 		fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, operatorLabels, corev1api.ConditionBackupSucceeded),
 		"Backups of Dojo "+name+" fail",
-		"The condition BackupSucceeded of the Dojo has the error of CloudNativePG.")}
+		"The condition BackupSucceeded of the Dojo has the error of CloudNativePG: "+see("backups")+".")}
 	if age := maxBackupAge(policy.Schedule); age > 0 {
 		rules = append(rules, rule(dojo, "DojoBackupOverdue", "60m", "warning",
 			fmt.Sprintf(`time() - max(dojo_last_backup_timestamp_seconds{%s}) > %.0f`, operatorLabels, age.Seconds()),
 			"Dojo "+name+" has no recent backup",
-			"No backup has completed for longer than the schedule allows: `kubectl get backups,scheduledbackups`."))
+			"No backup has completed for longer than the schedule allows: "+see("backups")+"."))
 	}
 	return rules
 }
@@ -93,6 +98,12 @@ func maxBackupAge(fiveFields string) (longest time.Duration) {
 		longest, at = max(longest, next.Sub(at)), next
 	}
 	return longest + longest/4
+}
+
+// run returns a command of kubectl dojo.
+func run(dojo *corev1api.Dojo, command string, more ...string) string {
+	words := append([]string{"kubectl dojo", command, dojo.Name, "-n", dojo.Namespace}, more...)
+	return "`" + strings.Join(words, " ") + "`"
 }
 
 func rule(dojo *corev1api.Dojo, name, lasting, severity, expr, summary, description string) map[string]any {
@@ -121,13 +132,22 @@ func addLinks(dojo *corev1api.Dojo, rules []any, cfg Config) []any {
 		dashboard.RawQuery = query.Encode()
 		links[dashboardAnnotation] = dashboard.String()
 	}
-	if cfg.RunbookURL != "" {
-		links[runbookAnnotation] = cfg.RunbookURL
-	}
 	for _, rule := range rules {
-		maps.Copy(rule.(map[string]any)["annotations"].(map[string]any), links)
+		annotations := rule.(map[string]any)["annotations"].(map[string]any)
+		maps.Copy(annotations, links)
+		if cfg.DocsURL != "" {
+			annotations[runbookAnnotation] = cfg.DocsURL + runbook(rule.(map[string]any))
+		}
 	}
 	return rules
+}
+
+// runbook returns the section about an alert, or about the reason in its labels.
+func runbook(rule map[string]any) string {
+	if strings.HasPrefix(rule["expr"].(string), "max by (reason)") {
+		return "/reasons.md#{{ $labels.reason | toLower }}"
+	}
+	return "/dojo-alerts.md#" + strings.ToLower(rule["alert"].(string))
 }
 
 func ratioAbove(limit, part, whole string) string {

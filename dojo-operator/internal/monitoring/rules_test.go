@@ -30,7 +30,7 @@ func withCluster(backup *corev1api.Backup) func(*corev1api.Dojo) {
 // The alerts depend on the Dojo. Each has a duration, a severity and texts, and is documented.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	docs, err := os.ReadFile("../../../docs/operations.md")
+	docs, err := os.ReadFile("../../../docs/alerts.md")
 	must(t, err)
 	names := func(dojo *corev1api.Dojo) []string {
 		var names []string
@@ -43,7 +43,7 @@ func TestAlerts(t *testing.T) {
 			}
 			minutes, _ := strings.CutSuffix(rule["for"].(string), "m")
 			if row := fmt.Sprintf("\n| %#q | %s min | ", rule["alert"], minutes); !strings.Contains(string(docs), row) {
-				t.Errorf("docs/operations.md has no row %s", row)
+				t.Errorf("docs/alerts.md has no row %s", row)
 			}
 			names = append(names, rule["alert"].(string))
 		}
@@ -69,20 +69,38 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Each alert links to the configured dashboard and runbook.
+// Each alert links to the configured dashboard, and to its own section or that of its reason.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}))
 	dashboard, err := url.Parse("https://grafana.example.org/d/x?orgId=2")
 	must(t, err)
+	const thisDojo, ofReason = "https://grafana.example.org/d/x?orgId=2&var-dojo=tokyo&var-namespace=school",
+		"/reasons.md#{{ $labels.reason | toLower }}"
+	sections := map[string]string{
+		"DojoDown": "/dojo-alerts.md#dojodown", "DojoErrors": "/dojo-alerts.md#dojoerrors",
+		"DojoSlow": "/dojo-alerts.md#dojoslow", "DojoDegraded": ofReason,
+		"DojoReplicasMissing": "/dojo-alerts.md#dojoreplicasmissing", "DojoDatabaseNotReady": ofReason,
+		"DojoDatabaseUnreachable": "/dojo-alerts.md#dojodatabaseunreachable",
+		"DojoBackupFailed":        ofReason, "DojoBackupOverdue": "/dojo-alerts.md#dojobackupoverdue",
+	}
+	for alert := range sections {
+		page, err := os.ReadFile("../../../docs/dojo-alerts.md")
+		must(t, err)
+		if !strings.Contains(string(page), "\n### "+alert+"\n") {
+			t.Errorf("docs/dojo-alerts.md has no section %s", alert)
+		}
+	}
+	_, err = os.Stat("../../../docs/reasons.md") // test/pages compares it with the reasons
+	must(t, err)
 	for name, c := range map[string]struct {
 		config Config
 		want   map[string]any
 	}{
-		"no links": {Config{}, map[string]any{}},
-		"both": {Config{DashboardURL: dashboard, RunbookURL: "https://r.example.org#dojos"}, map[string]any{
-			"dashboard_url": "https://grafana.example.org/d/x?orgId=2&var-dojo=tokyo&var-namespace=school",
-			"runbook_url":   "https://r.example.org#dojos",
+		"no links":    {Config{}, map[string]any{}},
+		"a dashboard": {Config{DashboardURL: dashboard}, map[string]any{"dashboard_url": thisDojo}},
+		"both": {Config{DashboardURL: dashboard, DocsURL: "https://r.example.org/docs"}, map[string]any{
+			"dashboard_url": thisDojo, "runbook_url": "https://r.example.org/docs",
 		}},
 	} {
 		rules := rulesSpec(dojo, c.config)["groups"].([]any)[0].(map[string]any)["rules"].([]any)
@@ -93,6 +111,9 @@ func TestLinks(t *testing.T) {
 			links := maps.Clone(rule.(map[string]any)["annotations"].(map[string]any))
 			delete(links, "summary")
 			delete(links, "description")
+			if runbook, linked := links["runbook_url"].(string); linked {
+				links["runbook_url"] = strings.TrimSuffix(runbook, sections[rule.(map[string]any)["alert"].(string)])
+			}
 			if diff := cmp.Diff(c.want, links); diff != "" {
 				t.Error(name, rule, diff)
 			}

@@ -42,12 +42,14 @@ func Kinds() []optionalkinds.Kind {
 	return []optionalkinds.Kind{serviceMonitorKind, ruleKind, routeKind, channelKind}
 }
 
-// Config holds the operator's flags. Alerts link to DashboardURL and RunbookURL if they are set.
+// Config holds the operator's flags. Alerts link to DashboardURL and to pages of DocsURL if they are
+// set.
 type Config struct {
 	// ProgressDeadline limits how long a channel may be missing.
 	ProgressDeadline time.Duration
 	DashboardURL     *url.URL
-	RunbookURL       string
+	// DocsURL is the address of the folder docs, without a slash at its end.
+	DocsURL string
 	// WebhookBase is the result of [WebhookBase]. Alerts are posted to no other address.
 	WebhookBase string
 }

@@ -83,16 +83,16 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 			"Waiting for the %s of the DiscordChannel %s.", object, s.Channel.Name).For(object),
 			conditions.Degraded(corev1api.ReasonWebhookInvalid,
 				"The %s with the URL of the webhook does not exist, and discord-operator does not write it. "+
-					"See `kubectl describe discordchannel %s`; one that is paused gets none.", object, s.Channel.Name).For(object))
+					"See `%s`; one that is paused gets none.", object, describe(s.Channel)).For(object))
 	}
 	if url := s.ChannelSecret.Data[discordv1alpha1.WebhookSecretKey]; isWebhook(cfg.WebhookBase, url) {
 		return url, nil
 	}
 	return nil, conditions.Degraded(corev1api.ReasonWebhookInvalid,
 		"The key %q of the %s holds no URL of a webhook below %s, so no alert is posted to it. "+
-			"Delete the Secret: discord-operator writes it again, unless the DiscordChannel %s is paused. "+
-			"If discord-operator has the flag --discord-api-url, dojo-operator needs the same.",
-		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, s.Channel.Name)
+			"Delete the Secret: `kubectl delete secret %s -n %s`. discord-operator writes it again, unless the "+
+			"DiscordChannel %s is paused. If discord-operator has the flag --discord-api-url, dojo-operator needs the same.",
+		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }
 
 // planDelivery reports whether alerts already go to the channel.

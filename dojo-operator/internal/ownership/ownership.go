@@ -35,6 +35,8 @@ const (
 	Application = "dojo"
 	// Schema is the name label of the schema's Jobs and pods, which the Service must not select.
 	Schema = "dojo-schema"
+	// Release is the name label of the release step's Jobs and pods.
+	Release = "dojo-release"
 )
 
 // RevisionAnnotation is a random word that rolls the pods. A hash of the credentials would let
@@ -177,9 +179,27 @@ func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
+// Resource returns the name of a child's kind for kubectl, with the group if the kind has namesakes.
+func Resource(kind string) string {
+	name := strings.ToLower(kind)
+	switch kind {
+	case "Cluster", "Database", "DatabaseRole", "Backup", "ScheduledBackup", "Pooler":
+		return name + "s.postgresql.cnpg.io"
+	case "ServiceMonitor", "PrometheusRule", "AlertmanagerConfig":
+		return name + "s.monitoring.coreos.com"
+	case "HTTPRoute":
+		return name + "s.gateway.networking.k8s.io"
+	case "Ingress":
+		return name + "es.networking.k8s.io"
+	case "DiscordChannel":
+		return name + "s.discord.jutsu.com"
+	}
+	return name
+}
+
 // HandOver says how an object becomes the Dojo's.
 func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
-	words := []string{"kubectl label -n", dojo.Namespace, strings.ToLower(kind), live.GetName(), "--overwrite"}
+	words := []string{"kubectl label", Resource(kind), live.GetName(), "-n", dojo.Namespace, "--overwrite"}
 	for _, key := range []string{NameLabel, InstanceLabel, managedByLabel} {
 		words = append(words, key+"="+Labels(dojo, Application)[key])
 	}
@@ -197,16 +217,16 @@ func conflict(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 		return issue
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
-		"The %s %s/%s exists and is not controlled by this Dojo. Delete it, or give the Dojo another name.",
-		kind, dojo.Namespace, live.GetName())
+		"The %s %s/%s exists and is not controlled by this Dojo. Give the Dojo another name; or, if nothing needs it, "+
+			"`kubectl delete %s %[3]s -n %[2]s`.", kind, dojo.Namespace, live.GetName(), Resource(kind))
 }
 
 func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
 	if apply.TooLarge(live) && live.GetDeletionTimestamp() == nil {
 		return conditions.Degraded(corev1api.ReasonNameConflict,
 			"The %s %s/%s takes more than %d KiB of memory, the most that the operator keeps of an object, so it is left "+
-				"alone. Make it smaller with `kubectl edit`, and the fields of the Dojo's spec that make it so large.",
-			kind, dojo.Namespace, live.GetName(), apply.MaxKept>>10)
+				"alone. Make it smaller with `kubectl edit %s %s -n %s`, and the fields of the Dojo's spec that make it so large.",
+			kind, dojo.Namespace, live.GetName(), apply.MaxKept>>10, Resource(kind), live.GetName(), dojo.Namespace)
 	}
 	if ByDojo(live) && metav1.GetControllerOfNoCopy(live).Name == dojo.Name || live.GetDeletionTimestamp() != nil {
 		return conditions.Progressing(corev1api.ReasonWaitingForDeletion,

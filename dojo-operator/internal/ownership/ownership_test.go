@@ -98,7 +98,7 @@ func TestConflict(t *testing.T) {
 // An object with data may have been restored: advice is to hand it over, never to delete it.
 func TestDataIsHandedOver(t *testing.T) {
 	t.Parallel()
-	const command = "`kubectl label -n school service tokyo --overwrite app.kubernetes.io/name=dojo " +
+	const command = "`kubectl label service tokyo -n school --overwrite app.kubernetes.io/name=dojo " +
 		"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`"
 	for name, c := range map[string]struct {
 		live *corev1.Service

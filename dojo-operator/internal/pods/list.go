@@ -27,14 +27,18 @@ import (
 const (
 	OfApplication = "dojo"
 	OfSchema      = "schema"
+	OfRelease     = "release"
 )
 
-// JobOfDojo is the cache's index of the schema's Jobs.
-const JobOfDojo = "dojo"
+// The cache's indexes of Jobs, by their Dojo.
+const (
+	JobOfDojo    = "dojo"
+	JobOfRelease = "release"
+)
 
-// Ours selects the pods of the application and of the schema's Jobs.
+// Ours selects the pods of the application, of the schema's Jobs and of the release step.
 func Ours() labels.Selector {
-	values := []string{ownership.Application, ownership.Schema}
+	values := []string{ownership.Application, ownership.Schema, ownership.Release}
 	names, err := labels.NewRequirement(ownership.NameLabel, selection.In, values)
 	if err != nil {
 		panic(err) // the names are constants
@@ -66,7 +70,7 @@ func Strip(pod *corev1.Pod) {
 	}
 }
 
-// Owner and termination message are read of the schema's pods only.
+// Owner and termination message are read of the pods of Jobs only.
 func stripApplication(pod *corev1.Pod) {
 	pod.OwnerReferences = nil
 	var kept []corev1.PodCondition
@@ -120,12 +124,14 @@ func firstFew[T any](all []T) []T {
 	return slices.Clone(all[:maxStatuses])
 }
 
-// AddIndexes adds the indexes of pods and of the schema's Jobs.
+// AddIndexes adds the indexes of pods and of Jobs.
 func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return errors.Join(
 		indexer.IndexField(ctx, &corev1.Pod{}, OfApplication, instanceOf(ownership.Application)),
 		indexer.IndexField(ctx, &corev1.Pod{}, OfSchema, instanceOf(ownership.Schema)),
-		indexer.IndexField(ctx, &batchv1.Job{}, JobOfDojo, instanceOf(ownership.Schema)))
+		indexer.IndexField(ctx, &corev1.Pod{}, OfRelease, instanceOf(ownership.Release)),
+		indexer.IndexField(ctx, &batchv1.Job{}, JobOfDojo, instanceOf(ownership.Schema)),
+		indexer.IndexField(ctx, &batchv1.Job{}, JobOfRelease, instanceOf(ownership.Release)))
 }
 
 func instanceOf(name string) client.IndexerFunc {
@@ -172,16 +178,24 @@ func Describe(all []corev1.Pod) string {
 	return fmt.Sprintf("%d, such as %s%s", len(all), first.Name, node)
 }
 
-// Changed passes a pod whose trouble changes, and a schema pod that fails or goes.
+// ofJob reports whether a pod is of the schema's Jobs or of the release step.
+func ofJob(pod client.Object) bool {
+	name := pod.GetLabels()[ownership.NameLabel]
+	return name == ownership.Schema || name == ownership.Release
+}
+
+// Changed passes a pod whose trouble changes, a pod of a Job that fails or goes, and one of the
+// release step that ends: its Job may be gone.
 var Changed = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return atStart(e.Object).Reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
-		return atStart(before) != atStart(after) || after.Labels[ownership.NameLabel] == ownership.Schema &&
-			TerminationMessage([]corev1.Pod{*before}) != TerminationMessage([]corev1.Pod{*after})
+		return atStart(before) != atStart(after) || ofJob(after) &&
+			TerminationMessage([]corev1.Pod{*before}) != TerminationMessage([]corev1.Pod{*after}) ||
+			after.Labels[ownership.NameLabel] == ownership.Release && Ended(before) != Ended(after)
 	},
 	DeleteFunc: func(e event.DeleteEvent) bool {
-		return atStart(e.Object).Reason != "" || e.Object.GetLabels()[ownership.NameLabel] == ownership.Schema
+		return atStart(e.Object).Reason != "" || ofJob(e.Object)
 	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }

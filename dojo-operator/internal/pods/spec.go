@@ -60,3 +60,16 @@ func addScheduling(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration
 		pod.WithAffinity(apply.As[*corev1ac.AffinityApplyConfiguration](dojo.Spec.Affinity))
 	}
 }
+
+// KeepOutOfMeshes keeps the sidecar of a service mesh out of a Job's pods: it does not end, nor
+// would the Job.
+func KeepOutOfMeshes(template *corev1ac.PodTemplateSpecApplyConfiguration) *corev1ac.PodTemplateSpecApplyConfiguration {
+	return template.
+		WithLabels(map[string]string{
+			"sidecar.istio.io/inject": "false", "istio.io/dataplane-mode": "none", "kuma.io/sidecar-injection": "disabled",
+		}).
+		WithAnnotations(map[string]string{
+			"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled",
+			"consul.hashicorp.com/connect-inject": "false",
+		})
+}

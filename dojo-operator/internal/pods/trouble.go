@@ -75,20 +75,24 @@ func Of(now time.Time, pod *corev1.Pod) Trouble {
 		return Trouble{}
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if t := containerTrouble(now, pod.Name, c); t.Reason != "" {
+		if t := containerTrouble(now, pod, c); t.Reason != "" {
 			return t
 		}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			message := fmt.Sprintf("pod %s: it cannot be scheduled; see `kubectl describe pod %s`", pod.Name, pod.Name)
+			message := fmt.Sprintf("pod %s: it cannot be scheduled; see `%s`", pod.Name, describe(pod))
 			return Trouble{corev1api.ReasonUnschedulable, message, false}
 		}
 	}
 	return Trouble{}
 }
 
-func containerTrouble(now time.Time, pod string, c corev1.ContainerStatus) Trouble {
+func describe(pod *corev1.Pod) string {
+	return fmt.Sprintf("kubectl describe pod %s -n %s", pod.Name, pod.Namespace)
+}
+
+func containerTrouble(now time.Time, pod *corev1.Pod, c corev1.ContainerStatus) Trouble {
 	if c.Ready {
 		return Trouble{}
 	}
@@ -96,7 +100,7 @@ func containerTrouble(now time.Time, pod string, c corev1.ContainerStatus) Troub
 	lasting := running != nil && now.Sub(running.StartedAt.Time) > BackoffReset
 	if ended := c.LastTerminationState.Terminated; ended != nil && c.RestartCount >= crashLoopRestarts && !lasting {
 		return Trouble{corev1api.ReasonCrashLoopBackOff, fmt.Sprintf("pod %s: container %s keeps exiting with code %d; "+
-			"see `kubectl logs %s --previous`", pod, c.Name, ended.ExitCode, pod), true}
+			"see `kubectl logs %[1]s -n %[4]s --previous`", pod.Name, c.Name, ended.ExitCode, pod.Namespace), true}
 	}
 	waiting := c.State.Waiting
 	if waiting == nil {
@@ -105,16 +109,16 @@ func containerTrouble(now time.Time, pod string, c corev1.ContainerStatus) Troub
 	switch reason := waiting.Reason; reason {
 	// The kubelet alternates between these two while it retries.
 	case "ErrImagePull", corev1api.ReasonImagePullBackOff:
-		message := fmt.Sprintf("pod %s: the image %q cannot be pulled; see `kubectl describe pod %s`", pod, c.Image, pod)
+		message := fmt.Sprintf("pod %s: the image %q cannot be pulled; see `%s`", pod.Name, c.Image, describe(pod))
 		return Trouble{corev1api.ReasonImagePullBackOff, message, true}
 	case corev1api.ReasonInvalidImageName, corev1api.ReasonErrImageNeverPull, corev1api.ReasonCreateContainerConfigError,
 		corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
 		message := waiting.Message
 		if message == "" || reason == corev1api.ReasonCreateContainerError || reason == corev1api.ReasonRunContainerError {
 			// The runtime's own text differs at each try.
-			message = fmt.Sprintf("%s; see `kubectl describe pod %s`", reason, pod)
+			message = fmt.Sprintf("%s; see `%s`", reason, describe(pod))
 		}
-		message = fmt.Sprintf("pod %s: container %s: %s", pod, c.Name, message)
+		message = fmt.Sprintf("pod %s: container %s: %s", pod.Name, c.Name, message)
 		return Trouble{Reason: reason, Message: message, Persistent: true}
 	}
 	return Trouble{}

@@ -71,9 +71,9 @@ func TestOf(t *testing.T) {
 	trouble := func(reason, message string) Trouble {
 		return Trouble{Reason: reason, Message: "pod a: " + message, Persistent: true}
 	}
-	crash := trouble("CrashLoopBackOff", "container dojo keeps exiting with code 2; see `kubectl logs a --previous`")
-	noImage := trouble("ImagePullBackOff", "the image \"dojo:9\" cannot be pulled; see `kubectl describe pod a`")
-	notRun := trouble("RunContainerError", "container dojo: RunContainerError; see `kubectl describe pod a`")
+	crash := trouble("CrashLoopBackOff", "container dojo keeps exiting with code 2; see `kubectl logs a -n school --previous`")
+	noImage := trouble("ImagePullBackOff", "the image \"dojo:9\" cannot be pulled; see `kubectl describe pod a -n school`")
+	notRun := trouble("RunContainerError", "container dojo: RunContainerError; see `kubectl describe pod a -n school`")
 
 	cases := map[string]struct {
 		pod  corev1.Pod
@@ -97,11 +97,11 @@ func TestOf(t *testing.T) {
 		"key missing": {pod("a", waiting("CreateContainerConfigError", "no DB_PASS")),
 			trouble("CreateContainerConfigError", "container dojo: no DB_PASS")},
 		"not created": {pod("a", waiting("CreateContainerError", "")),
-			trouble("CreateContainerError", "container dojo: CreateContainerError; see `kubectl describe pod a`")},
+			trouble("CreateContainerError", "container dojo: CreateContainerError; see `kubectl describe pod a -n school`")},
 		"not run":       {pod("a", waiting("RunContainerError", "no such file")), notRun},
 		"second of two": {pod("a", ready, waiting("RunContainerError", "x")), notRun},
 		"no node": {unscheduled("a", corev1.PodReasonUnschedulable, "0/3 nodes"),
-			Trouble{Reason: "Unschedulable", Message: "pod a: it cannot be scheduled; see `kubectl describe pod a`"}},
+			Trouble{Reason: "Unschedulable", Message: "pod a: it cannot be scheduled; see `kubectl describe pod a -n school`"}},
 		"held by a gate":  {unscheduled("a", corev1.PodReasonSchedulingGated, ""), Trouble{}},
 		"scheduled later": {placed, Trouble{}},
 	}

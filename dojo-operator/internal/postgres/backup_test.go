@@ -46,10 +46,10 @@ func TestBackupCondition(t *testing.T) {
 	}
 	succeeded := condition(metav1.ConditionTrue, "LastBackupSucceeded", "The last backup succeeded.")
 	failed := condition(metav1.ConditionFalse, "LastBackupFailed",
-		"The last backup failed: no space left. See `kubectl get backups`.")
+		"The last backup failed: no space left. See `kubectl dojo backups tokyo -n school`.")
 	archiving := condition(metav1.ConditionFalse, "ArchivingFailed",
 		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: no answer. "+
-			"See `kubectl logs pg-1 --all-containers`.")
+			"See `kubectl logs pg-1 -n school --all-containers`.")
 	knowing := func(c *metav1.Condition) func(*corev1api.Dojo) {
 		return func(dojo *corev1api.Dojo) {
 			before := *c

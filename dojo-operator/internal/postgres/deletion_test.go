@@ -231,8 +231,9 @@ func TestFinalBackup(t *testing.T) {
 	phase(cnpgv1.BackupPhaseFailed)(w)
 	name := cnpg.FinalBackupName(dojo)
 	want := "The Backup " + name + " has failed, so no data is deleted: no space left. " +
-		"Retry it with `kubectl delete backup " + name + "`; " +
-		"without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
+		"Retry it with `kubectl delete backups.postgresql.cnpg.io " + name + " -n school`, " +
+		"or set spec.postgres.reclaimPolicy to Retain, which keeps the data. " +
+		"To delete without it, set spec.postgres.cluster.backup.finalBackup to false. This loses the data since the last backup."
 	if diff := cmp.Diff(want, FinalBackup(dojo, w.observe(dojo), testConfig).Issues[0].Message); diff != "" {
 		t.Error(diff)
 	}

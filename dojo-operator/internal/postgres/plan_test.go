@@ -454,13 +454,14 @@ func TestMessages(t *testing.T) {
 		}, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/tokyo-db is not ready. " +
 			"2 of 3 instances of the Cluster school/tokyo-db are ready: Failing over."},
 		"Cluster is lost": {tokyo(ownPG), func(w *world) { w.Cluster.Live = nil },
-			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore it " +
-				"under this name, as docs/operations.md says, or accept the loss with `kubectl annotate dojo tokyo --overwrite " +
-				"core.jutsu.com/recreate-database=uid of tokyo`."},
+			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore it: " +
+				"`kubectl dojo restore tokyo -n school`. If nothing can be restored, begin with an empty database: " +
+				"`kubectl dojo accept-loss tokyo -n school`, or `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite " +
+				"core.jutsu.com/recreate-database=uid of tokyo`. This loses all data of the Dojo."},
 		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster.Live, w.Database.Live = nil, nil },
 			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
 		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Live.Annotations = map[string]string{cnpg.HibernationAnnotation: "on"} },
-			"The Cluster school/pg is hibernated. Resume it with `kubectl annotate cluster pg cnpg.io/hibernation-`."},
+			"The Cluster school/pg is hibernated. Resume it with `kubectl annotate clusters.postgresql.cnpg.io pg -n school cnpg.io/hibernation-`."},
 		"database refused": {tokyo(inPG), func(w *world) {
 			w.Database.Live.Status.Applied, w.Database.Live.Status.Message = ptr.To(false), "no"
 		},
@@ -469,13 +470,13 @@ func TestMessages(t *testing.T) {
 			w.Database.Live.Status.Applied, w.Database.Live.Status.Message = ptr.To(false), "no"
 			w.unwrittenFor(time.Hour)
 		}, "Postgres has not got the database dojo_school_tokyo for more than 1m30s. CloudNativePG reports: no. " +
-			"See `kubectl describe Database tokyo-db`."},
+			"See `kubectl describe databases.postgresql.cnpg.io tokyo-db -n school`."},
 		"role pending": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
 			"Postgres has not got the role dojo_school_tokyo for more than 10m0s. CloudNativePG does not say why. " +
-				"See `kubectl describe DatabaseRole tokyo-db`."},
+				"See `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
 			"The DatabaseRole school/tokyo-db exists and is not this Dojo's. If it should be, as after a restore, hand it over with " +
-				"`kubectl label -n school databaserole tokyo-db --overwrite app.kubernetes.io/name=dojo " +
+				"`kubectl label databaseroles.postgresql.cnpg.io tokyo-db -n school --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
 				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
 	}
@@ -533,6 +534,24 @@ func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	}
 	if fresh := string(w.secrets[owner].Data["password"]); fresh == old {
 		t.Errorf("the password is still %q", fresh)
+	}
+}
+
+// SQL of two Jobs at once would wait for each other's locks.
+func TestSQLWaitsForTheReleaseStep(t *testing.T) {
+	t.Parallel()
+	dojo := tokyo(inPG)
+	w := inSync(t, dojo)
+	w.SQL, w.jobs = "other", nil
+	s := w.observe(dojo)
+	s.Application.Releasing = true
+	db := Plan(dojo, s, testConfig)
+	if db.Plan.Apply != nil || worst(db.Plan) != "Progressing/ApplyingSchema" || db.Usable(false) {
+		t.Errorf("writes %v, %s, %s", kinds(db.Plan), worst(db.Plan), usable(db))
+	}
+	s.Application.Releasing = false
+	if db := Plan(dojo, s, testConfig); len(db.Plan.Apply) != 2 {
+		t.Errorf("after the step, writes %v", kinds(db.Plan))
 	}
 }
 
@@ -637,7 +656,7 @@ func TestStatus(t *testing.T) {
 		"in its own Cluster":                             {tokyo(ownPG), State{}, &own},
 		"in its own Cluster that exists":                 {tokyo(ownPG, known(own, recorded)), ours(3, live(3)), with(own, named)},
 		"in its own Cluster that is lost": {tokyo(ownPG, known(own, named)), State{}, with(own, func(s *corev1api.DatabaseStatus) {
-			s.ClusterUID = "uid"
+			s.ClusterUID, s.Version, s.Instances = "uid", "17.6", "0/3"
 		})},
 		"in a foreign Cluster with the own one's name": {tokyo(ownPG, known(own, recorded)), live(3), with(own, func(s *corev1api.DatabaseStatus) {
 			seen(s)

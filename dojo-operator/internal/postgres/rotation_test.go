@@ -197,7 +197,7 @@ func TestRequestsOfRotation(t *testing.T) {
 		"turned": {turned, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"turned for long": {turned, tokyo(inPG, requested("monday"), waitingFor("end of the login "+ownerName, time.Hour)),
 			result{rotation(second, second, false), secondName, ownerName, stays + " It has been like this for more than 10m0s. " +
-				"See the pods, and `kubectl describe databaserole tokyo-db`."}},
+				"See `kubectl dojo tree tokyo -n school`, and `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."}},
 		"turned, another request": {turned, tokyo(inPG, requested("tuesday")),
 			result{rotation(second, second, true), secondName, ownerName, stays + " The password is rotated again after that."}},
 		"turned, the annotation removed": {turned, tokyo(inPG), result{rotation(second, second, false), secondName, ownerName, stays}},
@@ -225,7 +225,7 @@ func TestRequestsOfRotation(t *testing.T) {
 			return w
 		}, tokyo(inPG, rotating), result{rotation(owner, second, false), ownerName, "",
 			"The Secret school/tokyo-db-2 exists and is not this Dojo's. If it should be, as after a restore, hand it over with " +
-				"`kubectl label -n school secret tokyo-db-2 --overwrite app.kubernetes.io/name=dojo " +
+				"`kubectl label secret tokyo-db-2 -n school --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
 				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."}},
 	}

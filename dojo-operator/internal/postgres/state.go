@@ -68,6 +68,8 @@ type Application struct {
 	// Stopped and Pods are observed only while the Dojo is suspended or an upgrade is due.
 	Stopped bool
 	Pods    []corev1.Pod
+	// Releasing reports whether a release step runs, or may begin at any time.
+	Releasing bool
 	// Outdated says why pods may still have a former login or host. It counts while [WaitsForPods].
 	Outdated string
 }
@@ -164,3 +166,6 @@ func UpgradeStep(dojo *corev1api.Dojo, s State) corev1api.UpgradeStep {
 func stopped(s State) bool {
 	return s.Application.Stopped && len(s.Schema.Alive()) == 0 && len(s.Schema.StopIdle()) == 0
 }
+
+// DatabaseID identifies a Dojo's database, or is "" until it exists.
+func DatabaseID(s State) string { return databaseIDOf(s) }

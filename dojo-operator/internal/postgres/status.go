@@ -103,9 +103,14 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 		status.ClusterUID = string(live.UID)
 		status.Origin = cnpg.ShortOrigin(live.Annotations[corev1api.OriginAnnotation])
 	}
-	if live != nil {
+	switch {
+	case live != nil:
 		cluster.Describe(live, status)
-	} else if known != nil && !s.readable() {
+	case known == nil:
+	case s.readable() && dojo.Spec.Postgres.Cluster == nil:
+	case s.readable():
+		cluster.DescribeLost(known, status)
+	default:
 		status.Version, status.Instances, status.Primary = known.Version, known.Instances, known.Primary
 		status.Pooler = known.Pooler
 	}

@@ -225,6 +225,10 @@ func planSchema(in input) (step cnpg.Step) {
 	if sql.Begins() && UpgradeStep(dojo, s) == corev1api.UpgradeBackingUp {
 		return cnpg.Blocked(in.before.Incomplete)
 	}
+	if sql.Begins() && s.Application.Releasing {
+		return cnpg.Blocked(conditions.Progressing(corev1api.ReasonApplyingSchema,
+			"The SQL of spec.postgres.initSQL waits until the release step has ended."))
+	}
 	if !maps.Equal(sql.Record, schema.Recorded(s.Database.Live)) {
 		step = database.Record(dojo, s.Database, sql.Record)
 	}
@@ -285,5 +289,6 @@ func Unreadable(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonCloudNativePGNotReadable, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonCloudNativePGNotReadable,
-			"%s. See `kubectl describe crd %s` and docs/rbac.md.", message, s.Unreadable.Definition()).For(object))
+			"%s. See `kubectl describe customresourcedefinitions.apiextensions.k8s.io %s` and docs/platform/rbac.md.", message,
+			s.Unreadable.Definition()).For(object))
 }

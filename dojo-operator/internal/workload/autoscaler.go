@@ -85,8 +85,8 @@ func scalerIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonAutoscalingInactive, "The HorizontalPodAutoscaler %s/%s cannot scale (%s)"+
-		": %s. Install metrics-server (https://github.com/kubernetes-sigs/metrics-server) where `kubectl top pods` has no "+
-		"metrics; spec.resources needs a request of cpu. Or remove spec.autoscaling.",
+		": %s. Install metrics-server (https://github.com/kubernetes-sigs/metrics-server) where "+
+		"`kubectl top pods -n %[1]s` has no metrics; spec.resources needs a request of cpu. Or remove spec.autoscaling.",
 		dojo.Namespace, dojo.Name, c.Reason, strings.TrimSuffix(cmp.Or(c.Message, "no message"), "."))
 }
 

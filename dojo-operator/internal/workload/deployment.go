@@ -94,7 +94,7 @@ func spread(dojo *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfi
 func containerFor(dojo *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.ContainerApplyConfiguration {
 	container := corev1ac.Container().
 		WithName(containerName).
-		WithImage(cmp.Or(dojo.Spec.Image, cfg.Image)).
+		WithImage(Image(dojo, cfg)).
 		WithPorts(corev1ac.ContainerPort().WithName(PortName).WithContainerPort(appPort).WithProtocol(corev1.ProtocolTCP)).
 		WithEnv(environment(dojo, access)...).
 		WithResources(resourcesFor(dojo)).
@@ -155,13 +155,19 @@ func environment(dojo *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApp
 // escapeReferences keeps Kubernetes from replacing $(NAME) in a value.
 func escapeReferences(value string) string { return strings.ReplaceAll(value, "$", "$$") }
 
-func planDeployment(dojo *corev1api.Dojo, s State, access Credentials, cfg Config) *apply.Object {
+func planDeployment(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Config) *apply.Object {
+	if hold.Pods && s.Deployment == nil {
+		return nil
+	}
 	var replicas *int32
 	if !s.Autoscaled || s.Stopped { // 0 also switches the autoscaler off
 		replicas = new(s.allowedReplicas(dojo))
 	}
 	desired := apply.Typed(deploymentFor(dojo, access, cfg, replicas))
 	recordLastSize(dojo, s, desired)
+	if hold.Pods {
+		keepTemplate(desired, s.Deployment, cmp.Or(hold.Serving, image(s.Deployment)), access.Revision)
+	}
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))

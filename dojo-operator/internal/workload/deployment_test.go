@@ -269,7 +269,7 @@ func TestReplicas(t *testing.T) {
 			if got := s.Replicas(c.dojo); got != c.want {
 				t.Errorf("%d replicas desired", got)
 			}
-			cluster.Do(c.dojo, Plan(c.dojo, s, access, false, testConfig))
+			cluster.Do(c.dojo, Plan(c.dojo, s, access, Hold{}, testConfig))
 			if applied := *deploymentOf(t, cluster).Spec.Replicas; c.dojo.UID == dojotest.Dojo().UID && applied != c.want {
 				t.Errorf("the Deployment has %d replicas", applied)
 			}

@@ -53,7 +53,7 @@ func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo) State {
 
 func planFor(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo) apply.Plan {
 	t.Helper()
-	return Plan(dojo, observe(t, c, dojo), access, false, testConfig)
+	return Plan(dojo, observe(t, c, dojo), access, Hold{}, testConfig)
 }
 
 // deployed is a cluster in which the Dojo's application runs.

@@ -18,21 +18,33 @@ type Credentials struct {
 	Revision string
 }
 
-// Plan keeps the image of running pods while the database is migrating: a new one may need the SQL.
-func Plan(dojo *corev1api.Dojo, s State, access Credentials, migrating bool, cfg Config) (p apply.Plan) {
+// Hold limits the changes of pods.
+type Hold struct {
+	// Image keeps the image of running pods while the database is migrating: a new one may need the
+	// SQL.
+	Image bool
+	// Pods keeps all of the pods' template but the revision of the credentials, and the Deployment
+	// from being created, until the release step has run. Serving is the image of the template if
+	// not empty: the last one whose step has run.
+	Pods    bool
+	Serving string
+}
+
+// Plan plans the application.
+func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Config) (p apply.Plan) {
 	if access.Revision = revision(s, access); access.Revision == "" {
 		return p // pods without credentials would only fail
 	}
-	if live := image(s.Deployment); migrating && live != "" {
+	if live := image(s.Deployment); hold.Image && live != "" {
 		cfg.Image, dojo = live, dojo.DeepCopy()
 		dojo.Spec.Image = ""
 	}
-	if deployment := planDeployment(dojo, s, access, cfg); deployment != nil {
+	if deployment := planDeployment(dojo, s, access, hold, cfg); deployment != nil {
 		deployment.After = []expectations.Key{expectations.KeyOf("Secret", dojo.Namespace, access.SecretName)}
 		p.Add(deployment)
 		// The running pods have the old spec. The Deployment's own events bring us back.
 		p.Report(conditions.Progressing(corev1api.ReasonRollingOut, "%s.", readyCount(s.Deployment, s.Replicas(dojo))))
-	} else {
+	} else if s.Deployment != nil {
 		p.Report(rolloutIssue(dojo, s, cfg))
 	}
 	p.Add(planService(dojo, s))

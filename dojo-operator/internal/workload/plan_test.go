@@ -3,8 +3,10 @@
 package workload
 
 import (
+	"slices"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
@@ -148,10 +151,10 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
 	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
-	if plan := Plan(dojo, State{}, none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
+	if plan := Plan(dojo, State{}, none, Hold{}, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("without credentials, plans %+v", plan)
 	}
-	plan := Plan(dojo, State{}, access, false, testConfig)
+	plan := Plan(dojo, State{}, access, Hold{}, testConfig)
 	if diff := cmp.Diff([]string{"Deployment", "Service", "PodDisruptionBudget"}, dojotest.Kinds(plan)); diff != "" {
 		t.Error(diff)
 	}
@@ -169,11 +172,11 @@ func TestPlanKeepsTheRevision(t *testing.T) {
 	dojo := dojotest.Dojo()
 	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
 	c := deployed(t, dojo)
-	if plan := Plan(dojo, observe(t, c, dojo), none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
+	if plan := Plan(dojo, observe(t, c, dojo), none, Hold{}, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("plans %+v", plan)
 	}
 	dojotest.Replicas(5)(dojo)
-	plan := Plan(dojo, observe(t, c, dojo), none, false, testConfig)
+	plan := Plan(dojo, observe(t, c, dojo), none, Hold{}, testConfig)
 	if diff := cmp.Diff([]string{"Deployment"}, dojotest.Kinds(plan)); diff != "" {
 		t.Error(diff)
 	}
@@ -195,16 +198,80 @@ func TestPlanKeepsTheImageWhileTheDatabaseMigrates(t *testing.T) {
 	c := deployed(t, dojo)
 	before := image(deploymentOf(t, c))
 	dojo.Spec.Image = "dojo:next"
-	if plan := Plan(dojo, observe(t, c, dojo), access, true, testConfig); plan.Apply != nil || plan.Issues != nil {
+	if plan := Plan(dojo, observe(t, c, dojo), access, Hold{Image: true}, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("plans %+v", plan)
 	}
 	dojotest.Replicas(5)(dojo)
-	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, true, testConfig))
+	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, Hold{Image: true}, testConfig))
 	if live := deploymentOf(t, c); image(live) != before || *live.Spec.Replicas != 5 {
 		t.Errorf("%d replicas of %s", *live.Spec.Replicas, image(live))
 	}
-	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, false, testConfig))
+	c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, Hold{}, testConfig))
 	if live := deploymentOf(t, c); image(live) != "dojo:next" {
 		t.Errorf("still runs %s", image(live))
+	}
+}
+
+// Until the release step has succeeded, nothing rolls but rotated credentials, and no Deployment is
+// created.
+func TestPlanKeepsThePodsUntilTheReleaseStepHasRun(t *testing.T) {
+	t.Parallel()
+	dojo := dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Env = []corev1.EnvVar{{Name: "MOOD", Value: "calm"}} })
+	hold := Hold{Pods: true}
+	if plan := Plan(dojo, State{}, access, hold, testConfig); slices.Contains(dojotest.Kinds(plan), "Deployment") ||
+		!slices.Contains(dojotest.Kinds(plan), "Service") || plan.Issues != nil {
+		t.Errorf("plans %v, %v", dojotest.Kinds(plan), plan.Issues)
+	}
+	c := deployed(t, dojo)
+	before := deploymentOf(t, c)
+	dojo.Spec.Image, dojo.Spec.Env[0].Value = "dojo:next", "angry"
+	dojo.Spec.PodAnnotations, dojo.Spec.PriorityClassName = map[string]string{"a": "b"}, "high"
+	settle := func(access Credentials, hold Hold) *appsv1.Deployment {
+		t.Helper()
+		for range 3 { // the fields that were created by POST become ours by an apply first
+			c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, hold, testConfig))
+		}
+		if plan := Plan(dojo, observe(t, c, dojo), access, hold, testConfig); plan.Apply != nil {
+			t.Errorf("writes %v at rest", dojotest.Kinds(plan))
+		}
+		return deploymentOf(t, c)
+	}
+	dojotest.Replicas(5)(dojo)
+	live := settle(access, hold)
+	if diff := cmp.Diff(before.Spec.Template, live.Spec.Template); diff != "" || *live.Spec.Replicas != 5 {
+		t.Errorf("%d replicas of %s", *live.Spec.Replicas, diff)
+	}
+
+	rotated := access
+	rotated.Revision = "rotated"
+	live = settle(rotated, hold)
+	want := before.Spec.Template.DeepCopy()
+	want.Annotations[ownership.RevisionAnnotation] = "rotated"
+	if diff := cmp.Diff(*want, live.Spec.Template); diff != "" {
+		t.Error(diff)
+	}
+
+	applytest.Edit(t, c.Server, "kubectl", live, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "dojo:next" })
+	if live = settle(rotated, Hold{Pods: true, Serving: image(before)}); image(live) != image(before) {
+		t.Errorf("another client rolls the pods to %s", image(live))
+	}
+
+	live = settle(rotated, Hold{})
+	if image(live) != "dojo:next" || live.Spec.Template.Spec.PriorityClassName != "high" || live.Spec.Template.Annotations["a"] != "b" {
+		t.Errorf("after the step: %+v", live.Spec.Template)
+	}
+}
+
+func TestCommandPod(t *testing.T) {
+	t.Parallel()
+	dojo := dojotest.Dojo(func(dojo *corev1api.Dojo) {
+		dojo.Spec.Image, dojo.Spec.ServiceAccountName = "dojo:next", "admin"
+		dojo.Spec.EnvFrom = []corev1api.EnvFromSource{{SecretRef: &corev1api.VolumeSource{Name: "tokens"}}}
+	})
+	pod := CommandPod(dojo, access, "release", []string{"migrate"}, testConfig)
+	c := pod.Containers[0]
+	if *c.Image != "dojo:next" || *c.Name != "release" || len(c.EnvFrom) != 1 || len(c.Ports) > 0 || c.ReadinessProbe != nil ||
+		pod.ServiceAccountName != nil || dojo.Spec.ServiceAccountName != "admin" {
+		t.Errorf("%+v", pod)
 	}
 }

@@ -96,7 +96,8 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return conditions.Degraded(corev1api.ReasonReplicaFailure, "%s; pods cannot be created: %s", count, failure.Message)
 	case live.Spec.Paused:
 		return conditions.Degraded(corev1api.ReasonDeploymentPaused,
-			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s`.", count, dojo.Name)
+			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s -n %s`.",
+			count, dojo.Name, dojo.Namespace)
 	case trouble.Persistent: // no event shows that a container has run for long enough
 		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(pods.BackoffReset)
 	case current && progress.Reason == deadlineExceeded:
@@ -105,9 +106,9 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	case current && progress.Reason == rolloutFinished:
 		return conditions.WaitUntil(s.Now, unavailableSince(s), cfg.ProgressDeadline,
 			conditions.Progressing(incompleteReason(live), "%s", sentence(count, trouble)),
-			conditions.Degraded(corev1api.ReasonReplicasUnavailable, "%s See `kubectl describe pods -l %s=%s`.",
+			conditions.Degraded(corev1api.ReasonReplicasUnavailable, "%s See `kubectl describe pods -n %s -l %s=%s`.",
 				sentence(fmt.Sprintf("%s, for more than %s", count, cfg.ProgressDeadline), trouble),
-				ownership.InstanceLabel, dojo.Name))
+				dojo.Namespace, ownership.InstanceLabel, dojo.Name))
 	}
 	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", sentence(count, trouble))
 }

@@ -250,7 +250,7 @@ func TestRollout(t *testing.T) {
 		"a replica is lost for too long": {
 			live: deployment(counts(3, 3, 2), finished, unavailable(90*time.Second)), want: "Degraded/ReplicasUnavailable",
 			says: "2 of 3 replicas are ready, for more than 1m30s. " +
-				"See `kubectl describe pods -l app.kubernetes.io/instance=tokyo`.",
+				"See `kubectl describe pods -n school -l app.kubernetes.io/instance=tokyo`.",
 		},
 		"a replica is lost, no node": {
 			live: deployment(counts(3, 3, 2), finished, unavailable(90*time.Second)), pods: []corev1.Pod{lost},
@@ -258,7 +258,7 @@ func TestRollout(t *testing.T) {
 		},
 		"paused": {
 			live: deployment(counts(3, 1, 3), paused), want: "Degraded/DeploymentPaused",
-			says: "`kubectl rollout resume deployment tokyo`",
+			says: "`kubectl rollout resume deployment tokyo -n school`",
 		},
 		"paused, nothing to do": {live: deployment(paused)},
 		"scaling up":            {live: deployment(scaleTo(5), finished), want: rollingOut, says: "3 of 5"},

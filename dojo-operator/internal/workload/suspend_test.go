@@ -39,7 +39,7 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 		if got := s.Replicas(dojo); got != step.desired {
 			t.Errorf("%s: %d replicas are desired", step.name, got)
 		}
-		c.Do(dojo, Plan(dojo, s, access, false, testConfig))
+		c.Do(dojo, Plan(dojo, s, access, Hold{}, testConfig))
 		if got := *deploymentOf(t, c).Spec.Replicas; got != step.replicas {
 			t.Errorf("%s: the Deployment has %d replicas", step.name, got)
 		}
@@ -48,7 +48,7 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 		}
 		s = observe(t, c, dojo)
 		s.HoldStart = step.held
-		if again := Plan(dojo, s, access, false, testConfig); again.Apply != nil || again.Delete != nil {
+		if again := Plan(dojo, s, access, Hold{}, testConfig); again.Apply != nil || again.Delete != nil {
 			t.Errorf("%s: the next reconcile writes %v", step.name, dojotest.Kinds(again))
 		}
 	}
@@ -97,13 +97,13 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 		if got := s.Replicas(dojo); got != step.desired {
 			t.Errorf("%s: %d replicas are desired", step.name, got)
 		}
-		c.Do(dojo, Plan(dojo, s, access, false, testConfig))
+		c.Do(dojo, Plan(dojo, s, access, Hold{}, testConfig))
 		if got := *deploymentOf(t, c).Spec.Replicas; got != step.want {
 			t.Errorf("%s: the Deployment has %d replicas", step.name, got)
 		}
 		s = observe(t, c, dojo)
 		s.Stopped = step.stopped
-		if again := Plan(dojo, s, access, false, testConfig); again.Apply != nil || again.Delete != nil {
+		if again := Plan(dojo, s, access, Hold{}, testConfig); again.Apply != nil || again.Delete != nil {
 			t.Errorf("%s: the next reconcile writes %v", step.name, dojotest.Kinds(again))
 		}
 	}
@@ -115,7 +115,7 @@ func TestNoPodsAreStartedWithoutADatabase(t *testing.T) {
 	dojo, c := dojotest.Dojo(), newCluster(t)
 	s := observe(t, c, dojo)
 	s.HoldStart = true
-	c.Do(dojo, Plan(dojo, s, access, false, testConfig))
+	c.Do(dojo, Plan(dojo, s, access, Hold{}, testConfig))
 	if got := *deploymentOf(t, c).Spec.Replicas; got != 0 {
 		t.Errorf("the Deployment has %d replicas", got)
 	}

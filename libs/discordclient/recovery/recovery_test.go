@@ -102,7 +102,9 @@ func (a *attempt) make(r *cachetest.Rig) {
 		a.knife.wrote.Store(0)
 		a.knife.write = cut
 	}
-	_, a.err = c.CreateChannel(r.Context(), r.Guild, discordclient.ChannelCreate{Name: a.name, Topic: "fire"}, "uid-"+a.name)
+	_, a.err = c.CreateChannel(r.Context(), r.Guild, discordclient.ChannelCreate{
+		Name: a.name, ChannelEdit: discordclient.ChannelEdit{Topic: discordclient.Set("fire")},
+	}, "uid-"+a.name)
 }
 
 // cuts returns an attempt for every fifth byte of request and response, and for all their ends.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quickstart reads the commands of docs/quickstart.md, which tests run verbatim.
+// Package quickstart reads the commands of docs/learn/quickstart.md, which tests run verbatim.
 package quickstart
 
 import (
@@ -16,7 +16,7 @@ var blocks = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
 // Commands returns the commands of a section, one per line.
 func Commands(section string) ([]string, error) {
-	path, err := project.Path("docs", "quickstart.md")
+	path, err := project.Path("docs", "learn", "quickstart.md")
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func Commands(section string) ([]string, error) {
 	}
 	_, after, found := strings.Cut(string(text), "\n## "+section+"\n")
 	if !found {
-		return nil, fmt.Errorf("docs/quickstart.md has no section %q", section)
+		return nil, fmt.Errorf("docs/learn/quickstart.md has no section %q", section)
 	}
 	within, _, _ := strings.Cut(after, "\n## ")
 	var commands []string
@@ -39,7 +39,7 @@ func Commands(section string) ([]string, error) {
 		}
 	}
 	if len(commands) == 0 {
-		return nil, fmt.Errorf("the section %q of docs/quickstart.md has no commands", section)
+		return nil, fmt.Errorf("the section %q of docs/learn/quickstart.md has no commands", section)
 	}
 	return commands, nil
 }

@@ -31,7 +31,7 @@ type command struct{ *kubectl.Plugin }
 
 func newCLI(o kubectl.Options) *command {
 	p := kubectl.New("discord", kinds.Scheme(), kinds.All(), o)
-	p.Missing, p.Roles = "Install discord-operator: docs/install.md.", kinds.RoleWith
+	p.Missing, p.Roles = "Install discord-operator: docs/do/install.md.", kinds.RoleWith
 	return &command{p}
 }
 

@@ -115,7 +115,7 @@ func TestKindsMissing(t *testing.T) {
 	s.Uninstall(kinds.Server.Resource(), kinds.Channel.Resource())
 	for _, args := range cases {
 		got := run(t, s, "", strings.Fields(args)...)
-		if got.code != 1 || !strings.Contains(got.err, "does not have a kind that this needs") || !strings.Contains(got.err, "docs/install.md") {
+		if got.code != 1 || !strings.Contains(got.err, "does not have a kind that this needs") || !strings.Contains(got.err, "docs/do/install.md") {
 			t.Errorf("%s: %s", args, got)
 		}
 	}

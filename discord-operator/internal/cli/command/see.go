@@ -49,15 +49,11 @@ func (s *session) status(ctx context.Context, name string, format kubectl.Output
 		return err
 	}
 	report := view.ReportOf(w, s.Now())
-	if done, err := format.Write(s.Plugin, report); err != nil {
-		return err
-	} else if !done {
-		s.Print("%s", view.Status(w, s.Now(), s.Style))
-	}
-	if report.Ill() {
+	err = format.Write(s.Plugin, report, func() string { return view.Status(w, s.Now(), s.Style) })
+	if err == nil && report.Ill() {
 		return kubectl.ErrIll
 	}
-	return nil
+	return err
 }
 
 func (c *command) newInvite() *cobra.Command {
@@ -76,11 +72,7 @@ why each. What only objects of other namespaces need is listed, and asked for wi
 			if err != nil {
 				return err
 			}
-			if done, err := format.Write(s.Plugin, in); done || err != nil {
-				return err
-			}
-			s.Print("%s", in.Text(w, s.Style))
-			return nil
+			return format.Write(s.Plugin, in, func() string { return in.Text(w, s.Style) })
 		})
 	cmd.Flags().BoolVarP(&everyone, "all-namespaces", "A", false, "ask for what objects of other namespaces need, too")
 	cmd.Flags().BoolVar(&administrator, "administrator", false, "ask for Administrator, which enabling Community needs")

@@ -10,6 +10,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli"
+	"jutsu.com/operators/discord-operator/internal/cli/schema"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -37,7 +38,15 @@ func Adopt(ctx context.Context, connection discordclient.Options, a Adoption) ([
 		return nil, cli.Explained(err)
 	}
 	o := &options{Connection: cli.Connection{ServerID: a.ServerID}, namespace: a.Namespace, name: a.Server}
-	return a.only(manifests(live, o))
+	kinds, err := schema.Load()
+	if err != nil {
+		return nil, err
+	}
+	d, err := manifests(ctx, kinds, live, o)
+	if err != nil {
+		return nil, err
+	}
+	return a.only(d)
 }
 
 // only returns the document with one entry, and that of its category where it has no object yet.

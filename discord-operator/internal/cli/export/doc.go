@@ -7,6 +7,8 @@
 // case), or that the operator would change (overwrites without access for the bot), are left out or
 // commented out. A comment and standard error have the reason and the remedy.
 //
-// Only export.go (the command) and read.go (Discord) do I/O. manifests.go builds the document from
-// the parts in server.go, roles.go, channels.go, overwrites.go and names.go; document.go writes it.
+// The tables of fields of the controllers fill the specs; fit.go leaves out fields that the schema
+// refuses. Only export.go (the command) and read.go (Discord) do I/O. manifests.go builds the
+// document from the parts in server.go, roles.go, channels.go, overwrites.go and names.go;
+// document.go writes it.
 package export

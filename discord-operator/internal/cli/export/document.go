@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
 )
 
 type document struct {
@@ -47,12 +48,15 @@ func (n *notes) omit(field, why string) {
 	n.add("%s is left out, so that it stays as it is: %s.", field, why)
 }
 
-func setOrOmit[T any](n *notes, field string, to *T, value T, valid bool, why string) {
-	if valid {
-		*to = value
-	} else {
-		n.omit(field, why)
+func (n *notes) omitAll(omitted []resource.Omission) {
+	for _, o := range omitted {
+		n.omit(o.Path, o.Why)
 	}
+}
+
+func (e *entry) disable(why string) {
+	e.notes.disable(why)
+	e.disabled = true
 }
 
 func (n *notes) disable(why string) { *n = append(notes{{text: "Commented out: " + why}}, *n...) }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"jutsu.com/operators/discord-operator/internal/cli"
+	"jutsu.com/operators/discord-operator/internal/cli/schema"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/kubectl"
 	"jutsu.com/operators/libs/manager"
@@ -51,7 +52,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return cli.Explained(err)
 	}
-	d := manifests(live, o)
+	kinds, err := schema.Load()
+	if err != nil {
+		return err
+	}
+	d, err := manifests(ctx, kinds, live, o)
+	if err != nil {
+		return err
+	}
 	text, err := d.yaml()
 	if err != nil {
 		return err

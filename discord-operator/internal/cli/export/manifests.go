@@ -3,13 +3,18 @@
 package export
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/cli/schema"
+	"jutsu.com/operators/discord-operator/internal/controller/channel"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -25,11 +30,14 @@ type exporter struct {
 	o                    *options
 	groups, names, roles map[string]string // of objects, by the ids of their resources
 	disabled             map[string]bool   // ids of resources whose objects are commented out
+	refused              func(*unstructured.Unstructured) (field.ErrorList, error)
+	err                  error
 }
 
-func manifests(s *server, o *options) *document {
+func manifests(ctx context.Context, kinds schema.Kinds, s *server, o *options) (*document, error) {
 	l := sorted(s.channels)
 	e := &exporter{server: s, o: o, disabled: map[string]bool{}}
+	e.refused = func(o *unstructured.Unstructured) (field.ErrorList, error) { return kinds.Problems(ctx, o, nil) }
 	e.groups, e.names = objectNames(o.name, l)
 	roles, unmanaged := s.splitRoles()
 	e.roles = roleNames(roles)
@@ -50,7 +58,7 @@ func manifests(s *server, o *options) *document {
 		d.entries = append(d.entries, e.roleEntry(r, i))
 	}
 	d.entries = append(d.entries, channels...)
-	return d
+	return d, e.err
 }
 
 type layout struct {
@@ -87,7 +95,7 @@ func sorted(all []*discordclient.Channel) layout {
 					fmt.Sprintf("%s: it was moved while the server was read; run this again", described(c)))
 				continue
 			}
-			if typeName(c.Type) == "" {
+			if channel.TypeOf(c.Type) == "" {
 				l.leftOut = append(l.leftOut, described(c))
 				continue
 			}

@@ -16,6 +16,12 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli"
+	"jutsu.com/operators/discord-operator/internal/cli/schema"
+	"jutsu.com/operators/discord-operator/internal/controller/channel"
+	"jutsu.com/operators/discord-operator/internal/controller/group"
+	"jutsu.com/operators/discord-operator/internal/controller/role"
+	controller "jutsu.com/operators/discord-operator/internal/controller/server"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -140,7 +146,14 @@ func ruins() *server {
 // render returns the document of a server and its summary.
 func render(t *testing.T, s *server, o *options) (text, summary string) {
 	t.Helper()
-	d := manifests(s, o)
+	kinds, err := schema.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := manifests(t.Context(), kinds, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := d.yaml()
 	if err != nil {
 		t.Fatal(err)
@@ -218,5 +231,28 @@ func TestFieldsSurvive(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{"DiscordServer": 1, "DiscordRole": 3, "DiscordGroup": 2, "DiscordChannel": 8}, kinds); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Every field of a table is exported, or is one of these.
+func TestEveryFieldIsExported(t *testing.T) {
+	t.Parallel()
+	for kind, c := range map[string]struct {
+		rows    resource.Rows
+		without []string
+	}{
+		kindServer: {controller.Rows, []string{"icon"}}, kindRole: {role.Kind.Fields, nil},
+		kindGroup:   {group.Kind.Fields, []string{"permissionOverwrites"}},
+		kindChannel: {channel.Kind.Fields, []string{"type", "group", "permissionOverwrites"}},
+	} {
+		var without []string
+		for _, row := range c.rows {
+			if row.Path == "" {
+				without = append(without, row.Name)
+			}
+		}
+		if diff := cmp.Diff(c.without, without); diff != "" {
+			t.Errorf("%s: %s", kind, diff)
+		}
 	}
 }

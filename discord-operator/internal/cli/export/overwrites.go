@@ -10,6 +10,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -27,7 +28,7 @@ func (e *exporter) overwrites(
 		notes.disable(fmt.Sprintf("its permissionOverwrites cannot be copied: %s. Without them it would be open to more "+
 			"users than the original. Fix that on Discord and run this again; or write the overwrites here, which now deny "+
 			"everyone, and remove the comment signs.", why))
-		return []v1alpha1.PermissionOverwrite{{Role: everyone, Deny: names(permissions.ViewChannel)}}, true
+		return []v1alpha1.PermissionOverwrite{{Role: everyone, Deny: overwrites.Permissions(permissions.ViewChannel)}}, true
 	case why != "":
 		notes.omit("permissionOverwrites", why)
 		return nil, false
@@ -73,7 +74,7 @@ func (e *exporter) inSpec(notes *notes, c *discordclient.Channel) (list []v1alph
 }
 
 func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverwrite {
-	result := v1alpha1.PermissionOverwrite{Allow: names(o.Allow), Deny: names(o.Deny)}
+	result := v1alpha1.PermissionOverwrite{Allow: overwrites.Permissions(o.Allow), Deny: overwrites.Permissions(o.Deny)}
 	switch object, ok := e.roles[o.ID]; {
 	case o.Type == discordgo.PermissionOverwriteTypeMember:
 		result.User = o.ID
@@ -130,12 +131,4 @@ func kindOf(o discordclient.Overwrite) string {
 func (e *exporter) denied(c *discordclient.Channel, needed permissions.Bits) permissions.Bits {
 	here := permissions.In(e.bot.permissions, e.guild.ID, e.bot.userID, e.bot.roles, c.Overwrites)
 	return here.Missing(needed) & e.bot.permissions
-}
-
-func names(bits permissions.Bits) []v1alpha1.Permission {
-	var all []v1alpha1.Permission
-	for _, name := range (bits & permissions.All).Names() {
-		all = append(all, v1alpha1.Permission(name))
-	}
-	return all
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/controller/role"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -51,22 +52,13 @@ func (s *server) highest() (highest discordclient.Role) {
 }
 
 func (e *exporter) roleEntry(r discordclient.Role, position int) entry {
-	spec := v1alpha1.DiscordRoleSpec{
-		ServerRef:      v1alpha1.ServerReference{Name: e.o.name},
-		Name:           r.Name,
-		Color:          new(discordclient.FormatColor(r.Colors.Primary)),
-		Hoist:          &r.Hoist,
-		Mentionable:    &r.Mentionable,
-		Permissions:    append([]v1alpha1.Permission{}, names(r.Permissions)...),
-		Position:       new(int32(position)), //nolint:gosec // G115: Discord allows 250 roles
-		Adopt:          e.adopt(r.ID),
-		DeletionPolicy: e.deletionPolicy(),
-	}
-	if second := r.Colors.Secondary; second != nil {
-		spec.SecondaryColor = new(discordclient.FormatColor(*second))
-	}
-	if third := r.Colors.Tertiary; third != nil {
-		spec.TertiaryColor = new(discordclient.FormatColor(*third))
-	}
-	return entry{kind: kindRole, name: e.roles[r.ID], about: fmt.Sprintf("Role %q", r.Name), spec: spec}
+	result := entry{kind: kindRole, name: e.roles[r.ID], about: fmt.Sprintf("Role %q", r.Name)}
+	spec, omitted := role.SpecOf(&r)
+	result.notes.omitAll(omitted)
+	spec.ServerRef = v1alpha1.ServerReference{Name: e.o.name}
+	spec.Position = new(int32(position)) //nolint:gosec // G115: Discord allows 250 roles
+	spec.Adopt, spec.DeletionPolicy = e.adopt(r.ID), e.deletionPolicy()
+	result.spec = spec
+	e.fit(&result, role.Kind.Fields)
+	return result
 }

@@ -66,7 +66,7 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 	}
 	var known []conditions.Issue
 	if status.Paused(s.object) {
-		known = append(known, status.PausedDeletion())
+		known = append(known, status.PausedDeletion(s.object))
 	}
 	switch o := s.object.(type) {
 	case *v1alpha1.DiscordRole:

@@ -88,11 +88,16 @@ func compile(props *apiextensionsv1.JSONSchemaProps) (*kind, error) {
 
 // Admit sets defaults, and returns why the API server would refuse an object. before may be nil.
 func (k Kinds) Admit(ctx context.Context, o, before *unstructured.Unstructured) error {
+	list, err := k.Problems(ctx, o, before)
+	return errors.Join(err, list.ToAggregate())
+}
+
+// Problems is Admit with the paths of what the API server would refuse.
+func (k Kinds) Problems(ctx context.Context, o, before *unstructured.Unstructured) (list field.ErrorList, err error) {
 	of := k[o.GroupVersionKind()]
 	if of == nil {
-		return fmt.Errorf("there is no kind %s in %s", o.GetKind(), o.GetAPIVersion())
+		return nil, fmt.Errorf("there is no kind %s in %s", o.GetKind(), o.GetAPIVersion())
 	}
-	var list field.ErrorList
 	for _, problem := range metav1validation.NameIsDNSSubdomain(o.GetName(), false) {
 		list = append(list, field.Invalid(field.NewPath("metadata", "name"), o.GetName(), problem))
 	}
@@ -103,8 +108,7 @@ func (k Kinds) Admit(ctx context.Context, o, before *unstructured.Unstructured) 
 	}
 	defaulting.PruneNonNullableNullsWithoutDefaults(o.Object, of.structural)
 	defaulting.Default(o.Object, of.structural)
-	list = append(list, of.validate(ctx, o, before)...)
-	return errors.Join(list.ToAggregate())
+	return append(list, of.validate(ctx, o, before)...), nil
 }
 
 func (k *kind) validate(ctx context.Context, o, before *unstructured.Unstructured) field.ErrorList {

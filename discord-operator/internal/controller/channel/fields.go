@@ -3,6 +3,8 @@
 package channel
 
 import (
+	"slices"
+
 	"github.com/bwmarrin/discordgo"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -36,42 +38,67 @@ type (
 	edit    = discordclient.ChannelEdit
 )
 
+type table = resource.Table[desired, channel, edit]
+
 func row[T any](name, wire string, want func(desired) *T) resource.Field[desired, channel, edit] {
 	return resource.NewField[desired, channel, edit](name, wire, want)
 }
 
-var fields = resource.Table[desired, channel, edit]{
-	row("name", "", desired.name).Limited(),
-	row("type", "", desired.channelType),
-	row("topic", "", func(d desired) *string { return d.Topic }).Limited(),
-	row("nsfw", "", func(d desired) *bool { return d.NSFW }),
-	row("slowmode", "rate_limit_per_user", func(d desired) *int { return seconds(d.Slowmode) }).Format(resource.Seconds),
-	row("defaultAutoArchive", "default_auto_archive_duration",
-		func(d desired) *int { return resource.AutoArchives.Number(d.DefaultAutoArchive) }).
-		Format(resource.AutoArchives.Word),
-	row("group", "parent_id", func(d desired) *string { return &d.parentID }).Format(resource.ChannelName),
-
-	row("bitrate", "", func(d desired) *int { return asInt(d.voice.Bitrate) }),
-	row("userLimit", "user_limit", func(d desired) *int { return asInt(d.voice.UserLimit) }),
-	row("region", "rtc_region", func(d desired) *string { return d.voice.Region }),
-	row("videoQuality", "video_quality_mode",
-		func(d desired) *int { return resource.VideoQualities.Number(d.voice.VideoQuality) }).
-		Format(resource.VideoQualities.Word),
-
-	resource.NewPartialField[desired, channel, edit]("tags", "available_tags", desired.tags, remainingTags),
-	flag("hideMediaDownload", discordclient.FlagHideMediaDownload,
-		func(d desired) *bool { return d.forum.HideMediaDownload }),
-	flag("requireTag", discordclient.FlagRequireTag, func(d desired) *bool { return d.forum.RequireTag }),
-	row("defaultReaction", "default_reaction_emoji", desired.reaction),
-	row("sortOrder", "default_sort_order", desired.sortOrder).
-		Format(resource.SortOrders.WordOrNull(resource.NoSortOrder)),
-	row("layout", "default_forum_layout", func(d desired) *int { return resource.ForumLayouts.Number(d.forum.Layout) }).
-		Format(resource.ForumLayouts.Word),
-	row("threadSlowmode", "default_thread_rate_limit_per_user",
-		func(d desired) *int { return seconds(d.forum.ThreadSlowmode) }).Format(resource.Seconds),
-
-	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *channel) { return d.overwrites, d.live }),
+func member[M, T any](
+	name, wire string, at func(*desired) *M, as resource.Form[M, T],
+) resource.Field[desired, channel, edit] {
+	return resource.NewMember[desired, channel, edit](name, wire, at, as)
 }
+
+var (
+	yesNo  = resource.Same[bool]()
+	text   = resource.Same[string]()
+	fields = slices.Concat(ofEvery, ofVoice.In("voice", isVoice), ofForum.In("forum", isForum), table{
+		resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *channel) { return d.overwrites, d.live }),
+	})
+)
+
+var ofEvery = table{
+	row("name", "", desired.name).Limited().Filled(fillName),
+	row("type", "", desired.channelType),
+	member("topic", "", func(d *desired) **string { return &d.Topic }, text).Limited().Of(hasThreads),
+	member("nsfw", "", func(d *desired) **bool { return &d.NSFW }, yesNo),
+	member("slowmode", "rate_limit_per_user", func(d *desired) **metav1.Duration { return &d.Slowmode },
+		resource.Seconds()),
+	member("defaultAutoArchive", "default_auto_archive_duration",
+		func(d *desired) *v1alpha1.AutoArchive { return &d.DefaultAutoArchive }, resource.AutoArchives.Form()).
+		Of(func(live *channel) bool { return hasThreads(live) && live.DefaultAutoArchive != 0 }),
+	row("group", "parent_id", func(d desired) *string { return &d.parentID }).Format(resource.ChannelName),
+}
+
+var ofVoice = table{
+	member("bitrate", "", func(d *desired) **int32 { return &d.voice.Bitrate }, resource.Count()),
+	member("userLimit", "user_limit", func(d *desired) **int32 { return &d.voice.UserLimit }, resource.Count()),
+	member("region", "rtc_region", func(d *desired) **string { return &d.voice.Region }, text),
+	member("videoQuality", "video_quality_mode", func(d *desired) *v1alpha1.VideoQuality { return &d.voice.VideoQuality },
+		resource.VideoQualities.Form()),
+}
+
+var ofForum = table{
+	resource.NewPartialField[desired, channel, edit]("tags", "available_tags", desired.tags, remainingTags).
+		Filled(fillTags),
+	flag("hideMediaDownload", discordclient.FlagHideMediaDownload,
+		func(d *desired) **bool { return &d.forum.HideMediaDownload }).Of(isMedia),
+	flag("requireTag", discordclient.FlagRequireTag, func(d *desired) **bool { return &d.forum.RequireTag }).
+		Filled(fillRequireTag),
+	row("defaultReaction", "default_reaction_emoji", desired.reaction).Filled(fillReaction),
+	row("sortOrder", "default_sort_order", desired.sortOrder).Filled(fillSortOrder).
+		Format(resource.SortOrders.WordOrNull(resource.NoSortOrder)),
+	member("layout", "default_forum_layout", func(d *desired) *v1alpha1.ForumLayout { return &d.forum.Layout },
+		resource.ForumLayouts.Form()).Of(func(live *channel) bool { return !isMedia(live) }),
+	member("threadSlowmode", "default_thread_rate_limit_per_user",
+		func(d *desired) **metav1.Duration { return &d.forum.ThreadSlowmode }, resource.Seconds()),
+}
+
+func isVoice(live *channel) bool    { return discordclient.IsVoiceLike(live.Type) }
+func isForum(live *channel) bool    { return discordclient.IsForumLike(live.Type) }
+func isMedia(live *channel) bool    { return live.Type == discordgo.ChannelTypeGuildMedia }
+func hasThreads(live *channel) bool { return !isVoice(live) }
 
 // name is nil if Discord stores the desired name as the live one.
 func (d desired) name() *string {
@@ -126,10 +153,10 @@ func (d desired) sortOrder() **int {
 }
 
 // flag returns a flag. An edit sets all flags together, and a create none.
-func flag(name string, bit int, want func(desired) *bool) resource.Field[desired, channel, edit] {
+func flag(name string, bit int, at func(*desired) **bool) resource.Field[desired, channel, edit] {
 	return resource.NewPartialField[desired, channel, edit](name, "flags",
 		func(d desired) *int {
-			if is := want(d); is == nil || *is == (d.live.Flags&bit != 0) {
+			if is := *at(&d); is == nil || *is == (d.live.Flags&bit != 0) {
 				return nil
 			}
 			return new(d.flags())
@@ -139,7 +166,10 @@ func flag(name string, bit int, want func(desired) *bool) resource.Field[desired
 				return nil
 			}
 			return new(made.Flags | asked)
-		}).Format(resource.Flag(bit))
+		}).Format(resource.Flag(bit)).Filled(func(d *desired, live *channel) error {
+		*at(d) = new(live.Flags&bit != 0)
+		return nil
+	})
 }
 
 func (d desired) flags() int {
@@ -156,18 +186,4 @@ func (d desired) flags() int {
 		}
 	}
 	return flags
-}
-
-func seconds(d *metav1.Duration) *int {
-	if d == nil {
-		return nil
-	}
-	return new(int(d.Seconds()))
-}
-
-func asInt(n *int32) *int {
-	if n == nil {
-		return nil
-	}
-	return new(int(*n))
 }

@@ -123,7 +123,8 @@ func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
 	if lacks := cmp.Or(s.Guild.LacksToOverwrite(nil, in.Overwrites), s.Guild.LacksInCategory(in.ParentID)); lacks != nil {
 		return lacks
 	}
-	return cmp.Or(refusedType(s, in.Type), refusedBitrate(s, in.Bitrate))
+	bitrate, _ := in.Bitrate.Get()
+	return cmp.Or(refusedType(s, in.Type), refusedBitrate(s, bitrate))
 }
 
 func fullCategory(s State) *conditions.Issue {

@@ -166,8 +166,11 @@ func TestPlanOfACreate(t *testing.T) {
 	}{
 		"the least": {spec{Name: "alerts"}, "", discordclient.ChannelCreate{Name: "alerts"}},
 		"sends all fields in one call": {full, s.a, discordclient.ChannelCreate{
-			Name: "alerts", Topic: "x", ParentID: s.a, Position: ptr.To(4), NSFW: true, Slowmode: 3600, DefaultAutoArchive: 60,
-			Overwrites: []discordclient.Overwrite{{ID: s.ID, Deny: 1 << 11}},
+			Name: "alerts", ParentID: s.a, Position: ptr.To(4), Overwrites: []discordclient.Overwrite{{ID: s.ID, Deny: 1 << 11}},
+			ChannelEdit: discordclient.ChannelEdit{
+				Topic: discordclient.Set("x"), NSFW: discordclient.Set(true), Slowmode: discordclient.Set(3600),
+				DefaultAutoArchive: discordclient.Set(60),
+			},
 		}},
 	}
 	for name, c := range cases {
@@ -181,7 +184,7 @@ func TestPlanOfACreate(t *testing.T) {
 			if got.Issues != nil || len(got.Fields) > 0 {
 				t.Fatalf("issues %v, fields %v", got.Issues, got.Fields)
 			}
-			if diff := cmp.Diff(&c.want, resource.CreateOfChannel(got.Create)); diff != "" {
+			if diff := cmp.Diff(c.want, got.Create.(*resource.ChannelCreate).ChannelCreate, asJSON); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -309,7 +312,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 			t.Fatalf("issues %v, still differs: %v", second.Issues, second.Fields)
 		}
 		made := NewPlan(object(asked), s.observed(nil, parent))
-		after := NewPlan(object(asked), s.observed(created(resource.CreateOfChannel(made.Create)), parent))
+		after := NewPlan(object(asked), s.observed(stored(t, discordclient.Channel{}, made.Create), parent))
 		if after.Issues != nil || len(after.Fields) > 0 {
 			t.Fatalf("issues %v, a new one differs: %v", after.Issues, after.Fields)
 		}
@@ -334,13 +337,6 @@ func applied(c *discordclient.Channel, e edit) *discordclient.Channel {
 func set[T any](field *T, change discordclient.Change[T]) {
 	if !change.IsZero() {
 		*field, _ = change.Get()
-	}
-}
-
-func created(in *discordclient.ChannelCreate) *discordclient.Channel {
-	return &discordclient.Channel{
-		Name: in.Name, Type: in.Type, Topic: in.Topic, ParentID: in.ParentID, NSFW: in.NSFW, Slowmode: in.Slowmode,
-		DefaultAutoArchive: in.DefaultAutoArchive, Overwrites: in.Overwrites,
 	}
 }
 

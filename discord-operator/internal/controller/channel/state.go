@@ -124,7 +124,8 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 	}
 	id := group.Status.GroupID
 	if guild.Snapshot.Hidden(id) {
-		hidden := &metav1.Condition{Reason: v1alpha1.ReasonHiddenFromBot, Message: "See its conditions."}
+		hidden := &metav1.Condition{Reason: v1alpha1.ReasonHiddenFromBot,
+			Message: "See `" + issues.Describe("DiscordGroup", group) + "`."}
 		return "", issues.Parent{Kind: "DiscordGroup", Object: group}.
 			WaitFor(v1alpha1.ReasonWaitingForGroup, by, "has a category that is hidden from the bot", hidden).After(groupRetry)
 	}
@@ -134,18 +135,27 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 	return id, nil
 }
 
-// noCategory quotes the group's Degraded condition only, because the others change by themselves.
+// noCategory quotes the group's condition if it is Degraded or waits for a user. Others change by
+// themselves.
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
 			"exists on Discord. Name another one, or delete this channel too.", issues.Name(group, by)).After(groupRetry)
 	}
-	var cause *metav1.Condition
-	if meta.IsStatusConditionTrue(group.Status.Conditions, conditions.TypeDegraded) {
-		cause = meta.FindStatusCondition(group.Status.Conditions, conditions.TypeDegraded)
+	cause := meta.FindStatusCondition(group.Status.Conditions, conditions.TypeReady)
+	if cause != nil && !meta.IsStatusConditionTrue(group.Status.Conditions, conditions.TypeDegraded) && !lasting(cause) {
+		cause = nil
 	}
 	return issues.Parent{Kind: "DiscordGroup", Object: group}.
 		WaitFor(v1alpha1.ReasonWaitingForGroup, by, "does not exist on Discord", cause).After(groupRetry)
+}
+
+func lasting(c *metav1.Condition) bool {
+	switch c.Reason {
+	case v1alpha1.ReasonWaitingForServer, v1alpha1.ReasonWaitingForRole, v1alpha1.ReasonPaused:
+		return c.Status == metav1.ConditionFalse
+	}
+	return false
 }
 
 // Lookup says where a channel's resource is found or created.

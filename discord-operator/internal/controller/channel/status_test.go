@@ -132,7 +132,7 @@ func TestDegradedGroupIsReported(t *testing.T) {
 	conditions.Set(&group.Status.Conditions, 1, conditions.Unusable("A", "a"),
 		conditions.Degraded(v1alpha1.ReasonMissingPermissions, "The bot lacks ManageChannels."))
 	for by, want := range map[string]string{
-		"platform": "DiscordGroup alerts does not exist on Discord: The bot lacks ManageChannels.",
+		"platform": "DiscordGroup alerts does not exist on Discord (MissingPermissions): The bot lacks ManageChannels.",
 		"team-a":   "DiscordGroup platform/alerts does not exist on Discord (MissingPermissions). Ask its owner.",
 	} {
 		if got := noCategory(group, by).Message; got != want {

@@ -33,6 +33,19 @@ func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	}
 }
 
+// TypeOf returns the type of a channel in a spec; empty for one that no spec can have.
+func TypeOf(t discordgo.ChannelType) v1alpha1.ChannelType {
+	for name, of := range typesByName {
+		if of == t {
+			return name
+		}
+	}
+	if t == discordgo.ChannelTypeGuildText {
+		return v1alpha1.ChannelTypeText
+	}
+	return ""
+}
+
 // Without COMMUNITY, Discord allows text and voice only. Source:
 // https://docs.discord.com/developers/resources/guild#guild-object-guild-features.
 func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {

@@ -70,7 +70,7 @@ func TestPlanOfEachTypeThenPlanAgainIsEmpty(t *testing.T) {
 		}
 		made := NewPlan(object(asked), s.observed(nil, ""))
 		blank := discordclient.Channel{Bitrate: 64000}
-		blank.Flags = resource.CreateOfChannel(made.Create).Flags // by the edit that follows
+		blank.Flags, _ = made.Create.(*resource.ChannelCreate).Asked.Flags.Get() // by the edit that follows
 		if after := NewPlan(object(asked), s.observed(stored(t, blank, made.Create), "")); made.Issues != nil || len(after.Fields) > 0 {
 			t.Fatalf("issues %v, a new one differs: %v", made.Issues, after.Fields)
 		}

@@ -102,7 +102,7 @@ type desired struct {
 
 var fields = resource.Table[desired, discordclient.Channel, discordclient.ChannelEdit]{
 	resource.NewField[desired, discordclient.Channel, discordclient.ChannelEdit](
-		"name", "", desired.changedName).Limited(),
+		"name", "", desired.changedName).Limited().Filled(fillName),
 	resource.Overwrites(func(d desired) ([]discordclient.Overwrite, *discordclient.Channel) {
 		return d.overwrites, d.live
 	}),
@@ -113,4 +113,17 @@ func (d desired) changedName() *string {
 		return nil
 	}
 	return &d.name
+}
+
+func fillName(d *desired, live *discordclient.Channel) error {
+	d.name = live.Name
+	return nil
+}
+
+// SpecOf returns the fields of a spec that changes nothing of a category, and those that no spec
+// can have. It lacks the server, overwrites and position.
+func SpecOf(live *discordclient.Channel) (v1alpha1.DiscordGroupSpec, []resource.Omission) {
+	var d desired
+	omitted := fields.Fill(&d, live)
+	return v1alpha1.DiscordGroupSpec{Name: d.name}, omitted
 }

@@ -114,6 +114,6 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 func WaitingFor(names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted on "+
-			"Discord yet. Move them to another group, or, to keep what is deleted on Discord, set their spec.deletionPolicy "+
-			"to Retain before you delete them.", issues.JoinUpToTen(names))
+			"Discord yet. Move them to another group, or, to keep what they have on Discord, set their spec.deletionPolicy to "+
+			"Retain before you delete them. Without Retain, this loses their messages.", issues.JoinUpToTen(names))
 }

@@ -138,12 +138,18 @@ func row[T any](
 	return resource.NewField[desired, discordclient.Role, discordclient.RoleEdit](name, wire, want)
 }
 
+func yesNo(
+	name string, at func(*desired) **bool,
+) resource.Field[desired, discordclient.Role, discordclient.RoleEdit] {
+	return resource.NewMember[desired, discordclient.Role, discordclient.RoleEdit](name, "", at, resource.Same[bool]())
+}
+
 var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]{
-	row("name", "", func(d desired) *string { return &d.spec.Name }),
-	row("color", "colors", desired.colors),
-	row("hoist", "", func(d desired) *bool { return d.spec.Hoist }),
-	row("mentionable", "", func(d desired) *bool { return d.spec.Mentionable }),
-	row("permissions", "", desired.permissions),
+	row("name", "", func(d desired) *string { return &d.spec.Name }).Filled(fillName),
+	row("color", "colors", desired.colors).Filled(fillColors),
+	yesNo("hoist", func(d *desired) **bool { return &d.spec.Hoist }),
+	yesNo("mentionable", func(d *desired) **bool { return &d.spec.Mentionable }),
+	row("permissions", "", desired.permissions).Filled(fillPermissions),
 }
 
 // permissions without a documented name stay, unless there is a ceiling.

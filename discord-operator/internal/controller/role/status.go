@@ -11,11 +11,10 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 // statusOf returns the status of a role. Facts that could not be observed keep their last value.
@@ -33,21 +32,13 @@ func statusOf(
 		next.RoleID, next.ServerID = results.Live.GetID(), s.Guild.ID
 		next.Matched = s.Binding.Guessed && !results.Created
 		next.Adopted = s.Binding.IsAdopted(results)
-		next.Permissions = permissionsOf(resource.Role(results.Live))
+		next.Permissions = overwrites.Permissions(resource.Role(results.Live).Permissions)
 		available = conditions.Usable(v1alpha1.ReasonOnDiscord, "The role exists on Discord.")
 	case s.Guild == nil:
 		available = status.Available(role.Status.Conditions, available)
 	}
 	conditions.Set(&next.Conditions, role.Generation, available, worst)
 	return next
-}
-
-// permissionsOf omits undocumented permissions.
-func permissionsOf(role *discordclient.Role) (names []v1alpha1.Permission) {
-	for _, name := range (role.Permissions & permissions.All).Names() {
-		names = append(names, v1alpha1.Permission(name))
-	}
-	return names
 }
 
 func (r *Reconciler) updateStatus(

@@ -75,7 +75,7 @@ func (r *Reconciler) edit(
 	}
 	results.Guild, results.Changed = &guild, true
 	before := &s.Snapshot.Guild
-	changed, ignored := r.Records.Answered(server, fields.Rows(), edited,
+	changed, ignored := r.Records.Answered(server, Rows, edited,
 		editWithCommunity(p.Edit), guildWithCommunity(before), guildWithCommunity(&guild))
 	if len(changed) > 0 && status.Reconciled(server) {
 		r.Status.DriftCorrected(server, changed...)

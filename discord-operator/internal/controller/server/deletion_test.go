@@ -3,6 +3,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,5 +53,18 @@ func TestPlanDeletion(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A server that is deleted by mistake says first how to undo that, and last how much is lost.
+func TestDeletedServerSaysHowToUndo(t *testing.T) {
+	t.Parallel()
+	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
+	got := waitingFor(server, []string{"DiscordGroup alerts"}).Message
+	undo := strings.Index(got, "To undo the deletion: `kubectl discord undelete company -n platform`.")
+	keep := strings.Index(got, "set their spec.deletionPolicy to Retain before you delete them")
+	loss := strings.Index(got, "Without Retain, this loses what the operator created for them on Discord.")
+	if undo < 0 || keep < undo || loss < keep || !strings.HasSuffix(got, "on Discord.") {
+		t.Errorf("undo at %d, keep at %d, loss at %d: %s", undo, keep, loss, got)
 	}
 }

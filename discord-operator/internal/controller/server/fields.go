@@ -3,6 +3,8 @@
 package server
 
 import (
+	"slices"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 	"jutsu.com/operators/libs/conditions"
@@ -14,6 +16,7 @@ type desired struct {
 	live     *discordclient.Guild
 	icon     *string           // the hash of the image; nil if it cannot be set
 	channels map[string]string // existing channels: ids by the fields that refer to them
+	objects  map[string]string // names of DiscordChannels by the ids of their channels, to fill a spec
 }
 
 // guild adds the hash of the image that its icon shows.
@@ -32,41 +35,56 @@ func row[T any](name, wire string, want func(desired) *T) resource.Field[desired
 	return resource.NewField[desired, guild, edit](name, wire, want)
 }
 
-var fields = resource.Table[desired, guild, edit]{
-	row("name", "", func(d desired) *string { return notEmpty(d.Name) }),
-	row("description", "", func(d desired) *string { return d.Description }),
-	row("verificationLevel", "verification_level", desired.level).Format(resource.VerificationLevels.Word),
-	row("defaultNotifications", "default_message_notifications",
-		func(d desired) *int { return resource.DefaultNotifications.Number(d.DefaultNotifications) }).
-		Format(resource.DefaultNotifications.Word),
-	row("explicitContentFilter", "explicit_content_filter", desired.filter).Format(resource.ExplicitContentFilters.Word),
-	row("preferredLocale", "preferred_locale", func(d desired) *string { return notEmpty(d.PreferredLocale) }),
-	row("afkChannelId", "afk_channel_id", func(d desired) *string { return d.AFKChannelID }).Format(resource.ChannelName),
-	row("afkTimeout", "afk_timeout", func(d desired) *int { return resource.AFKTimeouts.Number(d.AFKTimeout) }).
-		Format(resource.AFKTimeouts.Word),
-	row("systemChannelFlags", "system_channel_flags", desired.systemFlags).Format(resource.SystemChannelFlags.List),
+func member[M, T any](
+	name, wire string, at func(*desired) *M, as resource.Form[M, T],
+) resource.Field[desired, guild, edit] {
+	return resource.NewMember[desired, guild, edit](name, wire, at, as)
+}
 
-	channel("afkChannelRef", "afk_channel_id"),
-	channel("systemChannelRef", "system_channel_id"),
-	channel("rulesChannelRef", "rules_channel_id"),
-	channel("publicUpdatesChannelRef", "public_updates_channel_id"),
+type table = resource.Table[desired, guild, edit]
 
+var fields = slices.Concat(settings, channelFields(), table{
 	resource.NewFieldAt(communityField, desired.community,
 		func(g *guild, e *edit) (v1alpha1.Community, *discordclient.Change[v1alpha1.Community]) {
 			return communityOf(&g.Guild), &e.community
-		}).Format(resource.Plain[v1alpha1.Community]),
+		}).Format(resource.Plain[v1alpha1.Community]).Filled(fillCommunity),
 	resource.NewFieldAt(iconField, func(d desired) *string { return d.icon },
 		func(g *guild, e *edit) (string, *discordclient.Change[string]) { return g.icon, &e.icon }).
 		Format(resource.Plain[string]),
+})
+
+var settings = table{
+	member("name", "", func(d *desired) *string { return &d.Name }, resource.Word()),
+	member("description", "", func(d *desired) **string { return &d.Description }, resource.Same[string]()),
+	row("verificationLevel", "verification_level", desired.level).Format(resource.VerificationLevels.Word).
+		Filled(fillLevel),
+	member("defaultNotifications", "default_message_notifications",
+		func(d *desired) *v1alpha1.DefaultNotifications { return &d.DefaultNotifications },
+		resource.DefaultNotifications.Form()),
+	row("explicitContentFilter", "explicit_content_filter", desired.filter).Format(resource.ExplicitContentFilters.Word).
+		Filled(fillFilter),
+	member("preferredLocale", "preferred_locale", func(d *desired) *string { return &d.PreferredLocale }, resource.Word()),
+	row("afkChannelId", "afk_channel_id", func(d desired) *string { return d.AFKChannelID }).Format(resource.ChannelName).
+		Filled(fillNoAFKChannel),
+	member("afkTimeout", "afk_timeout", func(d *desired) *v1alpha1.AFKTimeout { return &d.AFKTimeout },
+		resource.AFKTimeouts.Form()),
+	row("systemChannelFlags", "system_channel_flags", desired.systemFlags).Format(resource.SystemChannelFlags.List).
+		Filled(fillSystemFlags),
 }
 
-func channel(name, wire string) resource.Field[desired, guild, edit] {
-	return row(name, wire, func(d desired) *string {
-		if id, exists := d.channels[name]; exists {
-			return &id
-		}
-		return nil
-	}).Format(resource.ChannelName)
+func channelFields() (all table) {
+	for _, f := range references {
+		live := resource.Member[guild, string](f.wire)
+		all = append(all, row(f.name, f.wire, func(d desired) *string {
+			if id, exists := d.channels[f.name]; exists {
+				return &id
+			}
+			return nil
+		}).Format(resource.ChannelName).Filled(func(d *desired, g *guild) error {
+			return d.refer(f.in(&d.DiscordServerSpec), *live(g))
+		}))
+	}
+	return all
 }
 
 func (d desired) level() *int {
@@ -107,14 +125,18 @@ func differences(
 	server *v1alpha1.DiscordServer, s State, icon *string,
 ) (e edit, d resource.Differences, waiting *conditions.Issue) {
 	live := guild{s.Snapshot.Guild, imageOf(server.Status.Icon, s.Snapshot.Guild.Icon)}
-	want := desired{server.Spec, &live.Guild, icon, map[string]string{}}
-	for _, ref := range references(&server.Spec) {
-		id, missing := s.referenced(ref)
+	want := desired{DiscordServerSpec: server.Spec, live: &live.Guild, icon: icon, channels: map[string]string{}}
+	for _, ref := range references {
+		to := *ref.in(&server.Spec)
+		if to == nil {
+			continue
+		}
+		id, missing := s.referenced(ref.name, to.Name)
 		if missing != nil {
 			waiting = missing
 			continue
 		}
-		want.channels[ref.field] = id
+		want.channels[ref.name] = id
 	}
 	e, d = fields.Differ(want, &live, s.Stored)
 	if !e.community.IsZero() {

@@ -128,7 +128,8 @@ func ReadIcon(ctx context.Context, objects client.Reader, server *v1alpha1.Disco
 func iconNotFound(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
 	ref := server.Spec.Icon.ConfigMapKeyRef
 	return conditions.Degraded(v1alpha1.ReasonIconNotFound,
-		"ConfigMap %s of spec.icon %s. Create it with the image: kubectl -n %s create configmap %[1]s --from-file=%[4]s=FILE",
+		"ConfigMap %s of spec.icon %s. Create it with the image: "+
+			"`kubectl create configmap %[1]s -n %[3]s --from-file=%[4]s=FILE`.",
 		ref.Name, what, server.Namespace, ref.Key)
 }
 
@@ -190,7 +191,7 @@ func (r *Reconciler) editIcon(
 	}
 	results.Guild, results.Changed = &guild, true
 	as := func(hash string) map[string]string { return map[string]string{iconField: hash} }
-	_, ignored := r.Records.Answered(server, fields.Rows(), []string{iconField}, as(hash), as(before), as(after))
+	_, ignored := r.Records.Answered(server, Rows, []string{iconField}, as(hash), as(before), as(after))
 	if after == hash {
 		results.Icon = &v1alpha1.ServerIconStatus{SourceHash: hash, DiscordHash: truncated(guild.Icon)}
 		if drift {

@@ -130,12 +130,5 @@ func managed(server *v1alpha1.DiscordServer) bool {
 	return spec.Name != "" || spec.Description != nil || spec.VerificationLevel != "" ||
 		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" ||
 		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelFlags != nil || spec.Icon != nil ||
-		spec.Community != "" || len(references(&spec)) > 0
-}
-
-func notEmpty(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+		spec.Community != "" || len(referenced(&spec)) > 0
 }

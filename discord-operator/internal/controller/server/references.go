@@ -13,19 +13,30 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-type reference struct{ field, channel string }
+type reference struct {
+	name, wire string
+	in         func(*v1alpha1.DiscordServerSpec) **v1alpha1.ChannelReference
+}
 
-func references(spec *v1alpha1.DiscordServerSpec) (all []reference) {
-	add := func(field string, ref *v1alpha1.ChannelReference) {
-		if ref != nil {
-			all = append(all, reference{field, ref.Name})
+var references = []reference{
+	{"afkChannelRef", "afk_channel_id",
+		func(s *v1alpha1.DiscordServerSpec) **v1alpha1.ChannelReference { return &s.AFKChannelRef }},
+	{"systemChannelRef", "system_channel_id",
+		func(s *v1alpha1.DiscordServerSpec) **v1alpha1.ChannelReference { return &s.SystemChannelRef }},
+	{"rulesChannelRef", "rules_channel_id",
+		func(s *v1alpha1.DiscordServerSpec) **v1alpha1.ChannelReference { return &s.RulesChannelRef }},
+	{"publicUpdatesChannelRef", "public_updates_channel_id",
+		func(s *v1alpha1.DiscordServerSpec) **v1alpha1.ChannelReference { return &s.PublicUpdatesChannelRef }},
+}
+
+// referenced returns the names of the DiscordChannels that a spec refers to.
+func referenced(spec *v1alpha1.DiscordServerSpec) (names []string) {
+	for _, ref := range references {
+		if to := *ref.in(spec); to != nil {
+			names = append(names, to.Name)
 		}
 	}
-	add("afkChannelRef", spec.AFKChannelRef)
-	add("systemChannelRef", spec.SystemChannelRef)
-	add("rulesChannelRef", spec.RulesChannelRef)
-	add("publicUpdatesChannelRef", spec.PublicUpdatesChannelRef)
-	return all
+	return names
 }
 
 // Referenced returns the existing channels that a server's fields refer to, by name.
@@ -33,14 +44,14 @@ func Referenced(
 	ctx context.Context, objects client.Reader, server *v1alpha1.DiscordServer,
 ) (map[string]*v1alpha1.DiscordChannel, error) {
 	all := map[string]*v1alpha1.DiscordChannel{}
-	for _, ref := range references(&server.Spec) {
+	for _, name := range referenced(&server.Spec) {
 		var c v1alpha1.DiscordChannel
-		err := objects.Get(ctx, types.NamespacedName{Namespace: server.Namespace, Name: ref.channel}, &c)
+		err := objects.Get(ctx, types.NamespacedName{Namespace: server.Namespace, Name: name}, &c)
 		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("get DiscordChannel %s: %w", ref.channel, err)
+			return nil, fmt.Errorf("get DiscordChannel %s: %w", name, err)
 		}
 		if err == nil {
-			all[ref.channel] = &c
+			all[name] = &c
 		}
 	}
 	return all, nil
@@ -48,11 +59,11 @@ func Referenced(
 
 // referenced ignores deleted channels: Discord keeps them until a user chooses others or disables
 // Community, and the operator must not undo that.
-func (s *State) referenced(ref reference) (string, *conditions.Issue) {
-	c := s.Referenced[ref.channel]
+func (s *State) referenced(field, name string) (string, *conditions.Issue) {
+	c := s.Referenced[name]
 	if c != nil && !c.DeletionTimestamp.IsZero() {
 		return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
-			"DiscordChannel %s of spec.%s is being deleted. Name another one there.", ref.channel, ref.field)
+			"DiscordChannel %s of spec.%s is being deleted. Name another one there.", name, field)
 	}
 	if c != nil && c.Status.ServerID == s.GuildID {
 		if _, exists := s.Snapshot.Channel(c.Status.ChannelID); exists {
@@ -60,5 +71,5 @@ func (s *State) referenced(ref reference) (string, *conditions.Issue) {
 		}
 	}
 	return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
-		"DiscordChannel %s of spec.%s does not exist in this server yet.", ref.channel, ref.field)
+		"DiscordChannel %s of spec.%s does not exist in this server yet.", name, field)
 }

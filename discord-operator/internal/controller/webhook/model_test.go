@@ -205,8 +205,8 @@ func (h *history) Check(t *rapid.T) {
 }
 
 // expectReconciled expects the one webhook and the one Secret that the spec asks for. Beside them
-// there may be what docs/discord.md names: a webhook whose create was cut short, and which the spec
-// did not ask for any more when the operator could look again.
+// there may be what docs/understand/discord.md names: a webhook whose create was cut short, and
+// which the spec did not ask for any more when the operator could look again.
 func (h *history) expectReconciled(t *rapid.T) {
 	for range 4 {
 		h.complete = true

@@ -210,8 +210,8 @@ func (b *Bots) read(
 	}
 	if !ok {
 		return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed,
-			"The value of the key %q in Secret %s is not a bot token, which is three words with dots between them: %s",
-			key, name.Name, resetPage)
+			"The value of the key %q in Secret %s is not a bot token, which is three words with dots between them. %s",
+			key, name.Name, replaceToken(server))
 	}
 	return b.assign(client.ObjectKeyFromObject(server), token, use{version: version, allowed: allowed})
 }
@@ -226,16 +226,20 @@ func ParseToken(text string) (token string, ok bool) {
 // sent, because Discord would count the refusal.
 var tokenForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
-const resetPage = "https://discord.com/developers/applications, Bot, Reset Token."
+func replaceToken(server *v1alpha1.DiscordServer) string {
+	return fmt.Sprintf("Replace it with a valid one: https://discord.com/developers/applications, Bot, Reset Token. "+
+		"Check it with `kubectl discord check-token %s -n %s`.", server.Name, server.Namespace)
+}
 
 func tokenRefused(server *v1alpha1.DiscordServer) *conditions.Issue {
-	return conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "Discord refuses the bot token in Secret %s. "+
-		"Replace it with a valid one: "+resetPage, server.Spec.TokenSecretRef.Name)
+	return conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "Discord refuses the bot token in Secret %s. %s",
+		server.Spec.TokenSecretRef.Name, replaceToken(server))
 }
 
 func missing(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonTokenNotFound,
-		"Secret %s %s. Create it with the bot's token: kubectl -n %s create secret generic %[1]s --from-file=%[4]s=FILE",
+		"Secret %s %s. Create it with the bot's token: "+
+			"`kubectl create secret generic %[1]s -n %[3]s --from-file=%[4]s=FILE`.",
 		server.Spec.TokenSecretRef.Name, what, server.Namespace, server.Spec.TokenSecretRef.Key)
 }
 

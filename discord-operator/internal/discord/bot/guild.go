@@ -71,7 +71,8 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 	}
 	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
 		return nil, unavailable(server, by, &metav1.Condition{Reason: v1alpha1.ReasonBotNotInServer,
-			Message: "The bot is not a member of its Discord server. See its conditions."})
+			Message: fmt.Sprintf("The bot is not a member of its Discord server. See `kubectl discord invite %s -n %s`.",
+				server.Name, server.Namespace)})
 	}
 	return g, err
 }

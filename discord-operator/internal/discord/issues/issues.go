@@ -14,6 +14,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
@@ -174,11 +175,9 @@ func IsHidden(err error) bool {
 	return ok && issue.Reason == v1alpha1.ReasonHiddenFromBot
 }
 
-// DeletionFailed is the issue of a failed deletion, with the annotation that gives it up.
+// DeletionFailed is the issue of a failed deletion. OfDeletion adds the way out.
 func DeletionFailed(why string) *conditions.Issue {
-	return conditions.Degraded(v1alpha1.ReasonDeletionFailed,
-		"Deletion on Discord failed: %s Fix the cause, or leave it on Discord: kubectl annotate ... %s=true",
-		why, v1alpha1.ForceDeleteAnnotation).After(deletionRetry)
+	return conditions.Degraded(v1alpha1.ReasonDeletionFailed, "Deletion on Discord failed: %s", why).After(deletionRetry)
 }
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
@@ -225,10 +224,20 @@ func Fails(worst *conditions.Issue) bool {
 		worst.Reason != v1alpha1.ReasonRateLimited && worst.Reason != v1alpha1.ReasonNotAllowed
 }
 
-// OfDeletion turns an issue into DeletionFailed if the deletion has failed for deletionGrace.
-func OfDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issue {
+// OfDeletion turns an issue of a deleted object into DeletionFailed if the deletion has failed for
+// deletionGrace. The message then has the annotation that gives it up.
+func OfDeletion(o client.Object, worst *conditions.Issue, failing time.Duration) *conditions.Issue {
+	worst = ofDeletion(worst, failing)
+	if worst.Reason == v1alpha1.ReasonDeletionFailed {
+		worst.Message += " Fix the cause. To leave it on Discord instead: `" +
+			Annotate(o, v1alpha1.ForceDeleteAnnotation+"=true") + "`."
+	}
+	return worst
+}
+
+func ofDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issue {
 	if worst.Reason == v1alpha1.ReasonDeletionFailed || !Fails(worst) {
-		return worst
+		return new(*worst)
 	}
 	if remaining := deletionGrace - failing; remaining > 0 && !worst.IsDegraded() {
 		return worst.After(min(remaining, cmp.Or(worst.RequeueAfter, remaining)))
@@ -238,6 +247,29 @@ func OfDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issu
 
 // Abandonable reports whether a user may leave the resource on Discord despite this issue.
 func Abandonable(worst *conditions.Issue) bool { return worst.Reason == v1alpha1.ReasonDeletionFailed }
+
+// Annotate returns the command that sets an annotation of an object, or that removes one with "-".
+func Annotate(o client.Object, annotation string) string {
+	return fmt.Sprintf("kubectl annotate %s %s -n %s %s", resource(o), o.GetName(), o.GetNamespace(), annotation)
+}
+
+// Describe returns the command that shows an object of a kind such as DiscordServer.
+func Describe(kind string, o metav1.Object) string {
+	return fmt.Sprintf("kubectl describe %ss.%s %s -n %s",
+		strings.ToLower(kind), v1alpha1.GroupVersion.Group, o.GetName(), o.GetNamespace())
+}
+
+func resource(o client.Object) string {
+	switch o.(type) {
+	case *v1alpha1.DiscordServer:
+		return "discordservers.discord.jutsu.com"
+	case *v1alpha1.DiscordGroup:
+		return "discordgroups.discord.jutsu.com"
+	case *v1alpha1.DiscordRole:
+		return "discordroles.discord.jutsu.com"
+	}
+	return "discordchannels.discord.jutsu.com"
+}
 
 // Name names an object for users of a namespace.
 func Name(o metav1.Object, namespace string) string {

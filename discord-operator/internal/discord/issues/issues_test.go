@@ -106,6 +106,8 @@ func TestOf(t *testing.T) {
 func TestOfDeletion(t *testing.T) {
 	t.Parallel()
 	failed := v1alpha1.ReasonDeletionFailed
+	theChannel := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "alerts"}}
+	const forced = "`kubectl annotate discordchannels.discord.jutsu.com alerts -n team-a discord.jutsu.com/force-delete=true`."
 	cases := map[string]struct {
 		worst  error
 		waited time.Duration
@@ -129,11 +131,11 @@ func TestOfDeletion(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := OfDeletion(Worst(Of(c.worst, time.Time{})), c.waited)
+			got := OfDeletion(theChannel, Worst(Of(c.worst, time.Time{})), c.waited)
 			if got.Reason != c.reason || got.RequeueAfter != c.after {
 				t.Errorf("got %+v", got)
 			}
-			if names := strings.Contains(got.Message, v1alpha1.ForceDeleteAnnotation+"=true"); names != (c.reason == failed) {
+			if names := strings.Contains(got.Message, forced); names != (c.reason == failed) {
 				t.Errorf("message %q", got.Message)
 			}
 		})

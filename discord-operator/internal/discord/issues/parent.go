@@ -24,6 +24,8 @@ func (p Parent) WaitFor(reason, by, fact string, cause *metav1.Condition) *condi
 		return conditions.Progressing(reason, "%s %s %s (%s). Ask its owner.", p.Kind, name, fact, cause.Reason)
 	case foreign:
 		return conditions.Progressing(reason, "%s %s %s. Ask its owner.", p.Kind, name, fact)
+	case cause != nil && cause.Message != "" && cause.Reason != "":
+		return conditions.Progressing(reason, "%s %s %s (%s): %s", p.Kind, name, fact, cause.Reason, cause.Message)
 	case cause != nil && cause.Message != "":
 		return conditions.Progressing(reason, "%s %s %s: %s", p.Kind, name, fact, cause.Message)
 	}

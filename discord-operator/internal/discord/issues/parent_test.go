@@ -18,7 +18,7 @@ func TestWaitFor(t *testing.T) {
 		want  string
 	}{
 		"its own namespace reads the cause": {"platform", cause,
-			"DiscordServer company is not available: Secret bot does not exist. Create it."},
+			"DiscordServer company is not available (TokenNotFound): Secret bot does not exist. Create it."},
 		"another reads the reason and whom to ask": {"team-a", cause,
 			"DiscordServer platform/company is not available (TokenNotFound). Ask its owner."},
 		"its own namespace, without a cause": {"platform", nil, "DiscordServer company is not available yet."},

@@ -284,8 +284,8 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 		if b.Guessed && status.Paused(b.Object) {
 			return Binding{Lookup: b.Lookup, Identity: b.Identity}, conditions.Progressing(v1alpha1.ReasonPaused,
 				"%q (%s) on Discord matches an interrupted create, and nothing proves that it is its result. The object is "+
-					"paused, so it is not bound. Name it in spec.adopt, or remove the annotation %s to bind it.",
-				live.GetName(), live.GetID(), v1alpha1.PausedAnnotation)
+					"paused, so it is not bound. Name it in spec.adopt, or bind it: `%s`.",
+				live.GetName(), live.GetID(), issues.Annotate(b.Object, v1alpha1.PausedAnnotation+"-"))
 		}
 		if b.Guessed {
 			r.Records.Guess(uid, result.ID) // a status may not show it yet

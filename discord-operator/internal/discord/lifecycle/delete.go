@@ -23,7 +23,7 @@ func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {
 	if status.Paused(o) {
-		return Results{Issues: []conditions.Issue{status.PausedDeletion()}}
+		return Results{Issues: []conditions.Issue{status.PausedDeletion(o)}}
 	}
 	how, note := "", ""
 	list := plan.Issues
@@ -40,7 +40,7 @@ func Delete(
 	}
 	worst := issues.Worst(list)
 	if worst != nil {
-		worst = issues.OfDeletion(worst, status.DeletionFailing(o, recorder.Clock.Now()))
+		worst = issues.OfDeletion(o, worst, status.DeletionFailing(o, recorder.Clock.Now()))
 		if plan.NoRetention != nil && worst.Reason == v1alpha1.ReasonDeletionFailed {
 			worst.Message += " The annotation has no effect yet: " + plan.NoRetention.Message
 		}

@@ -167,14 +167,6 @@ func NewChannelCreate[S any](
 	return in, d.Changes
 }
 
-// CreateOfChannel returns the typed create; nil for none.
-func CreateOfChannel(c Create) *discordclient.ChannelCreate {
-	if typed, ok := c.(*ChannelCreate); ok {
-		return &typed.ChannelCreate
-	}
-	return nil
-}
-
 // CheckLimits implements Create.
 func (*ChannelCreate) CheckLimits(ctx context.Context, api *guildcache.Client, guildID string) error {
 	return api.MayCreateChannel(ctx, guildID)

@@ -17,6 +17,7 @@ import (
 // Row describes a field.
 type Row struct {
 	Name, Wire string // in the spec, and in Discord's API
+	Path       string // in the spec, below its parents; empty for a field that [Table.Fill] leaves out
 	Guard      bool   // it decides who may view the resource, so no other field may block it
 	Limited    bool   // it has a rate limit of its own
 }
@@ -59,15 +60,28 @@ func (r Rows) row(name string) Row {
 }
 
 // Field is a field of a kind: it reads the spec S and the live resource L, and writes the edit E.
+// Its inverse fills the spec from the live resource.
 type Field[S, L, E any] struct {
 	Row
 	differ    func(d *Differences, row *Field[S, L, E], s S, live *L, edit *E)
 	remaining func(d *Differences, row *Field[S, L, E], asked *E, made *L, edit *E)
+	fill      func(s *S, live *L) error
+	has       func(live *L) bool // nil if every resource has the field
 	text      Text
 }
 
 // Text formats a value for users. The snapshot has the names of channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
+
+// NewMember returns a field for a member of the spec: both directions follow from its form.
+func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, T]) Field[S, L, E] {
+	from := Member[L, T](cmp.Or(wire, name))
+	return NewField[S, L, E](name, wire, func(s S) *T { return as.Value(*at(&s)) }).
+		Filled(func(s *S, live *L) (err error) {
+			*at(s), err = as.Member(*from(live))
+			return err
+		}).Format(as.Text)
+}
 
 // NewField returns a field. wire is its JSON name, by default name. want is nil if unmanaged.
 func NewField[S, L, E, T any](name, wire string, want func(S) *T) Field[S, L, E] {
@@ -79,7 +93,7 @@ func NewPartialField[S, L, E, T any](
 	name, wire string, want func(S) *T, remaining func(asked T, made *L) *T,
 ) Field[S, L, E] {
 	wire = cmp.Or(wire, name)
-	from, to := member[L, T](wire), member[E, discordclient.Change[T]](wire)
+	from, to := Member[L, T](wire), Member[E, discordclient.Change[T]](wire)
 	at := func(live *L, edit *E) (T, *discordclient.Change[T]) { return *from(live), to(edit) }
 	f := NewFieldAt(name, want, at)
 	f.Wire = wire
@@ -110,7 +124,8 @@ func NewFieldAt[S, L, E, T any](
 	}
 }
 
-func member[S, M any](name string) func(*S) *M {
+// Member returns the member of a struct with a JSON name. It panics if there is none of the type M.
+func Member[S, M any](name string) func(*S) *M {
 	of, kind := reflect.TypeFor[S](), reflect.TypeFor[M]()
 	for _, f := range reflect.VisibleFields(of) {
 		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name && f.Type == kind {
@@ -118,6 +133,23 @@ func member[S, M any](name string) func(*S) *M {
 		}
 	}
 	panic(fmt.Sprintf("%s has no member %s of the type %s", of, name, kind)) // at start, when the table is made
+}
+
+// Filled returns the field with the inverse of want. An error says why the spec cannot have the
+// value.
+func (f Field[S, L, E]) Filled(fill func(s *S, live *L) error) Field[S, L, E] {
+	f.Path, f.fill = f.Name, fill
+	return f
+}
+
+// Of returns the field as one that some resources have. The spec has it for these only.
+func (f Field[S, L, E]) Of(has func(live *L) bool) Field[S, L, E] {
+	if all := f.has; all != nil {
+		f.has = func(live *L) bool { return all(live) && has(live) }
+	} else {
+		f.has = has
+	}
+	return f
 }
 
 // Format returns the field with a formatter of its own.
@@ -147,6 +179,33 @@ func (t Table[S, L, E]) Rows() (rows Rows) {
 		rows = append(rows, f.Row)
 	}
 	return rows
+}
+
+// In returns the fields of a member of the spec, which some resources have.
+func (t Table[S, L, E]) In(parent string, has func(live *L) bool) Table[S, L, E] {
+	t = slices.Clone(t)
+	for i, f := range t {
+		if t[i] = f.Of(has); f.fill != nil {
+			t[i].Path = parent + "." + f.Path
+		}
+	}
+	return t
+}
+
+// Omission is a field that a spec cannot have, and why.
+type Omission struct{ Path, Why string }
+
+// Fill sets the fields of a spec to the values of a resource: the inverse of [Table.Differ].
+func (t Table[S, L, E]) Fill(s *S, live *L) (omitted []Omission) {
+	for _, f := range t {
+		if f.fill == nil || f.has != nil && !f.has(live) {
+			continue
+		}
+		if err := f.fill(s, live); err != nil {
+			omitted = append(omitted, Omission{f.Path, err.Error()})
+		}
+	}
+	return omitted
 }
 
 // Differ returns the differences between a spec and a resource, and the edit that removes them.

@@ -167,8 +167,7 @@ func ChannelName(value any, snap *guildcache.Snapshot) string {
 	return cmp.Or(id, unset)
 }
 
-// Seconds formats a number of seconds.
-func Seconds(value any, _ *guildcache.Snapshot) string {
+func secondsText(value any, _ *guildcache.Snapshot) string {
 	seconds := value.(int)
 	return (time.Duration(seconds) * time.Second).String()
 }

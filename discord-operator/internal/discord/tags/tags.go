@@ -28,6 +28,15 @@ func Of(spec []v1alpha1.ForumTag) []discordclient.Tag {
 	return list
 }
 
+// ToSpec is the inverse of [Of].
+func ToSpec(live []discordclient.Tag) []v1alpha1.ForumTag {
+	list := make([]v1alpha1.ForumTag, 0, len(live))
+	for _, t := range live {
+		list = append(list, v1alpha1.ForumTag{Name: t.Name, Moderated: t.Moderated, Emoji: v1alpha1.Emoji(t.String())})
+	}
+	return list
+}
+
 // Identify sets the ids of tags that exist on Discord.
 func Identify( //nolint:gocognit // one rule after the other
 	list, live []discordclient.Tag, recorded []v1alpha1.ForumTagStatus,

@@ -174,17 +174,19 @@ func (r *Reader) Roles(
 				"DiscordRole %s is in another server. Name one of the same server.", o.RoleRef.Name)
 		}
 		if _, there := snap.Role(role.Status.RoleID); !there {
-			return nil, waitForRole(o.RoleRef.Name, err == nil)
+			return nil, waitForRole(namespace, o.RoleRef.Name, err == nil)
 		}
 		ids[o.RoleRef.Name] = role.Status.RoleID
 	}
 	return ids, nil
 }
 
-func waitForRole(name string, exists bool) *conditions.Issue {
+func waitForRole(namespace, name string, exists bool) *conditions.Issue {
 	if exists {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForRole,
-			"DiscordRole %s has no role on Discord yet. See its conditions.", name)
+			"DiscordRole %[1]s has no role on Discord yet. "+
+				"See `kubectl describe discordroles.discord.jutsu.com %[1]s -n %[2]s`.",
+			name, namespace)
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForRole,
 		"DiscordRole %s does not exist. Create it, or name another one in roleRef.", name)

@@ -132,7 +132,7 @@ func TestFirstRefusalIsRetriedSoon(t *testing.T) {
 	refused := &discordclient.Error{Class: discordclient.ClassDenied, Status: 403, Code: 50001, Message: "Missing Access"}
 	denied := func() *conditions.Issue { return &issues.Of(refused, time.Time{})[0] }
 	for name, issue := range map[string]func() *conditions.Issue{
-		"a call": denied, "a deletion": func() *conditions.Issue { return issues.OfDeletion(denied(), 0) },
+		"a call": denied, "a deletion": func() *conditions.Issue { return issues.OfDeletion(&v1alpha1.DiscordChannel{}, denied(), 0) },
 	} {
 		w := newOutageWorld(t)
 		for i, want := range []float64{1, 1, 2, 4, 8, 10, 10, 60, 1, 1} {

@@ -8,10 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/issues"
 	"jutsu.com/operators/libs/conditions"
 )
 
-const resume = "Remove the annotation " + v1alpha1.PausedAnnotation + " to resume."
+func resume(o client.Object) string {
+	return "To resume: `" + issues.Annotate(o, v1alpha1.PausedAnnotation+"-") + "`."
+}
 
 // Paused reports whether a user has paused an object.
 func Paused(o client.Object) bool { return o.GetAnnotations()[v1alpha1.PausedAnnotation] == "true" }
@@ -22,17 +25,18 @@ func PausedIssue(o client.Object, pending bool) []conditions.Issue {
 		return nil
 	}
 	return []conditions.Issue{*conditions.Progressing(v1alpha1.ReasonPaused,
-		"The object is paused and does not match its spec. %s", resume)}
+		"The object is paused and does not match its spec. %s", resume(o))}
 }
 
 // PausedDeletion is the issue of a paused object that is deleted.
-func PausedDeletion() conditions.Issue {
+func PausedDeletion(o client.Object) conditions.Issue {
 	return *conditions.Degraded(v1alpha1.ReasonPaused,
-		"The object is being deleted and is paused, so nothing is deleted on Discord. %s", resume)
+		"The object is being deleted and is paused, so nothing is deleted on Discord. %s", resume(o))
 }
 
 func setPaused(o Object) {
 	conds := slices.Clone(o.GetConditions())
-	conditions.SetPaused(&conds, o.GetGeneration(), Paused(o), "The object is paused: nothing is changed for it. "+resume)
+	conditions.SetPaused(&conds, o.GetGeneration(), Paused(o),
+		"The object is paused: nothing is changed for it. "+resume(o))
 	o.SetConditions(conds)
 }

@@ -126,9 +126,10 @@ func (f Facts) some(is func(*corev1api.Dojo) bool) bool {
 
 // install says where what is missing comes from.
 var install = map[string]string{
-	"Dojo": "install dojo-operator: docs/install.md", "CloudNativePG": "install CloudNativePG 1.30 or newer: " +
+	"Dojo": "install dojo-operator: docs/do/install.md", "CloudNativePG": "install CloudNativePG 1.30 or newer: " +
 		"https://cloudnative-pg.io", "barman-cloud": "install its plugin: https://cloudnative-pg.io/plugin-barman-cloud",
-	"Discord": "install discord-operator: docs/install.md", "Gateway API": "install it: https://gateway-api.sigs.k8s.io",
+	"Discord":             "install discord-operator: docs/do/install.md",
+	"Gateway API":         "install it: https://gateway-api.sigs.k8s.io",
 	"prometheus-operator": "install it: https://prometheus-operator.dev",
 }
 

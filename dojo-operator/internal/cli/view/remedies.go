@@ -36,6 +36,9 @@ func Remedies(w *world.World, h Head) []Remedy {
 		return lost(w, run)
 	case corev1api.ReasonSchemaFailed, corev1api.ReasonSchemaStalled:
 		return see(run("logs")+" schema", "the SQL's output")
+	case corev1api.ReasonReleaseFailed:
+		return []Remedy{{"Safe", kubectl("annotate", "dojo", d.Name) + " --overwrite " + corev1api.RetryReleaseAnnotation +
+			"=$(date +%s)", "retry, once the cause is fixed"}}
 	case corev1api.ReasonCrashLoopBackOff:
 		return see(run("logs")+" --previous", "what the application wrote before it ended")
 	case corev1api.ReasonImagePullBackOff, corev1api.ReasonUnschedulable, corev1api.ReasonReplicasUnavailable,

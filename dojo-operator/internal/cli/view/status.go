@@ -64,7 +64,7 @@ func Status(w *world.World, style term.Style) string {
 	out.WriteString("\n")
 	rows := [][]string{applicationRow(w)}
 	for _, row := range [][]string{
-		schemaRow(w), databaseRow(w, style), upgradeRow(w), loginRow(w), backupRow(w, style), alertsRow(w, style),
+		releaseRow(w, style), schemaRow(w), databaseRow(w, style), upgradeRow(w), loginRow(w), backupRow(w, style), alertsRow(w, style),
 	} {
 		if row != nil {
 			rows = append(rows, row)
@@ -131,6 +131,33 @@ func applicationRow(w *world.World) []string {
 	}
 	none := fmt.Sprintf("0/%d", ptr.Deref(d.Spec.Replicas, 1))
 	return []string{"Application", cmp.Or(d.Status.ReadyStatus, none) + " pods", image, strings.Join(where, ", ")}
+}
+
+// releaseRow shows the last release step that has succeeded, and whether the next has failed.
+func releaseRow(w *world.World, style term.Style) []string {
+	if w.Dojo.Spec.Release == nil {
+		return nil
+	}
+	done := w.Dojo.Status.Release
+	if done == nil {
+		return []string{"Release", "none yet", "", ""}
+	}
+	var last []string
+	if done.Migration != "" {
+		last = append(last, "last "+done.Migration)
+	}
+	if done.FinishedAt != nil {
+		last = append(last, term.Moment(done.FinishedAt.Time, w.Now))
+	}
+	state := "done"
+	switch {
+	case done.Failure != nil:
+		state = style.Bad("FAILED")
+		last = append(last, "next failed "+term.Moment(done.Failure.Time.Time, w.Now))
+	case done.Migrations > 0:
+		state = fmt.Sprintf("%d migrations", done.Migrations)
+	}
+	return []string{"Release", state, strings.Join(last, ", "), ""}
 }
 
 func schemaRow(w *world.World) []string {

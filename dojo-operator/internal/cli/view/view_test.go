@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/view"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 func worldOf(changes ...func(*corev1api.Dojo)) *world.World {
@@ -45,7 +46,9 @@ func TestRemedies(t *testing.T) {
 		corev1api.ReasonCloudNativePGNotInstalled: "See kubectl dojo check -n team-a",
 		corev1api.ReasonSuspending:                "Safe kubectl dojo resume sendai -n team-a",
 		corev1api.ReasonPaused:                    "Safe kubectl annotate dojo sendai -n team-a core.jutsu.com/paused-",
-		corev1api.ReasonCredentialsNotFound:       "",
+		corev1api.ReasonReleaseFailed: "Safe kubectl annotate dojo sendai -n team-a --overwrite " +
+			"core.jutsu.com/retry-release=$(date +%s)",
+		corev1api.ReasonCredentialsNotFound: "",
 	} {
 		w := worldOf(degraded(reason))
 		var got []string
@@ -118,6 +121,35 @@ func TestSummary(t *testing.T) {
 	} {
 		if got := view.Summary(children); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestReleaseLine(t *testing.T) {
+	t.Parallel()
+	at := apitest.At(21, 10, 2)
+	step := func(status *corev1api.ReleaseStatus) func(*corev1api.Dojo) {
+		return func(dojo *corev1api.Dojo) {
+			dojo.Spec.Release, dojo.Status.Release = &corev1api.Release{Command: []string{"migrate"}}, status
+		}
+	}
+	done := corev1api.ReleaseStatus{Image: "dojo:1", FinishedAt: &at, Migration: "20261120-add-index", Migrations: 4}
+	failed := done
+	failed.Failure = &corev1api.ReleaseFailure{Time: at}
+	command := corev1api.ReleaseStatus{Image: "dojo:1", FinishedAt: &at}
+	for want, change := range map[string]func(*corev1api.Dojo){
+		"Release none yet": step(nil),
+		"Release 4 migrations last 20261120-add-index, 21 Nov 10:02":                     step(&done),
+		"Release done 21 Nov 10:02":                                                      step(&command),
+		"Release FAILED last 20261120-add-index, 21 Nov 10:02, next failed 21 Nov 10:02": step(&failed),
+	} {
+		text := view.Status(worldOf(change), term.Style{})
+		found := false
+		for line := range strings.Lines(text) {
+			found = found || strings.Join(strings.Fields(line), " ") == want
+		}
+		if !found {
+			t.Errorf("no line %q in\n%s", want, text)
 		}
 	}
 }

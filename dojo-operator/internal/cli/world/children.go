@@ -3,17 +3,10 @@
 package world
 
 import (
-	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
@@ -82,31 +75,11 @@ func databaseChildren(d *corev1api.Dojo) []Child {
 
 // empty returns an object into which one of a kind is read.
 func empty(kind kinds.Kind) client.Object {
-	switch kind {
-	case kinds.Secret:
+	if kind == kinds.Secret {
 		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
-	case kinds.Deployment:
-		return &appsv1.Deployment{}
-	case kinds.Service:
-		return &corev1.Service{}
-	case kinds.Budget:
-		return &policyv1.PodDisruptionBudget{}
-	case kinds.Autoscaler:
-		return &autoscalingv2.HorizontalPodAutoscaler{}
-	case kinds.Ingress:
-		return &networkingv1.Ingress{}
-	case kinds.Cluster:
-		return &cnpgv1.Cluster{}
-	case kinds.Pooler:
-		return &cnpgv1.Pooler{}
-	case kinds.Schedule:
-		return &cnpgv1.ScheduledBackup{}
-	case kinds.Database:
-		return &cnpgv1.Database{}
-	case kinds.Role:
-		return &cnpgv1.DatabaseRole{}
-	case kinds.Channel:
-		return &discordv1alpha1.DiscordChannel{}
+	}
+	if o, err := kinds.Scheme().New(kind.GroupVersionKind); err == nil {
+		return o.(client.Object)
 	}
 	return kind.Object()
 }

@@ -95,49 +95,33 @@ func (r *reader) child(ctx context.Context, child Child) error {
 }
 
 func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOption) {
-	r.do(kinds.Pod, func() error {
-		var pods corev1.PodList
-		err := r.List(ctx, &pods, in, client.MatchingLabels(ownership.Selector(d)))
-		r.Pods = pods.Items
-		return err
-	})
-	r.do(kinds.Event, func() error {
-		var events corev1.EventList
-		err := r.List(ctx, &events, in)
-		r.Events = events.Items
-		return err
-	})
+	read := func(kind kinds.Kind, list client.ObjectList, keep func(), by ...client.ListOption) {
+		r.do(kind, func() error {
+			err := r.List(ctx, list, append(by, in)...)
+			keep()
+			return err
+		})
+	}
+	var pods, instances corev1.PodList
+	read(kinds.Pod, &pods, func() { r.Pods = pods.Items }, client.MatchingLabels(ownership.Selector(d)))
+	var events corev1.EventList
+	read(kinds.Event, &events, func() { r.Events = events.Items })
 	if d.Spec.Postgres == nil {
 		return
 	}
-	r.do(kinds.Pod, func() error {
-		var pods corev1.PodList
-		labels := client.MatchingLabels{clusterLabel: cnpg.ClusterName(d), podRoleLabel: "instance"}
-		err := r.List(ctx, &pods, in, labels)
-		r.Instances = pods.Items
-		return err
-	})
-	r.do(kinds.Job, func() error {
-		var jobs batchv1.JobList
-		labels := client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: d.Name}
-		err := r.List(ctx, &jobs, in, labels)
-		r.Jobs = jobs.Items
-		return err
-	})
-	r.do(kinds.Backup, func() error {
-		var backups cnpgv1.BackupList
-		err := r.List(ctx, &backups, in)
+	read(kinds.Pod, &instances, func() { r.Instances = instances.Items },
+		client.MatchingLabels{clusterLabel: cnpg.ClusterName(d), podRoleLabel: "instance"})
+	var jobs batchv1.JobList
+	read(kinds.Job, &jobs, func() { r.Jobs = jobs.Items },
+		client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: d.Name})
+	var backups cnpgv1.BackupList
+	read(kinds.Backup, &backups, func() {
 		r.Backups = slices.DeleteFunc(backups.Items, func(b cnpgv1.Backup) bool {
 			return b.Spec.Cluster.Name != cnpg.ClusterName(d)
 		})
-		return err
 	})
-	r.do(kinds.ObjectStore, func() error {
-		stores := kinds.ObjectStore.List()
-		err := r.List(ctx, stores, in)
-		r.Stores = stores.Items
-		return err
-	})
+	stores := kinds.ObjectStore.List()
+	read(kinds.ObjectStore, stores, func() { r.Stores = stores.Items })
 }
 
 // sort puts everything into an order, and leaves out events about others.

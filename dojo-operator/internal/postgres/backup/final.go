@@ -14,7 +14,11 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-const withoutFinal = "without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
+// withoutFinal comes last in a message: it loses the data.
+const withoutFinal = "To delete without it, set spec.postgres.cluster.backup.finalBackup to false. " +
+	"This loses the data since the last backup."
+
+const orRetain = "or set spec.postgres.reclaimPolicy to Retain, which keeps the data. "
 
 // PlanFinal blocks until the backup has completed. known reports whether the Database is the
 // Dojo's.
@@ -30,20 +34,21 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 	switch {
 	case !readable:
 		issue = cnpg.MissingKind(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
-			"or set the reclaimPolicy to Retain; "+strings.TrimSuffix(withoutFinal, "."))
+			orRetain+strings.TrimSuffix(withoutFinal, "."))
 	case !owned: // a user may have restored it
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
-			"No final backup can be taken, and no data is deleted: the Cluster %s/%s is not this Dojo's. %s %s",
+			"No final backup can be taken, and no data is deleted: the Cluster %s/%s is not this Dojo's. %s O%s",
 			dojo.Namespace, cluster.Name, ownership.HandOver(dojo, cnpg.ClusterKind.Kind, cluster),
-			"Or set the reclaimPolicy to Retain; "+withoutFinal)
+			strings.TrimPrefix(orRetain, "o")+withoutFinal)
 	case s.Final != nil && cnpg.BackupFailed(s.Final):
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
-			"The Backup %s has failed, so no data is deleted: %s. Retry it with `kubectl delete backup %s`; "+withoutFinal,
-			name, strings.TrimSuffix(s.Final.Status.Error, "."), name)
+			"The Backup %s has failed, so no data is deleted: %s. "+
+				"Retry it with `kubectl delete backups.postgresql.cnpg.io %s -n %s`, "+orRetain+withoutFinal,
+			name, strings.TrimSuffix(s.Final.Status.Error, "."), name, dojo.Namespace)
 	case cnpg.Hibernates(cluster):
 		issue = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
-			"so that no final backup can be taken. Resume it with `kubectl annotate cluster %s %s-`; "+withoutFinal,
-			dojo.Namespace, cluster.Name, cluster.Name, cnpg.HibernationAnnotation)
+			"so that no final backup can be taken. Resume it with `"+cnpg.Resume(cluster)+"`, "+orRetain+withoutFinal,
+			dojo.Namespace, cluster.Name)
 	case s.Final == nil:
 		desired := ownership.Data(dojo, cnpg.BackupKind.GroupVersionKind, name, cnpg.BackupSpecNow(dojo, cluster))
 		step = cnpg.Write(apply.Write(ownership.FieldOwner, s.Final, desired))
@@ -53,7 +58,7 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 			deadline, since = cnpg.MaxBackupTime, started.Time
 		}
 		issue = conditions.WaitUntil(in.Now, since, deadline, issue, cnpg.DeletionStalled("the Backup "+name+" to complete",
-			"See `kubectl describe backup "+name+"`; "+withoutFinal))
+			"See `kubectl describe backups.postgresql.cnpg.io "+name+" -n "+dojo.Namespace+"`, "+orRetain+withoutFinal))
 	}
 	step.Blocks = issue
 	return step

@@ -29,8 +29,8 @@ func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition 
 	}
 	return condition(dojo, metav1.ConditionFalse, corev1api.ReasonArchivingFailed, conditions.Truncated(fmt.Sprintf(
 		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: %s. "+
-			"See `kubectl logs %s --all-containers`.",
-		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary)))
+			"See `kubectl logs %s -n %s --all-containers`.",
+		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary, dojo.Namespace)))
 }
 
 // While a backup runs, CloudNativePG's condition is False with the reason BackupStarted.
@@ -42,7 +42,8 @@ func lastBackup(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition
 		return condition(dojo, metav1.ConditionTrue, corev1api.ReasonBackupSucceeded, "The last backup succeeded.")
 	case last.Reason == string(cnpgv1.ConditionReasonLastBackupFailed):
 		return condition(dojo, metav1.ConditionFalse, corev1api.ReasonBackupFailed, conditions.Truncated(
-			"The last backup failed: "+strings.TrimSuffix(last.Message, ".")+". See `kubectl get backups`."))
+			fmt.Sprintf("The last backup failed: %s. See `kubectl dojo backups %s -n %s`.",
+				strings.TrimSuffix(last.Message, "."), dojo.Name, dojo.Namespace)))
 	}
 	known := meta.FindStatusCondition(dojo.Status.Conditions, corev1api.ConditionBackupSucceeded)
 	if known == nil || known.Reason == corev1api.ReasonArchivingFailed {

@@ -263,7 +263,7 @@ func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 	}{
 		"no Backup yet": {tokyo(t, fromBackup), State{}, "Progressing/WaitingForBackup", "Waiting for the Backup", theBackup},
 		"no Backup": {tokyo(t, fromBackup, waiting(theBackup, deadline)), State{}, usable,
-			"The Backup school/nightly does not exist, so that no Cluster is created. See `kubectl get backups`.", theBackup},
+			"The Backup school/nightly does not exist, so that no Cluster is created. See `kubectl get backups.postgresql.cnpg.io -n school`.", theBackup},
 		"a Backup that runs": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.Phase = cnpgv1.BackupPhaseRunning
 		}), "Progressing/WaitingForBackup", "to complete", ""},
@@ -342,7 +342,9 @@ func TestMismatch(t *testing.T) {
 	}
 	issue := Mismatch(tokyo(t, fromBackup), other)
 	if kind(issue) != "Degraded/OriginMismatch" || !strings.HasSuffix(issue.Message,
-		"`kubectl annotate cluster tokyo-db --overwrite core.jutsu.com/origin=\"Backup nightly\"`.") {
+		"`kubectl annotate clusters.postgresql.cnpg.io tokyo-db -n school --overwrite core.jutsu.com/origin=\"Backup nightly\"`. "+
+			"For the data that it has, delete the Dojo and create it without bootstrap. For the data of bootstrap, "+
+			"`kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`. This loses the data that the Cluster has.") {
 		t.Errorf("%+v", issue)
 	}
 	other.Annotations = map[string]string{corev1api.OriginAnnotation: "Backup of yesterday"}
@@ -389,19 +391,19 @@ func TestProgress(t *testing.T) {
 		"imports": {tokyo(t, fromElsewhere), job(1, 0), cnpgv1.ClusterStatus{}, "Progressing/Importing",
 			"is being imported from Secret legacy."},
 		"the Job does not begin": {tokyo(t, fromSnapshot, waiting(data, deadline)), State{}, cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
-			"it has taken more than 1m0s. See `kubectl logs job/tokyo-db-1-full-recovery --all-containers`"},
+			"it has taken more than 1m0s. See `kubectl logs job/tokyo-db-1-full-recovery -n school --all-containers`"},
 		"the Job runs for hours": {tokyo(t, fromBackup, waiting(data, 5*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},
 			"Progressing/Restoring", ""},
 		"the Job runs for too long": {tokyo(t, fromBackup, waiting(data, 6*time.Hour)), job(1, 0), cnpgv1.ClusterStatus{},
 			"Degraded/RestoreFailed", "more than 6h0m0s"},
 		"a pod has failed": {tokyo(t, withTime), job(1, 1), cnpgv1.ClusterStatus{}, "Degraded/RestoreFailed",
-			"pods of the Job tokyo-db-1-full-recovery have failed (1). See `kubectl logs job/tokyo-db-1-full-recovery " +
-				"--all-containers` and `kubectl describe cluster tokyo-db`. A targetTime is later than the end of a backup, " +
+			"pods of the Job tokyo-db-1-full-recovery have failed (1). See `kubectl logs job/tokyo-db-1-full-recovery -n school " +
+				"--all-containers` and `kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`. A targetTime is later than the end of a backup, " +
 				"and earlier than the last transaction in the log."},
 		"an import has failed": {tokyo(t, fromElsewhere), job(0, 7), cnpgv1.ClusterStatus{}, "Degraded/ImportFailed",
-			"`kubectl delete cluster tokyo-db`, which has no data yet."},
+			"`kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`, which has no data yet."},
 		"the Job has given up": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}, "Degraded/ImportFailed",
-			"`kubectl logs job/tokyo-db-1-import --all-containers`"},
+			"`kubectl logs job/tokyo-db-1-import -n school --all-containers`"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

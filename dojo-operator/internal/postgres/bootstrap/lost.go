@@ -23,16 +23,18 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 		origin != "" && token == string(dojo.UID) { // a restore of a former Dojo's data
 		return nil
 	}
-	instead, accepts := "no empty one is created in its place", ""
+	instead, accepts, loses := "no empty one is created in its place", "an empty database", "all data of the Dojo"
 	if origin != "" {
 		instead = "it is not made again from " + origin + ", which has less"
-		accepts = ", which makes it again from there"
+		accepts, loses = "what "+origin+" has", "all data that is newer"
 	}
 	return conditions.Degraded(corev1api.ReasonDatabaseLost,
-		"The Cluster %s/%s is gone, with the data of the Dojo, and %s. "+
-			"Restore it under this name, as docs/operations.md says, or accept the loss with "+
-			"`kubectl annotate dojo %s --overwrite %s=%s`%s.",
-		dojo.Namespace, cnpg.ClusterName(dojo), instead, dojo.Name, corev1api.RecreateDatabaseAnnotation, token, accepts)
+		"The Cluster %[1]s/%[2]s is gone, with the data of the Dojo, and %[3]s. "+
+			"Restore it: `kubectl dojo restore %[4]s -n %[1]s`. If nothing can be restored, begin with %[5]s: "+
+			"`kubectl dojo accept-loss %[4]s -n %[1]s`, or "+
+			"`kubectl annotate dojos.core.jutsu.com %[4]s -n %[1]s --overwrite %[6]s=%[7]s`. This loses %[8]s.",
+		dojo.Namespace, cnpg.ClusterName(dojo), instead, dojo.Name, accepts,
+		corev1api.RecreateDatabaseAnnotation, token, loses)
 }
 
 // lossToken identifies the loss of one Cluster. A Dojo that never had one uses its own UID.

@@ -77,10 +77,12 @@ func Mismatch(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonOriginMismatch,
-		"The Cluster %s/%s exists, and its data did not come from %q, as bootstrap says, so it is not used. For the data "+
-			"that it has, delete the Dojo and create it without bootstrap. To replace that data, delete the Cluster. If it is "+
-			"what you have restored yourself, `kubectl annotate cluster %s --overwrite %s=%q`.",
-		dojo.Namespace, live.Name, origin, live.Name, corev1api.OriginAnnotation, origin)
+		"The Cluster %[1]s/%[2]s exists, and its data did not come from %[3]q, as bootstrap says, so it is not used. If it "+
+			"is what you have restored yourself, "+
+			"`kubectl annotate clusters.postgresql.cnpg.io %[2]s -n %[1]s --overwrite %[4]s=%[3]q`. For the data that it has, "+
+			"delete the Dojo and create it without bootstrap. For the data of bootstrap, "+
+			"`kubectl delete clusters.postgresql.cnpg.io %[2]s -n %[1]s`. This loses the data that the Cluster has.",
+		dojo.Namespace, live.Name, origin, corev1api.OriginAnnotation)
 }
 
 // Filled reports whether a Cluster may have data of the Dojo.
@@ -111,10 +113,12 @@ func Progress(
 		job = s.Job.Name
 	}
 	failedIssue := func(why string) *conditions.Issue {
-		return conditions.Degraded(failed, "The %s cannot be %s from %s: %s. See `kubectl logs job/%s --all-containers` and "+
-			"`kubectl describe cluster %s`.%s CloudNativePG tries several times; to start over, `kubectl delete cluster %s`, "+
-			"which has no data yet. For another bootstrap, delete the Dojo and that Cluster, and create the Dojo again.",
-			object, verb, Origin(dojo), why, job, live.Name, hint, live.Name).For(object)
+		return conditions.Degraded(failed, "The %[1]s cannot be %[2]s from %[3]s: %[4]s. "+
+			"See `kubectl logs job/%[5]s -n %[6]s --all-containers` and "+
+			"`kubectl describe clusters.postgresql.cnpg.io %[7]s -n %[6]s`.%[8]s CloudNativePG tries several times; to start "+
+			"over, `kubectl delete clusters.postgresql.cnpg.io %[7]s -n %[6]s`, which has no data yet. For another bootstrap, "+
+			"delete the Dojo and that Cluster, and create the Dojo again.",
+			object, verb, Origin(dojo), why, job, live.Namespace, live.Name, hint).For(object)
 	}
 	switch {
 	case s.Job != nil && s.Job.Status.Failed > 0:

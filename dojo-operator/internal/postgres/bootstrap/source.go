@@ -45,25 +45,26 @@ func backupFields(
 	if backup == nil {
 		return nil, conditions.WaitUntil(now, dojo.WaitingSince(object, now), deadline,
 			conditions.Progressing(corev1api.ReasonWaitingForBackup, "Waiting for the %s.", object).For(object),
-			notUsable(object, "does not exist", "See `kubectl get backups`.").For(object))
+			notUsable(dojo, object, "does not exist", seeBackups(dojo)).For(object))
 	}
 	plugin := backup.Spec.PluginConfiguration
 	switch backup.Status.Phase {
 	case cnpgv1.BackupPhaseCompleted:
 	case cnpgv1.BackupPhaseFailed, cnpgv1.BackupPhaseDefinitionInvalid:
-		return nil, notUsable(object, "has failed", "See `kubectl get backups`.")
+		return nil, notUsable(dojo, object, "has failed", seeBackups(dojo))
 	default:
 		return nil, conditions.Progressing(corev1api.ReasonWaitingForBackup, "Waiting for the %s to complete.", object)
 	}
 	switch {
 	case backup.Spec.Method == cnpgv1.BackupMethodVolumeSnapshot && r.TargetTime != "":
-		return nil, notUsable(object, "is a volume snapshot, without the log that targetTime needs", "Leave targetTime out.")
+		return nil, notUsable(dojo, object, "is a volume snapshot, without the log that targetTime needs",
+			"Leave targetTime out.")
 	case backup.Spec.Method == cnpgv1.BackupMethodVolumeSnapshot:
 		backup := map[string]any{"name": backup.Name}
 		return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"backup": backup}}}, nil
 	case backup.Spec.Method != cnpgv1.BackupMethodPlugin || plugin == nil || len(plugin.Parameters) == 0,
 		backup.Status.BackupID == "":
-		return nil, notUsable(object, "does not say where it is, in spec.pluginConfiguration.parameters",
+		return nil, notUsable(dojo, object, "does not say where it is, in spec.pluginConfiguration.parameters",
 			"Restore with recovery.objectStore, which names the place, and a targetTime if need be.")
 	}
 	target := map[string]any{"backupID": backup.Status.BackupID}
@@ -75,10 +76,15 @@ func backupFields(
 	return fromPlugin(plugin.Name, plugin.Parameters, backup.Spec.Cluster.Name, target), nil
 }
 
-func notUsable(object, why, remedy string) *conditions.Issue {
+func seeBackups(dojo *corev1api.Dojo) string {
+	return fmt.Sprintf("See `kubectl get backups.postgresql.cnpg.io -n %s`.", dojo.Namespace)
+}
+
+func notUsable(dojo *corev1api.Dojo, object, why, remedy string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonBackupNotUsable,
 		"The %s %s, so that no Cluster is created. %s A Dojo with another bootstrap is a new one: delete this one, "+
-			"which has no data, and create it again.", object, why, remedy)
+			"which has no data, with `kubectl delete dojos.core.jutsu.com %s -n %s`, and create it again.",
+		object, why, remedy, dojo.Name, dojo.Namespace)
 }
 
 func importFields(

@@ -5,6 +5,7 @@ package cluster
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -22,6 +23,14 @@ func Describe(cluster *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
 	status.Instances = fmt.Sprintf("%d/%d", cluster.Status.ReadyInstances, cluster.Spec.Instances)
 	if primary := cluster.Status.CurrentPrimary; len(primary) <= validation.DNS1123SubdomainMaxLength {
 		status.Primary = primary
+	}
+}
+
+// DescribeLost keeps the facts about the Dojo's lost Cluster that its restore needs.
+func DescribeLost(known, status *corev1api.DatabaseStatus) {
+	status.Version = known.Version
+	if _, desired, ok := strings.Cut(known.Instances, "/"); ok {
+		status.Instances = "0/" + desired
 	}
 }
 

@@ -23,8 +23,7 @@ func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 		step.Blocks = missing(dojo, in)
 	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)): // else it is resuming
 		step.Blocks = conditions.Degraded(corev1api.ReasonClusterHibernated,
-			"The Cluster %s/%s is hibernated. Resume it with `kubectl annotate cluster %s %s-`.",
-			dojo.Namespace, live.Name, live.Name, cnpg.HibernationAnnotation)
+			"The Cluster %s/%s is hibernated. Resume it with `%s`.", dojo.Namespace, live.Name, cnpg.Resume(live))
 	case !cnpg.Up(live):
 		step.Blocks = cmp.Or(in.Filling, waitForPrimary(dojo, live, in))
 	case own != nil && !in.Incomplete.IsDegraded() && live.Status.ReadyInstances < live.Spec.Instances:
@@ -64,8 +63,8 @@ func waitForStandbys(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *cond
 
 func notReady(live *cnpgv1.Cluster, waiting *conditions.Issue, in Input) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonClusterNotReady,
-		"%s That has lasted for more than %s. See `kubectl describe cluster %s` and its pods.",
-		waiting.Message, in.Deadline, live.Name)
+		"%s That has lasted for more than %s. See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods.",
+		waiting.Message, in.Deadline, live.Name, live.Namespace)
 }
 
 func progress(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *conditions.Issue {
@@ -93,8 +92,8 @@ func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return cnpg.Blocked(conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonSuspending, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonSuspending,
-			"%s. It has been like this for more than %s. See `kubectl describe pod` of it, and whether its node answers.",
-			message, in.Deadline).For(object)))
+			"%s. It has been like this for more than %s. See `kubectl dojo tree %s -n %s`, and whether the pod's node answers.",
+			message, in.Deadline, dojo.Name, dojo.Namespace).For(object)))
 }
 
 // CloudNativePG hibernates a healthy Cluster only.
@@ -111,6 +110,7 @@ func hibernation(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in cnpg.Input) *
 	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonSuspending, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonClusterNotReady,
-			"%s. It has been like this for more than %s. See `kubectl describe cluster %s` and its pods.",
-			message, in.Deadline, cluster.Name).For(object))
+			"%s. It has been like this for more than %s. "+
+				"See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods.",
+			message, in.Deadline, cluster.Name, cluster.Namespace).For(object))
 }

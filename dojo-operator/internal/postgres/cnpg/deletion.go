@@ -4,7 +4,6 @@ package cnpg
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,6 +11,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -40,9 +40,9 @@ func (r Removal) Drop(in Input) (step Step) {
 	if r.Message != "" {
 		what += "; CloudNativePG reports: " + r.Message
 	}
-	step.Blocks = Deleting(in.Now, since, in.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s`, "+
+	step.Blocks = Deleting(in.Now, since, in.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s -n %s`, "+
 		"and whether CloudNativePG runs and Postgres can be reached; with the reclaimPolicy Retain the data stays.",
-		strings.ToLower(r.Kind), r.Live.GetName()))
+		ownership.Resource(r.Kind), r.Live.GetName(), r.Live.GetNamespace()))
 	return step
 }
 

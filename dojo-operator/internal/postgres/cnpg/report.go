@@ -3,6 +3,7 @@
 package cnpg
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,12 @@ const HibernationOn = "on"
 // Hibernates reports whether the instances of a Cluster are stopped or stopping.
 func Hibernates(cluster *cnpgv1.Cluster) bool {
 	return cluster.Annotations[HibernationAnnotation] == HibernationOn
+}
+
+// Resume returns the command that ends a hibernation.
+func Resume(cluster *cnpgv1.Cluster) string {
+	return fmt.Sprintf("kubectl annotate clusters.postgresql.cnpg.io %s -n %s %s-",
+		cluster.Name, cluster.Namespace, HibernationAnnotation)
 }
 
 // HibernatedByUs reports whether the Cluster resumes once the operator drops the annotation.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -54,8 +55,9 @@ func (p Pending) Wait(in Input) *conditions.Issue {
 		since = Latest(since, LastWritten(p.Password))
 	}
 	return conditions.WaitUntil(in.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
-		"Postgres has not got %s for more than %s. %s. See `kubectl describe %s %s`.",
-		p.What, deadline.Round(time.Second), message, p.Kind, p.Object.GetName()))
+		"Postgres has not got %s for more than %s. %s. See `kubectl describe %s %s -n %s`.",
+		p.What, deadline.Round(time.Second), message, ownership.Resource(p.Kind), p.Object.GetName(),
+		p.Object.GetNamespace()))
 }
 
 // Latest returns the last of some times.

@@ -72,8 +72,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 	case hibernates:
 		return cnpg.Blocked(conditions.Degraded(corev1api.ReasonClusterHibernated,
 			"The Cluster %s/%s is hibernated, so that no database in it can be deleted. "+
-				"Resume it with `kubectl annotate cluster %s %s-`, or set the reclaimPolicy to Retain.",
-			dojo.Namespace, in.Cluster.Name, in.Cluster.Name, cnpg.HibernationAnnotation))
+				"Resume it with `%s`, or set the reclaimPolicy to Retain.",
+			dojo.Namespace, in.Cluster.Name, cnpg.Resume(in.Cluster)))
 	}
 	return cnpg.Removal{
 		Kind: cnpg.DatabaseKind.Kind, Live: s.Live, Message: s.Live.Status.Message, Desired: For(dojo, in.Record),

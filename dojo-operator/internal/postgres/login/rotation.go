@@ -101,7 +101,8 @@ func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	step.Incomplete = conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonRotatingPassword, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonRotatingPassword,
-			"%s It has been like this for more than %s. See the pods, and `kubectl describe databaserole %s`.",
-			message, in.Deadline, former.ObjectName(dojo)).For(object))
+			"%s It has been like this for more than %s. See `kubectl dojo tree %s -n %s`, and "+
+				"`kubectl describe databaseroles.postgresql.cnpg.io %s -n %[4]s`.",
+			message, in.Deadline, dojo.Name, dojo.Namespace, former.ObjectName(dojo)).For(object))
 	return step
 }

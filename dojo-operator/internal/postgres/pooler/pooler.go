@@ -196,8 +196,8 @@ func conflict(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
-		"The %s %s/%s exists and is not that of the Pooler of this name. Delete it, or give the Dojo another name.",
-		kind, dojo.Namespace, cnpg.PoolerName(dojo))
+		"The %s %s/%s exists and is not that of the Pooler of this name. Give the Dojo another name; or, if nothing needs "+
+			"it, `kubectl delete %s %[3]s -n %[2]s`.", kind, dojo.Namespace, cnpg.PoolerName(dojo), ownership.Resource(kind))
 }
 
 func wait(dojo *corev1api.Dojo, s State, in Input, ready, wanted int32) *conditions.Issue {
@@ -209,8 +209,9 @@ func wait(dojo *corev1api.Dojo, s State, in Input, ready, wanted int32) *conditi
 	return conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonWaitingForPooler, "%s.", message).For(object),
 		conditions.Degraded(corev1api.ReasonPoolerNotReady,
-			"%s. It has been like this for more than %s. See `kubectl describe pooler %s` and its pods.",
-			message, in.Deadline, cnpg.PoolerName(dojo)).For(object))
+			"%s. It has been like this for more than %s. "+
+				"See `kubectl describe poolers.postgresql.cnpg.io %s -n %s` and its pods.",
+			message, in.Deadline, cnpg.PoolerName(dojo), dojo.Namespace).For(object))
 }
 
 func remove(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
@@ -231,7 +232,8 @@ func remove(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	step.Incomplete = conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonRemovingPooler, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonRemovingPooler,
-			"%s It has been like this for more than %s. See the pods.", message, in.Deadline).For(object))
+			"%s It has been like this for more than %s. See `kubectl dojo tree %s -n %s`.", message, in.Deadline,
+			dojo.Name, dojo.Namespace).For(object))
 	return step
 }
 

@@ -34,8 +34,8 @@ func (p *planner) checkFailed(why string) *conditions.Issue {
 	if slices.ContainsFunc(p.pods, found) {
 		reason, advice = p.task.reason, p.task.advice
 	}
-	return conditions.Degraded(reason, "%s may be incomplete: %s. %s To check it again, `kubectl delete job %s`.",
-		p.task.title(), why, advice, p.job.Name)
+	return conditions.Degraded(reason, "%s may be incomplete: %s. %s To check it again, `kubectl delete job %s -n %s`.",
+		p.task.title(), why, advice, p.job.Name, p.dojo.Namespace)
 }
 
 func checkTask(dojo *corev1api.Dojo, clusterUID string, as As, users pods.Users) task {

@@ -43,17 +43,6 @@ const (
 	templateAnnotation = "core.jutsu.com/schema-template"
 )
 
-// A sidecar of a service mesh does not end, nor would the Job.
-var (
-	outOfMeshesLabels = map[string]string{
-		"sidecar.istio.io/inject": "false", "istio.io/dataplane-mode": "none", "kuma.io/sidecar-injection": "disabled",
-	}
-	outOfMeshes = map[string]string{
-		"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled",
-		"consul.hashicorp.com/connect-inject": "false",
-	}
-)
-
 func jobName(dojo *corev1api.Dojo, digest string) string { return nameOf(dojo, "-schema-", digest) }
 
 func nameOf(dojo *corev1api.Dojo, suffix, digest string) string {
@@ -126,11 +115,9 @@ func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 func podFor(
 	dojo *corev1api.Dojo, c *corev1ac.ContainerApplyConfiguration, users pods.Users,
 ) *corev1ac.PodTemplateSpecApplyConfiguration {
-	return corev1ac.PodTemplateSpec().
+	return pods.KeepOutOfMeshes(corev1ac.PodTemplateSpec().
 		WithLabels(ownership.Labels(dojo, ownership.Schema)).
-		WithLabels(outOfMeshesLabels).
-		WithAnnotations(outOfMeshes).
-		WithSpec(pods.Spec(dojo, postgresUser, users, "16Mi", c).WithRestartPolicy(corev1.RestartPolicyNever))
+		WithSpec(pods.Spec(dojo, postgresUser, users, "16Mi", c).WithRestartPolicy(corev1.RestartPolicyNever)))
 }
 
 func containerFor(dojo *corev1api.Dojo, as As, script string) *corev1ac.ContainerApplyConfiguration {

@@ -118,7 +118,8 @@ func PlanVerification(
 	p.divide()
 	p.step.Issue = p.run()
 	if p.failure != "" {
-		failed = fmt.Sprintf("%s. To repeat it, delete the Job with `kubectl delete job %s`", p.failure, p.job.Name)
+		failed = fmt.Sprintf("%s. To repeat it, delete the Job with `kubectl delete job %s -n %s`", p.failure, p.job.Name,
+			p.dojo.Namespace)
 	}
 	return p.step, failed
 }
@@ -216,13 +217,14 @@ func (p *planner) applying() *conditions.Issue {
 }
 
 func (p *planner) failed(why string) *conditions.Issue {
-	p.failure = strings.TrimRight(cmp.Or(why, fmt.Sprintf("see `kubectl logs job/%s`", p.job.Name)), ".\n ")
+	logs := fmt.Sprintf("see `kubectl logs job/%s -n %s`", p.job.Name, p.dojo.Namespace)
+	p.failure = strings.TrimRight(cmp.Or(why, logs), ".\n ")
 	if p.task.reason != "" {
 		return p.checkFailed(p.failure)
 	}
 	return conditions.Degraded(corev1api.ReasonSchemaFailed,
-		"%s cannot be updated: %s. Fix the SQL; to retry the same SQL, delete the Job with `kubectl delete job %s`.",
-		p.task.title(), p.failure, p.job.Name)
+		"%s cannot be updated: %s. Fix the SQL; to retry the same SQL, delete the Job with `kubectl delete job %s -n %s`.",
+		p.task.title(), p.failure, p.job.Name, p.dojo.Namespace)
 }
 
 func (p *planner) waitForFormer() *conditions.Issue {
@@ -257,8 +259,9 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	applying := p.applying()
 	if pod, c := p.findContainer(func(c corev1.ContainerState) bool { return c.Running != nil }); pod != nil {
 		return p.stalledAfter(p.config.Deadline, c.Running.StartedAt.Time, applying,
-			"The SQL has run for more than %s. See `kubectl logs %s`, and what it waits for in pg_stat_activity; "+
-				"it goes on, unless you delete the Job with `kubectl delete job %s`.", p.config.Deadline, pod.Name, p.job.Name)
+			"The SQL has run for more than %s. See `kubectl logs %s -n %s`, and what it waits for in pg_stat_activity; "+
+				"it goes on, unless you delete the Job with `kubectl delete job %s -n %[3]s`.",
+			p.config.Deadline, pod.Name, p.dojo.Namespace, p.job.Name)
 	}
 	ended := func(c corev1.ContainerState) bool { return c.Terminated != nil && c.Terminated.ExitCode == 0 }
 	if pod, c := p.findContainer(ended); pod != nil {
@@ -270,10 +273,10 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	failed := func(c corev1.ContainerState) bool { return c.Terminated != nil } // and is retried
 	if pod, _ := p.findContainer(failed); pod != nil {
 		return p.stalledAfter(p.config.Deadline, since, applying,
-			"The SQL could not run for more than %s: %s. See `kubectl describe job %s`.", p.config.Deadline,
-			strings.TrimRight(cmp.Or(pods.TerminationMessage(p.pods), "its pods fail"), ".\n "), p.job.Name)
+			"The SQL could not run for more than %s: %s. See `kubectl describe job %s -n %s`.", p.config.Deadline,
+			strings.TrimRight(cmp.Or(pods.TerminationMessage(p.pods), "its pods fail"), ".\n "), p.job.Name, p.dojo.Namespace)
 	}
-	why := cmp.Or(trouble.Message, fmt.Sprintf("see `kubectl describe job %s`", p.job.Name))
+	why := cmp.Or(trouble.Message, fmt.Sprintf("see `kubectl describe job %s -n %s`", p.job.Name, p.dojo.Namespace))
 	return p.stalledAfter(p.config.ProgressDeadline, since, applying,
 		"No pod of the Job %s has started for more than %s: %s. A quota, a policy or the lack of a node may keep it; "+
 			"it continues automatically.", p.job.Name, p.config.ProgressDeadline, why)

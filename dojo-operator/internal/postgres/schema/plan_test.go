@@ -241,8 +241,8 @@ func TestFailureIsExplained(t *testing.T) {
 	job := jobOf(t, tokyo(), "now")
 	is(batchv1.JobFailed)(job)
 	s := State{Now: noon, Digest: "now", Jobs: []*batchv1.Job{job}}
-	want := fmt.Sprintf("The schema cannot be updated: see `kubectl logs job/%[1]s`. Fix the SQL; "+
-		"to retry the same SQL, delete the Job with `kubectl delete job %[1]s`.", job.Name)
+	want := fmt.Sprintf("The schema cannot be updated: see `kubectl logs job/%[1]s -n school`. Fix the SQL; "+
+		"to retry the same SQL, delete the Job with `kubectl delete job %[1]s -n school`.", job.Name)
 	got := Plan(tokyo(), s, &cnpgv1.Database{}, as, testConfig).Issue
 	if diff := cmp.Diff(want, got.Message); diff != "" || !got.IsDegraded() || got.Type != conditions.TypeDegraded {
 		t.Error(diff)

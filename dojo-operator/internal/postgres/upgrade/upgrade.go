@@ -255,11 +255,11 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 	switch {
 	case policy == nil:
 		issue = conditions.Degraded(corev1api.ReasonUpgradeNeedsBackup,
-			"The upgrade of the Cluster %s/%s from Postgres %d to %d has not begun: without spec.postgres.cluster.backup there "+
-				"would be no way back. Configure backups; or do without one for this version with "+
-				"`kubectl annotate dojo %s --overwrite %s=%d`; or set the version to %d again.",
-			dojo.Namespace, cluster.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation,
-			v.wanted, v.data)
+			"The upgrade of the Cluster %[1]s/%[2]s from Postgres %[3]d to %[4]d has not begun: without "+
+				"spec.postgres.cluster.backup there would be no way back. Configure backups, or set the version to %[3]d again. "+
+				"To do without a backup for this version, `kubectl annotate dojos.core.jutsu.com %[5]s -n %[1]s --overwrite "+
+				"%[6]s=%[4]d`. This loses the data if the upgrade fails.",
+			dojo.Namespace, cluster.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation)
 	case name == "":
 		issue = conditions.Progressing(corev1api.ReasonUpgrading,
 			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.data, v.wanted).After(apply.StaleRetry)
@@ -270,8 +270,8 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 	case cnpg.BackupFailed(s.Backup):
 		issue = conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 			"The Backup %s before the upgrade from Postgres %d to %d has failed, so that nothing is upgraded: %s. "+
-				"Retry it with `kubectl delete backup %s`, or set the version to %d again.",
-			name, v.data, v.wanted, strings.TrimSuffix(s.Backup.Status.Error, "."), name, v.data)
+				"Retry it with `kubectl delete backups.postgresql.cnpg.io %s -n %s`, or set the version to %d again.",
+			name, v.data, v.wanted, strings.TrimSuffix(s.Backup.Status.Error, "."), name, dojo.Namespace, v.data)
 	default:
 		since, deadline := s.Backup.CreationTimestamp.Time, in.Deadline
 		if started := s.Backup.Status.StartedAt; started != nil {
@@ -280,8 +280,8 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 		issue = conditions.WaitUntil(in.Now, since, deadline, backingUp(v, name),
 			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s, so that nothing is "+
-					"upgraded. See `kubectl describe backup %s`; or set the version to %d again.",
-				name, v.data, v.wanted, deadline, name, v.data))
+					"upgraded. See `kubectl describe backups.postgresql.cnpg.io %s -n %s`; or set the version to %d again.",
+				name, v.data, v.wanted, deadline, name, dojo.Namespace, v.data))
 	}
 	step.Incomplete = issue
 	return step
@@ -314,24 +314,26 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 	if v.returning() {
 		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", dojo.Namespace, cluster.Name, from)
 	}
-	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, cluster.Status.Phase), adviceBeforeStart(s, from)
+	message := fmt.Sprintf("Waiting for the %s: %s.", object, cluster.Status.Phase)
+	advice := adviceBeforeStart(dojo, s, from)
 	switch {
 	case in.Step == corev1api.UpgradeStopping:
 		object = "pods to end, before the " + object
 		message = fmt.Sprintf("Waiting for the %s: %s.", object, in.Running)
-		advice = "See `kubectl describe pod` of it, and whether its node answers. " + advice
+		advice = fmt.Sprintf("See `kubectl dojo tree %s -n %s`, and whether the pod's node answers. %s",
+			dojo.Name, dojo.Namespace, advice)
 	case v.returning():
-		advice = adviceForReturn(cluster, s, v)
+		advice = adviceForReturn(dojo, cluster, s, v)
 	case v.begun() && v.data == v.target():
 		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.data, cluster.Status.Phase)
-		advice = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s",
-			cluster.Name, restoreAdvice(cluster, s, from))
+		advice = fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. %s",
+			cluster.Name, dojo.Namespace, restoreAdvice(dojo, cluster, s, from))
 	case failed(s.Job):
 		return conditions.Degraded(corev1api.ReasonUpgradeFailed, "The %s has failed, and no pod runs. %s", object,
-			adviceAfterFailure(cluster, s, from))
+			adviceAfterFailure(dojo, cluster, s, from))
 	case v.committed:
 		message += fmt.Sprintf(" pg_upgrade has begun: Postgres %d does not come back before it has ended.", from)
-		advice = fmt.Sprintf("See `kubectl logs job/%s`.", s.Job.Name)
+		advice = fmt.Sprintf("See `kubectl logs job/%s -n %s`.", s.Job.Name, dojo.Namespace)
 	}
 	since := dojo.WaitingSince(object, in.Now)
 	if s.Job != nil && s.Job.Status.StartTime != nil && v.data != v.target() {
@@ -343,40 +345,40 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 			"%s It has been like this for more than %s, and goes on. %s", message, in.Deadline, advice).For(object))
 }
 
-func adviceBeforeStart(s State, from int) string {
+func adviceBeforeStart(dojo *corev1api.Dojo, s State, from int) string {
 	advice := fmt.Sprintf("Set the version to %d again to go back: the data is as it was, and the Cluster starts with it.",
 		from)
 	if s.Job != nil {
-		return fmt.Sprintf("See `kubectl describe job %s`. %s", s.Job.Name, advice)
+		return fmt.Sprintf("See `kubectl describe job %s -n %s`. %s", s.Job.Name, dojo.Namespace, advice)
 	}
 	return advice
 }
 
 // A log with pg_control.old shows that files are linked (disable_old_cluster in pg_upgrade's
 // controldata.c).
-func adviceAfterFailure(cluster *cnpgv1.Cluster, s State, from int) string {
+func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from int) string {
 	if neverStarted(s.Pods) {
-		return adviceBeforeStart(s, from)
+		return adviceBeforeStart(dojo, s, from)
 	}
-	return fmt.Sprintf("See `kubectl logs job/%s`. If its log names pg_control.old, or is gone, Postgres %d may not "+
-		"start with the data any more. %s Otherwise, set the version to %d again: the data is as it was, and the Cluster "+
-		"starts with it.", s.Job.Name, from, restoreAdvice(cluster, s, from), from)
+	return fmt.Sprintf("See `kubectl logs job/%[1]s -n %[2]s`. If its log does not name pg_control.old, set the version "+
+		"to %[3]d again: the data is as it was, and the Cluster starts with it. If it does, or is gone, Postgres %[3]d may "+
+		"not start with the data any more. %[4]s", s.Job.Name, dojo.Namespace, from, restoreAdvice(dojo, cluster, s, from))
 }
 
-func adviceForReturn(cluster *cnpgv1.Cluster, s State, v versions) string {
-	return fmt.Sprintf("See `kubectl describe cluster %s` and its pods. If Postgres %d does not start, pg_upgrade had "+
-		"begun with its data: set the higher version again, which succeeds if the new data is in place. Otherwise: %s",
-		cluster.Name, v.from, restoreAdvice(cluster, s, v.from))
+func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v versions) string {
+	return fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. If Postgres %d does "+
+		"not start, pg_upgrade had begun with its data: set the higher version again, which succeeds if the new data is in "+
+		"place. Otherwise: %s", cluster.Name, dojo.Namespace, v.from, restoreAdvice(dojo, cluster, s, v.from))
 }
 
 func verificationFailed(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, why string) *conditions.Issue {
 	v := versionsOf(dojo, cluster, s)
 	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
 		"Postgres %d runs, and no pod of the application, because the query that verifies it fails: %s. %s",
-		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(cluster, s, v.from))
+		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(dojo, cluster, s, v.from))
 }
 
-func restoreAdvice(cluster *cnpgv1.Cluster, s State, from int) string {
+func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from int) string {
 	name := takenBefore(cluster, s)
 	switch {
 	case name == "":
@@ -384,9 +386,10 @@ func restoreAdvice(cluster *cnpgv1.Cluster, s State, from int) string {
 	case s.Backup == nil:
 		return fmt.Sprintf("The way back is the backup %s of Postgres %d. Its object is gone, as after a change of "+
 			"serverName. Restore the backup with bootstrap.recovery.objectStore and the former serverName, as "+
-			"docs/operations.md says.", name, from)
+			"docs/do/upgrade-postgres.md says.", name, from)
 	}
-	return fmt.Sprintf("The way back is the Backup %s of Postgres %d, which docs/operations.md restores.", name, from)
+	return fmt.Sprintf("The way back is the Backup %[1]s of Postgres %[2]d, in a Dojo beside this one: "+
+		"`kubectl dojo restore %[3]s -n %[4]s --backup %[1]s --as NAME`.", name, from, dojo.Name, dojo.Namespace)
 }
 
 // Upgraded reports whether the data is of the new version, which is not verified yet.

@@ -187,9 +187,10 @@ func TestSteps(t *testing.T) {
 	none := State{}
 	running, done, failed := State{Backup: backup("started")}, State{Backup: backup("completed")}, State{Backup: backup("failed")}
 	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
-	const restored = "The way back is the Backup tokyo-before-1 of Postgres 16, which docs/operations.md restores."
-	const linked = "If its log names pg_control.old, or is gone, Postgres 16 may not start with the data any more. " + restored +
-		" Otherwise, set the version to 16 again: the data is as it was, and the Cluster starts with it."
+	const restored = "The way back is the Backup tokyo-before-1 of Postgres 16, in a Dojo beside this one: " +
+		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
+	const linked = "If its log does not name pg_control.old, set the version to 16 again: the data is as it was, and the " +
+		"Cluster starts with it. If it does, or is gone, Postgres 16 may not start with the data any more. " + restored
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
 		cluster *cnpgv1.Cluster
@@ -203,31 +204,31 @@ func TestSteps(t *testing.T) {
 		"no primary":            {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
 		"no backup yet":         {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
 		"the backup runs":       {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
-		"the backup fails":      {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed, so that nothing is upgraded: no space left. Retry it with `kubectl delete backup"}},
+		"the backup fails":      {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed, so that nothing is upgraded: no space left. Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
 		"no snapshot yet, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"no snapshot yet, and no pod runs": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, true,
 			result{"BackingUp", true, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
 		"the snapshot fails, and the application runs": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, true,
-			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backup"}},
+			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
 		"the snapshot has failed, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, false,
-			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backup"}},
-		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "`kubectl annotate dojo tokyo --overwrite core.jutsu.com/upgrade-without-backup=17`; or set the version to 16 again."}},
+			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
+		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "Configure backups, or set the version to 16 again. To do without a backup for this version, `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite core.jutsu.com/upgrade-without-backup=17`. This loses the data if the upgrade fails."}},
 		"allowed without a backup for another version": {dojotest.Dojo(wants("17"), without, allowing("16")), pg("16", "", 16), none, true,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "has not begun"}},
 		"allowed without a backup": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"pods run": {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
 		"pods run for long": {slow, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed",
-			"from Postgres 16 to 17: 1, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and goes on. See `kubectl describe pod` of it, and whether its node answers. " + back}},
+			"from Postgres 16 to 17: 1, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and goes on. See `kubectl dojo tree tokyo -n school`, and whether the pod's node answers. " + back}},
 		"pods stopped, after a long time":   {slow, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"pods stopped":                      {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"CloudNativePG upgrades":            {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
 		"CloudNativePG upgrades for long":   {long, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", back}},
-		"pg_upgrade fails":                  {to17, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The " + object + " has failed, and no pod runs. See `kubectl logs job/tokyo-db-1-major-upgrade`. " + linked}},
+		"pg_upgrade fails":                  {to17, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The " + object + " has failed, and no pod runs. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`. " + linked}},
 		"pg_upgrade fails after it has run": {to17, pg("17", "16", 16, down), runs(0, ended, hasFailed), true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", linked}},
 		"pg_upgrade fails before it has run": {to17, pg("17", "16", 16, down), runs(0, pulling, hasFailed), true,
-			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "no pod runs. See `kubectl describe job tokyo-db-1-major-upgrade`. " + back}},
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "no pod runs. See `kubectl describe job tokyo-db-1-major-upgrade -n school`. " + back}},
 		"pg_upgrade fails, and a user goes back": {to16, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "Waiting for the return of the Cluster school/tokyo-db to Postgres 16: Upgrading."}},
 		"a user goes back before pg_upgrade runs": {to16, pg("17", "16", 16, down), runs(0, pulling), true,
 			result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "to Postgres 16: Upgrading."}},
@@ -236,7 +237,7 @@ func TestSteps(t *testing.T) {
 		"a user goes back after pg_upgrade has succeeded": {to16, pg("17", "16", 16, down), runs(0, ended, hasSucceeded), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "before it has ended."}},
 		"pg_upgrade runs for long": {to17, pg("17", "16", 16, down), runs(time.Hour, linking), true,
-			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and goes on. See `kubectl logs job/tokyo-db-1-major-upgrade`."}},
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and goes on. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`."}},
 		"pg_upgrade has just begun, after a long stop": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "pg_upgrade has begun"}},
 		"the former version does not start": {
@@ -390,7 +391,8 @@ func TestStatus(t *testing.T) {
 	}
 	issue := verificationFailed(dojo, pg("17", "16", 17), s, "no.\n")
 	want := "Postgres 17 runs, and no pod of the application, because the query that verifies it fails: no. " +
-		"The way back is the Backup tokyo-before-1 of Postgres 16, which docs/operations.md restores."
+		"The way back is the Backup tokyo-before-1 of Postgres 16, in a Dojo beside this one: " +
+		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
 	if issue.Message != want {
 		t.Error(cmp.Diff(want, issue.Message))
 	}

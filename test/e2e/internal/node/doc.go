@@ -14,5 +14,5 @@
 // A pair of network devices links the machine (Gateway) to the node (nodeAddress). The machine can
 // reach pods and Services.
 //
-// docs/e2e.md lists the known pitfalls.
+// docs/contribute/e2e.md lists the known pitfalls.
 package node

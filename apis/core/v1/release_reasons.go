@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+// The reasons of a Dojo with spec.release.
+const (
+	// ReasonReleasing (Progressing): the release step runs, or waits for the
+	// database or for an earlier step. The pods keep their image.
+	ReasonReleasing = "Releasing"
+	// ReasonWaitingForMigrations (Progressing): a ConfigMap of
+	// spec.release.migrations does not exist yet.
+	ReasonWaitingForMigrations = "WaitingForMigrations"
+	// ReasonMigrationsNotFound (Degraded): a ConfigMap of
+	// spec.release.migrations does not exist after --progress-deadline, or none
+	// has a file. Create it, or remove the reference.
+	ReasonMigrationsNotFound = "MigrationsNotFound"
+	// ReasonMigrationsInvalid (Degraded): goose cannot order the files of
+	// spec.release.migrations, or the operator cannot run them; the message has
+	// the cause. The pods keep their image.
+	ReasonMigrationsInvalid = "MigrationsInvalid"
+	// ReasonReleaseFailed (Degraded): the release step has failed; the message
+	// has the last line of its log. The pods keep their image. Fix the cause and
+	// set the annotation core.jutsu.com/retry-release, or set another image.
+	ReasonReleaseFailed = "ReleaseFailed"
+	// ReasonReleaseStalled (Degraded): the release step does not start, or an
+	// earlier one does not end; the message has the cause. The pods keep their
+	// image.
+	ReasonReleaseStalled = "ReleaseStalled"
+)

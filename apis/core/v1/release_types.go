@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// RetryReleaseAnnotation on a Dojo with spec.release runs a failed release
+// step again each time its value changes to a non-empty one. It has no effect
+// on a step that runs or has succeeded.
+const RetryReleaseAnnotation = "core.jutsu.com/retry-release"
+
+// Release is the release step of a Dojo: one of command and migrations. It
+// runs before any pod of a new image serves.
+// +kubebuilder:validation:XValidation:rule="has(self.command) != has(self.migrations)",message="exactly one of command and migrations is required"
+type Release struct {
+	// command runs in the new image, with the environment, the Secrets and
+	// ConfigMaps and the resources of the application, once for each image. It
+	// has no claims of spec.volumes and no ServiceAccount. DB_ENDPOINT is the
+	// primary, also with a Pooler. It runs again if its pod is lost, so it must
+	// be idempotent. At most 64 strings of at most 4096 characters.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(s, size(s) <= 4096)",message="a string of the command has at most 4096 characters"
+	Command []string `json:"command,omitempty"`
+
+	// migrations are files of SQL for goose. They run once for each set of
+	// files, as the Dojo's login. It requires a Postgres database.
+	// +optional
+	Migrations *Migrations `json:"migrations,omitempty"`
+
+	// timeout is the time that the step may take, from 1s to 24h, such as "10m"
+	// or "1h30m", at most 20 characters. Then its pod is stopped, and the step
+	// has failed. Defaults to 10m.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') && self != ''",message="must be a duration in whole seconds, such as 30s or 1h30m"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') || self == '' || duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="must be at least 1s and at most 24h"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+// Migrations are files of SQL for goose.
+type Migrations struct {
+	// configMapRefs name the ConfigMaps in the Dojo's namespace with the files,
+	// at most 16. Each key that ends with .sql is a file, named as goose names
+	// it: a number, '_', any text and .sql. The files of all ConfigMaps run in
+	// the order of their numbers. They have at most 4 MiB together, and at most
+	// 1000 in number.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	ConfigMapRefs []ConfigMapReference `json:"configMapRefs"`
+}
+
+// ConfigMapReference names a ConfigMap in the Dojo's namespace.
+type ConfigMapReference struct {
+	// name of the ConfigMap.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a ConfigMap: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
+	Name string `json:"name"`
+}
+
+// ReleaseStatus describes the release step of a Dojo with spec.release.
+type ReleaseStatus struct {
+	// image is the image that the pods may have: its release step has
+	// succeeded. At most 512 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
+
+	// finishedAt is the time at which the last release step succeeded.
+	// +optional
+	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+
+	// migration is the name of the last of release.migrations that the database
+	// had after that step, such as "20261120_add_index", at most 128
+	// characters. Empty with release.command.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Migration string `json:"migration,omitempty"`
+
+	// migrations is the number of migrations that the database had after that
+	// step.
+	// +optional
+	Migrations int32 `json:"migrations,omitempty"`
+
+	// message says what the operator does not do by itself, such as migrating
+	// down after a rollback of the image. At most 1024 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
+	// succeeded identifies the last steps that have succeeded, by image or
+	// files, and by database: the newest last, at most 16. They do not run
+	// again.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=32
+	Succeeded []string `json:"succeeded,omitempty"`
+
+	// failure describes the last step, if it has failed and was not retried.
+	// +optional
+	Failure *ReleaseFailure `json:"failure,omitempty"`
+}
+
+// ReleaseFailure describes a release step that has failed. It stands also
+// after its Job was deleted, so that the step does not run again.
+type ReleaseFailure struct {
+	// step identifies the step, at most 32 characters.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Step string `json:"step"`
+
+	// retry is the value of the annotation core.jutsu.com/retry-release with
+	// which the step ran, at most 1024 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Retry string `json:"retry,omitempty"`
+
+	// message is the end of the step's log, without the values of the Dojo's
+	// Secrets, at most 512 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+
+	// time is the time at which the step failed.
+	// +required
+	Time metav1.Time `json:"time"`
+}

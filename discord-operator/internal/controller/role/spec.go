@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
+	"jutsu.com/operators/discord-operator/internal/discord/resource"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// SpecOf returns the fields of a spec that changes nothing of a role, and those that no spec can
+// have. It lacks parents, position and members.
+func SpecOf(live *discordclient.Role) (v1alpha1.DiscordRoleSpec, []resource.Omission) {
+	var d desired
+	omitted := fields.Fill(&d, live)
+	return d.spec, omitted
+}
+
+func fillName(d *desired, live *discordclient.Role) error {
+	d.spec.Name = live.Name
+	return nil
+}
+
+func fillColors(d *desired, live *discordclient.Role) error {
+	d.spec.Color = new(discordclient.FormatColor(live.Colors.Primary))
+	if second := live.Colors.Secondary; second != nil {
+		d.spec.SecondaryColor = new(discordclient.FormatColor(*second))
+	}
+	if third := live.Colors.Tertiary; third != nil {
+		d.spec.TertiaryColor = new(discordclient.FormatColor(*third))
+	}
+	return nil
+}
+
+// fillPermissions leaves out permissions without a documented name, which stay.
+func fillPermissions(d *desired, live *discordclient.Role) error {
+	d.spec.Permissions = append([]v1alpha1.Permission{}, overwrites.Permissions(live.Permissions)...)
+	return nil
+}

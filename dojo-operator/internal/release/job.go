@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+)
+
+const (
+	// ContainerName is that of the step's container.
+	ContainerName = "release"
+	// migrateUser is an unprivileged user, since the image names none.
+	migrateUser = 65532
+	// FilesFolder is where dojo-migrate finds the files.
+	FilesFolder = "/migrations"
+
+	// stepAnnotation identifies the step that a Job runs, retryAnnotation the requested retry.
+	stepAnnotation  = "core.jutsu.com/release-step"
+	retryAnnotation = "core.jutsu.com/release-retry"
+	// migrationsAnnotation is on a Job of dojo-migrate, whose termination message is a report.
+	migrationsAnnotation = "core.jutsu.com/release-migrations"
+
+	defaultTimeout = 10 * time.Minute
+	hostVariable   = "DB_ENDPOINT"
+	// Exit codes of a container that was stopped by SIGKILL or SIGTERM, as with a lost node, or that
+	// lost the database (EX_TEMPFAIL of sysexits.h). Any other failure is final.
+	killed, terminated, temporary = 137, 143, 75
+	// restarts is the number of times that a stopped pod is replaced.
+	restarts = 2
+)
+
+func hasFiles(dojo *corev1api.Dojo) bool { return dojo.Spec.Release.Migrations != nil }
+
+func timeoutOf(dojo *corev1api.Dojo) time.Duration {
+	if timeout := dojo.Spec.Release.Timeout; timeout != nil {
+		return timeout.Duration
+	}
+	return defaultTimeout
+}
+
+// jobFor never runs two pods at once: a pod is replaced once it has ended.
+func jobFor(dojo *corev1api.Dojo, s *State, in Input, cfg Config) *batchv1ac.JobApplyConfiguration {
+	labels := ownership.Labels(dojo, ownership.Release)
+	template := corev1ac.PodTemplateSpec().
+		WithLabels(labels).
+		WithAnnotations(map[string]string{ownership.RevisionAnnotation: in.Revision}).
+		WithSpec(podFor(dojo, s, in, cfg).WithRestartPolicy(corev1.RestartPolicyNever))
+	pods.KeepOutOfMeshes(template)
+	return batchv1ac.Job(jobName(dojo, s.Step), dojo.Namespace).
+		WithLabels(labels).
+		WithAnnotations(map[string]string{
+			stepAnnotation: s.Step, retryAnnotation: retryOf(dojo), migrationsAnnotation: strconv.FormatBool(hasFiles(dojo)),
+		}).
+		WithOwnerReferences(ownership.Reference(dojo)).
+		WithSpec(batchv1ac.JobSpec().
+			WithActiveDeadlineSeconds(int64(timeoutOf(dojo).Seconds())).
+			WithBackoffLimit(restarts).
+			WithPodReplacementPolicy(batchv1.Failed).
+			WithPodFailurePolicy(failurePolicy()).
+			WithTemplate(template))
+}
+
+func failurePolicy() *batchv1ac.PodFailurePolicyApplyConfiguration {
+	codes := func(operator batchv1.PodFailurePolicyOnExitCodesOperator, values ...int32,
+	) *batchv1ac.PodFailurePolicyOnExitCodesRequirementApplyConfiguration {
+		return batchv1ac.PodFailurePolicyOnExitCodesRequirement().
+			WithContainerName(ContainerName).WithOperator(operator).WithValues(values...)
+	}
+	return batchv1ac.PodFailurePolicy().WithRules(
+		batchv1ac.PodFailurePolicyRule().
+			WithAction(batchv1.PodFailurePolicyActionIgnore).
+			WithOnPodConditions(batchv1ac.PodFailurePolicyOnPodConditionsPattern().
+				WithType(corev1.DisruptionTarget).WithStatus(corev1.ConditionTrue)),
+		batchv1ac.PodFailurePolicyRule().
+			WithAction(batchv1.PodFailurePolicyActionCount).
+			WithOnExitCodes(codes(batchv1.PodFailurePolicyOnExitCodesOpIn, temporary, killed, terminated)),
+		batchv1ac.PodFailurePolicyRule().
+			WithAction(batchv1.PodFailurePolicyActionFailJob).
+			WithOnExitCodes(codes(batchv1.PodFailurePolicyOnExitCodesOpNotIn, 0)))
+}
+
+func podFor(dojo *corev1api.Dojo, s *State, in Input, cfg Config) *corev1ac.PodSpecApplyConfiguration {
+	pod := in.Command
+	if hasFiles(dojo) {
+		pod = pods.Spec(dojo, migrateUser, cfg.Users, "16Mi", migrateContainer(s, in, cfg))
+		pod.WithVolumes(corev1ac.Volume().WithName("migrations").WithProjected(filesVolume(s.Files)))
+	}
+	c := &pod.Containers[0]
+	c.WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError) // instead of reading logs
+	for i := range c.Env {
+		if in.Host != "" && *c.Env[i].Name == hostVariable {
+			c.Env[i] = *corev1ac.EnvVar().WithName(hostVariable).WithValue(in.Host)
+		}
+	}
+	return pod
+}
+
+func migrateContainer(s *State, in Input, cfg Config) *corev1ac.ContainerApplyConfiguration {
+	c := corev1ac.Container().
+		WithName(ContainerName).
+		WithImage(cfg.MigrateImage).
+		WithArgs("--folder="+FilesFolder, "--digest="+s.Digest).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName("migrations").WithMountPath(FilesFolder).WithReadOnly(true)).
+		WithResources(corev1ac.ResourceRequirements().
+			WithRequests(corev1.ResourceList{
+				corev1.ResourceCPU:              resource.MustParse("10m"),
+				corev1.ResourceMemory:           resource.MustParse("32Mi"),
+				corev1.ResourceEphemeralStorage: resource.MustParse("16Mi"),
+			}).
+			WithLimits(corev1.ResourceList{
+				corev1.ResourceMemory:           resource.MustParse("128Mi"),
+				corev1.ResourceEphemeralStorage: resource.MustParse("64Mi"),
+			}))
+	for _, key := range in.Keys {
+		c.WithEnv(corev1ac.EnvVar().WithName(key).WithValueFrom(corev1ac.EnvVarSource().
+			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(s.Target.SecretName).WithKey(key))))
+	}
+	return c
+}
+
+func filesVolume(files []file) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
+	volume := corev1ac.ProjectedVolumeSource()
+	for i := 0; i < len(files); {
+		source := corev1ac.ConfigMapProjection().WithName(files[i].configMap)
+		for name := files[i].configMap; i < len(files) && files[i].configMap == name; i++ {
+			source.WithItems(corev1ac.KeyToPath().WithKey(files[i].key).WithPath(files[i].key))
+		}
+		volume.WithSources(corev1ac.VolumeProjection().WithConfigMap(source))
+	}
+	return volume
+}

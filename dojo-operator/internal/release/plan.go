@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Config holds the operator's flags.
+type Config struct {
+	// MigrateImage is the image of dojo-migrate, or "" for none.
+	MigrateImage     string
+	ProgressDeadline time.Duration
+	Users            pods.Users
+}
+
+// Input is the part of a Dojo's other parts.
+type Input struct {
+	// Ready reports whether the database is usable and the Dojo has its credentials.
+	Ready bool
+	// Stopped reports whether the Dojo is suspended or being upgraded. No step begins.
+	Stopped bool
+	// Revision is that of the credentials.
+	Revision string
+	// Keys are the environment variables of the credentials. Host replaces that of the primary, which
+	// may be a Pooler: session locks need a session. "" leaves it.
+	Keys []string
+	Host string
+	// Command is a pod that runs release.command, or nil.
+	Command *corev1ac.PodSpecApplyConfiguration
+}
+
+// Step is the plan for the release step. Hold reports whether it has yet to run.
+type Step struct {
+	Plan apply.Plan
+	Hold bool
+}
+
+// Plan plans the release step of a Dojo.
+func Plan(dojo *corev1api.Dojo, s State, in Input, cfg Config) Step {
+	if dojo.Spec.Release == nil {
+		return Step{Plan: s.Stop()}
+	}
+	p := &planner{State: s, dojo: dojo, in: in, cfg: cfg}
+	if s.Succeeded(dojo) {
+		p.deleteFormer()
+		return Step{Plan: p.plan}
+	}
+	p.plan.Report(p.run())
+	return Step{Plan: p.plan, Hold: true}
+}
+
+type planner struct {
+	State
+	dojo *corev1api.Dojo
+	in   Input
+	cfg  Config
+	plan apply.Plan
+}
+
+// run returns the issue of a step that has not succeeded, or nil if the Dojo sleeps.
+func (p *planner) run() *conditions.Issue {
+	p.deleteFormer()
+	job := p.job()
+	switch {
+	case p.in.Stopped:
+		p.deleteIdle(job)
+		if p.dojo.Spec.Suspend {
+			return nil
+		}
+		return p.progressing("waits until Postgres has been upgraded")
+	case p.Missing != "" || p.Invalid != "":
+		return p.filesIssue()
+	case job == nil && p.recordedFailure(p.dojo) != nil:
+		return p.failed(p.recordedFailure(p.dojo).Message)
+	case p.Step == "" || job == nil && !p.in.Ready:
+		return p.progressing("waits for the database and its credentials")
+	case ownership.Conflicts(p.dojo, p.SameName):
+		return ownership.NameConflict(p.dojo, "Job", p.SameName)
+	case hasFiles(p.dojo) && p.cfg.MigrateImage == "":
+		return conditions.Degraded(corev1api.ReasonMigrationsInvalid,
+			"spec.release.migrations needs the image of dojo-migrate, and the operator has none. "+
+				"Set its flag --migrate-image, or use spec.release.command.")
+	}
+	if former := p.former(); len(former) > 0 {
+		return p.waitForFormer(former)
+	}
+	if job == nil {
+		create := apply.Write(ownership.FieldOwner, job, apply.Typed(jobFor(p.dojo, &p.State, p.in, p.cfg)))
+		create.After = []expectations.Key{expectations.KeyOf("Secret", p.dojo.Namespace, p.Target.SecretName)}
+		p.plan.Add(create)
+		return p.progressing("begins")
+	}
+	if failure := failureOf(p.dojo, p.State); failure != nil {
+		return p.failed(failure.Message)
+	}
+	return p.progress(job)
+}
+
+func (p *planner) progressing(does string) *conditions.Issue {
+	return conditions.Progressing(corev1api.ReasonReleasing, "The release step of the image %s %s. %s",
+		p.Target.Image, does, p.kept())
+}
+
+func (p *planner) kept() string {
+	if known := p.dojo.Status.Release; known != nil && known.Image != "" && known.Image != p.Target.Image {
+		return "The pods keep the image " + known.Image + "."
+	}
+	return "The pods stay as they are."
+}
+
+func (p *planner) failed(why string) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonReleaseFailed,
+		"The release step of the image %s has failed: %s. %s Fix the cause, then set another image, or retry with "+
+			"`kubectl annotate dojo %s --overwrite %s=$(date +%%s)`. The former image can be set again; "+
+			"nothing migrates the database down.",
+		p.Target.Image, strings.TrimRight(why, ". "), p.kept(), p.dojo.Name, corev1api.RetryReleaseAnnotation)
+}
+
+func (p *planner) filesIssue() *conditions.Issue {
+	if p.Invalid != "" {
+		return conditions.Degraded(corev1api.ReasonMigrationsInvalid, "spec.release.migrations: %s. %s", p.Invalid, p.kept())
+	}
+	return conditions.WaitUntil(p.Now, p.dojo.WaitingSince(p.Missing, p.Now), p.cfg.ProgressDeadline,
+		conditions.Progressing(corev1api.ReasonWaitingForMigrations,
+			"Waiting for the %s of spec.release.migrations.", p.Missing).For(p.Missing),
+		conditions.Degraded(corev1api.ReasonMigrationsNotFound,
+			"The %s of spec.release.migrations does not exist. Create it, or remove the reference. %s",
+			p.Missing, p.kept()).For(p.Missing))
+}
+
+// isFormer reports whether a Job has to end before the desired step begins: one of another step,
+// one that is being deleted, and a failed one that is retried.
+func (p *planner) isFormer(job *batchv1.Job) bool {
+	return stepOf(job) != p.Step || job.DeletionTimestamp != nil ||
+		ended(job, batchv1.JobFailed) && retried(p.dojo, job.Annotations[retryAnnotation])
+}
+
+func (p *planner) deleteFormer() {
+	for _, job := range p.Jobs {
+		if p.isFormer(job) && p.Step != "" {
+			p.deleteIdle(job)
+		}
+	}
+}
+
+// deleteIdle deletes a Job that has ended, or none of whose pods has begun. A running step ends by
+// itself.
+func (p *planner) deleteIdle(job *batchv1.Job) {
+	if job == nil || ended(job, batchv1.JobFailed) && !p.isFormer(job) {
+		return
+	}
+	if p.unrecorded(job) {
+		return // the next reconcile deletes it
+	}
+	began := slices.ContainsFunc(p.podsOf(job), func(pod corev1.Pod) bool {
+		c := container(&pod)
+		return c.Running != nil || c.Terminated != nil
+	})
+	if hasEnded(job) || !began {
+		p.plan.Delete = append(p.plan.Delete, deletion(job)...)
+	}
+}
+
+// unrecorded reports whether a Job has succeeded and the status does not show that yet.
+func (p *planner) unrecorded(job *batchv1.Job) bool {
+	known := p.dojo.Status.Release
+	return ended(job, batchv1.JobComplete) && (known == nil || !slices.Contains(known.Succeeded, stepOf(job)))
+}
+
+// former lists the Jobs and pods that have to be gone or to end first, with the time since when.
+func (p *planner) former() map[string]time.Time {
+	found := map[string]time.Time{}
+	own := p.job()
+	for _, job := range p.Jobs {
+		if p.isFormer(job) {
+			since := job.CreationTimestamp.Time
+			if job.DeletionTimestamp != nil {
+				since = job.DeletionTimestamp.Time
+			}
+			found["Job "+job.Name] = since
+		}
+	}
+	for _, pod := range p.Alive() {
+		if own == nil || !slices.ContainsFunc(p.podsOf(own), func(o corev1.Pod) bool { return o.Name == pod.Name }) {
+			found["pod "+pod.Name] = pod.CreationTimestamp.Time
+		}
+	}
+	return found
+}
+
+func (p *planner) waitForFormer(former map[string]time.Time) *conditions.Issue {
+	var names []string
+	since := p.Now
+	for name, at := range former {
+		names = append(names, name)
+		if at.Before(since) {
+			since = at
+		}
+	}
+	slices.Sort(names)
+	if slices.ContainsFunc(p.Jobs, p.unrecorded) { // our own status causes no event
+		return p.progressing("waits until the success of an earlier one is recorded").After(apply.StaleRetry)
+	}
+	what := strings.Join(names[:min(len(names), 5)], ", ")
+	deadline := timeoutOf(p.dojo) + p.cfg.ProgressDeadline
+	return conditions.WaitUntil(p.Now, since, deadline,
+		p.progressing("waits until an earlier one has ended: "+what),
+		p.stalled("An earlier release step has not ended, and no other begins before it has: %s. "+
+			"Find out what keeps it, and delete it.", what))
+}
+
+func (p *planner) stalled(format string, args ...any) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonReleaseStalled, "%s %s", fmt.Sprintf(format, args...), p.kept()).
+		After(cmp.Or(p.cfg.ProgressDeadline, time.Minute))
+}
+
+func (p *planner) progress(job *batchv1.Job) *conditions.Issue {
+	if trouble := pods.Worst(p.Now, p.podsOf(job)); trouble.Persistent {
+		return p.stalled("The release step of the image %s does not start: %s.", p.Target.Image,
+			strings.TrimRight(trouble.Message, ". "))
+	}
+	return conditions.WaitUntil(p.Now, job.CreationTimestamp.Time, timeoutOf(p.dojo)+p.cfg.ProgressDeadline,
+		p.progressing("runs in the Job "+job.Name),
+		p.stalled("The Job %s of the release step has not ended after its deadline. See `kubectl describe job %s`.",
+			job.Name, job.Name))
+}

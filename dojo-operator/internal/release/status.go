@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/release/migrations"
+)
+
+// maxSucceeded bounds status.release.succeeded.
+const maxSucceeded = 16
+
+// Status returns the release part of the Dojo's status; nil without spec.release.
+func Status(dojo *corev1api.Dojo, s State) *corev1api.ReleaseStatus {
+	if dojo.Spec.Release == nil {
+		return nil
+	}
+	next := &corev1api.ReleaseStatus{}
+	if dojo.Status.Release != nil {
+		next = dojo.Status.Release.DeepCopy()
+	}
+	if s.Step == "" {
+		return emptyAsNil(next)
+	}
+	for _, job := range s.Jobs { // also of a former step, which does not run again after a rollback
+		if end := endOf(job, batchv1.JobComplete); end != nil {
+			fromMigrate := job.Annotations[migrationsAnnotation] == "true"
+			record(next, stepOf(job), end.LastTransitionTime, reportOf(fromMigrate, s.podsOf(job)))
+		}
+	}
+	if pod := s.succeededPod(dojo); pod != nil {
+		record(next, s.Step, container(pod).Terminated.FinishedAt, reportOf(hasFiles(dojo), []corev1.Pod{*pod}))
+	}
+	next.Failure = failureOf(dojo, s)
+	next.Message = ""
+	if slices.Contains(next.Succeeded, s.Step) {
+		next.Image, next.Failure = s.Target.Image, nil
+		next.Message = rollbackMessage(next, s)
+	}
+	return emptyAsNil(next)
+}
+
+func emptyAsNil(s *corev1api.ReleaseStatus) *corev1api.ReleaseStatus {
+	if s.Image == "" && s.Failure == nil && len(s.Succeeded) == 0 {
+		return nil
+	}
+	return s
+}
+
+// rollbackMessage is for a step that succeeded before a later one did.
+func rollbackMessage(next *corev1api.ReleaseStatus, s State) string {
+	if next.Succeeded[len(next.Succeeded)-1] == s.Step {
+		return ""
+	}
+	has := "the changes of the later step"
+	if next.Migration != "" {
+		has = "the migration " + next.Migration
+	}
+	return fmt.Sprintf("The release step of the image %s succeeded before a later one did, so it does not run again. "+
+		"Nothing migrates the database down: it still has %s.", s.Target.Image, has)
+}
+
+func record(next *corev1api.ReleaseStatus, step string, at metav1.Time, report string) {
+	if step == "" || slices.Contains(next.Succeeded, step) {
+		return
+	}
+	next.Succeeded = append(next.Succeeded, step)
+	next.Succeeded = next.Succeeded[max(0, len(next.Succeeded)-maxSucceeded):]
+	next.FinishedAt = &at
+	next.Migrations, next.Migration = migrations.ParseReport(report)
+}
+
+// reportOf keeps the message of a user's command out of the status: it may be a Secret.
+func reportOf(fromMigrate bool, pods []corev1.Pod) string {
+	for i := range pods {
+		if ended := container(&pods[i]).Terminated; fromMigrate && ended != nil && ended.ExitCode == 0 {
+			return ended.Message
+		}
+	}
+	return ""
+}
+
+// failureOf returns the failure of the desired step, or nil.
+func failureOf(dojo *corev1api.Dojo, s State) *corev1api.ReleaseFailure {
+	job := s.job()
+	if job == nil {
+		return s.recordedFailure(dojo)
+	}
+	end, retry := endOf(job, batchv1.JobFailed), job.Annotations[retryAnnotation]
+	if end == nil || retried(dojo, retry) {
+		return nil
+	}
+	if known := s.recordedFor(dojo, job); known != nil {
+		return known
+	}
+	return &corev1api.ReleaseFailure{
+		Step: s.Step, Retry: retry, Message: why(dojo, s, job, end), Time: end.LastTransitionTime,
+	}
+}
+
+func why(dojo *corev1api.Dojo, s State, job *batchv1.Job, end *batchv1.JobCondition) string {
+	switch {
+	case end.Reason == batchv1.JobReasonDeadlineExceeded:
+		return fmt.Sprintf("it has not ended within %s", timeoutOf(dojo))
+	case s.LogEnd != "":
+		return s.LogEnd
+	}
+	return fmt.Sprintf("its log has no last line to show; see `kubectl logs job/%s`", job.Name)
+}
