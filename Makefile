@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 OPERATORS := dojo-operator discord-operator
-MODULES := apis libs/conditions libs/manager libs/apply libs/discordclient test/discordtest test/testcluster $(OPERATORS) test/environment test
+MODULES := apis libs/conditions libs/manager libs/apply libs/discordclient libs/kubectl test/discordtest test/testcluster $(OPERATORS) test/environment test
 
 # All builds share their flags (all builds with -race do, too), so that no checkout compiles a package twice. Tests run
 # without vet: make vet and make lint include it.

@@ -26,6 +26,8 @@ const Imports = `
 ./discordclient/guildcache/internal/store: ./discordclient{,/permissions,/guildcache/internal/{fanout,pending}}
 ./discordclient/guildcache/internal/{fanout,pending}:
 ./discordclient/recovery: ./discordclient{,/guildcache}
+./kubectl: ./kubectl/term # the plugins
+./kubectl/term:
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
 dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,release,workload,exposure,monitoring,pods}
@@ -44,14 +46,14 @@ dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
 ./{ownership,optionalkinds,metrics,release/migrations,postgres/sizes}:
 # The plugin uses the names, states and pure functions of the parts.
-dojo-operator/cmd/kubectl-dojo: ./cli
-./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
-    ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler}
+dojo-operator/cmd/kubectl-dojo: ./cli libs/kubectl
+./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
+    ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler} libs/kubectl{,/term}
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
     libs/{manager,discordclient/recovery}
-discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
+discord-operator/cmd/kubectl-discord: ./cli/command libs/kubectl
 # A kind imports no other kind. A webhook belongs to a channel and is no kind.
 ./controller/{group,role}: ./controller ./discord/{bot,issues,lifecycle,order,overwrites,resource}
     ./kube/{grant,index,status} libs/manager/fence
@@ -69,9 +71,13 @@ discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
 ./discord/issues: libs/manager/fence
 ./discord/{order,overwrites,tags} ./cli{,/schema}:
 # The commands use the tables and the plans of the controllers.
-./cli/export: ./cli{,/schema} ./controller/* ./discord/{overwrites,resource} libs/manager
+./cli/command: ./cli{,/export,/kinds,/plan,/recreate,/view,/world} ./discord/bot ./kube/{grant,status}
+    libs/kubectl{,/term}
+./cli/{recreate,view,world}: ./cli/{kinds,world} ./discord/overwrites ./kube/{grant,status} libs/kubectl{,/term}
+./cli/kinds: ./kube/status libs/kubectl
+./cli/export: ./cli{,/schema} ./controller/* ./discord/{overwrites,resource} libs/{kubectl,manager}
 ./cli/plan: ./cli{,/schema} ./controller/* ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,status}
-    libs/manager
+    libs/{kubectl,manager}
 
 [discord-operator/internal/kube] apis/discord/v1alpha1 libs/{apply,conditions} # no Discord, with two exceptions:
 ./{index,metrics}:
@@ -82,8 +88,9 @@ discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
 ./{architecture,deploy,e2e{,/programs/*},internal/netpol,observability,pages,release}
     {dojo,discord}-operator/specs libs/apply/applytest tools/*:
 libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
-dojo-operator/internal/{dojotest,cli/apitest}: apis/*/* dojo-operator/internal/{ownership,cli/kinds} libs/conditions
-    libs/apply{,/applytest,/expectations}
+libs/kubectl/kubectltest: libs/kubectl
+dojo-operator/internal/{dojotest,cli/apitest}: libs/kubectl/kubectltest apis/*/* libs/conditions
+    dojo-operator/internal/{ownership,cli/kinds} libs/apply{,/applytest,/expectations}
 discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./discordtest
 ./discordtest/...: ./discordtest/...
 ./testcluster/{binaries,cmd/testcluster}: ./testcluster/{binaries,internal/progress,process,project}

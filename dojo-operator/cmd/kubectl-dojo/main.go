@@ -16,6 +16,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"jutsu.com/operators/dojo-operator/internal/cli"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // version is stamped by the build with -ldflags "-X main.version=...".
@@ -24,7 +25,7 @@ var version = "dev"
 func main() {
 	ctrllog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Run(ctx, os.Args[1:], cli.Options{
+	code := cli.Run(ctx, os.Args[1:], kubectl.Options{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 		Version:   version, Env: os.Getenv, Clock: clock.RealClock{},
 	})
