@@ -140,6 +140,10 @@ chaos: build testcluster bin/chaos ## Inject random faults and check invariants 
 bench: build testcluster bin/bench ## Measure the operators: time, requests, memory (ARGS="--dojos 100 --only load"; figures also in out/bench)
 	@cd test && exec ../bin/bench $(ARGS)
 
+.PHONY: discord-live
+discord-live: build testcluster bin/live ## Compare the real Discord with the simulated one, in a category of its own (TOKEN_FILE= SERVER_ID= [API_URL=])
+	@cd test && exec ../bin/live --token-file='$(if $(TOKEN_FILE),$(abspath $(TOKEN_FILE)))' --server-id='$(SERVER_ID)' --api-url='$(API_URL)' $(ARGS)
+
 .PHONY: ci-all
 ci-all: ## All steps of CI, also the suites that .ci/run would skip because their inputs are unchanged
 	@.ci/run --all
@@ -236,7 +240,7 @@ release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2
 		$(if $(SIGN_KEY),--key="$(SIGN_KEY)") $(if $(SIGN_IDENTITY),--identity='$(SIGN_IDENTITY)')
 
 # Run directly, not by `go run`, so that a signal to make reaches them and they clean up.
-PROGRAMS := bin/playground bin/bench bin/chaos bin/dev
+PROGRAMS := bin/playground bin/bench bin/chaos bin/dev bin/live
 .PHONY: $(PROGRAMS)
 $(PROGRAMS): bin/%:
 	@echo "building $*"; cd test && $(export_flags) && ../tools/compile $* -o=../bin/$* ./$*

@@ -99,6 +99,7 @@ discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./
 ./environment{,/spec}: apis/*/* ./environment ./testcluster{,/*}
 ./{bench,chaos,dev,playground}: apis/*/* libs/{conditions,discordclient}
     ./{discordtest,environment} ./testcluster{,/*}
+./live: apis/discord/v1alpha1 libs/{conditions,discordclient{,/permissions}} ./{discordtest,environment}
 ./e2e/{cmd/cluster,internal/*}: ./e2e/internal/* ./environment ./testcluster{,/binaries,/manifests,/project}
 ./internal/{kubectl,quickstart}: ./testcluster/{binaries,project}
 `
