@@ -39,8 +39,8 @@ func (v violations) Error() string {
 
 func check(w *world) violations {
 	return slices.Concat(checkReconciled(w), checkResources(w), checkOrder(w), checkWebhooks(w), checkRoles(w),
-		checkDuplicates(w), checkLosses(w), checkOrphans(w), checkUserChannels(w), checkUserRoles(w), checkDojos(w), checkReleases(w),
-		checkOwners(w), checkAbuser(w), w.checkGuest(), w.data.check())
+		checkDuplicates(w), checkLosses(w), checkOrphans(w), checkUserChannels(w), checkUserRoles(w), checkDojos(w),
+		checkReleases(w), checkOwners(w), checkAbuser(w), w.checkGuest(), w.data.check())
 }
 
 func checkIdle(writes []string, calls int) (wrong violations) {

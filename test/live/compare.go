@@ -109,9 +109,8 @@ func outcome(f fields) string {
 	return f[statusField][:min(1, len(f[statusField]))]
 }
 
-const explanation = `Each row is a field of an answer. A value in <> stands for an id, a time or a secret. A word such as ` +
-	`string is the kind
-of a value that is private or differs with every call. ` + absent + ` means that the answer has no such field.
+const explanation = `Each row is a field of an answer. A value in <> stands for an id, a time or a secret. A word such as
+string is the kind of a value that is private or differs with every call. ` + absent + ` means that the answer has no such field.
 `
 
 // table writes the differences in Markdown, without anything that differs from run to run.

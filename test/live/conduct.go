@@ -79,5 +79,6 @@ func conduct(ctx context.Context, env *environment.Environment, t target, s sett
 			return nil, fmt.Errorf("%s: %s: %w", t.name, part.name, err)
 		}
 	}
-	return p, p.violations()
+	err = p.violations()
+	return p, err
 }

@@ -82,7 +82,8 @@ func order(ctx context.Context, w *world) error {
 	if err := inOrder("the order of new channels", names...); err != nil {
 		return err
 	}
-	if err := errors.Join(w.edit(ctx, "first", at(9)), w.edit(ctx, "second", at(5)), w.edit(ctx, "third", at(1))); err != nil {
+	err = errors.Join(w.edit(ctx, "first", at(9)), w.edit(ctx, "second", at(5)), w.edit(ctx, "third", at(1)))
+	if err != nil {
 		return err
 	}
 	return inOrder("the reversed order", "third", "second", "first")
@@ -196,7 +197,8 @@ func drift(ctx context.Context, w *world) error {
 	}
 	path := "/channels/" + w.own.find("drift")
 	overwrites := []any{map[string]any{"id": w.own.guild, "type": 0, "allow": "0", "deny": "2048"}}
-	_, err := w.bot.do(ctx, http.MethodPatch, path, map[string]any{"topic": "By hand", "permission_overwrites": overwrites})
+	byHand := map[string]any{"topic": "By hand", "permission_overwrites": overwrites}
+	_, err := w.bot.do(ctx, http.MethodPatch, path, byHand)
 	if err != nil {
 		return err
 	}

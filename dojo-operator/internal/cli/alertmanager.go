@@ -99,7 +99,8 @@ func (s *session) alertsOf(
 	if err != nil {
 		return nil, err
 	}
-	return all, json.Unmarshal(text, &all)
+	err = json.Unmarshal(text, &all)
+	return all, err
 }
 
 // firingTimeout bounds what a status spends on alerts.

@@ -168,7 +168,8 @@ func (p *prefixed) copy(from io.ReadCloser, prefix string) error {
 
 // sources finds the containers of a part.
 func (s *session) sources(ctx context.Context, w *world.World, part string) ([]logSource, error) {
-	labels, of := client.MatchingLabels{}, schemaSources
+	var labels client.MatchingLabels
+	of := schemaSources
 	switch part {
 	case partSchema:
 		labels = client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: w.Dojo.Name}

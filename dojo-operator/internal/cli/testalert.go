@@ -128,7 +128,8 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 	if err != nil {
 		return false, err
 	}
-	if err := s.request(a, "POST", "alerts").SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error(); err != nil {
+	request := s.request(a, "POST", "alerts").SetHeader("Content-Type", "application/json").Body(body)
+	if err := request.Do(ctx).Error(); err != nil {
 		return false, err
 	}
 	var receivers []string

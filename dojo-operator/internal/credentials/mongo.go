@@ -120,7 +120,8 @@ func parseMongo(uri string) (c connectionString, ok bool) {
 			c.scheme = scheme
 		}
 	}
-	if c.scheme == "" || strings.ContainsFunc(uri, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+	unprintable := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	if c.scheme == "" || strings.ContainsFunc(uri, unprintable) {
 		return c, false
 	}
 	authority := uri[len(c.scheme):]

@@ -81,7 +81,7 @@ func Of(now time.Time, pod *corev1.Pod) Trouble {
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			message := fmt.Sprintf("pod %s: it cannot be scheduled; see `%s`", pod.Name, describe(pod))
+			message := fmt.Sprintf("pod %s: it cannot be scheduled; see %#q", pod.Name, describe(pod))
 			return Trouble{corev1api.ReasonUnschedulable, message, false}
 		}
 	}
@@ -109,14 +109,14 @@ func containerTrouble(now time.Time, pod *corev1.Pod, c corev1.ContainerStatus) 
 	switch reason := waiting.Reason; reason {
 	// The kubelet alternates between these two while it retries.
 	case "ErrImagePull", corev1api.ReasonImagePullBackOff:
-		message := fmt.Sprintf("pod %s: the image %q cannot be pulled; see `%s`", pod.Name, c.Image, describe(pod))
+		message := fmt.Sprintf("pod %s: the image %q cannot be pulled; see %#q", pod.Name, c.Image, describe(pod))
 		return Trouble{corev1api.ReasonImagePullBackOff, message, true}
 	case corev1api.ReasonInvalidImageName, corev1api.ReasonErrImageNeverPull, corev1api.ReasonCreateContainerConfigError,
 		corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
 		message := waiting.Message
 		if message == "" || reason == corev1api.ReasonCreateContainerError || reason == corev1api.ReasonRunContainerError {
 			// The runtime's own text differs at each try.
-			message = fmt.Sprintf("%s; see `%s`", reason, describe(pod))
+			message = fmt.Sprintf("%s; see %#q", reason, describe(pod))
 		}
 		message = fmt.Sprintf("pod %s: container %s: %s", pod.Name, c.Name, message)
 		return Trouble{Reason: reason, Message: message, Persistent: true}

@@ -105,7 +105,8 @@ func (s *State) observeStep(ctx context.Context, r apply.Reader, dojo *corev1api
 		return nil
 	}
 	if command := dojo.Spec.Release.Command; command != nil {
-		s.Step = hash(append([]string{string(dojo.UID), "command", s.Target.Database, imageID(s.Target.Image)}, command...)...)
+		of := []string{string(dojo.UID), "command", s.Target.Database, imageID(s.Target.Image)}
+		s.Step = hash(append(of, command...)...)
 		return nil
 	}
 	if err := s.observeFiles(ctx, r, dojo); err != nil || s.Digest == "" {

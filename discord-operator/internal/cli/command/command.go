@@ -35,9 +35,9 @@ func newCLI(o kubectl.Options) *command {
 	return &command{p}
 }
 
-const introduction = `kubectl discord shows Discord servers and what is wrong with their objects, plans changes of them, and
-prints what exists on Discord as manifests. Every change is shown before it is made. It has your rights and no others,
-and says which is missing.
+const introduction = `kubectl discord shows Discord servers and what is wrong with their objects, plans changes of
+them, and prints what exists on Discord as manifests. Every change is shown before it is made. It has your rights and
+no others, and says which is missing.
 
 Exit codes: 0 well, 1 an error, 2 wrong use, 3 answered, and something is wrong.`
 

@@ -85,10 +85,10 @@ func TestUnknownName(t *testing.T) {
 	for _, args := range cases {
 		fields := strings.Fields(args)
 		i := slices.IndexFunc(fields, func(f string) bool { return f == "company" || f == "alerts" })
-		fields[i] = "compnay"
-		want := `there is no DiscordServer "compnay" in the namespace platform, which has company` + "\n"
+		fields[i] = "another"
+		want := `there is no DiscordServer "another" in the namespace platform, which has company` + "\n"
 		if fields[0] == "undelete" {
-			want = `there is no DiscordChannel "compnay" in the namespace platform; its deletion is complete, or it never existed. ` +
+			want = `there is no DiscordChannel "another" in the namespace platform; its deletion is complete, or it never existed. ` +
 				"What a deleted object has left on Discord, kubectl discord adopt prints a manifest for\n"
 		}
 		if got := run(t, s, "", fields...); got.code != 1 || got.err != "kubectl discord: "+want || got.out != "" {

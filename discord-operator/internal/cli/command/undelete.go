@@ -41,10 +41,10 @@ func (c *command) newUndelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "undelete TYPE NAME", Short: "Take back the deletion of an object that still waits",
 		DisableFlagsInUseLine: true,
-		Long: `Takes back the deletion of a server, group, channel or role that still waits for its finalizer. Kubernetes cannot
-undo a deletion, so the object is replaced: the deletion is held (annotation discord.jutsu.com/paused), the operator
-confirms that, the finalizer is removed, so that nothing is deleted on Discord, and the same object is created again,
-which adopts what it had. The plan is shown first, and the name is asked for.`,
+		Long: `Takes back the deletion of a server, group, channel or role that still waits for its finalizer. Kubernetes
+cannot undo a deletion, so the object is replaced: the deletion is held (annotation discord.jutsu.com/paused), the
+operator confirms that, the finalizer is removed, so that nothing is deleted on Discord, and the same object is created
+again, which adopts what it had. The plan is shown first, and the name is asked for.`,
 		Example: "  kubectl discord undelete channel alerts -n team-a",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -151,11 +151,11 @@ func TestUndeleteMeanwhile(t *testing.T) {
 			[]string{"PATCH " + path}, 1},
 		"the operator was faster": {func(s *kubectltest.Server, _ string) { s.Remove(kinds.Group, "platform", "alerts") },
 			"the deletion has completed meanwhile", []string{"PATCH " + path}, 1},
-		"the namespace goes": {func(s *kubectltest.Server, write string) {
+		"the namespace goes": {func(s *kubectltest.Server, _ string) {
 			at := metav1.NewTime(now)
 			s.Put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "platform", DeletionTimestamp: &at}})
 		}, "its namespace is being deleted", []string{"PATCH " + path}, 1},
-		"another client creates it": {func(s *kubectltest.Server, write string) {
+		"another client creates it": {func(s *kubectltest.Server, _ string) {
 			if len(s.Writes()) == 2 { // without the finalizer
 				g := company().group
 				g.UID, g.Status = "another", v1alpha1.DiscordGroupStatus{}

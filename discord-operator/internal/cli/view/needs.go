@@ -105,8 +105,8 @@ func (n *needs) addObject(o status.Object, name string) {
 }
 
 func (n *needs) list() (all []Need) {
-	for i, why := range n.why {
-		if why != nil {
+	for i := range n.why {
+		if why := n.why[i]; why != nil {
 			bit := permissions.Bits(1) << i
 			all = append(all, Need{Permission: bit.Names()[0], Why: why, bit: bit})
 		}

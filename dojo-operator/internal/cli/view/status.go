@@ -64,7 +64,8 @@ func Status(w *world.World, style term.Style) string {
 	out.WriteString("\n")
 	rows := [][]string{applicationRow(w)}
 	for _, row := range [][]string{
-		releaseRow(w, style), schemaRow(w), databaseRow(w, style), upgradeRow(w), loginRow(w), backupRow(w, style), alertsRow(w, style),
+		releaseRow(w, style), schemaRow(w), databaseRow(w, style), upgradeRow(w), loginRow(w),
+		backupRow(w, style), alertsRow(w, style),
 	} {
 		if row != nil {
 			rows = append(rows, row)

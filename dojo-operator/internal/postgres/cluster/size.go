@@ -24,7 +24,8 @@ func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.Pos
 	if unresolved := want.Storage.Size.IsZero(); unresolved {
 		keepLive(want, live)
 	}
-	if has, err := resource.ParseQuantity(live.Spec.StorageConfiguration.Size); err == nil && has.Cmp(want.Storage.Size) > 0 {
+	has, err := resource.ParseQuantity(live.Spec.StorageConfiguration.Size)
+	if err == nil && has.Cmp(want.Storage.Size) > 0 {
 		want.Storage.Size = has
 	}
 	return want

@@ -94,5 +94,5 @@ func ParseReport(text string) (count int32, last string) {
 		return 0, ""
 	}
 	n, _ := strconv.ParseInt(parts[1], 10, 32)
-	return int32(n), parts[2] //nolint:gosec // G115: it has at most 7 digits
+	return int32(n), parts[2]
 }

@@ -19,7 +19,8 @@ func CompileFerretDB(ctx context.Context, folder string) (string, error) {
 		return "", err
 	}
 	target := filepath.Join(folder, "ferretdb")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=ferretdb_no_sqlite", "-ldflags=-s -w", "-o", target, ".")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=ferretdb_no_sqlite", "-ldflags=-s -w",
+		"-o", target, ".")
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOTMPDIR="+folder)
 	if out, err := cmd.CombinedOutput(); err != nil {
