@@ -108,8 +108,8 @@ integration: build testcluster bin/promtool bin/release ## Other tests with a Ku
 
 .PHONY: artifacts
 artifacts: build testcluster bin/cosign ## Tests of images, releases and Helm charts
-	@echo "testing tools/release and tools/charts (without -race, under which compressing and compiling take minutes)"
-	@$(export_flags) && export GOWORK=off && running=() && for tool in release charts; do \
+	@echo "testing tools/release, tools/charts and tools/project (without -race, under which compressing and compiling take minutes)"
+	@$(export_flags) && export GOWORK=off && running=() && for tool in release charts project; do \
 		(cd tools/$$tool && exec go test -count=1 -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) & running+=($$!); done && \
 		failed=0 && for test in "$${running[@]}"; do wait "$$test" || failed=1; done && exit $$failed
 
@@ -172,7 +172,7 @@ manifests: generate ## As generate
 lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows
 	@echo "linting all modules"; $(export_flags) && bin/golangci-lint run $(packages)
 	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
-	@$(export_flags) && for tool in release charts compiled; do \
+	@$(export_flags) && for tool in release charts compiled project; do \
 		echo "linting tools/$$tool"; (cd tools/$$tool && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
 
@@ -213,7 +213,7 @@ screenshots: ## Renew docs/images; needs Chromium and the fonts Noto Sans and No
 .PHONY: build
 build: ## Build the operators and their plugins of kubectl into bin/ (VERSION=v1.2.3; by default from the operator's own tags)
 	@$(export_flags) && for operator in $(OPERATORS); do \
-		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
+		version="$(VERSION)"; : "$${version:=$$(tools/version "$$operator" 2>/dev/null)}"; \
 		echo "building $$operator $${version:=dev}"; \
 		(cd $$operator && GOWORK=off ../tools/compile $$operator -ldflags="-s -w -X main.version=$$version" -o=../bin/ ./cmd/...) || exit 1; \
 	done
@@ -227,6 +227,16 @@ image-%: bin/release ## Such as image-dojo-operator: an image (IMAGE_REPO=ghcr.i
 release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you SIGN_KEY=cosign.key; DRY_RUN=1 publishes nothing)
 	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS)) \
 		$(if $(SIGN_KEY),--key="$(SIGN_KEY)") $(if $(SIGN_IDENTITY),--identity='$(SIGN_IDENTITY)')
+
+.PHONY: tags
+tags: bin/project ## Tag the Go modules and operators on a commit that requires versions (VERSION=v1.2.3 OPERATOR=dojo-operator; by default both)
+	@bin/project tags --version="$(VERSION)" --operator="$(OPERATOR)"
+
+.PHONY: relocate
+relocate: bin/project ## Move the project: module paths, links, images, charts (REPO=github.com/owner/name REGISTRY=ghcr.io/owner/name)
+	@bin/project relocate --repo="$(REPO)" --registry="$(REGISTRY)"
+	@$(MAKE) --no-print-directory bin/charts && bin/charts
+	@echo "Next: git diff --stat, make check, and commit it. The way back: make relocate REPO=$$(git show HEAD:project.yaml | sed -n 's/^repo: //p')"
 
 # Run directly, not by `go run`, so that a signal to make reaches them and they clean up.
 PROGRAMS := bin/playground bin/bench bin/chaos bin/dev

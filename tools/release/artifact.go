@@ -132,14 +132,14 @@ func readFolder(folder string) (map[string]string, error) {
 	return files, err
 }
 
-// pack makes a reproducible compressed archive.
-func pack(files map[string]string, prefix string, at time.Time) ([]byte, error) {
+// pack makes a reproducible compressed archive, whose programs are executable.
+func pack(files map[string]string, prefix string, at time.Time, programs ...string) ([]byte, error) {
 	var archive bytes.Buffer
 	compressed := gzip.NewWriter(&archive)
 	w := tar.NewWriter(compressed)
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		header := &tar.Header{
-			Name: prefix + file, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(files[file])), ModTime: at,
+			Name: prefix + file, Typeflag: tar.TypeReg, Mode: int64(modeOf(file, programs...)), Size: int64(len(files[file])), ModTime: at,
 		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
@@ -150,6 +150,13 @@ func pack(files map[string]string, prefix string, at time.Time) ([]byte, error) 
 	}
 	err := errors.Join(w.Close(), compressed.Close())
 	return archive.Bytes(), err
+}
+
+func modeOf(file string, programs ...string) fs.FileMode {
+	if slices.Contains(programs, file) {
+		return 0o755
+	}
+	return 0o644
 }
 
 func (a *artifact) reference(repo string) string { return path.Join(repo, a.Repository) + ":" + a.Tag }

@@ -8,6 +8,7 @@ require (
 	github.com/google/ko v0.19.1
 	golang.org/x/mod v0.42.0
 	helm.sh/helm/v4 v4.3.1
+	jutsu.com/operators/tools/project v0.0.0
 	k8s.io/apiextensions-apiserver v0.37.2
 	sigs.k8s.io/crdify v0.6.0
 	sigs.k8s.io/kustomize/api v0.21.2
@@ -204,3 +205,5 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
+
+replace jutsu.com/operators/tools/project => ../project

@@ -17,9 +17,9 @@ import (
 	"github.com/google/ko/pkg/publish"
 )
 
-const modules = "jutsu.com/operators/"
+const modulePath = "jutsu.com/operators/"
 
-func importPath(operator string) string { return modules + operator + "/cmd/" + operator }
+func importPath(operator string) string { return modulePath + operator + "/cmd/" + operator }
 
 type imageOptions struct {
 	Root     string
@@ -60,7 +60,11 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 			return nil, err
 		}
 	}
-	if err := os.Setenv("GOWORK", "off"); err != nil { // versions come from the operator's own go.mod
+	workspace, err := workspaceOf(o.Root, o.Operator)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Setenv("GOWORK", workspace); err != nil {
 		return nil, err
 	}
 	sboms := filepath.Join(o.Folder, "sbom")

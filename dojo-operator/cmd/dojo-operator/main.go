@@ -29,10 +29,11 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojo"
 	dojometrics "jutsu.com/operators/dojo-operator/internal/metrics"
 	"jutsu.com/operators/libs/manager"
+	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is stamped by the build with -ldflags "-X main.version=...".
-var version = "dev"
+// version is stamped by the build with -ldflags "-X main.version=..."; buildversion has the others.
+var version string
 
 // garbagePercent is half of Go's default: nearly all memory is the cache, which stays.
 const garbagePercent = 50
@@ -62,14 +63,14 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if o.manager.Version {
-		fmt.Println("dojo-operator", version)
+		fmt.Println("dojo-operator", buildversion.Of(version))
 		return nil
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
 	mgr, err := manager.New(&o.manager, manager.Options{
-		Name: "dojo-operator", Version: version, Lease: "dojo-operator.core.jutsu.com",
+		Name: "dojo-operator", Version: buildversion.Of(version), Lease: "dojo-operator.core.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{
 			corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
