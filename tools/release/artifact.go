@@ -59,7 +59,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 			{`  repository: .*`, fmt.Sprintf("  repository: %q", repository)}, {`  tag: .*`, fmt.Sprintf("  tag: %q", tag)},
 		},
 		"README.md": {
-			{`helm install (\S+) oci://REGISTRY/charts/`, "helm install $1 oci://" + path.Join(o.Repo, "charts") + "/"},
+			{`helm install (\S+) oci://\S+/charts/`, "helm install $1 oci://" + path.Join(o.Repo, "charts") + "/"},
 		},
 	} {
 		for _, change := range changes {
