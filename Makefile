@@ -107,7 +107,7 @@ integration: build testcluster bin/promtool bin/release ## Other tests with a Ku
 	@echo "testing with a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(export_tree) && $(go_test) -p=$(PROCS) $$($(cluster_tests))
 
 .PHONY: artifacts
-artifacts: build testcluster bin/cosign ## Tests of images, releases and Helm charts
+artifacts: build testcluster bin/cosign bin/validate-krew-manifest ## Tests of images, releases and Helm charts
 	@echo "testing tools/release, tools/charts and tools/project (without -race, under which compressing and compiling take minutes)"
 	@$(export_flags) && export GOWORK=off && running=() && for tool in release charts project; do \
 		(cd tools/$$tool && exec go test -count=1 -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) & running+=($$!); done && \
@@ -223,6 +223,12 @@ images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/im
 
 image-%: bin/release ## Such as image-dojo-operator: an image (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
+
+.PHONY: plugins
+plugins: $(OPERATORS:%=plugin-%) ## Build the plugins of kubectl for Linux, macOS and Windows into out/plugin, as archives with SBOMs
+
+plugin-%: bin/release ## Such as plugin-dojo-operator: kubectl-dojo (VERSION, PLATFORMS=linux/amd64,windows/amd64)
+	@bin/release plugin $* --version="$(VERSION)" $(if $(PLATFORMS),--plugin-platform=$(PLATFORMS))
 
 release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you SIGN_KEY=cosign.key; DRY_RUN=1 publishes nothing)
 	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS)) \

@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -95,9 +97,26 @@ func tag(ctx context.Context, out io.Writer, c git.Clone, here location.Location
 	if err := r.Create(ctx, c); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "The commit %s, on no branch, requires the shared modules at %s. Its tags:\n  %s\nNext: git push --atomic origin %s\n",
-		r.Commit, r.Shared, strings.Join(r.Tags, "\n  "), strings.Join(r.Tags, " "))
+	_, err = fmt.Fprintf(out, "The commit %s, on no branch, requires the shared modules at %s. Its tags:\n  %s\nNext:\n%s",
+		r.Commit, r.Shared, strings.Join(r.Tags, "\n  "), pushes(r.Tags))
 	return err
+}
+
+// pushes returns the commands that push tags: GitHub starts no workflow for more than three at once.
+func pushes(tags []string) string {
+	var libraries []string
+	var text string
+	for _, tag := range tags {
+		if slices.Contains(modules.Operators, path.Dir(tag)) {
+			text += "  git push origin " + tag + "\n"
+		} else {
+			libraries = append(libraries, tag)
+		}
+	}
+	if len(libraries) > 0 {
+		text = "  git push --atomic origin " + strings.Join(libraries, " ") + "\n" + text
+	}
+	return text
 }
 
 func move(ctx context.Context, out io.Writer, c git.Clone, repo, registry string) error {

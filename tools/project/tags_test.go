@@ -121,6 +121,13 @@ func checkSource(t *testing.T, c git.Clone) {
 	}
 }
 
+func TestPushes(t *testing.T) {
+	got := pushes([]string{"apis/v0.1.0", "libs/apply/v0.1.0", "dojo-operator/v0.2.0"})
+	if want := "  git push --atomic origin apis/v0.1.0 libs/apply/v0.1.0\n  git push origin dojo-operator/v0.2.0\n"; got != want {
+		t.Errorf("it says\n%s", got)
+	}
+}
+
 // TestUsers uses the tagged modules as others do: from a module proxy, outside of the workspace.
 func TestUsers(t *testing.T) {
 	c := scratch(t)
