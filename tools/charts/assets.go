@@ -30,7 +30,7 @@ var paths = map[string]string{
 // samples are Artifact Hub's examples, below deploy/samples.
 var samples = map[string][]string{
 	"dojo-operator":    {"dojo-minimal.yaml", "dojo-postgres.yaml"},
-	"discord-operator": {"discord/server.yaml", "discord/groups.yaml", "discord/channels.yaml"},
+	"discord-operator": {"discord/server.yaml", "discord/groups.yaml", "discord/channels.yaml", "discord/roles.yaml"},
 }
 
 type fields struct {

@@ -72,10 +72,10 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	if p.plugins, err = buildPlugins(ctx, i, o.Plugins); err != nil {
 		return err
 	}
-	if err := writeRelease(r.root, folder, o, p, text); err != nil {
+	if err := writeRelease(i, o, p, text); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "%s holds install.yaml, the chart, the manifests, notes.md, the image, the plugin of kubectl, the "+
+	_, _ = fmt.Fprintf(out, "%s holds install.yaml, the chart, the manifests, the OLM bundle, notes.md, the image, the plugin of kubectl, the "+
 		"bills of materials and checksums.txt\n", folder)
 	if !o.Where.Published() {
 		_, _ = fmt.Fprintln(out, "  NO manifest for Krew: the project has no address; make relocate REPO=host/owner/name gives it one")
@@ -175,8 +175,8 @@ func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (
 	return text, tags, checkCompat(ctx, r, out, o.Operator, o.tag())
 }
 
-func writeRelease(root, folder string, o releaseOptions, p published, text string) error {
-	reference := p.image.Reference
+func writeRelease(i imageOptions, o releaseOptions, p published, text string) error {
+	root, folder, reference := i.Root, i.Folder, p.image.Reference
 	install, err := manifest(root, o.Operator, o.Version, reference)
 	if err != nil {
 		return err
@@ -188,6 +188,9 @@ func writeRelease(root, folder string, o releaseOptions, p published, text strin
 		if err := os.WriteFile(filepath.Join(folder, a.File), a.content, 0o644); err != nil {
 			return err
 		}
+	}
+	if err := bundleArchive(root, folder, i, install, reference, o.Where.URL()); err != nil {
+		return err
 	}
 	if err := writePlugins(folder, p.plugins); err != nil {
 		return err

@@ -293,7 +293,7 @@ func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	}
 	for _, file := range []string{
 		"image.tar", "install.yaml", "notes.md", "sbom/" + operator + "-linux-amd64.spdx.json",
-		operator + "-manifests.tgz", operator + "-" + version + ".tgz",
+		operator + "-manifests.tgz", operator + "-" + version + ".tgz", operator + "-bundle.tgz",
 	} {
 		if !strings.Contains(text("checksums.txt"), "  "+file+"\n") {
 			t.Errorf("no checksum of %s", file)
