@@ -219,7 +219,7 @@ build: ## Build the operators and their plugins of kubectl into bin/ (VERSION=v1
 	done
 
 .PHONY: images
-images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/image, for amd64 and arm64, without Docker
+images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/image, for amd64 and arm64, without Docker (tools/load kind loads them)
 
 image-%: bin/release ## Such as image-dojo-operator: an image (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))

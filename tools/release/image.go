@@ -87,7 +87,7 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 	if b.Platforms, err = pulledOf(result); err != nil {
 		return nil, err
 	}
-	if err := writeArchive(b.Archive, result, o.imageName()); err != nil {
+	if err := writeArchive(b.Archive, result, o); err != nil {
 		return nil, fmt.Errorf("write the image of %s: %w", o.Operator, err)
 	}
 	if o.Push != "" {
@@ -100,6 +100,14 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 
 func (o imageOptions) imageName() string {
 	return path.Join(o.Repo, o.Operator) + ":" + o.Version
+}
+
+// containerdName is complete: containerd knows no Docker Hub by default.
+func (o imageOptions) containerdName() string {
+	if o.Repo == "" {
+		return "docker.io/library/" + o.imageName()
+	}
+	return o.imageName()
 }
 
 func builderOptions(o imageOptions, sboms string) []build.Option {

@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	switch command {
 	case "image":
-		return image(ctx, r, out, imageOptions{
+		return image(ctx, r, out, where, imageOptions{
 			Root: root, Operator: operator, Version: *version, Repo: *repo, Push: *repo, Platforms: strings.Split(*platform, ","),
 			Folder: cmp.Or(*folder, filepath.Join(root, "out", "image", operator)),
 		})
@@ -143,7 +143,7 @@ func buildAndWritePlugins(ctx context.Context, r repository, out io.Writer, o im
 	return writePlugins(o.Folder, all)
 }
 
-func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (err error) {
+func image(ctx context.Context, r repository, out io.Writer, where location.Location, o imageOptions) (err error) {
 	if err := o.identify(ctx, r); err != nil {
 		return err
 	}
@@ -160,7 +160,8 @@ func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (er
 		_, _ = fmt.Fprintf(out, "Pushed. Next: kustomize edit set image %s=%s\n", o.Operator, b.Reference)
 		return nil
 	}
-	_, _ = fmt.Fprintf(out, "It is in %s, its bills of materials beside it. Next: load that file (docker load -i, ctr images import), "+
-		"or push: make image-%s IMAGE_REPO=ghcr.io/you\n", b.Archive, o.Operator)
+	_, _ = fmt.Fprintf(out, "It is in %s, its bills of materials beside it. Next: load it into a cluster (tools/load kind, "+
+		"tools/load k3d, docker load -i, ctr images import; docs/kind-k3d.md), or push: make image-%s IMAGE_REPO=%s\n",
+		b.Archive, o.Operator, where.Registry)
 	return nil
 }
