@@ -180,6 +180,12 @@ lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and a
 compat: bin/release ## Compare the API with the last release of each operator; fails on a breaking change
 	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
 
+.PHONY: vulnerabilities
+vulnerabilities: bin/govulncheck ## Report known vulnerabilities that the operators, apis and libs reach (needs https://vuln.go.dev)
+	@for module in $(filter-out test%,$(MODULES)); do \
+		echo "checking $$module"; (cd $$module && GOWORK=off $(CURDIR)/bin/govulncheck ./...) || exit 1; \
+	done
+
 .PHONY: compiled
 compiled: bin/compiled ## Report the source that run, test and CI compile, and repeated libraries; fails above a budget
 	@bin/compiled

@@ -232,7 +232,7 @@ func TestDryRun(t *testing.T) {
 	p := newProject(t)
 	out, err := p.release(releaseOptions{
 		Operator: "discord-operator", Version: "v0.3.0", DryRun: true, Sign: signing{Cosign: cosign(t)},
-		Plugins: strings.Split(pluginPlatforms, ","),
+		Plugins: []string{"linux/amd64", "windows/amd64"}, // a platform more is minutes more
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("it tags: %v", tags)
 	}
 	checkFiles(t, p, "discord-operator", "0.3.0", "- third\n")
-	checkPlugins(t, p, "discord-operator", "v0.3.0", strings.Split(pluginPlatforms, ","))
+	checkPlugins(t, p, "discord-operator", "v0.3.0", []string{"linux/amd64", "windows/amd64"})
 }
 
 func checkFiles(t *testing.T, p *project, operator, version, noted string) {
