@@ -17,7 +17,7 @@ const Imports = `
 ./core/v1 ./discord/v1alpha1:
 
 [libs]
-./conditions ./apply/expectations ./manager/{fairqueue,fence}:
+./conditions ./apply/expectations ./manager/{buildversion,fairqueue,fence}:
 ./apply: ./apply/expectations ./conditions # no kind of ours
 ./manager: ./manager/fence
 ./discordclient/{gateway,internal/ratelimit,permissions}:
@@ -28,10 +28,10 @@ const Imports = `
 ./discordclient/recovery: ./discordclient{,/guildcache}
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
-dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,release,workload,exposure,monitoring,pods,metrics}
-    libs/manager
-./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
-    libs/manager/{fairqueue,fence}
+dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,release,workload,exposure,monitoring,pods}
+    ./metrics libs/manager{,/buildversion}
+./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership,optionalkinds}
+    ./metrics libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
 # A part imports no other part, a step of postgres no other step, and neither imports dojo.
 ./postgres/{bootstrap,cluster,database,login,pooler,upgrade}: ./{postgres/cnpg,ownership}
@@ -44,14 +44,14 @@ dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
 ./{ownership,optionalkinds,metrics,release/migrations,postgres/sizes}:
 # The plugin uses the names, states and pure functions of the parts.
-dojo-operator/cmd/kubectl-dojo: ./cli
+dojo-operator/cmd/kubectl-dojo: ./cli libs/manager/buildversion
 ./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
     ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler}
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
-    libs/{manager,discordclient/recovery}
-discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
+    libs/{manager{,/buildversion},discordclient/recovery}
+discord-operator/cmd/kubectl-discord: ./cli/{export,plan} libs/manager/buildversion
 # A kind imports no other kind. A webhook belongs to a channel and is no kind.
 ./controller/{group,role}: ./controller ./discord/{bot,issues,lifecycle,order,overwrites,resource}
     ./kube/{grant,index,status} libs/manager/fence
@@ -80,7 +80,11 @@ discord-operator/cmd/kubectl-discord: ./cli/{export,plan}
 
 [test] # does not ship: nothing that ships imports test, specs, or a package *test
 ./{architecture,deploy,e2e{,/programs/*},internal/netpol,observability,pages,release}
-    {dojo,discord}-operator/specs libs/apply/applytest tools/*:
+    {dojo,discord}-operator/specs libs/apply/applytest tools/{compiled,crds,ferretdb}:
+tools/{charts,release}: tools/project/{git,location,modules}
+tools/project: tools/project/*
+tools/project/{modules,relocate}: tools/project/{git,location}
+tools/project/{git,location}:
 libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
 dojo-operator/internal/{dojotest,cli/apitest}: apis/*/* dojo-operator/internal/{ownership,cli/kinds} libs/conditions
     libs/apply{,/applytest,/expectations}

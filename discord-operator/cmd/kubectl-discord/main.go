@@ -15,10 +15,11 @@ import (
 
 	"jutsu.com/operators/discord-operator/internal/cli/export"
 	"jutsu.com/operators/discord-operator/internal/cli/plan"
+	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is stamped by the build with -ldflags "-X main.version=...".
-var version = "dev"
+// version is stamped by the build with -ldflags "-X main.version=..."; buildversion has the others.
+var version string
 
 const usage = `kubectl discord plans changes of Discord servers and prints servers as manifests. It needs no cluster.
 
@@ -57,7 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case "plan":
 		return plan.Run(ctx, args, stdout, stderr)
 	case "version":
-		_, err := fmt.Fprintln(stdout, "kubectl-discord", version)
+		_, err := fmt.Fprintln(stdout, "kubectl-discord", buildversion.Of(version))
 		return err
 	case "help", "-h", "-help", "--help":
 		_, err := fmt.Fprint(stdout, usage)
