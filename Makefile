@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 OPERATORS := dojo-operator discord-operator
-MODULES := apis libs/conditions libs/manager libs/apply libs/discordclient test/discordtest test/testcluster $(OPERATORS) test/environment test
+MODULES := apis libs/conditions libs/manager libs/apply libs/discordclient libs/kubectl test/discordtest test/testcluster $(OPERATORS) test/environment test
 
 # All builds share their flags (all builds with -race do, too), so that no checkout compiles a package twice. Tests run
 # without vet: make vet and make lint include it.
@@ -140,6 +140,10 @@ chaos: build testcluster bin/chaos ## Inject random faults and check invariants 
 bench: build testcluster bin/bench ## Measure the operators: time, requests, memory (ARGS="--dojos 100 --only load"; figures also in out/bench)
 	@cd test && exec ../bin/bench $(ARGS)
 
+.PHONY: discord-live
+discord-live: build testcluster bin/live ## Compare the real Discord with the simulated one, in a category of its own (TOKEN_FILE= SERVER_ID= [API_URL=])
+	@cd test && exec ../bin/live --token-file='$(if $(TOKEN_FILE),$(abspath $(TOKEN_FILE)))' --server-id='$(SERVER_ID)' --api-url='$(API_URL)' $(ARGS)
+
 .PHONY: ci-all
 ci-all: ## All steps of CI, also the suites that .ci/run would skip because their inputs are unchanged
 	@.ci/run --all
@@ -257,7 +261,7 @@ relocate: bin/project ## Move the project: module paths, links, images, charts (
 	@echo "Next: git diff --stat, make check, and commit it. The way back: make relocate REPO=$$(git show HEAD:project.yaml | sed -n 's/^repo: //p')"
 
 # Run directly, not by `go run`, so that a signal to make reaches them and they clean up.
-PROGRAMS := bin/playground bin/bench bin/chaos bin/dev
+PROGRAMS := bin/playground bin/bench bin/chaos bin/dev bin/live
 .PHONY: $(PROGRAMS)
 $(PROGRAMS): bin/%:
 	@echo "building $*"; cd test && $(export_flags) && ../tools/compile $* -o=../bin/$* ./$*

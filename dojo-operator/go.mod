@@ -6,6 +6,7 @@ replace (
 	jutsu.com/operators/apis => ../apis
 	jutsu.com/operators/libs/apply => ../libs/apply
 	jutsu.com/operators/libs/conditions => ../libs/conditions
+	jutsu.com/operators/libs/kubectl => ../libs/kubectl
 	jutsu.com/operators/libs/manager => ../libs/manager
 	jutsu.com/operators/test/environment => ../test/environment
 	jutsu.com/operators/test/testcluster => ../test/testcluster
@@ -13,7 +14,6 @@ replace (
 
 require (
 	github.com/cloudnative-pg/api v1.30.0
-	github.com/evanphx/json-patch/v5 v5.9.11
 	github.com/go-logr/logr v1.4.4
 	github.com/google/go-cmp v0.7.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -23,11 +23,11 @@ require (
 	github.com/prometheus/client_golang v1.25.0
 	github.com/robfig/cron v1.2.0
 	github.com/spf13/cobra v1.10.2
-	github.com/spf13/pflag v1.0.10
 	golang.org/x/term v0.47.0
 	jutsu.com/operators/apis v0.0.0
 	jutsu.com/operators/libs/apply v0.0.0
 	jutsu.com/operators/libs/conditions v0.0.0
+	jutsu.com/operators/libs/kubectl v0.0.0
 	jutsu.com/operators/libs/manager v0.0.0
 	jutsu.com/operators/test/environment v0.0.0
 	jutsu.com/operators/test/testcluster v0.0.0
@@ -58,6 +58,7 @@ require (
 	github.com/cloudnative-pg/machinery v0.5.0 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
+	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/fsnotify/fsnotify v1.10.1 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.3 // indirect
@@ -108,6 +109,7 @@ require (
 	github.com/prometheus/common v0.72.1 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/sethvargo/go-retry v0.3.0 // indirect
+	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect

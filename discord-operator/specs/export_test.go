@@ -310,7 +310,7 @@ var _ = Describe("kubectl discord plan", func() {
 		write("more.yaml", "apiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordRole\nmetadata: {name: dev, namespace: "+w.ns+
 			"}\nspec: {name: Dev, serverRef: {name: jujutsu}}\n")
 		code, output = w.plan(ctx, folder)
-		Expect(code).To(Equal(2), output)
+		Expect(code).To(Equal(3), output)
 		Expect(output).To(And(ContainSubstring("    slowmode: 1h30m0s -> 5s\n"), ContainSubstring("+ DiscordRole "+w.ns+"/dev\n")))
 
 		By("showing the effects of a removal on others")

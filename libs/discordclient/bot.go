@@ -19,6 +19,12 @@ func (c *Client) CurrentApplication(ctx context.Context) (Application, error) {
 	return result[Application](ctx, c, cl, nil)
 }
 
+// CurrentGuilds returns the guilds of the bot, at most the oldest 200.
+func (c *Client) CurrentGuilds(ctx context.Context) ([]GuildName, error) {
+	cl := get("list the bot's guilds", "/users/@me/guilds", discordgo.EndpointUserGuilds("@me"))
+	return result[[]GuildName](ctx, c, cl, nil)
+}
+
 // GatewayStart returns the Gateway's address and how many sessions may still be started.
 func (c *Client) GatewayStart(ctx context.Context) (discordgo.GatewayBotResponse, error) {
 	cl := get("look up the Gateway", routeGateway, discordgo.EndpointGatewayBot)

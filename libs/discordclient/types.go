@@ -374,6 +374,24 @@ type User struct {
 
 // Application is the application that the bot belongs to.
 type Application struct {
+	ID    string           `json:"id"`
+	Name  string           `json:"name"`
+	Flags ApplicationFlags `json:"flags"`
+}
+
+// ApplicationFlags has a bit for each privilege. Source:
+// https://discord.com/developers/docs/resources/application#application-object-application-flags.
+type ApplicationFlags uint64
+
+// The privileged intents of the Gateway that the application may use.
+const (
+	FlagPresence       ApplicationFlags = 1<<12 | 1<<13
+	FlagGuildMembers   ApplicationFlags = 1<<14 | 1<<15
+	FlagMessageContent ApplicationFlags = 1<<18 | 1<<19
+)
+
+// GuildName names a guild.
+type GuildName struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }

@@ -26,12 +26,14 @@ const Imports = `
 ./discordclient/guildcache/internal/store: ./discordclient{,/permissions,/guildcache/internal/{fanout,pending}}
 ./discordclient/guildcache/internal/{fanout,pending}:
 ./discordclient/recovery: ./discordclient{,/guildcache}
+./kubectl: ./kubectl/term # the plugins
+./kubectl/term:
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
 dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,release,workload,exposure,monitoring,pods}
     ./metrics libs/manager{,/buildversion}
-./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership,optionalkinds}
-    ./metrics libs/manager/{fairqueue,fence}
+./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership}
+    ./{optionalkinds,metrics} libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
 # A part imports no other part, a step of postgres no other step, and neither imports dojo.
 ./postgres/{bootstrap,cluster,database,login,pooler,upgrade}: ./{postgres/cnpg,ownership}
@@ -44,14 +46,14 @@ dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
 ./{ownership,optionalkinds,metrics,release/migrations,postgres/sizes}:
 # The plugin uses the names, states and pure functions of the parts.
-dojo-operator/cmd/kubectl-dojo: ./cli libs/manager/buildversion
-./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
-    ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler}
+dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion}
+./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
+    ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler} libs/kubectl{,/term}
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
     libs/{manager{,/buildversion},discordclient/recovery}
-discord-operator/cmd/kubectl-discord: ./cli/{export,plan} libs/manager/buildversion
+discord-operator/cmd/kubectl-discord: ./cli/command libs/{kubectl,manager/buildversion}
 # A kind imports no other kind. A webhook belongs to a channel and is no kind.
 ./controller/{group,role}: ./controller ./discord/{bot,issues,lifecycle,order,overwrites,resource}
     ./kube/{grant,index,status} libs/manager/fence
@@ -69,9 +71,13 @@ discord-operator/cmd/kubectl-discord: ./cli/{export,plan} libs/manager/buildvers
 ./discord/issues: libs/manager/fence
 ./discord/{order,overwrites,tags} ./cli{,/schema}:
 # The commands use the tables and the plans of the controllers.
-./cli/export: ./cli{,/schema} ./controller/* ./discord/{overwrites,resource} libs/manager
+./cli/command: ./cli{,/export,/kinds,/plan,/recreate,/view,/world} ./discord/bot ./kube/{grant,status}
+    libs/kubectl{,/term}
+./cli/{recreate,view,world}: ./cli/{kinds,world} ./discord/overwrites ./kube/{grant,status} libs/kubectl{,/term}
+./cli/kinds: ./kube/status libs/kubectl
+./cli/export: ./cli{,/schema} ./controller/* ./discord/{overwrites,resource} libs/{kubectl,manager}
 ./cli/plan: ./cli{,/schema} ./controller/* ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,status}
-    libs/manager
+    libs/{kubectl,manager}
 
 [discord-operator/internal/kube] apis/discord/v1alpha1 libs/{apply,conditions} # no Discord, with two exceptions:
 ./{index,metrics}:
@@ -86,8 +92,9 @@ tools/project: tools/project/*
 tools/project/{modules,relocate}: tools/project/{git,location}
 tools/project/{git,location}:
 libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
-dojo-operator/internal/{dojotest,cli/apitest}: apis/*/* dojo-operator/internal/{ownership,cli/kinds} libs/conditions
-    libs/apply{,/applytest,/expectations}
+libs/kubectl/kubectltest: libs/kubectl
+dojo-operator/internal/{dojotest,cli/apitest}: libs/kubectl/kubectltest apis/*/* libs/conditions
+    dojo-operator/internal/{ownership,cli/kinds} libs/apply{,/applytest,/expectations}
 discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./discordtest
 ./discordtest/...: ./discordtest/...
 ./testcluster/{binaries,cmd/testcluster}: ./testcluster/{binaries,internal/progress,process,project}
@@ -96,6 +103,7 @@ discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./
 ./environment{,/spec}: apis/*/* ./environment ./testcluster{,/*}
 ./{bench,chaos,dev,playground}: apis/*/* libs/{conditions,discordclient}
     ./{discordtest,environment} ./testcluster{,/*}
+./live: apis/discord/v1alpha1 libs/{conditions,discordclient{,/permissions}} ./{discordtest,environment}
 ./e2e/{cmd/cluster,internal/*}: ./e2e/internal/* ./environment ./testcluster{,/binaries,/manifests,/project}
 ./internal/{kubectl,quickstart}: ./testcluster/{binaries,project}
 `

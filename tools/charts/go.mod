@@ -8,6 +8,9 @@ replace (
 )
 
 require (
+	github.com/fluxcd/helm-controller/api v1.6.0
+	github.com/fluxcd/kustomize-controller/api v1.9.0
+	github.com/fluxcd/source-controller/api v1.9.0
 	github.com/google/go-cmp v0.7.0
 	github.com/onsi/gomega v1.44.0
 	helm.sh/helm/v4 v4.3.1
@@ -47,6 +50,9 @@ require (
 	github.com/extism/go-sdk v1.7.1 // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/fluxcd/cli-utils v1.3.0 // indirect
+	github.com/fluxcd/pkg/apis/acl v0.10.0 // indirect
+	github.com/fluxcd/pkg/apis/kustomize v1.19.0 // indirect
+	github.com/fluxcd/pkg/apis/meta v1.30.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.3 // indirect
 	github.com/go-errors/errors v1.5.1 // indirect
 	github.com/go-gorp/gorp/v3 v3.1.0 // indirect

@@ -15,8 +15,8 @@ import (
 )
 
 var shared = []string{
-	"apis", "libs/apply", "libs/conditions", "libs/discordclient", "libs/manager", "test/discordtest", "test/environment",
-	"test/testcluster",
+	"apis", "libs/apply", "libs/conditions", "libs/discordclient", "libs/kubectl", "libs/manager", "test/discordtest",
+	"test/environment", "test/testcluster",
 }
 
 func tagsOf(t *testing.T, c git.Clone) []string {

@@ -31,13 +31,13 @@ type project struct {
 
 // workspace is go.work with the modules that are released.
 const workspace = "go 1.26.4\n\nuse (\n\t./apis\n\t./discord-operator\n\t./dojo-operator\n\t./libs/apply\n" +
-	"\t./libs/conditions\n\t./libs/discordclient\n\t./libs/manager\n\t./test/discordtest\n\t./test/environment\n" +
-	"\t./test/testcluster\n)\n"
+	"\t./libs/conditions\n\t./libs/discordclient\n\t./libs/kubectl\n\t./libs/manager\n\t./test/discordtest\n" +
+	"\t./test/environment\n\t./test/testcluster\n)\n"
 
 // shared are the modules without a version of their own.
 var shared = []string{
-	"apis", "libs/apply", "libs/conditions", "libs/discordclient", "libs/manager", "test/discordtest", "test/environment",
-	"test/testcluster",
+	"apis", "libs/apply", "libs/conditions", "libs/discordclient", "libs/kubectl", "libs/manager", "test/discordtest",
+	"test/environment", "test/testcluster",
 }
 
 // releaseTags are those of an operator's release, with the shared modules.

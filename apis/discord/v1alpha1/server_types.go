@@ -326,6 +326,17 @@ type DiscordServerSpec struct {
 	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
 }
 
+// RoleCount is the number of roles of a server.
+type RoleCount struct {
+	// total is the number of roles, with unmanaged ones and @everyone.
+	// +optional
+	Total int32 `json:"total"`
+
+	// limit is Discord's limit: 250.
+	// +optional
+	Limit int32 `json:"limit"`
+}
+
 // ChannelCount is the number of channels of a server.
 type ChannelCount struct {
 	// total is the number of channels and categories, with unmanaged ones and
@@ -405,6 +416,18 @@ type DiscordServerStatus struct {
 	// old.
 	// +optional
 	Channels *ChannelCount `json:"channels,omitempty"`
+
+	// roles is the number of roles of the server. It may be a few seconds old.
+	// +optional
+	Roles *RoleCount `json:"roles,omitempty"`
+
+	// missingPermissions lists the permissions that the bot lacks and that the server's settings, and
+	// the groups and channels of its own namespace, require, at most 64. The bot gets them by
+	// inviteURL.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	MissingPermissions []Permission `json:"missingPermissions,omitempty"`
 
 	// namespaces is the number of namespaces with groups or channels in the
 	// server. Namespaces that are not allowed do not count.

@@ -16,6 +16,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"jutsu.com/operators/dojo-operator/internal/cli"
+	"jutsu.com/operators/libs/kubectl"
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
@@ -25,7 +26,7 @@ var version string
 func main() {
 	ctrllog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Run(ctx, os.Args[1:], cli.Options{
+	code := cli.Run(ctx, os.Args[1:], kubectl.Options{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 		Version:   buildversion.Of(version), Env: os.Getenv, Clock: clock.RealClock{},
 	})

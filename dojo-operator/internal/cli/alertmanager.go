@@ -19,6 +19,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // alertmanager is the Service of an Alertmanager, which the API server's proxy reaches.
@@ -52,7 +53,7 @@ func parseAlertmanager(text string) (a alertmanager, err error) {
 	namespace, service, ok := strings.Cut(text, "/")
 	service, port, _ := strings.Cut(service, ":")
 	if !ok || namespace == "" || service == "" {
-		return a, usage("--alertmanager is %q, it must be NAMESPACE/SERVICE or NAMESPACE/SERVICE:PORT", text)
+		return a, kubectl.Usage("--alertmanager is %q, it must be NAMESPACE/SERVICE or NAMESPACE/SERVICE:PORT", text)
 	}
 	a = alertmanager{namespace: namespace, service: service, scheme: "http", port: cmp.Or(port, "9093"), prefix: "/"}
 	return a, nil

@@ -15,24 +15,25 @@ import (
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 func (c *cli) newBackups() *cobra.Command {
-	var format output
+	var format kubectl.Output
 	cmd := c.forWorld("backups", "Show what can be restored: spans of time, and backups",
 		`Shows to which moments the database of a Dojo can be restored, and its backups with how each ended. Times are in
 UTC. The exit code is 3 where nothing can be restored.`,
 		func(_ context.Context, s *session, w *world.World) error {
 			if w.Unreadable(kinds.Backup) {
-				return fmt.Errorf("you may not list %s in the namespace %s", kinds.Backup.Resource(), s.namespace)
+				return fmt.Errorf("you may not list %s in the namespace %s", kinds.Backup.Resource(), s.Namespace)
 			}
 			return s.backups(w, format)
 		})
-	format.bind(cmd)
+	format.Bind(cmd)
 	return cmd
 }
 
@@ -42,13 +43,13 @@ type backupReport struct {
 	Backups    []recovery.Backup `json:"backups"`
 }
 
-func (s *session) backups(w *world.World, format output) error {
+func (s *session) backups(w *world.World, format kubectl.Output) error {
 	report := backupReport{Restorable: recovery.Windows(w), Backups: recovery.Backups(w)}
-	if err := format.write(s.cli, report, func() string { return backupText(w, report, s.style) }); err != nil {
+	if err := format.Write(s.Plugin, report, func() string { return backupText(w, report, s.Style) }); err != nil {
 		return err
 	}
 	if !recovery.Restorable(w) {
-		return errIll
+		return kubectl.ErrIll
 	}
 	return nil
 }
@@ -96,18 +97,18 @@ func backupRow(b recovery.Backup, now time.Time, style term.Style) []string {
 }
 
 func (c *cli) newBackup() *cobra.Command {
-	var ask asking
+	var ask kubectl.Asking
 	var wait waiting
 	cmd := c.forWorld("backup", "Take a backup now",
 		`Takes a backup of the Dojo's own Cluster now, where and how the Dojo's spec says. It needs the right to create
 backups.postgresql.cnpg.io.`,
 		func(ctx context.Context, s *session, w *world.World) error { return s.backup(ctx, w, &ask, &wait) })
-	ask.bind(cmd)
+	ask.Bind(cmd)
 	wait.bind(cmd, cnpg.MaxBackupTime)
 	return cmd
 }
 
-func (s *session) backup(ctx context.Context, w *world.World, ask *asking, wait *waiting) error {
+func (s *session) backup(ctx context.Context, w *world.World, ask *kubectl.Asking, wait *waiting) error {
 	backup, err := backupNow(w)
 	if err != nil {
 		return err
@@ -119,15 +120,15 @@ func (s *session) backup(ctx context.Context, w *world.World, ask *asking, wait 
 	if err != nil {
 		return err
 	}
-	s.print("Creates:\n%s", text)
-	if err := ask.confirm(ctx, s.cli, text); err != nil {
+	s.Print("Creates:\n%s", text)
+	if err := ask.Confirm(ctx, s.Plugin, text); err != nil {
 		return err
 	}
 	if err := s.Create(ctx, backup.DeepCopy()); err != nil {
 		return err
 	}
 	if !wait.wait {
-		s.print("Done. kubectl dojo backups %s -n %s shows how it ends.\n", w.Dojo.Name, w.Dojo.Namespace)
+		s.Print("Done. kubectl dojo backups %s -n %s shows how it ends.\n", w.Dojo.Name, w.Dojo.Namespace)
 		return nil
 	}
 	return s.backupEnds(ctx, backup, wait.timeout)

@@ -71,12 +71,12 @@ func fieldLines(path string, value any) []string {
 
 // show prints a change.
 func (s *session) show(d *corev1api.Dojo, ch change) {
-	s.print("Changes the Dojo %s in %s:\n", s.style.Bold(d.Name), d.Namespace)
+	s.Print("Changes the Dojo %s in %s:\n", s.Style.Bold(d.Name), d.Namespace)
 	for _, line := range ch.lines() {
-		s.print("  %s\n", line)
+		s.Print("  %s\n", line)
 	}
 	for _, line := range ch.Means {
-		s.print("%s\n", line)
+		s.Print("%s\n", line)
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *session) progress() func(text string) {
 	said := ""
 	return func(text string) {
 		if text != said && text != "" {
-			s.print("  %s  %s\n", s.now().UTC().Format(time.TimeOnly), text)
+			s.Print("  %s  %s\n", s.Now().UTC().Format(time.TimeOnly), text)
 			said = text
 		}
 	}

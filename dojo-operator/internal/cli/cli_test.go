@@ -20,6 +20,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -60,7 +61,7 @@ func run(t *testing.T, s *apitest.Server, input string, args ...string) result {
 
 func runWith(ctx context.Context, kubeconfig, input string, args ...string) (r result) {
 	var out, problems bytes.Buffer
-	r.code = Run(ctx, append([]string{"--kubeconfig", kubeconfig}, args...), Options{
+	r.code = Run(ctx, append([]string{"--kubeconfig", kubeconfig}, args...), kubectl.Options{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(input), Out: &out, ErrOut: &problems},
 		Version:   "v1.2.3", Env: func(string) string { return "" }, Clock: stillClock{},
 	})

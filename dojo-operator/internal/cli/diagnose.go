@@ -22,13 +22,14 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/check"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
-	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 func (c *cli) newCheck() *cobra.Command {
-	var format output
+	var format kubectl.Output
 	cmd := &cobra.Command{
-		Use: "check", Short: "Check what the cluster and you need for Dojos", Args: exactly(0), DisableFlagsInUseLine: true,
+		Use: "check", Short: "Check what the cluster and you need for Dojos", Args: kubectl.Exactly(0, ""),
+		DisableFlagsInUseLine: true,
 		Long: `Checks the kinds, the operators with their versions, whether Prometheus and Alertmanager select what Dojos of
 the namespace make, and your rights. Each line is ok or says what to do. The exit code is 3 where somebody has to act.`,
 		RunE: c.command(func(ctx context.Context, s *session, _ []string) error {
@@ -36,23 +37,23 @@ the namespace make, and your rights. Each line is ok or says what to do. The exi
 			if err != nil {
 				return err
 			}
-			if err := format.write(s.cli, lines, func() string { return check.Text(lines, s.style) }); err != nil {
+			if err := format.Write(s.Plugin, lines, func() string { return check.Text(lines, s.Style) }); err != nil {
 				return err
 			}
 			if check.Failed(lines) {
-				return errIll
+				return kubectl.ErrIll
 			}
 			return nil
 		}),
 	}
-	format.bind(cmd)
+	format.Bind(cmd)
 	return cmd
 }
 
 func (s *session) check(ctx context.Context) ([]check.Line, error) {
-	f := check.Facts{Namespace: s.namespace, Kinds: map[string]check.Seen{}, Deployments: map[string][]appsv1.Deployment{}}
+	f := check.Facts{Namespace: s.Namespace, Kinds: map[string]check.Seen{}, Deployments: map[string][]appsv1.Deployment{}}
 	var dojos corev1api.DojoList
-	if err := ignoreDenied(s.List(ctx, &dojos, client.InNamespace(s.namespace))); err != nil {
+	if err := ignoreDenied(s.List(ctx, &dojos, client.InNamespace(s.Namespace))); err != nil {
 		return nil, err
 	}
 	f.Dojos = dojos.Items
@@ -119,7 +120,7 @@ func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 		f.Classes = append([]storagev1.StorageClass{}, classes.Items...)
 	}
 	var namespace corev1.Namespace
-	if err := s.Get(ctx, client.ObjectKey{Name: s.namespace}, &namespace); err == nil {
+	if err := s.Get(ctx, client.ObjectKey{Name: s.Namespace}, &namespace); err == nil {
 		f.Labels = namespace.Labels
 	}
 	for kind, into := range map[kinds.Kind]*[]unstructured.Unstructured{
@@ -128,13 +129,13 @@ func (s *session) findServers(ctx context.Context, f *check.Facts) error {
 		list := kind.List()
 		if err := s.List(ctx, list); ignoreDenied(err) != nil {
 			return err
-		} else if err == nil || world.NotServed(err) {
+		} else if err == nil || kubectl.NotServed(err) {
 			*into = append([]unstructured.Unstructured{}, list.Items...)
 		}
 	}
 	monitors := kinds.ServiceMonitor.List()
 	err = s.List(ctx, monitors, client.MatchingLabels{"app.kubernetes.io/name": check.DojoOperator})
-	if err == nil || world.NotServed(err) {
+	if err == nil || kubectl.NotServed(err) {
 		f.Scraped = new(len(monitors.Items) > 0)
 	}
 	return nil
@@ -153,24 +154,26 @@ func ignoreDenied(err error) error {
 var needs = []struct {
 	commands string
 	needed   bool
-	rights   []right
+	rights   []kubectl.Right
 	sub      string
 }{
-	{"list, status, tree", true, []right{{"get", kinds.Dojo}, {"list", kinds.Dojo}}, ""},
-	{"tree with all children", false, []right{
-		{"get", kinds.Deployment}, {"get", kinds.Service}, {"get", kinds.Secret}, {"list", kinds.Pod}, {"list", kinds.Job},
-		{"list", kinds.Event}, {"get", kinds.Cluster}, {"get", kinds.Database}, {"get", kinds.Role},
+	{"list, status, tree", true, []kubectl.Right{kubectl.To("get", kinds.Dojo), kubectl.To("list", kinds.Dojo)}, ""},
+	{"tree with all children", false, []kubectl.Right{
+		kubectl.To("get", kinds.Deployment), kubectl.To("get", kinds.Service), kubectl.To("get", kinds.Secret),
+		kubectl.To("list", kinds.Pod), kubectl.To("list", kinds.Job), kubectl.To("list", kinds.Event),
+		kubectl.To("get", kinds.Cluster), kubectl.To("get", kinds.Database), kubectl.To("get", kinds.Role),
 	}, ""},
-	{"rotate, suspend, resume, upgrade, accept-loss", false, []right{{"patch", kinds.Dojo}}, ""},
-	{"backups", false, []right{{"list", kinds.Backup}, {"list", kinds.ObjectStore}}, ""},
-	{"backup", false, []right{{"create", kinds.Backup}}, ""},
-	{"restore --as", false, []right{{"create", kinds.Dojo}, {"patch", kinds.Dojo}}, ""},
-	{"restore", false, []right{
-		{"patch", kinds.Dojo}, {"create", kinds.Cluster}, {"patch", kinds.Cluster}, {"delete", kinds.Cluster},
+	{"rotate, suspend, resume, upgrade, accept-loss", false, []kubectl.Right{kubectl.To("patch", kinds.Dojo)}, ""},
+	{"backups", false, []kubectl.Right{kubectl.To("list", kinds.Backup), kubectl.To("list", kinds.ObjectStore)}, ""},
+	{"backup", false, []kubectl.Right{kubectl.To("create", kinds.Backup)}, ""},
+	{"restore --as", false, []kubectl.Right{kubectl.To("create", kinds.Dojo), kubectl.To("patch", kinds.Dojo)}, ""},
+	{"restore", false, []kubectl.Right{
+		kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster),
+		kubectl.To("delete", kinds.Cluster),
 	}, ""},
-	{"logs", false, []right{{"get", kinds.Pod}}, "log"},
-	{"open", false, []right{{"create", kinds.Pod}}, "portforward"},
-	{"psql", false, []right{{"create", kinds.Pod}}, "exec"},
+	{"logs", false, []kubectl.Right{kubectl.To("get", kinds.Pod)}, "log"},
+	{"open", false, []kubectl.Right{kubectl.To("create", kinds.Pod)}, "portforward"},
+	{"psql", false, []kubectl.Right{kubectl.To("create", kinds.Pod)}, "exec"},
 }
 
 // findRights asks which rights the user lacks.
@@ -182,7 +185,7 @@ func (s *session) findRights(ctx context.Context) ([]check.Right, error) {
 		asking.Go(func() {
 			all[i] = check.Right{Commands: n.commands, Needed: n.needed}
 			for _, r := range n.rights {
-				ok, err := s.may(ctx, s.namespace, r, n.sub)
+				ok, err := kubectl.May(ctx, s, s.Namespace, r, n.sub)
 				if err == nil && !ok {
 					all[i].Lacks = append(all[i].Lacks, rightName(r, n.sub))
 				}
@@ -194,7 +197,7 @@ func (s *session) findRights(ctx context.Context) ([]check.Right, error) {
 	return all, cmp.Or(errs...)
 }
 
-func rightName(r right, subresource string) string {
+func rightName(r kubectl.Right, subresource string) string {
 	if subresource != "" {
 		return r.String() + "/" + subresource
 	}

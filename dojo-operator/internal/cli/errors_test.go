@@ -3,9 +3,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +12,15 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
 // commands returns all of the plugin's own.
 func commands() (names []string) {
-	c := &cli{Options: Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard()}}
-	c.flags = newFlags()
+	c := newCLI(kubectl.Options{
+		IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: func(string) string { return "" },
+	})
 	for _, command := range c.newRoot().Commands() {
 		if name := command.Name(); name != "help" && name != "completion" {
 			names = append(names, name)
@@ -63,7 +63,7 @@ func TestHelp(t *testing.T) {
 // TestWrongUse shows that wrong use ends with 2, a sentence, and no request.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
-	nowhere := apitest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
+	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
 	cases := map[string]string{
 		"stat":                       `there is no command "stat"; did you mean status?`,
 		"nonsense":                   `there is no command "nonsense"; see kubectl dojo --help`,
@@ -109,7 +109,7 @@ func TestUnknownName(t *testing.T) {
 // TestClusterAway shows what each command says of an API server that does not answer.
 func TestClusterAway(t *testing.T) {
 	t.Parallel()
-	nowhere := apitest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
+	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
 	for _, name := range commands() {
 		if name == "version" {
 			continue
@@ -248,22 +248,5 @@ func TestKindsMissing(t *testing.T) {
 	got := run(t, s, "", "list")
 	if got.code != 1 || !strings.Contains(got.err, "does not have a kind that this needs") || !strings.Contains(got.err, "dojos.core.jutsu.com") {
 		t.Error(got)
-	}
-}
-
-func TestExplain(t *testing.T) {
-	t.Parallel()
-	c := &cli{}
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	for want, err := range map[string]error{
-		"": errIll, "x": errors.New("x"), "interrupted": fmt.Errorf("wait: %w", context.Canceled),
-	} {
-		if got := c.explain(canceled, err); got != want {
-			t.Errorf("%v is explained as %q", err, got)
-		}
-	}
-	if exitCode(fmt.Errorf("y: %w", usage("x"))) != 2 || exitCode(errIll) != 3 || exitCode(nil) != 0 || exitCode(errNotConfirmed) != 1 {
-		t.Error("wrong exit codes")
 	}
 }

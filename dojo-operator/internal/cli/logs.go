@@ -22,6 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // The parts of a Dojo that have logs.
@@ -72,9 +73,9 @@ func (c *cli) newLogs() *cobra.Command {
 			return nil
 		}
 		if len(args) == 2 {
-			return usage("%q has no logs: say %s", args[1], strings.Join(parts, ", "))
+			return kubectl.Usage("%q has no logs: say %s", args[1], strings.Join(parts, ", "))
 		}
-		return exactly(1)(cmd, args)
+		return kubectl.Exactly(1, nameOfDojo)(cmd, args)
 	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
@@ -106,7 +107,7 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 		return err
 	}
 	if w.Unreadable(kinds.Pod) {
-		return fmt.Errorf("you may not list pods in the namespace %s", s.namespace)
+		return fmt.Errorf("you may not list pods in the namespace %s", s.Namespace)
 	}
 	sources, err := s.sources(ctx, w, part)
 	if err != nil {
@@ -118,10 +119,10 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 	for i, source := range sources {
 		prefix := ""
 		if len(sources) > 1 {
-			prefix = s.style.Dim(source.pod + " | ")
+			prefix = s.Style.Dim(source.pod + " | ")
 		}
 		read := func() {
-			request := s.core.Pods(s.namespace).GetLogs(source.pod, l.options(source.container))
+			request := s.core.Pods(s.Namespace).GetLogs(source.pod, l.options(source.container))
 			stream, err := request.Stream(ctx)
 			if err == nil {
 				err = out.copy(stream, prefix)
@@ -177,7 +178,7 @@ func (s *session) sources(ctx context.Context, w *world.World, part string) ([]l
 		return applicationSources(w)
 	}
 	var pods corev1.PodList
-	if err := s.List(ctx, &pods, client.InNamespace(s.namespace), labels); err != nil {
+	if err := s.List(ctx, &pods, client.InNamespace(s.Namespace), labels); err != nil {
 		return nil, err
 	}
 	return of(w, pods.Items)

@@ -48,13 +48,13 @@ func (s *session) open(ctx context.Context, name string, port uint16) error {
 		if port, err = freePort(ctx, port); err != nil {
 			return err
 		}
-		s.print("http://localhost:%d leads to the pod %s of %s. Ctrl-C ends it.\n", port, pod, name)
+		s.Print("http://localhost:%d leads to the pod %s of %s. Ctrl-C ends it.\n", port, pod, name)
 		err = s.forward(ctx, pod, port, remote)
 		switch {
 		case errors.Is(ctx.Err(), context.Canceled):
 			return nil
 		case errors.Is(err, portforward.ErrLostConnectionToPod):
-			s.note("The pod %s has ended.\n", pod)
+			s.Note("The pod %s has ended.\n", pod)
 		case err != nil:
 			return err
 		}
@@ -125,7 +125,7 @@ func containerPort(pod *corev1.Pod, target intstr.IntOrString) int32 {
 }
 
 func (s *session) forward(ctx context.Context, pod string, local uint16, remote int32) error {
-	at := s.core.RESTClient().Post().Namespace(s.namespace).Resource("pods").Name(pod).
+	at := s.core.RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
 		SubResource("portforward").URL()
 	dialer, err := dialerFor(s.config, at)
 	if err != nil {

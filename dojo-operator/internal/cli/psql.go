@@ -23,10 +23,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 func (c *cli) newPsql() *cobra.Command {
@@ -43,7 +44,7 @@ the command, and no command line. It needs the rights to get the Secret of the D
 		if dash < 0 {
 			dash = len(args)
 		}
-		return exactly(1)(cmd, args[:dash])
+		return kubectl.Exactly(1, nameOfDojo)(cmd, args[:dash])
 	}
 	cmd.RunE = c.command(func(ctx context.Context, s *session, args []string) error {
 		return s.psql(ctx, args[0], args[1:], replica)
@@ -73,7 +74,7 @@ func (s *session) psql(ctx context.Context, name string, args []string, replica 
 	}
 	terminal := term.IsTerminal(s.In)
 	if terminal {
-		s.note("psql in the pod %s, as %s\n", pod, secret.Data["DB_USER"])
+		s.Note("psql in the pod %s, as %s\n", pod, secret.Data["DB_USER"])
 	}
 	return s.runPsql(ctx, pod, secret, args, replica, terminal)
 }
@@ -139,7 +140,7 @@ func psqlCommand(secret *corev1.Secret, args []string, replica bool) []string {
 func (s *session) runPsql(
 	ctx context.Context, pod string, secret *corev1.Secret, args []string, replica, terminal bool,
 ) error {
-	request := s.core.RESTClient().Post().Namespace(s.namespace).Resource("pods").Name(pod).
+	request := s.core.RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
 		SubResource("exec").VersionedParams(&corev1.PodExecOptions{
 		Container: postgresContainer, Command: psqlCommand(secret, args, replica),
 		Stdin: true, Stdout: true, Stderr: !terminal, TTY: terminal,

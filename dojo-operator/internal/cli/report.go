@@ -32,11 +32,11 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/redact"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
 	"jutsu.com/operators/dojo-operator/internal/cli/view"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 const (
@@ -69,20 +69,20 @@ func (s *session) report(ctx context.Context, name, file string) error {
 	r := &reporter{session: s, world: w, raw: map[string]string{}, asked: map[string]bool{}}
 	r.collect(ctx)
 	files, count := r.redacted()
-	file = cmp.Or(file, fmt.Sprintf("dojo-%s-%s.zip", name, s.now().UTC().Format("20060102-150405")))
-	content, err := zipped(files, s.now())
+	file = cmp.Or(file, fmt.Sprintf("dojo-%s-%s.zip", name, s.Now().UTC().Format("20060102-150405")))
+	content, err := zipped(files, s.Now())
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		return err
 	}
-	s.print("Wrote %s: %s, %d KiB, %s taken out.\n", file, term.Count(len(files), "file"), len(content)>>10,
+	s.Print("Wrote %s: %s, %d KiB, %s taken out.\n", file, term.Count(len(files), "file"), len(content)>>10,
 		term.Count(count, "value"))
 	for _, missing := range r.missing {
-		s.print("  without %s\n", missing)
+		s.Print("  without %s\n", missing)
 	}
-	s.print("Look into it before you give it away.\n")
+	s.Print("Look into it before you give it away.\n")
 	return nil
 }
 
@@ -304,8 +304,8 @@ func (r *reporter) redacted() (files map[string]string, count int) {
 }
 
 func (r *reporter) about() string {
-	text := fmt.Sprintf("kubectl-dojo %s, %s\nDojo %s/%s\nAPI server %s\n", r.Version, r.now().UTC().Format(time.RFC3339),
-		r.world.Dojo.Namespace, r.world.Dojo.Name, r.server)
+	text := fmt.Sprintf("kubectl-dojo %s, %s\nDojo %s/%s\nAPI server %s\n", r.Version, r.Now().UTC().Format(time.RFC3339),
+		r.world.Dojo.Namespace, r.world.Dojo.Name, r.Server)
 	if len(r.missing) > 0 {
 		text += "\nNot in this report:\n  " + strings.Join(r.missing, "\n  ") + "\n"
 	}

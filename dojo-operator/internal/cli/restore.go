@@ -20,11 +20,12 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // restoring are the flags of a restore.
 type restoring struct {
-	asking
+	kubectl.Asking
 	to, backup, as, image string
 	timeout               time.Duration
 	planOnly              bool
@@ -52,8 +53,8 @@ to delete it and to create backups.postgresql.cnpg.io; with --as only to create 
 		"`IMAGE` of Postgres of a lost Cluster, with or without a tag; by default "+recovery.DefaultImage)
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
 	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
-	r.bind(cmd)
-	r.bindName(cmd)
+	r.Bind(cmd)
+	r.BindName(cmd, "the Dojo")
 	return cmd
 }
 
@@ -64,14 +65,14 @@ func (r *restoring) request(now time.Time) (recovery.Request, error) {
 	}
 	to, err := recovery.ParseMoment(r.to, now)
 	if err != nil {
-		return request, usage("--to: %w", err)
+		return request, kubectl.Usage("--to: %w", err)
 	}
 	request.To = to
 	return request, nil
 }
 
 func (s *session) restore(ctx context.Context, name string, r *restoring) error {
-	request, err := r.request(s.now())
+	request, err := r.request(s.Now())
 	if err != nil {
 		return err
 	}
@@ -87,21 +88,21 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 	if err != nil {
 		return err
 	}
-	s.print("%s", plan.Text(w, s.style))
+	s.Print("%s", plan.Text(w, s.Style))
 	if r.planOnly {
-		s.print("---\n%s", text)
+		s.Print("---\n%s", text)
 		return nil
 	}
 	if err := s.checkRestore(ctx, w, plan); err != nil {
 		return err
 	}
-	if err := r.confirm(ctx, s.cli, text); err != nil {
+	if err := r.Confirm(ctx, s.Plugin, text); err != nil {
 		return err
 	}
 	if plan.Replaces {
 		question := fmt.Sprintf("The Cluster %s is deleted with its volumes, once a backup has completed.",
 			plan.Object.GetName())
-		if err := r.confirmName(ctx, s.cli, name, question); err != nil {
+		if err := r.ConfirmName(ctx, s.Plugin, "the Dojo", name, question); err != nil {
 			return err
 		}
 	}
@@ -110,14 +111,16 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 
 // checkRestore returns which rights are missing, or why the API server would refuse the object.
 func (s *session) checkRestore(ctx context.Context, w *world.World, plan *recovery.Plan) error {
-	rights := []right{{"patch", kinds.Dojo}, {"create", kinds.Dojo}}
+	rights := []kubectl.Right{kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Dojo)}
 	if plan.InPlace {
-		rights = []right{{"patch", kinds.Dojo}, {"create", kinds.Cluster}, {"patch", kinds.Cluster}}
+		rights = []kubectl.Right{
+			kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster),
+		}
 	}
 	if plan.Replaces {
-		rights = append(rights, right{"delete", kinds.Cluster}, right{"create", kinds.Backup})
+		rights = append(rights, kubectl.To("delete", kinds.Cluster), kubectl.To("create", kinds.Backup))
 	}
-	if err := s.need(ctx, w.Dojo.Namespace, rights...); err != nil {
+	if err := kubectl.Need(ctx, s, w.Dojo.Namespace, rights...); err != nil {
 		return err
 	}
 	if plan.Replaces {
@@ -152,16 +155,16 @@ func (s *session) create(ctx context.Context, plan *recovery.Plan, dry bool) err
 func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.Plan, timeout time.Duration) error {
 	run := restoreRun{session: s, world: w, plan: plan, timeout: timeout}
 	for i, step := range plan.Steps {
-		s.print("%d. %s\n", i+1, step.Text)
+		s.Print("%d. %s\n", i+1, step.Text)
 		err := run.take(ctx, step.Action)
 		if err == nil {
 			continue
 		}
 		late := errors.Is(err, errTimeout)
-		s.note("Stopped at step %d. %s\n", i+1, stopped(w.Dojo.Namespace, plan, step.Action, late))
+		s.Note("Stopped at step %d. %s\n", i+1, stopped(w.Dojo.Namespace, plan, step.Action, late))
 		return err
 	}
-	s.print("%s\n", s.style.Good("Restored."))
+	s.Print("%s\n", s.Style.Good("Restored."))
 	return nil
 }
 
@@ -245,7 +248,7 @@ func (r *restoreRun) stop(ctx context.Context) error {
 
 func (r *restoreRun) save(ctx context.Context) error {
 	w := *r.world
-	w.Now = r.now()
+	w.Now = r.Now()
 	backup, err := backupNow(&w)
 	if err != nil {
 		return err
@@ -310,6 +313,6 @@ func (r *restoreRun) serve(ctx context.Context) error {
 		return err
 	}
 	return r.until(ctx, r.plan.Target, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
-		return progressOf(d, r.now()), isReady(d), nil
+		return progressOf(d, r.Now()), isReady(d), nil
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/view"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // changing returns a command that changes one Dojo, and may wait until the operator has done it.
@@ -22,7 +23,7 @@ func (c *cli) changing(
 	use, short, long string, timeout time.Duration,
 	plan func(d *corev1api.Dojo) (ch change, done func(*corev1api.Dojo) bool, err error),
 ) *cobra.Command {
-	var ask asking
+	var ask kubectl.Asking
 	var wait waiting
 	cmd := c.forDojo(use, short, long, func(ctx context.Context, s *session, name string) error {
 		d, err := s.dojo(ctx, name)
@@ -33,12 +34,12 @@ func (c *cli) changing(
 		if err != nil {
 			return err
 		}
-		if err := s.apply(ctx, d, ch, ask.asker(ctx, s.cli)); err != nil {
+		if err := s.apply(ctx, d, ch, ask.Asker(ctx, s.Plugin)); err != nil {
 			return err
 		}
 		return s.finish(ctx, name, &wait, done)
 	})
-	ask.bind(cmd)
+	ask.Bind(cmd)
 	wait.bind(cmd, timeout)
 	return cmd
 }
@@ -46,14 +47,14 @@ func (c *cli) changing(
 // finish waits for the operator where the user asks for it.
 func (s *session) finish(ctx context.Context, name string, wait *waiting, done func(*corev1api.Dojo) bool) error {
 	if !wait.wait {
-		s.print("Done. Follow it with kubectl dojo status %s -n %s -w\n", name, s.namespace)
+		s.Print("Done. Follow it with kubectl dojo status %s -n %s -w\n", name, s.Namespace)
 		return nil
 	}
 	err := s.until(ctx, name, wait.timeout, func(d *corev1api.Dojo) (string, bool, error) {
-		return progressOf(d, s.now()), done(d), nil
+		return progressOf(d, s.Now()), done(d), nil
 	})
 	if err == nil {
-		s.print("Done.\n")
+		s.Print("Done.\n")
 	}
 	return err
 }
@@ -92,7 +93,7 @@ func (c *cli) newRotate() *cobra.Command {
 		`Asks the operator for a new password. Two logins take turns: the application gets the other one, its pods roll,
 and the former one is refused when no pod has it any more. No request fails.`, 10*time.Minute,
 		func(d *corev1api.Dojo) (change, func(*corev1api.Dojo) bool, error) {
-			ch, err := rotation(d, c.now())
+			ch, err := rotation(d, c.Now())
 			before := loginOf(d)
 			return ch, func(d *corev1api.Dojo) bool {
 				return isReady(d) && loginOf(d) != before && d.Status.Database.FormerLogin == ""

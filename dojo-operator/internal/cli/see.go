@@ -4,8 +4,6 @@ package cli
 
 import (
 	"context"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,13 +12,15 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/view"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 func (c *cli) newList() *cobra.Command {
 	var everywhere, broken bool
-	var format output
+	var format kubectl.Output
 	cmd := &cobra.Command{
-		Use: "list", Short: "List Dojos, with their state and its cause", Args: exactly(0), DisableFlagsInUseLine: true,
+		Use: "list", Short: "List Dojos, with their state and its cause", Args: kubectl.Exactly(0, ""),
+		DisableFlagsInUseLine: true,
 		Long: `Lists the Dojos of a namespace, or of all with -A: their state, its reason, pods, the version of Postgres and
 the age of the last backup. With --broken only those that need you: Degraded ones, outages, and failing backups. The
 exit code is then 3 where there is one.`,
@@ -31,13 +31,13 @@ exit code is then 3 where there is one.`,
 	}
 	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "list those of all namespaces")
 	cmd.Flags().BoolVar(&broken, "broken", false, "list those alone that need you")
-	format.bind(cmd)
+	format.Bind(cmd)
 	return cmd
 }
 
-func (s *session) list(ctx context.Context, everywhere, broken bool, format output) error {
+func (s *session) list(ctx context.Context, everywhere, broken bool, format kubectl.Output) error {
 	var all corev1api.DojoList
-	in := client.InNamespace(s.namespace)
+	in := client.InNamespace(s.Namespace)
 	if everywhere {
 		in = ""
 	}
@@ -45,47 +45,47 @@ func (s *session) list(ctx context.Context, everywhere, broken bool, format outp
 		return err
 	}
 	if broken {
-		all.Items = view.Broken(all.Items, s.now())
+		all.Items = view.Broken(all.Items, s.Now())
 	}
 	for i := range all.Items { // as kubectl prints them
 		all.Items[i].SetGroupVersionKind(kinds.Dojo.GroupVersionKind)
 		all.Items[i].ManagedFields = nil
 	}
 	all.SetGroupVersionKind(kinds.Dojo.GroupVersion().WithKind("DojoList"))
-	if err := format.write(s.cli, all, func() string { return s.listText(all.Items, everywhere, broken) }); err != nil {
+	if err := format.Write(s.Plugin, all, func() string { return s.listText(all.Items, everywhere, broken) }); err != nil {
 		return err
 	}
 	if broken && len(all.Items) > 0 {
-		return errIll
+		return kubectl.ErrIll
 	}
 	return nil
 }
 
 func (s *session) listText(dojos []corev1api.Dojo, everywhere, broken bool) string {
-	where := "the namespace " + s.namespace
+	where := "the namespace " + s.Namespace
 	if everywhere {
 		where = "all namespaces"
 	}
 	switch {
 	case len(dojos) > 0:
-		return view.List(dojos, everywhere, s.now(), s.style)
+		return view.List(dojos, everywhere, s.Now(), s.Style)
 	case broken:
-		s.note("No Dojo needs you in %s.\n", where)
+		s.Note("No Dojo needs you in %s.\n", where)
 	default:
-		s.note("There is no Dojo in %s.\n", where)
+		s.Note("There is no Dojo in %s.\n", where)
 	}
 	return ""
 }
 
 func (c *cli) newStatus() *cobra.Command {
 	var follow bool
-	var format output
+	var format kubectl.Output
 	cmd := c.forDojo("status", "Show one screen about a Dojo, and what to do",
 		`Shows the state of a Dojo with its cause, the commands that lead out of it, and a line each about application,
 database, backups, alerts and children. The exit code is 3 where something is wrong.`,
 		func(ctx context.Context, s *session, name string) error {
 			if follow && format != "" {
-				return usage("--watch and --output exclude each other")
+				return kubectl.Usage("--watch and --output exclude each other")
 			}
 			if follow {
 				return s.follow(ctx, name)
@@ -93,80 +93,54 @@ database, backups, alerts and children. The exit code is 3 where something is wr
 			return s.status(ctx, name, format)
 		})
 	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "follow it until you press Ctrl-C")
-	format.bind(cmd)
+	format.Bind(cmd)
 	return cmd
 }
 
-func (s *session) status(ctx context.Context, name string, format output) error {
+func (s *session) status(ctx context.Context, name string, format kubectl.Output) error {
 	w, err := s.world(ctx, name)
 	if err != nil {
 		return err
 	}
 	s.addFiring(ctx, w)
-	if err := format.write(s.cli, view.ReportOf(w), func() string { return view.Status(w, s.style) }); err != nil {
+	if err := format.Write(s.Plugin, view.ReportOf(w), func() string { return view.Status(w, s.Style) }); err != nil {
 		return err
 	}
 	return ill(w)
 }
 
-// ill returns errIll for a Dojo that needs a user.
+// ill returns ErrIll for a Dojo that needs a user.
 func ill(w *world.World) error {
 	if view.HeadOf(w.Dojo, w.Now).Broken {
-		return errIll
+		return kubectl.ErrIll
 	}
 	return nil
 }
 
-const (
-	// followInterval is the time between two readings while a user watches.
-	followInterval = 2 * time.Second
-	// clearScreen moves the cursor of a terminal to the top and erases what is below.
-	clearScreen = "\x1b[H\x1b[J"
-)
-
 // follow shows the status again whenever it changes, until the user interrupts it.
 func (s *session) follow(ctx context.Context, name string) error {
-	ticker := s.Clock.NewTicker(followInterval)
-	defer ticker.Stop()
-	last := ""
-	for {
+	return s.Follow(ctx, func(ctx context.Context) (string, error) {
 		w, err := s.world(ctx, name)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return err
+		if err != nil {
+			return "", err
 		}
 		s.addFiring(ctx, w)
-		if text := view.Status(w, s.style); text != last {
-			if s.style.Colour {
-				s.print(clearScreen)
-			} else if last != "" {
-				s.print("%s\n", strings.Repeat("-", 80))
-			}
-			s.print("%s", text)
-			last = text
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C():
-		}
-	}
+		return view.Status(w, s.Style), nil
+	})
 }
 
 func (c *cli) newTree() *cobra.Command {
-	var format output
+	var format kubectl.Output
 	cmd := c.forWorld("tree", "Show all that belongs to a Dojo, with its state",
 		`Shows the children of a Dojo as a tree, each with its state: what the operator has made, what CloudNativePG and
 Kubernetes have made of that, and what is missing. The exit code is 3 where something is wrong.`,
 		func(_ context.Context, s *session, w *world.World) error {
-			err := format.write(s.cli, view.Children(w), func() string { return view.Tree(w, s.style) })
+			err := format.Write(s.Plugin, view.Children(w), func() string { return view.Tree(w, s.Style) })
 			if err != nil {
 				return err
 			}
 			return ill(w)
 		})
-	format.bind(cmd)
+	format.Bind(cmd)
 	return cmd
 }

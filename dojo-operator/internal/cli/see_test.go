@@ -20,6 +20,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // sendai returns a server with a Dojo and its children.
@@ -204,7 +205,7 @@ func TestStatusFollows(t *testing.T) {
 	done := make(chan int)
 	kubeconfig := s.Kubeconfig(t, apitest.Namespace)
 	go func() {
-		done <- Run(ctx, []string{"--kubeconfig", kubeconfig, "status", "sendai", "-w"}, Options{
+		done <- Run(ctx, []string{"--kubeconfig", kubeconfig, "status", "sendai", "-w"}, kubectl.Options{
 			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out},
 			Env:       func(string) string { return "" }, Clock: stillClock{},
 		})

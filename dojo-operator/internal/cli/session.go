@@ -5,20 +5,16 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // fieldOwner is the field manager of the plugin's writes.
@@ -34,21 +30,7 @@ type session struct {
 
 // connect returns a session. It sends no request.
 func (c *cli) connect() (*session, error) {
-	loader := c.flags.ToRawKubeConfigLoader()
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	config, err := c.flags.ToRESTConfig()
-	if err != nil {
-		return nil, err
-	}
-	config.UserAgent = fieldOwner + "/" + c.Version
-	config.QPS = -1                         // the API server is fair by itself
-	config.ContentType = "application/json" // of custom resources the only one
-	config.WarningHandler = rest.NoWarnings{}
-	c.namespace, c.server = namespace, config.Host
-	k8s, err := client.New(config, client.Options{Scheme: kinds.Scheme(), Mapper: kinds.Mapper()})
+	k8s, config, err := c.Connect()
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +38,14 @@ func (c *cli) connect() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{Client: client.WithFieldOwner(k8s, fieldOwner), cli: c, config: config, core: core}, nil
+	return &session{Client: k8s, cli: c, config: config, core: core}, nil
 }
 
 // dojo reads a Dojo in the namespace of the command line.
 func (s *session) dojo(ctx context.Context, name string) (*corev1api.Dojo, error) {
 	d := &corev1api.Dojo{}
-	err := s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, d)
-	if apierrors.IsNotFound(err) && !world.NotServed(err) {
+	err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, d)
+	if apierrors.IsNotFound(err) && !kubectl.NotServed(err) {
 		return nil, s.unknown(ctx, name)
 	}
 	return d, err
@@ -72,19 +54,11 @@ func (s *session) dojo(ctx context.Context, name string) (*corev1api.Dojo, error
 // unknown returns the error for a Dojo that does not exist, and lists the existing ones.
 func (s *session) unknown(ctx context.Context, name string) error {
 	var all corev1api.DojoList
-	if err := s.List(ctx, &all, client.InNamespace(s.namespace)); err != nil || len(all.Items) == 0 {
-		return fmt.Errorf("there is no Dojo %q in the namespace %s; kubectl dojo list -A shows those of all namespaces",
-			name, s.namespace)
+	if err := s.List(ctx, &all, client.InNamespace(s.Namespace)); err != nil {
+		all.Items = nil // the user may not list them
 	}
-	var names []string
-	for i := range all.Items {
-		names = append(names, all.Items[i].Name)
-	}
-	if len(names) > 10 {
-		names = append(names[:10], "...")
-	}
-	return fmt.Errorf("there is no Dojo %q in the namespace %s, which has %s",
-		name, s.namespace, strings.Join(names, ", "))
+	return kubectl.Unknown("Dojo", name, s.Namespace, kubectl.NamesOf(&all),
+		"kubectl dojo list -A shows those of all namespaces")
 }
 
 // world reads a Dojo with all that belongs to it.
@@ -93,7 +67,7 @@ func (s *session) world(ctx context.Context, name string) (*world.World, error) 
 	if err != nil {
 		return nil, err
 	}
-	w, err := world.Read(ctx, s, d, s.now())
+	w, err := world.Read(ctx, s, d, s.Now())
 	if err != nil {
 		return nil, fmt.Errorf("read what belongs to the Dojo %s: %w", name, err)
 	}
@@ -111,40 +85,17 @@ func (c *cli) command(run func(context.Context, *session, []string) error) func(
 	}
 }
 
-// completions returns the names of a list that begin with what was typed.
-func (c *cli) completions(
-	cmd *cobra.Command, typed string, all client.ObjectList, inNamespace bool,
-) (names []string, _ cobra.ShellCompDirective) {
-	s, err := c.connect()
-	if err == nil {
-		in := client.InNamespace("")
-		if inNamespace {
-			in = client.InNamespace(s.namespace)
-		}
-		err = s.List(cmd.Context(), all, in)
-	}
-	if err == nil {
-		_ = meta.EachListItem(all, func(o runtime.Object) error {
-			if name := o.(client.Object).GetName(); strings.HasPrefix(name, typed) {
-				names = append(names, name)
-			}
-			return nil
-		})
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
+// nameOfDojo is an argument of most commands.
+const nameOfDojo = "the name of a Dojo"
 
 // dojoNames completes the names of Dojos.
 func (c *cli) dojoNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return c.completions(cmd, typed, &corev1api.DojoList{}, true)
+	return c.Complete(func() client.ObjectList { return &corev1api.DojoList{} })(cmd, args, typed)
 }
 
-// namespaceNames completes the names of namespaces.
-func (c *cli) namespaceNames(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return c.completions(cmd, typed, &corev1.NamespaceList{}, false)
+// seeStatus names the command that shows more about a Dojo.
+func seeStatus(d *corev1api.Dojo) string {
+	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
 }
 
 // forDojo returns a command about one Dojo, whose name it completes.
@@ -152,8 +103,8 @@ func (c *cli) forDojo(
 	use, short, long string, run func(context.Context, *session, string) error,
 ) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " NAME", Short: short, Long: long, Args: exactly(1), ValidArgsFunction: c.dojoNames,
-		DisableFlagsInUseLine: true,
+		Use: use + " NAME", Short: short, Long: long, Args: kubectl.Exactly(1, nameOfDojo),
+		ValidArgsFunction: c.dojoNames, DisableFlagsInUseLine: true,
 		RunE: c.command(func(ctx context.Context, s *session, args []string) error {
 			return run(ctx, s, args[0])
 		}),

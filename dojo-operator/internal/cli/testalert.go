@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // testAlertName is the alertname of a test.
@@ -46,7 +47,7 @@ func testAlert(d *corev1api.Dojo, severity string, now time.Time) postableAlert 
 }
 
 func (c *cli) newTestAlert() *cobra.Command {
-	var ask asking
+	var ask kubectl.Asking
 	var severity, at string
 	cmd := c.forDojo("test-alert", "Post one alert of a Dojo to Alertmanager, which must reach its channel",
 		`Posts an alert DojoTest with the labels of the Dojo to Alertmanager, through the API server, and reports to which
@@ -62,31 +63,31 @@ namespace of Alertmanager.`,
 	cmd.Flags().StringVar(&severity, "severity", "info", "the `label` severity; critical and warning may mention people")
 	cmd.Flags().StringVar(&at, "alertmanager", "",
 		"`NAMESPACE/SERVICE` of Alertmanager; by default those of prometheus-operator")
-	ask.bind(cmd)
+	ask.Bind(cmd)
 	return cmd
 }
 
-func (s *session) testAlert(ctx context.Context, d *corev1api.Dojo, severity, at string, ask *asking) error {
+func (s *session) testAlert(ctx context.Context, d *corev1api.Dojo, severity, at string, ask *kubectl.Asking) error {
 	if d.Spec.Alerts == nil {
 		return fmt.Errorf("%s has no spec.alerts, so that no alert has a channel", d.Name)
 	}
 	if ready := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionAlertsReady); ready == nil ||
 		ready.Status != metav1.ConditionTrue {
-		s.note("The alerts of %s are not ready: see kubectl dojo status %s -n %s\n", d.Name, d.Name, d.Namespace)
+		s.Note("The alerts of %s are not ready: see kubectl dojo status %s -n %s\n", d.Name, d.Name, d.Namespace)
 	}
 	all, err := s.chosenAlertmanagers(ctx, at)
 	if err != nil {
 		return err
 	}
-	alert := testAlert(d, severity, s.now())
+	alert := testAlert(d, severity, s.Now())
 	text, err := yaml.Marshal([]postableAlert{alert})
 	if err != nil {
 		return err
 	}
 	for _, a := range all {
-		s.print("Posts to Alertmanager %s:\n%s", a, text)
+		s.Print("Posts to Alertmanager %s:\n%s", a, text)
 	}
-	if err := ask.confirm(ctx, s.cli, string(text)); err != nil {
+	if err := ask.Confirm(ctx, s.Plugin, string(text)); err != nil {
 		return err
 	}
 	reached := false
@@ -98,7 +99,7 @@ func (s *session) testAlert(ctx context.Context, d *corev1api.Dojo, severity, at
 		reached = reached || here
 	}
 	if !reached {
-		return errIll
+		return kubectl.ErrIll
 	}
 	return nil
 }
@@ -151,14 +152,14 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers []string) bool {
 	own := d.Namespace + "/" + d.Name + "/"
 	if slices.ContainsFunc(receivers, func(r string) bool { return strings.HasPrefix(r, own) }) {
-		s.print("%s: Alertmanager %s sends it to %s. It is in the channel within the group_wait of its route, "+
-			"usually 30 seconds.\n", s.style.Good("ok"), a, strings.Join(receivers, ", "))
+		s.Print("%s: Alertmanager %s sends it to %s. It is in the channel within the group_wait of its route, "+
+			"usually 30 seconds.\n", s.Style.Good("ok"), a, strings.Join(receivers, ", "))
 		if alerts := d.Status.Alerts; alerts != nil && alerts.ChannelURL != "" {
-			s.print("    %s\n", alerts.ChannelURL)
+			s.Print("    %s\n", alerts.ChannelURL)
 		}
 		return true
 	}
-	s.print("%s: Alertmanager %s sends it to %s, and not to the channel of %s: does it select the AlertmanagerConfig? "+
-		"See kubectl dojo check -n %s\n", s.style.Bad("lost"), a, strings.Join(receivers, ", "), d.Name, d.Namespace)
+	s.Print("%s: Alertmanager %s sends it to %s, and not to the channel of %s: does it select the AlertmanagerConfig? "+
+		"See kubectl dojo check -n %s\n", s.Style.Bad("lost"), a, strings.Join(receivers, ", "), d.Name, d.Namespace)
 	return false
 }

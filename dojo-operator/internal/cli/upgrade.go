@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // upgradeRequest is the wish of a user.
@@ -28,7 +29,7 @@ type upgradeRequest struct {
 }
 
 func (c *cli) newUpgrade() *cobra.Command {
-	var ask asking
+	var ask kubectl.Asking
 	var wait waiting
 	var r upgradeRequest
 	cmd := c.forWorld("upgrade", "Upgrade Postgres to another major version",
@@ -38,22 +39,24 @@ again. Until the upgrade of the data begins, the former version can be set again
 	cmd.Flags().StringVar(&r.to, "to", "", "the major `VERSION`, such as 18")
 	cmd.Flags().StringVar(&r.image, "image", "", "the `IMAGE`, of a Dojo that names imageName instead of version")
 	cmd.Flags().BoolVar(&r.withoutBackup, "without-backup", false, "upgrade without a backup to go back to")
-	ask.bind(cmd)
-	ask.bindName(cmd)
+	ask.Bind(cmd)
+	ask.BindName(cmd, "the Dojo")
 	wait.bind(cmd, time.Hour)
 	return cmd
 }
 
-func (s *session) upgrade(ctx context.Context, w *world.World, r upgradeRequest, ask *asking, wait *waiting) error {
+func (s *session) upgrade(
+	ctx context.Context, w *world.World, r upgradeRequest, ask *kubectl.Asking, wait *waiting,
+) error {
 	d := w.Dojo
 	ch, to, err := upgradeOf(w, r)
 	if err != nil {
 		return err
 	}
-	confirm := ask.asker(ctx, s.cli)
+	confirm := ask.Asker(ctx, s.Plugin)
 	if r.withoutBackup {
 		confirm = func(string) error {
-			return ask.confirmName(ctx, s.cli, d.Name, "Without a backup there is no way back.")
+			return ask.ConfirmName(ctx, s.Plugin, "the Dojo", d.Name, "Without a backup there is no way back.")
 		}
 	}
 	if err := s.apply(ctx, d, ch, confirm); err != nil {
@@ -122,19 +125,19 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, to int, err error) 
 func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	switch {
 	case r.to == "" && r.image == "":
-		return 0, usage("name the major version with --to, such as --to 18")
+		return 0, kubectl.Usage("name the major version with --to, such as --to 18")
 	case r.to != "" && r.image != "":
-		return 0, usage("--to and --image exclude each other")
+		return 0, kubectl.Usage("--to and --image exclude each other")
 	case pg.ImageName != "" && r.to != "":
-		return 0, usage("the Dojo names imageName %s: name the new one with --image", pg.ImageName)
+		return 0, kubectl.Usage("the Dojo names imageName %s: name the new one with --image", pg.ImageName)
 	case pg.ImageName == "" && r.image != "":
-		return 0, usage("the Dojo does not name imageName: name the major version with --to")
+		return 0, kubectl.Usage("the Dojo does not name imageName: name the major version with --to")
 	}
 	text := cmp.Or(r.to, cnpg.VersionOf(r.image))
 	if to := majorOf(text); to >= 14 && to < 100 && (r.image != "" || text == strconv.Itoa(to)) {
 		return to, nil
 	}
-	return 0, usage("%q is no major version of Postgres, such as 18", cmp.Or(r.to, r.image))
+	return 0, kubectl.Usage("%q is no major version of Postgres, such as 18", cmp.Or(r.to, r.image))
 }
 
 func upgradeMeans(d *corev1api.Dojo, has, to int, r upgradeRequest) []string {
@@ -155,27 +158,27 @@ func upgradeMeans(d *corev1api.Dojo, has, to int, r upgradeRequest) []string {
 }
 
 func (c *cli) newAcceptLoss() *cobra.Command {
-	var ask asking
+	var ask kubectl.Asking
 	var wait waiting
 	cmd := c.forWorld("accept-loss", "Accept that the data of a lost Cluster is gone, and begin anew",
 		`Allows the operator to create another Cluster in the place of one that is gone: an empty one, or one with what
 spec.postgres.cluster.bootstrap says. It holds for this loss alone. Look first whether kubectl dojo restore brings the
 data back.`,
 		func(ctx context.Context, s *session, w *world.World) error { return s.acceptLoss(ctx, w, &ask, &wait) })
-	ask.bindName(cmd)
+	ask.BindName(cmd, "the Dojo")
 	wait.bind(cmd, 15*time.Minute)
 	return cmd
 }
 
-func (s *session) acceptLoss(ctx context.Context, w *world.World, ask *asking, wait *waiting) error {
+func (s *session) acceptLoss(ctx context.Context, w *world.World, ask *kubectl.Asking, wait *waiting) error {
 	d := w.Dojo
 	ch, err := acceptance(w)
 	if err != nil {
 		return err
 	}
 	if err := s.apply(ctx, d, ch, func(text string) error {
-		s.print("%s", text)
-		return ask.confirmName(ctx, s.cli, d.Name, "The data is lost then.")
+		s.Print("%s", text)
+		return ask.ConfirmName(ctx, s.Plugin, "the Dojo", d.Name, "The data is lost then.")
 	}); err != nil {
 		return err
 	}

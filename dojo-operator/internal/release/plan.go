@@ -127,9 +127,10 @@ func (p *planner) kept() string {
 func (p *planner) failed(why string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonReleaseFailed,
 		"The release step of the image %s has failed: %s. %s Fix the cause, then set another image, or retry with "+
-			"`kubectl annotate dojo %s --overwrite %s=$(date +%%s)`. The former image can be set again; "+
+			"`kubectl annotate dojos.core.jutsu.com %s -n %s --overwrite %s=$(date +%%s)`. The former image can be set again; "+
 			"nothing migrates the database down.",
-		p.Target.Image, strings.TrimRight(why, ". "), p.kept(), p.dojo.Name, corev1api.RetryReleaseAnnotation)
+		p.Target.Image, strings.TrimRight(why, ". "), p.kept(),
+		p.dojo.Name, p.dojo.Namespace, corev1api.RetryReleaseAnnotation)
 }
 
 func (p *planner) filesIssue() *conditions.Issue {
@@ -237,6 +238,6 @@ func (p *planner) progress(job *batchv1.Job) *conditions.Issue {
 	}
 	return conditions.WaitUntil(p.Now, job.CreationTimestamp.Time, timeoutOf(p.dojo)+p.cfg.ProgressDeadline,
 		p.progressing("runs in the Job "+job.Name),
-		p.stalled("The Job %s of the release step has not ended after its deadline. See `kubectl describe job %s`.",
-			job.Name, job.Name))
+		p.stalled("The Job %s of the release step has not ended after its deadline. "+
+			"See `kubectl describe jobs.batch %s -n %s`.", job.Name, job.Name, job.Namespace))
 }

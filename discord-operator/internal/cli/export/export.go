@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/discord-operator/internal/cli/schema"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/kubectl"
 	"jutsu.com/operators/libs/manager"
 )
 
@@ -37,7 +38,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stdout)
 	if err != nil {
-		return err
+		return kubectl.Usage("%w", err)
 	}
 	connection, err := o.Options()
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/discord-operator/internal/cli/schema"
+	"jutsu.com/operators/libs/kubectl"
 	"jutsu.com/operators/libs/manager"
 )
 
-// ErrDiffers says that an apply would change something. It is no failure: the exit status is 2.
-var ErrDiffers = errors.New("an apply would change something on Discord")
+// ErrDiffers says that an apply would change something. It is no failure: the exit code is 3.
+var ErrDiffers = fmt.Errorf("an apply would change something on Discord: %w", kubectl.ErrIll)
 
 type options struct {
 	cli.Connection
@@ -41,7 +42,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parseFlags(args, stdout)
 	if err != nil {
-		return err
+		return kubectl.Usage("%w", err)
 	}
 	after, before, err := o.load(ctx)
 	if err != nil {
@@ -123,7 +124,7 @@ func parseFlags(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.output, "o", "text", "`format` of the output, text or json")
 	const introduction = "kubectl discord plan prints what an apply of manifests would do on a Discord server. It " +
 		"changes nothing,\nneither on Discord nor in a cluster, and needs no cluster.\n\n" +
-		"Exit status: 0 nothing would change, 2 something would,\n" +
+		"Exit code: 0 nothing would change, 3 something would, 2 wrong use,\n" +
 		"1 an error, or an object that would not match its spec.\n\n" +
 		"Usage: kubectl discord plan -f DIR --server-id=ID --token-file=FILE [flags]\n\n"
 	if err := manager.Parse(flags, introduction, args, out); err != nil {

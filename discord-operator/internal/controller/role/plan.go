@@ -17,9 +17,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxRoles is Discord's limit of roles in a server: code 30005.
-const maxRoles = 250
-
 const forWhat = "which this role requires"
 
 // NewPlan plans the role without its members.
@@ -123,8 +120,8 @@ func create(
 }
 
 func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
-	if len(s.Guild.Snapshot.Guild.Roles) >= maxRoles {
-		return issues.Full("The server has %d roles, the most that Discord allows. Delete some.", maxRoles)
+	if len(s.Guild.Snapshot.Guild.Roles) >= bot.MaxRoles {
+		return issues.Full("The server has %d roles, the most that Discord allows. Delete some.", bot.MaxRoles)
 	}
 	return s.Guild.Lacks(permissions.ManageRoles|ptr.Deref(in.Permissions, 0), forWhat)
 }

@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
 	"jutsu.com/operators/discord-operator/internal/discord/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
 	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -44,6 +45,14 @@ func statusOf(
 		next.Namespaces = int32(s.Namespaces) //nolint:gosec // a cluster has fewer
 		total := int32(len(s.Snapshot.All())) //nolint:gosec // Discord allows 500
 		next.Channels = &v1alpha1.ChannelCount{Total: total, Limit: bot.MaxChannels}
+		roles := int32(len(guild.Roles)) //nolint:gosec // Discord allows 250
+		next.Roles = &v1alpha1.RoleCount{Total: roles, Limit: bot.MaxRoles}
+	}
+	if s.Snapshot != nil {
+		if have, exact := s.Snapshot.BotPermissions(); exact {
+			needed := required(server, s, managed(server))
+			next.MissingPermissions = overwrites.Permissions(have.Missing(needed))
+		}
 	}
 	conditions.Set(&next.Conditions, server.Generation, availability(server, results, worst), worst)
 	return next

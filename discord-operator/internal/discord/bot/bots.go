@@ -204,16 +204,22 @@ func (b *Bots) read(
 		return use{}, refused
 	}
 	key := server.Spec.TokenSecretRef.Key
-	token := strings.TrimPrefix(strings.TrimSpace(string(secret.Data[key])), "Bot ")
+	token, ok := ParseToken(string(secret.Data[key]))
 	if token == "" {
 		return use{}, missing(server, fmt.Sprintf("has no value for the key %q", key))
 	}
-	if !tokenForm.MatchString(token) {
+	if !ok {
 		return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed,
 			"The value of the key %q in Secret %s is not a bot token, which is three words with dots between them. %s",
 			key, name.Name, replaceToken(server))
 	}
 	return b.assign(client.ObjectKeyFromObject(server), token, use{version: version, allowed: allowed})
+}
+
+// ParseToken returns the token in a text, and reports whether it has the form of one.
+func ParseToken(text string) (token string, ok bool) {
+	token = strings.TrimPrefix(strings.TrimSpace(text), "Bot ")
+	return token, tokenForm.MatchString(token)
 }
 
 // tokenForm matches tokens of bots: id, time and signature, each in base64url. Other texts are not

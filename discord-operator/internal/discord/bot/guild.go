@@ -196,6 +196,9 @@ func (g *Guild) OrNone() *guildcache.Client {
 // MaxChannels is Discord's limit of channels and categories in a server: code 30013.
 const MaxChannels = 500
 
+// MaxRoles is Discord's limit of roles in a server: code 30005.
+const MaxRoles = 250
+
 // Full is the issue of a guild without room for another channel or category; nil if it has room.
 func (g *Guild) Full() *conditions.Issue {
 	if len(g.Snapshot.All()) < MaxChannels {

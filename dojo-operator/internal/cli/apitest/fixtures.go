@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package apitest has a Dojo and its objects for tests of kubectl dojo.
 package apitest
 
 import (
+	"testing"
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -21,7 +23,17 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
+
+// Server plays the API server.
+type Server = kubectltest.Server
+
+// New starts a server with objects, which ends with the test.
+func New(t *testing.T, objects ...client.Object) *Server {
+	t.Helper()
+	return kubectltest.New(t, kinds.Scheme(), kinds.All(), objects...)
+}
 
 // Now is when everything takes place.
 var Now = time.Date(2026, 11, 24, 2, 55, 0, 0, time.UTC)

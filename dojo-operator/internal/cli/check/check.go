@@ -18,8 +18,8 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 // Mark says how a line is.

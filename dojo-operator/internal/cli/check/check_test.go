@@ -15,7 +15,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 func operatorOf(name, image string, ready int32) []appsv1.Deployment {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kinds lists the kinds that kubectl dojo reads and writes. Their names in paths are known
-// here, so no command needs discovery, which costs dozens of requests.
+// Package kinds lists the kinds that kubectl dojo reads and writes.
 package kinds
 
 import (
@@ -10,7 +9,6 @@ import (
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -18,8 +16,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -30,66 +26,32 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // Kind is a kind of the API with its name in paths.
-type Kind struct {
-	schema.GroupVersionKind
-	// Plural is its name in paths, such as "databases".
-	Plural string
-	// ClusterScoped reports whether its objects have no namespace.
-	ClusterScoped bool
-}
-
-// Object returns an empty object of the kind.
-func (k Kind) Object() *unstructured.Unstructured {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(k.GroupVersionKind)
-	return o
-}
-
-// List returns an empty list of the kind.
-func (k Kind) List() *unstructured.UnstructuredList {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(k.GroupVersion().WithKind(k.Kind + "List"))
-	return list
-}
-
-// Resource returns the name in which the API server's errors and RBAC know the kind, such as
-// "clusters.postgresql.cnpg.io".
-func (k Kind) Resource() string {
-	return schema.GroupResource{Group: k.Group, Resource: k.Plural}.String()
-}
-
-func of(group schema.GroupVersion, kind, plural string) Kind {
-	return Kind{GroupVersionKind: group.WithKind(kind), Plural: plural}
-}
+type Kind = kubectl.Kind
 
 func from(k optionalkinds.Kind) Kind {
 	return Kind{GroupVersionKind: k.GroupVersionKind, Plural: k.Plural}
 }
 
-func global(k Kind) Kind {
-	k.ClusterScoped = true
-	return k
-}
-
 // The kinds that commands name.
 var (
-	Dojo         = of(corev1api.GroupVersion, "Dojo", "dojos")
-	Pod          = of(corev1.SchemeGroupVersion, "Pod", "pods")
-	Service      = of(corev1.SchemeGroupVersion, "Service", "services")
-	Secret       = of(corev1.SchemeGroupVersion, "Secret", "secrets")
-	Event        = of(corev1.SchemeGroupVersion, "Event", "events")
-	Namespace    = global(of(corev1.SchemeGroupVersion, "Namespace", "namespaces"))
-	Deployment   = of(appsv1.SchemeGroupVersion, "Deployment", "deployments")
-	Job          = of(batchv1.SchemeGroupVersion, "Job", "jobs")
-	Budget       = of(policyv1.SchemeGroupVersion, "PodDisruptionBudget", "poddisruptionbudgets")
-	Autoscaler   = of(autoscalingv2.SchemeGroupVersion, "HorizontalPodAutoscaler", "horizontalpodautoscalers")
-	Ingress      = of(networkingv1.SchemeGroupVersion, "Ingress", "ingresses")
-	Lease        = of(coordinationv1.SchemeGroupVersion, "Lease", "leases")
-	StorageClass = global(of(storagev1.SchemeGroupVersion, "StorageClass", "storageclasses"))
-	AccessReview = global(of(authorizationv1.SchemeGroupVersion, "SelfSubjectAccessReview", "selfsubjectaccessreviews"))
+	Dojo         = kubectl.KindOf(corev1api.GroupVersion, "Dojo", "dojos")
+	Pod          = kubectl.KindOf(corev1.SchemeGroupVersion, "Pod", "pods")
+	Service      = kubectl.KindOf(corev1.SchemeGroupVersion, "Service", "services")
+	Secret       = kubectl.KindOf(corev1.SchemeGroupVersion, "Secret", "secrets")
+	Event        = kubectl.KindOf(corev1.SchemeGroupVersion, "Event", "events")
+	Namespace    = kubectl.KindOf(corev1.SchemeGroupVersion, "Namespace", "namespaces").Global()
+	Deployment   = kubectl.KindOf(appsv1.SchemeGroupVersion, "Deployment", "deployments")
+	Job          = kubectl.KindOf(batchv1.SchemeGroupVersion, "Job", "jobs")
+	Budget       = kubectl.KindOf(policyv1.SchemeGroupVersion, "PodDisruptionBudget", "poddisruptionbudgets")
+	Autoscaler   = kubectl.KindOf(autoscalingv2.SchemeGroupVersion, "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+	Ingress      = kubectl.KindOf(networkingv1.SchemeGroupVersion, "Ingress", "ingresses")
+	Lease        = kubectl.KindOf(coordinationv1.SchemeGroupVersion, "Lease", "leases")
+	StorageClass = kubectl.KindOf(storagev1.SchemeGroupVersion, "StorageClass", "storageclasses").Global()
+	AccessReview = kubectl.AccessReview
 
 	Cluster  = from(cnpg.ClusterKind)
 	Role     = from(cnpg.RoleKind)
@@ -98,10 +60,11 @@ var (
 	Backup   = from(cnpg.BackupKind)
 	Pooler   = from(cnpg.PoolerKind)
 	// ObjectStore is of the barman-cloud plugin.
-	ObjectStore = of(schema.GroupVersion{Group: "barmancloud.cnpg.io", Version: "v1"}, "ObjectStore", "objectstores")
+	ObjectStore = kubectl.KindOf(
+		schema.GroupVersion{Group: "barmancloud.cnpg.io", Version: "v1"}, "ObjectStore", "objectstores")
 
-	Prometheus     = of(prometheusV1, "Prometheus", "prometheuses")
-	Alertmanager   = of(prometheusV1, "Alertmanager", "alertmanagers")
+	Prometheus     = kubectl.KindOf(prometheusV1, "Prometheus", "prometheuses")
+	Alertmanager   = kubectl.KindOf(prometheusV1, "Alertmanager", "alertmanagers")
 	ServiceMonitor = known(monitoring.Kinds(), "ServiceMonitor")
 	Rule           = known(monitoring.Kinds(), "PrometheusRule")
 	Route          = known(monitoring.Kinds(), "AlertmanagerConfig")
@@ -123,20 +86,6 @@ func All() []Kind {
 		AccessReview, Cluster, Role, Database, Schedule, Backup, Pooler, ObjectStore, Prometheus, Alertmanager,
 		ServiceMonitor, Rule, Route, Channel, HTTPRoute,
 	}
-}
-
-// Mapper returns the paths of all kinds.
-func Mapper() meta.RESTMapper {
-	m := meta.NewDefaultRESTMapper(nil)
-	for _, k := range All() {
-		scope := meta.RESTScopeNamespace
-		if k.ClusterScoped {
-			scope = meta.RESTScopeRoot
-		}
-		version := k.GroupVersion()
-		m.AddSpecific(k.GroupVersionKind, version.WithResource(k.Plural), version.WithResource(k.Plural), scope)
-	}
-	return m
 }
 
 // Scheme returns the Go types of the kinds that have one here. Making it takes milliseconds.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 // Broken leaves those Dojos that a user must look at.

@@ -8,8 +8,8 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 // Remedy is a command that leads out of a state.

@@ -19,10 +19,10 @@ import (
 
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 const inSync = "in sync"

@@ -11,10 +11,10 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
-	"jutsu.com/operators/dojo-operator/internal/cli/term"
 	"jutsu.com/operators/dojo-operator/internal/cli/view"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 func worldOf(changes ...func(*corev1api.Dojo)) *world.World {

@@ -15,13 +15,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 const (
@@ -72,7 +72,7 @@ func (r *reader) do(kind kinds.Kind, read func() error) {
 		defer r.mu.Unlock()
 		switch resource := kind.Resource(); {
 		case err == nil:
-		case NotServed(err):
+		case kubectl.NotServed(err):
 			r.Absent[resource] = true
 		case apierrors.IsNotFound(err):
 		case apierrors.IsForbidden(err):
@@ -170,19 +170,6 @@ func LastSeen(e corev1.Event) time.Time {
 		at = e.Series.LastObservedTime.Time
 	}
 	return at
-}
-
-// NotServed reports whether an error says that the API server does not know the kind: it answers
-// with a page and not with a Status, which client-go notes as a cause.
-func NotServed(err error) bool {
-	status := apierrors.APIStatus(nil)
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	return details != nil && slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool {
-		return c.Type == metav1.CauseTypeUnexpectedServerResponse
-	})
 }
 
 // DeniedResources lists what the user may not read.

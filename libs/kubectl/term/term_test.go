@@ -87,3 +87,28 @@ func TestTimes(t *testing.T) {
 		t.Error("wrong nouns")
 	}
 }
+
+func TestForest(t *testing.T) {
+	t.Parallel()
+	got := Forest([]Node{
+		{Name: "a", Cells: []string{"Ready"}, Children: []Node{{Name: "b", Cells: []string{"Ready"}}}}, {Name: "c"},
+	})
+	const want = "├─ a      Ready\n│  └─ b   Ready\n└─ c\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := Forest(nil); got != "" {
+		t.Errorf("of no tree: %q", got)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"名前 \"x\"": "名前 \"x\"", "a\x1b[2J\nb": "a [2J b", "\u202eevil": " evil", "": "",
+	} {
+		if got := Printable(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package kubectl
 
 import (
 	"context"
@@ -13,10 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
-
-	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
-	"jutsu.com/operators/dojo-operator/internal/cli/world"
 )
 
 // The exit codes.
@@ -32,21 +28,23 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+// Usage returns an error about wrong use of the command line, which ends with the exit code 2.
+func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 var (
-	// errIll ends a command that has answered, and whose answer says that something is wrong.
-	errIll = errors.New("something is wrong")
-	// errNotConfirmed ends a command whose change nobody has confirmed.
-	errNotConfirmed = errors.New("nothing was changed")
+	// ErrIll ends a command that has answered, and whose answer says that something is wrong.
+	ErrIll = errors.New("something is wrong")
+	// ErrNotConfirmed ends a command whose change nobody has confirmed.
+	ErrNotConfirmed = errors.New("nothing was changed")
 )
 
-func exitCode(err error) int {
+// ExitCode returns the exit code of an error.
+func ExitCode(err error) int {
 	var wrong usageError
 	switch {
 	case err == nil:
 		return exitWell
-	case errors.Is(err, errIll):
+	case errors.Is(err, ErrIll):
 		return exitIll
 	case errors.As(err, &wrong):
 		return exitUsage
@@ -61,33 +59,33 @@ var forbidden = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*
 	`(?: in the namespace "([^"]*)"| (at the cluster scope))?`)
 
 // explain translates an error for the user; empty if the output has said it.
-func (c *cli) explain(ctx context.Context, err error) string {
+func (p *Plugin) explain(ctx context.Context, err error) string {
 	var wrongURL *url.Error
 	switch {
-	case err == nil || errors.Is(err, errIll):
+	case err == nil || errors.Is(err, ErrIll):
 		return ""
 	case errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled):
 		return "interrupted"
 	case apierrors.IsUnauthorized(err):
-		return fmt.Sprintf("%s does not accept your credentials. Log in again, or name another --context.", c.where())
+		return fmt.Sprintf("%s does not accept your credentials. Log in again, or name another --context.", p.where())
 	case apierrors.IsForbidden(err):
-		return explainForbidden(err)
-	case world.NotServed(err):
-		return fmt.Sprintf("%s does not have a kind that this needs (%v). See kubectl dojo check.", c.where(), err)
+		return p.explainForbidden(err)
+	case NotServed(err):
+		return fmt.Sprintf("%s does not have a kind that this needs (%v). %s", p.where(), err, p.Missing)
 	case clientcmd.IsEmptyConfig(err):
 		return "there is no kubeconfig: set KUBECONFIG, or name a file with --kubeconfig."
 	case errors.As(err, &wrongURL) && unreachable(err):
-		return fmt.Sprintf("%s does not answer: %v", c.where(), wrongURL.Err)
+		return fmt.Sprintf("%s does not answer: %v", p.where(), wrongURL.Err)
 	}
 	return err.Error()
 }
 
 // where names the API server.
-func (c *cli) where() string {
-	if c.server == "" {
+func (p *Plugin) where() string {
+	if p.Server == "" {
 		return "the API server"
 	}
-	return "the API server " + c.server
+	return "the API server " + p.Server
 }
 
 func unreachable(err error) bool {
@@ -98,12 +96,7 @@ func unreachable(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// seeStatus names the command that shows more about a Dojo.
-func seeStatus(d *corev1api.Dojo) string {
-	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
-}
-
-func explainForbidden(err error) string {
+func (p *Plugin) explainForbidden(err error) string {
 	m := forbidden.FindStringSubmatch(err.Error())
 	if m == nil {
 		return err.Error()
@@ -120,11 +113,10 @@ func explainForbidden(err error) string {
 		where = "in all namespaces; name one with -n"
 	}
 	text := fmt.Sprintf("you (%s) may not %s %s %s.", m[1], m[2], resource, where)
-	if strings.HasSuffix(resource, kinds.Dojo.Resource()) {
-		role := "dojos-edit"
-		if m[2] == "get" || m[2] == "list" {
-			role = "dojos-view"
-		}
+	if p.Roles == nil {
+		return text
+	}
+	if role := p.Roles(m[2], resource); role != "" {
 		text += " The ClusterRole " + role + " has it: ask for a RoleBinding."
 	}
 	return text

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -156,4 +157,17 @@ func Count(n int, noun string) string {
 		noun += "s"
 	}
 	return strconv.Itoa(n) + " " + noun
+}
+
+// Forest draws several trees below a text, a line for each node.
+func Forest(nodes []Node) string { return Table(lines(Node{Children: nodes}, "", "")[1:], 3) }
+
+// Printable replaces control characters, with which a text of others could write over a terminal.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, text)
 }

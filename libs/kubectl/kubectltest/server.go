@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apitest plays the API server for tests of kubectl dojo: it keeps objects, answers over
+// Package kubectltest plays the API server for tests of plugins of kubectl: it keeps objects, answers over
 // HTTP, and refuses what a test says. It knows nothing of the kinds' own rules, which the specs
 // show against a real one.
-package apitest
+package kubectltest
 
 import (
 	"encoding/json"
@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
 
-	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // Server plays an API server. Make one with New.
@@ -42,6 +42,8 @@ type Server struct {
 	// Put.
 	AfterWrite func(write string)
 
+	scheme  *runtime.Scheme
+	kinds   []kubectl.Kind
 	http    *httptest.Server
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured // by path
@@ -50,10 +52,11 @@ type Server struct {
 	writes  []string
 }
 
-// New starts a server that ends with the test.
-func New(t *testing.T, objects ...client.Object) *Server {
+// New starts a server of these kinds, which ends with the test.
+func New(t *testing.T, scheme *runtime.Scheme, kinds []kubectl.Kind, objects ...client.Object) *Server {
 	t.Helper()
 	s := &Server{
+		scheme: scheme, kinds: kinds,
 		Logs: map[string]string{}, objects: map[string]*unstructured.Unstructured{},
 		denied: map[string]bool{}, absent: map[string]bool{},
 	}
@@ -111,24 +114,24 @@ func (s *Server) Put(objects ...client.Object) {
 			panic(err)
 		}
 		u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
-		gvk, err := apiutil.GVKForObject(o, kinds.Scheme())
+		gvk, err := apiutil.GVKForObject(o, s.scheme)
 		if err != nil {
 			panic(err)
 		}
 		u.SetGroupVersionKind(gvk)
-		s.objects[pathOf(u)] = u
+		s.objects[s.pathOf(u)] = u
 	}
 }
 
 // Remove deletes objects.
-func (s *Server) Remove(kind kinds.Kind, namespace, name string) {
+func (s *Server) Remove(kind kubectl.Kind, namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, collection(kind, namespace)+"/"+name)
 }
 
 // Get reads an object into one of its type, and reports whether it exists.
-func (s *Server) Get(kind kinds.Kind, namespace, name string, into any) bool {
+func (s *Server) Get(kind kubectl.Kind, namespace, name string, into any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.objects[collection(kind, namespace)+"/"+name]
@@ -148,16 +151,16 @@ func (s *Server) Writes() []string {
 	return slices.Clone(s.writes)
 }
 
-func pathOf(o *unstructured.Unstructured) string {
-	for _, k := range kinds.All() {
+func (s *Server) pathOf(o *unstructured.Unstructured) string {
+	for _, k := range s.kinds {
 		if k.GroupVersionKind == o.GroupVersionKind() {
 			return collection(k, o.GetNamespace()) + "/" + o.GetName()
 		}
 	}
-	panic(o.GroupVersionKind().String() + " is none of kinds.All")
+	panic(o.GroupVersionKind().String() + " is none of the kinds")
 }
 
-func collection(k kinds.Kind, namespace string) string {
+func collection(k kubectl.Kind, namespace string) string {
 	path := "/apis/" + k.Group + "/" + k.Version
 	if k.Group == "" {
 		path = "/api/" + k.Version
@@ -170,7 +173,7 @@ func collection(k kinds.Kind, namespace string) string {
 
 // request is one in the words of the API.
 type request struct {
-	kind                         kinds.Kind
+	kind                         kubectl.Kind
 	namespace, name, subresource string
 	rest                         string // of a proxy's path
 	verb                         string
@@ -183,7 +186,7 @@ func (r request) resource() string {
 	return r.kind.Resource()
 }
 
-func parse(r *http.Request) (q request, ok bool) {
+func (s *Server) parse(r *http.Request) (q request, ok bool) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	group, version := "", ""
 	switch {
@@ -198,13 +201,13 @@ func parse(r *http.Request) (q request, ok bool) {
 		q.namespace, parts = parts[1], parts[2:]
 	}
 	parts = append(parts, "", "", "")
-	i := slices.IndexFunc(kinds.All(), func(k kinds.Kind) bool {
+	i := slices.IndexFunc(s.kinds, func(k kubectl.Kind) bool {
 		return k.Group == group && k.Version == version && k.Plural == parts[0]
 	})
 	if i < 0 {
 		return q, false
 	}
-	q.kind, q.name, q.subresource = kinds.All()[i], parts[1], parts[2]
+	q.kind, q.name, q.subresource = s.kinds[i], parts[1], parts[2]
 	q.rest = strings.Trim(strings.Join(parts[3:], "/"), "/")
 	verbs := map[string]string{"GET": "get", "POST": "create", "PATCH": "patch", "PUT": "update", "DELETE": "delete"}
 	if q.verb = verbs[r.Method]; q.verb == "get" && q.name == "" {
@@ -219,7 +222,7 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request) bool {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, k := range kinds.All() {
+	for _, k := range s.kinds {
 		if strings.Trim(strings.TrimSuffix(collection(k, ""), k.Plural), "/") != path {
 			continue
 		}
@@ -239,7 +242,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.discover(w, r) {
 		return
 	}
-	q, ok := parse(r)
+	q, ok := s.parse(r)
 	s.mu.Lock()
 	absent, denied := s.absent[q.kind.Resource()], s.denied[q.verb+" "+q.resource()]
 	s.mu.Unlock()
@@ -258,7 +261,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
 			"%s %q is forbidden: User %q cannot %s resource %q in API group %q %s",
 			q.kind.Resource(), q.name, "yuji", q.verb, resource, q.kind.Group, where))
-	case q.kind == kinds.AccessReview:
+	case q.kind == kubectl.AccessReview:
 		s.review(w, r)
 	case q.subresource == "log":
 		s.log(w, r, q)

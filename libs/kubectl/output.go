@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package kubectl
 
 import (
 	"encoding/json"
@@ -12,34 +12,36 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// output is the flag -o.
-type output string
+// Output is the flag -o: json, yaml, or empty for text.
+type Output string
 
-var _ pflag.Value = (*output)(nil)
+var _ pflag.Value = (*Output)(nil)
 
-func (o *output) String() string { return string(*o) }
+// String implements pflag.Value.
+func (o *Output) String() string { return string(*o) }
 
-func (o *output) Type() string { return "format" }
+// Type implements pflag.Value.
+func (o *Output) Type() string { return "format" }
 
 var formats = []string{"json", "yaml"}
 
 // Set implements pflag.Value.
-func (o *output) Set(text string) error {
+func (o *Output) Set(text string) error {
 	if !slices.Contains(formats, text) {
-		return usage("must be %s", strings.Join(formats, " or "))
+		return Usage("must be %s", strings.Join(formats, " or "))
 	}
-	*o = output(text)
+	*o = Output(text)
 	return nil
 }
 
-// bind adds the flag to a command.
-func (o *output) bind(cmd *cobra.Command) {
+// Bind adds the flag to a command.
+func (o *Output) Bind(cmd *cobra.Command) {
 	cmd.Flags().VarP(o, "output", "o", "print json or yaml, for programs")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// write prints a value in the format that was asked for, and otherwise its text.
-func (o *output) write(c *cli, value any, text func() string) (err error) {
+// Write prints a value in the format that was asked for, and otherwise its text.
+func (o *Output) Write(p *Plugin, value any, text func() string) (err error) {
 	var out []byte
 	switch *o {
 	case "json":
@@ -51,7 +53,7 @@ func (o *output) write(c *cli, value any, text func() string) (err error) {
 		out = []byte(text())
 	}
 	if err == nil {
-		_, err = c.Out.Write(out)
+		_, err = p.Out.Write(out)
 	}
 	return err
 }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"jutsu.com/operators/discord-operator/internal/cli/kinds"
+	"jutsu.com/operators/discord-operator/internal/cli/plan"
+	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/kubectltest"
+)
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")
+	root := runWith(t.Context(), nowhere, "")
+	expectGolden(t, "help", root.String())
+	c := newCLI(kubectl.Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: func(string) string { return "" }})
+	for _, command := range c.newRoot().Commands() {
+		name := command.Name()
+		if name == "help" || name == "completion" {
+			continue
+		}
+		if !strings.Contains(root.out, "  "+name+" ") {
+			t.Errorf("the help does not list %s", name)
+		}
+		got := runWith(t.Context(), nowhere, "", name, "--help")
+		if got.code != 0 || got.err != "" || !strings.Contains(got.out, "kubectl discord "+name) {
+			t.Errorf("%s --help: %s", name, got)
+		}
+	}
+	if got := runWith(t.Context(), nowhere, "", "version"); got.out != "kubectl-discord v1.2.3\n" {
+		t.Error(got)
+	}
+}
+
+// TestWrongUse shows that wrong use ends with 2, a sentence, and no request.
+func TestWrongUse(t *testing.T) {
+	t.Parallel()
+	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")
+	for args, problem := range map[string]string{
+		"exprt":                          `there is no command "exprt"; did you mean export?`,
+		"nonsense":                       `there is no command "nonsense"; see kubectl discord --help`,
+		"status":                         "the name of a DiscordServer is missing: kubectl discord status SERVER",
+		"status a b":                     `"b" is too much: kubectl discord status SERVER`,
+		"status a -w -o json":            "--watch and --output exclude each other",
+		"status a -o table":              "must be json or yaml; see kubectl discord status --help",
+		"invite":                         "the name of a DiscordServer is missing: kubectl discord invite SERVER",
+		"check-token":                    "name a DiscordServer or --token-file: kubectl discord check-token [SERVER]",
+		"check-token a b":                `"b" is too much: kubectl discord check-token [SERVER]`,
+		"adopt":                          "the name of a DiscordServer is missing: kubectl discord adopt SERVER ID",
+		"adopt a":                        "the id of a channel, category or role is missing: kubectl discord adopt SERVER ID",
+		"adopt a general":                `"general" is no id of Discord, which has 6 to 20 digits`,
+		"adopt a 1234567 --name A":       `--name is "A": `,
+		"undelete":                       "the type is missing: kubectl discord undelete TYPE NAME",
+		"undelete thread a":              `"thread" is no type: say server, group, channel or role`,
+		"undelete channel":               "the name of the object is missing: kubectl discord undelete TYPE NAME",
+		"undelete channel a --timeout x": `invalid argument "x" for "--timeout" flag`,
+		"export":                         "export: --server-id is missing",
+		"plan":                           "plan: -f is missing",
+		"plan -n x":                      "flag provided but not defined: -n",
+	} {
+		got := runWith(t.Context(), nowhere, "", strings.Fields(args)...)
+		if got.code != 2 || !strings.Contains(got.err, problem) || strings.Count(got.err, "\n") != 1 || got.out != "" {
+			t.Errorf("%s: %s, want %q", args, got, problem)
+		}
+	}
+}
+
+// cases are the commands that ask the API server.
+var cases = []string{"status company", "invite company", "check-token company", "adopt company 1234567", "undelete channel alerts"}
+
+// TestUnknownName shows what each command says of an object that does not exist.
+func TestUnknownName(t *testing.T) {
+	t.Parallel()
+	s := company().in(t)
+	for _, args := range cases {
+		fields := strings.Fields(args)
+		i := slices.IndexFunc(fields, func(f string) bool { return f == "company" || f == "alerts" })
+		fields[i] = "compnay"
+		want := `there is no DiscordServer "compnay" in the namespace platform, which has company` + "\n"
+		if fields[0] == "undelete" {
+			want = `there is no DiscordChannel "compnay" in the namespace platform; its deletion is complete, or it never existed. ` +
+				"What a deleted object has left on Discord, kubectl discord adopt prints a manifest for\n"
+		}
+		if got := run(t, s, "", fields...); got.code != 1 || got.err != "kubectl discord: "+want || got.out != "" {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}
+
+// TestClusterAway shows what each command says of an API server that does not answer.
+func TestClusterAway(t *testing.T) {
+	t.Parallel()
+	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")
+	for _, args := range cases {
+		const want = "kubectl discord: the API server http://127.0.0.1:1 does not answer: dial tcp 127.0.0.1:1: connect: connection refused\n"
+		if got := runWith(t.Context(), nowhere, "", strings.Fields(args)...); got.code != 1 || got.err != want || got.out != "" {
+			t.Errorf("%s: %s", args, got)
+		}
+	}
+}
+
+func TestKindsMissing(t *testing.T) {
+	t.Parallel()
+	s := company().in(t)
+	s.Uninstall(kinds.Server.Resource(), kinds.Channel.Resource())
+	for _, args := range cases {
+		got := run(t, s, "", strings.Fields(args)...)
+		if got.code != 1 || !strings.Contains(got.err, "does not have a kind that this needs") || !strings.Contains(got.err, "docs/do/install.md") {
+			t.Errorf("%s: %s", args, got)
+		}
+	}
+}
+
+// TestNoRights shows that each command names the right that the user lacks.
+func TestNoRights(t *testing.T) {
+	t.Parallel()
+	const servers, channels = "discordservers.discord.jutsu.com", "discordchannels.discord.jutsu.com"
+	for name, c := range map[string]struct{ deny, args, problem string }{
+		"status":      {"get " + servers, "status company", "you (yuji) may not get " + servers + " in the namespace platform. The ClusterRole discord-view has it"},
+		"invite":      {"get " + servers, "invite company", "may not get " + servers},
+		"check-token": {"get " + servers, "check-token company", "may not get " + servers},
+		"the Secret":  {"get secrets", "check-token company", "you (yuji) may not get secrets in the namespace platform."},
+		"adopt":       {"get secrets", "adopt company 1234567", "may not get secrets in the namespace platform."},
+		"undelete":    {"get " + channels, "undelete channel tokyo-alerts -n team-a", "may not get " + channels + " in the namespace team-a. The ClusterRole discord-view"},
+		"to patch":    {"patch " + channels, "undelete channel tokyo-alerts -n team-a -y", "you lack patch " + channels},
+		"to create":   {"create " + channels, "undelete channel tokyo-alerts -n team-a -y", "you lack create " + channels},
+		"the server of another namespace": {"get " + servers, "undelete channel tokyo-alerts -n team-a -y",
+			"may not get " + servers + " in the namespace platform"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := company(deleted).in(t)
+			s.Deny(c.deny)
+			got := run(t, s, "", strings.Fields(c.args)...)
+			if got.code != 1 || !strings.Contains(got.err, c.problem) || len(s.Writes()) > 0 {
+				t.Errorf("%s, want %q; it has written %v", got, c.problem, s.Writes())
+			}
+		})
+	}
+}
+
+func TestInviteBeforeTheBotIsKnown(t *testing.T) {
+	t.Parallel()
+	got := run(t, company(func(s *school) { s.server.Status.InviteURL = "" }).in(t), "", "invite", "company")
+	if got.code != 1 || !strings.Contains(got.err, "who the bot of company is: see kubectl discord status company -n platform") {
+		t.Error(got)
+	}
+}
+
+// TestPlanExitCode shows that differences end with 3, and a failure does not.
+func TestPlanExitCode(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[int]error{0: nil, 1: io.ErrUnexpectedEOF, 3: fmt.Errorf("plan: %w", plan.ErrDiffers)} {
+		if got := kubectl.ExitCode(err); got != want {
+			t.Errorf("%v: %d, want %d", err, got, want)
+		}
+	}
+	if !errors.Is(plan.ErrDiffers, kubectl.ErrIll) {
+		t.Error("a plan with changes would print an error")
+	}
+}

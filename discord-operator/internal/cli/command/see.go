@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"jutsu.com/operators/discord-operator/internal/cli/view"
+	"jutsu.com/operators/libs/kubectl"
+)
+
+func (c *command) newStatus() *cobra.Command {
+	var follow bool
+	var format kubectl.Output
+	cmd := c.forServer("status", "Show one screen about a server and its objects",
+		`Shows the state of a DiscordServer, what of Discord's limits is used, the permissions that its bot lacks, and the
+groups, channels and roles of all namespaces that you may list, each with its state, the cause, and its drift. It reads
+the statuses in Kubernetes alone, so it needs no token. The exit code is 3 where something is wrong.`,
+		func(ctx context.Context, s *session, name string) error {
+			if follow {
+				return s.Follow(ctx, func(ctx context.Context) (string, error) { return s.statusText(ctx, name) })
+			}
+			return s.status(ctx, name, format)
+		})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if follow && format != "" {
+			return kubectl.Usage("--watch and --output exclude each other")
+		}
+		return nil
+	}
+	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "follow it until you press Ctrl-C")
+	format.Bind(cmd)
+	return cmd
+}
+
+func (s *session) statusText(ctx context.Context, name string) (string, error) {
+	w, err := s.world(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return view.Status(w, s.Now(), s.Style), nil
+}
+
+func (s *session) status(ctx context.Context, name string, format kubectl.Output) error {
+	w, err := s.world(ctx, name)
+	if err != nil {
+		return err
+	}
+	report := view.ReportOf(w, s.Now())
+	err = format.Write(s.Plugin, report, func() string { return view.Status(w, s.Now(), s.Style) })
+	if err == nil && report.Ill() {
+		return kubectl.ErrIll
+	}
+	return err
+}
+
+func (c *command) newInvite() *cobra.Command {
+	var everyone, administrator bool
+	var format kubectl.Output
+	cmd := c.forServer("invite", "Print the link that adds the bot, with the permissions that it needs, and why",
+		`Prints the link with which a user who may manage the server on Discord adds the bot, or gives it missing
+permissions. It asks for exactly the permissions that the DiscordServer and the objects of its namespace need, and says
+why each. What only objects of other namespaces need is listed, and asked for with -A.`,
+		func(ctx context.Context, s *session, name string) error {
+			w, err := s.world(ctx, name)
+			if err != nil {
+				return err
+			}
+			in, err := view.InvitationOf(w, everyone, administrator)
+			if err != nil {
+				return err
+			}
+			return format.Write(s.Plugin, in, func() string { return in.Text(w, s.Style) })
+		})
+	cmd.Flags().BoolVarP(&everyone, "all-namespaces", "A", false, "ask for what objects of other namespaces need, too")
+	cmd.Flags().BoolVar(&administrator, "administrator", false, "ask for Administrator, which enabling Community needs")
+	format.Bind(cmd)
+	return cmd
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/cli"
+	"jutsu.com/operators/discord-operator/internal/cli/view"
+	"jutsu.com/operators/discord-operator/internal/cli/world"
+	"jutsu.com/operators/discord-operator/internal/discord/bot"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/term"
+)
+
+// source are the flags that say where a token comes from and which Discord is asked.
+type source struct{ file, apiURL string }
+
+func (t *source) bind(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&t.file, "token-file", "",
+		"read the token from the `FILE`, or - for standard input, instead of the server's Secret")
+	cmd.Flags().StringVar(&t.apiURL, "discord-api-url", discordclient.DefaultAPIURL, "the `URL` of Discord's API")
+}
+
+// read returns the token, and says where it comes from. No error has the token.
+func (t *source) read(ctx context.Context, s *session, server *v1alpha1.DiscordServer) (text, from string, err error) {
+	var content []byte
+	switch {
+	case t.file == "-":
+		content, err = io.ReadAll(s.In)
+		from = "standard input"
+	case t.file != "":
+		content, err = os.ReadFile(t.file)
+		from = t.file
+	default:
+		return s.tokenOf(ctx, server)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("read the token: %w", err)
+	}
+	return string(content), from, nil
+}
+
+func (s *session) tokenOf(ctx context.Context, server *v1alpha1.DiscordServer) (text, from string, err error) {
+	ref := server.Spec.TokenSecretRef
+	var secret corev1.Secret
+	err = s.Get(ctx, client.ObjectKey{Namespace: server.Namespace, Name: ref.Name}, &secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", "", fmt.Errorf("the Secret %s of spec.tokenSecretRef does not exist in the namespace %s; "+
+			"create it: kubectl create secret generic %[1]s -n %[2]s --from-file=%s=FILE", ref.Name, server.Namespace, ref.Key)
+	case err != nil:
+		return "", "", err
+	case !grant.GuildsOf(secret.Annotations).Allow(server.Spec.ServerID):
+		return "", "", fmt.Errorf("the annotation %s of the Secret %s does not allow its token to be used for the server %s",
+			v1alpha1.AllowedServersAnnotation, ref.Name, server.Spec.ServerID)
+	}
+	return string(secret.Data[ref.Key]), fmt.Sprintf("key %q of the Secret %s", ref.Key, ref.Name), nil
+}
+
+// options returns the options of a client of Discord.
+func (t *source) options(
+	ctx context.Context, s *session, server *v1alpha1.DiscordServer,
+) (o discordclient.Options, from string, err error) {
+	text, from, err := t.read(ctx, s, server)
+	if err != nil {
+		return o, "", err
+	}
+	token, ok := bot.ParseToken(text)
+	if !ok {
+		return o, "", fmt.Errorf("%s has no bot token, which is three words with dots between them: "+
+			"it comes from the bot's page in Discord's developer portal, Reset Token", from)
+	}
+	return discordclient.Options{Token: discordclient.NewSecret(token), APIURL: t.apiURL}, from, nil
+}
+
+func (c *command) newCheckToken() *cobra.Command {
+	var from source
+	cmd := &cobra.Command{
+		Use: "check-token [SERVER]", Short: "Ask Discord whose a token is, and what its bot may do",
+		DisableFlagsInUseLine: true,
+		Long: `Asks Discord whose a token is, in which servers the bot is, which privileged intents it has, and, with a
+DiscordServer, whether it may do there what the objects need. The token comes from the Secret of the DiscordServer, or
+from --token-file; it is never printed. The exit code is 3 where something is wrong.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && from.file == "" {
+				return kubectl.Usage("name a DiscordServer or --token-file: %s", cmd.UseLine())
+			}
+			return kubectl.Exactly(min(len(args), 1), "")(cmd, args)
+		},
+		ValidArgsFunction: c.serverNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s := &session{command: c}
+			var w *world.World
+			server := &v1alpha1.DiscordServer{}
+			if len(args) > 0 {
+				var err error
+				if s, err = c.connect(); err != nil {
+					return err
+				}
+				if w, err = s.world(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				server = w.Server
+			}
+			options, where, err := from.options(cmd.Context(), s, server)
+			if err != nil {
+				return err
+			}
+			return s.checkToken(cmd.Context(), options, where, w)
+		},
+	}
+	from.bind(cmd)
+	return cmd
+}
+
+// finding is a line of check-token.
+type finding struct {
+	ok           bool
+	about, state string
+	remedy       string // what leads out of it
+}
+
+func (s *session) checkToken(ctx context.Context, o discordclient.Options, from string, w *world.World) error {
+	api, err := discordclient.New(o)
+	if err != nil {
+		return cli.Explained(err)
+	}
+	var lines []finding
+	user, err := api.CurrentUser(ctx)
+	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
+		return s.found([]finding{{about: "token", state: "Discord refuses the one in " + from,
+			remedy: "create another one on the bot's page in Discord's developer portal, Reset Token"}})
+	} else if err != nil {
+		return cli.Explained(err)
+	}
+	app, err := api.CurrentApplication(ctx)
+	if err != nil {
+		return cli.Explained(err)
+	}
+	guilds, err := api.CurrentGuilds(ctx)
+	if err != nil {
+		return cli.Explained(err)
+	}
+	var names []string
+	for _, g := range guilds {
+		names = append(names, fmt.Sprintf("%s (%s)", g.Name, g.ID))
+	}
+	if len(names) > maxGuilds {
+		names = append(names[:maxGuilds], "...")
+	}
+	lines = append(lines,
+		finding{true, "token", fmt.Sprintf("in %s", from), ""},
+		finding{true, "bot", fmt.Sprintf("%s (%s) of the application %s (%s)", user.Name, user.ID, app.Name, app.ID), ""},
+		finding{true, "intents", intents(app.Flags), ""},
+		finding{true, "servers", strings.TrimSuffix(fmt.Sprintf("%d: %s", len(guilds), strings.Join(names, ", ")), ": "), ""})
+	if w == nil {
+		return s.found(lines)
+	}
+	more, err := rightsIn(ctx, api, user, app, w)
+	if err != nil {
+		return cli.Explained(err)
+	}
+	return s.found(append(lines, more...))
+}
+
+// maxGuilds bounds the guilds in a line.
+const maxGuilds = 10
+
+// intents lists the privileged intents. The operator needs none, and a bot with fewer learns less.
+func intents(flags discordclient.ApplicationFlags) string {
+	var have []string
+	for _, privileged := range []struct {
+		flag discordclient.ApplicationFlags
+		name string
+	}{
+		{discordclient.FlagGuildMembers, "ServerMembers"}, {discordclient.FlagPresence, "Presence"},
+		{discordclient.FlagMessageContent, "MessageContent"},
+	} {
+		if flags&privileged.flag != 0 {
+			have = append(have, privileged.name)
+		}
+	}
+	if have == nil {
+		return "no privileged one; discord-operator needs none"
+	}
+	return "privileged: " + strings.Join(have, ", ") + "; discord-operator needs none of them"
+}
+
+// rightsIn compares the bot's permissions in a server with those that the objects need.
+func rightsIn(
+	ctx context.Context, api *discordclient.Client, user discordclient.User, app discordclient.Application, w *world.World,
+) ([]finding, error) {
+	id := w.Server.Spec.ServerID
+	guild, err := api.GetGuild(ctx, id)
+	if discordclient.ClassOf(err) == discordclient.ClassGone {
+		return []finding{{about: "server", state: "the bot is not a member of " + id + ", or that does not exist",
+			remedy: "add it: " + discordclient.InviteURL(api.WebURL(), app.ID, discordclient.PermissionsOverwrites, id)}}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	member, err := api.GetMember(ctx, id, user.ID)
+	if err != nil {
+		return nil, err
+	}
+	lines := []finding{{true, "server", fmt.Sprintf("the bot is a member of %s (%s)", guild.Name, guild.ID), ""}}
+	have := guild.Permissions(user.ID, member.Roles)
+	if have.Has(permissions.Administrator) {
+		return append(lines, finding{true, "permissions", "Administrator", ""}), nil
+	}
+	own, others := view.Needs(w)
+	invite := fmt.Sprintf("kubectl discord invite %s -n %s", w.Server.Name, w.Server.Namespace)
+	lines = append(lines, lacking(have, own, "the server's own objects need", invite))
+	if len(others) > 0 {
+		lines = append(lines, lacking(have, others, "objects of other namespaces need besides", invite+" -A"))
+	}
+	return lines, nil
+}
+
+func lacking(have permissions.Bits, needed []view.Need, who, remedy string) finding {
+	var missing []string
+	for _, n := range needed {
+		if bit, _ := permissions.Parse(n.Permission); !have.Has(bit) {
+			missing = append(missing, n.Permission)
+		}
+	}
+	if missing == nil {
+		return finding{true, "permissions", "all that " + who, ""}
+	}
+	return finding{false, "permissions", "lacks " + strings.Join(missing, ", ") + ", which " + who, remedy}
+}
+
+// found prints findings.
+func (s *session) found(lines []finding) error {
+	var rows [][]string
+	ill := false
+	for _, l := range lines {
+		mark := s.Style.Good("ok")
+		if !l.ok {
+			mark, ill = s.Style.Bad("fix"), true
+		}
+		rows = append(rows, []string{mark, l.about, term.Printable(l.state)})
+		if l.remedy != "" {
+			rows = append(rows, []string{"", "", "-> " + l.remedy})
+		}
+	}
+	s.Print("%s", term.Table(rows, 2))
+	if ill {
+		return kubectl.ErrIll
+	}
+	return nil
+}

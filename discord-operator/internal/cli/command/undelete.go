@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/cli/kinds"
+	"jutsu.com/operators/discord-operator/internal/cli/recreate"
+	"jutsu.com/operators/discord-operator/internal/cli/view"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/kubectl"
+)
+
+const (
+	// pollInterval is the time between two readings while a command waits.
+	pollInterval = time.Second
+	// stepTimeout bounds each wait for the operator or for Kubernetes.
+	stepTimeout = 2 * time.Minute
+)
+
+type undeleting struct {
+	kubectl.Asking
+	timeout time.Duration
+}
+
+func (c *command) newUndelete() *cobra.Command {
+	var u undeleting
+	cmd := &cobra.Command{
+		Use: "undelete TYPE NAME", Short: "Take back the deletion of an object that still waits",
+		DisableFlagsInUseLine: true,
+		Long: `Takes back the deletion of a server, group, channel or role that still waits for its finalizer. Kubernetes cannot
+undo a deletion, so the object is replaced: the deletion is held (annotation discord.jutsu.com/paused), the operator
+confirms that, the finalizer is removed, so that nothing is deleted on Discord, and the same object is created again,
+which adopts what it had. The plan is shown first, and the name is asked for.`,
+		Example: "  kubectl discord undelete channel alerts -n team-a",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return kubectl.Usage("the type is missing: %s", cmd.UseLine())
+			}
+			if _, ok := kinds.Find(args[0]); !ok {
+				return kubectl.Usage("%q is no type: say server, group, channel or role", args[0])
+			}
+			return kubectl.Exactly(2, "the name of the object")(cmd, args)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return []string{"server", "group", "channel", "role"}, cobra.ShellCompDirectiveNoFileComp
+			}
+			kind, _ := kinds.Find(args[0])
+			return c.Complete(func() client.ObjectList { return kind.List() })(cmd, args[1:], typed)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.connect()
+			if err != nil {
+				return err
+			}
+			kind, _ := kinds.Find(args[0])
+			return s.undelete(cmd.Context(), kind, args[1], &u)
+		},
+	}
+	u.Bind(cmd)
+	u.BindName(cmd, "the object")
+	cmd.Flags().DurationVar(&u.timeout, "timeout", stepTimeout, "how long each step may wait")
+	return cmd
+}
+
+func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, u *undeleting) error {
+	o := kinds.New(kind)
+	switch err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, o); {
+	case apierrors.IsNotFound(err) && !kubectl.NotServed(err):
+		return s.unknown(ctx, kind, name)
+	case err != nil:
+		return err
+	}
+	server, err := s.serverFor(ctx, o)
+	if err != nil {
+		return err
+	}
+	plan, err := recreate.NewPlan(o, server, s.Now())
+	if err != nil {
+		return err
+	}
+	err = kubectl.Need(ctx, s, s.Namespace, kubectl.To("patch", kind), kubectl.To("create", kind))
+	if err != nil {
+		return err
+	}
+	text, err := plan.YAML()
+	if err != nil {
+		return err
+	}
+	s.Print("%s", plan.Text(s.Style))
+	if err := u.Confirm(ctx, s.Plugin, text); err != nil {
+		return err
+	}
+	if err := u.ConfirmName(ctx, s.Plugin, "the object", name, "The object is replaced."); err != nil {
+		return err
+	}
+	return s.replace(ctx, plan, text, u.timeout)
+}
+
+// unknown says what is left to do for an object that is gone.
+func (s *session) unknown(ctx context.Context, kind kubectl.Kind, name string) error {
+	list := kind.List()
+	if err := s.List(ctx, list, client.InNamespace(s.Namespace)); err != nil {
+		list.Items = nil // the user may not list them
+	}
+	return fmt.Errorf("%w. What a deleted object has left on Discord, kubectl discord adopt prints a manifest for",
+		kubectl.Unknown(kind.Kind, name, s.Namespace, kubectl.NamesOf(list), "its deletion is complete, or it never existed"))
+}
+
+// serverFor returns the server of an object of another namespace, whose grants decide; otherwise
+// nil.
+func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.DiscordServer, error) {
+	name, ok := recreate.ServerOf(o)
+	if !ok || name.Namespace == o.GetNamespace() {
+		return nil, nil
+	}
+	server := &v1alpha1.DiscordServer{}
+	return server, s.Get(ctx, name, server)
+}
+
+// replace holds the deletion, removes the finalizer, and creates the object again.
+func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, timeout time.Duration) error {
+	o := p.Old.DeepCopyObject().(status.Object)
+	s.Print("1. hold the deletion\n")
+	pause := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.PausedAnnotation: "true"}}}
+	if err := s.merge(ctx, o, pause); err != nil {
+		return s.late(err, p)
+	}
+	s.Print("2. wait until the operator has confirmed that it deletes nothing\n")
+	err := s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+		err := s.Get(ctx, client.ObjectKeyFromObject(o), o)
+		if err == nil && o.GetUID() != p.Old.GetUID() {
+			return false, errGone
+		}
+		return err == nil && recreate.Held(o), err
+	})
+	if err != nil {
+		return s.late(err, p)
+	}
+	if terminating, err := s.terminating(ctx); err != nil || terminating {
+		return errors.Join(err, errNamespace)
+	}
+	s.Print("3. remove the finalizer, so that Kubernetes forgets the object and Discord keeps what it has\n")
+	finalizers := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == v1alpha1.CleanupFinalizer })
+	err = s.merge(ctx, o, map[string]any{"metadata": map[string]any{
+		"finalizers": finalizers, "resourceVersion": o.GetResourceVersion(),
+	}})
+	if err != nil {
+		return fmt.Errorf("%w; the deletion stays held, run this again", err)
+	}
+	created, err := s.recreate(ctx, p, timeout)
+	if err != nil {
+		s.Note("Nothing is lost on Discord. Create this object as soon as possible:\n%s", text)
+		return err
+	}
+	return s.await(ctx, created, timeout)
+}
+
+var (
+	errGone      = errors.New("the operator was faster")
+	errNamespace = errors.New("its namespace is being deleted, so nothing can be created there; the deletion stays held")
+	errTimeout   = errors.New("it has taken too long")
+)
+
+// late explains an error before anything has changed but the annotation.
+func (s *session) late(err error, p *recreate.Plan) error {
+	switch {
+	case apierrors.IsNotFound(err), errors.Is(err, errGone):
+		return fmt.Errorf("the deletion has completed meanwhile: what the object had on Discord (%s) is as its "+
+			"deletionPolicy says; where it is still there, kubectl discord adopt prints a manifest for it", p.ID)
+	case errors.Is(err, errTimeout):
+		return fmt.Errorf("%w: discord-operator has not confirmed it. Does it run? The deletion stays held by the "+
+			"annotation %s; run this again", err, v1alpha1.PausedAnnotation)
+	}
+	return err
+}
+
+func (s *session) terminating(ctx context.Context) (bool, error) {
+	var namespace corev1.Namespace
+	err := s.Get(ctx, client.ObjectKey{Name: s.Namespace}, &namespace)
+	if apierrors.IsForbidden(err) {
+		return false, nil // its objects say so too, see NewPlan
+	}
+	return namespace.DeletionTimestamp != nil, err
+}
+
+// recreate creates the object as soon as the old one is gone. Another client may be faster, which
+// knows nothing of what is on Discord, so that object adopts it.
+func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.Duration) (status.Object, error) {
+	created := p.New.DeepCopyObject().(status.Object)
+	s.Print("4. create it again\n")
+	return created, s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+		err := s.Create(ctx, created)
+		if !apierrors.IsAlreadyExists(err) {
+			return err == nil, err
+		}
+		live := kinds.New(kinds.Of(created))
+		if err := s.Get(ctx, client.ObjectKeyFromObject(created), live); err != nil || live.GetUID() == p.Old.GetUID() {
+			return false, client.IgnoreNotFound(err)
+		}
+		if adopt := p.Adopt(); adopt != nil {
+			s.Note("Another client has created it already. It adopts what the former one had.\n")
+			return true, s.merge(ctx, created, map[string]any{"spec": map[string]any{"adopt": adopt}})
+		}
+		return true, nil
+	})
+}
+
+// await shows how the operator takes the new object.
+func (s *session) await(ctx context.Context, o status.Object, timeout time.Duration) error {
+	s.Print("5. wait until it is Ready\n")
+	state := view.State{}
+	err := s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+		if err := s.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+			return false, err
+		}
+		state = view.StateOf(o, s.Now())
+		return state.Health == view.Ready || state.Health == view.Degraded && !passing(state.Reason), nil
+	})
+	if err != nil && !errors.Is(err, errTimeout) {
+		return err
+	}
+	s.Print("  %s  %s: %s\n", state.Paint(s.Style, string(state.Health)), state.Reason, state.Message)
+	if state.Health != view.Ready {
+		return kubectl.ErrIll
+	}
+	s.Print("Done.\n")
+	return nil
+}
+
+// passing reports whether a new object is Degraded until the operator and Kubernetes have seen that
+// the old one is gone, with the Secret of its webhook.
+func passing(reason string) bool {
+	return reason == v1alpha1.ReasonConflict || reason == v1alpha1.ReasonNameConflict
+}
+
+func (s *session) merge(ctx context.Context, o status.Object, fields map[string]any) error {
+	patch, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	target := kinds.Of(o).Object()
+	target.SetNamespace(o.GetNamespace())
+	target.SetName(o.GetName())
+	return s.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
+}
+
+// poll calls a function until it is done.
+func (s *session) poll(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
+	defer cancel()
+	ticker := s.Clock.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		ok, err := done(ctx)
+		if context.Cause(ctx) == nil && (ok || err != nil) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C():
+		}
+	}
+}

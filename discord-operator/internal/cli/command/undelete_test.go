@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/cli/kinds"
+	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/kubectltest"
+)
+
+// deleted has deletions that wait: of the group, of the channel of a tenant who may take it back,
+// and of the role.
+func deleted(s *school) {
+	at := new(metav1.NewTime(now.Add(-10 * time.Minute)))
+	s.server.Spec.AllowAdoption, s.server.Spec.AllowRetention = true, true
+	s.group.DeletionTimestamp, s.tokyo.DeletionTimestamp, s.role.DeletionTimestamp = at, at, at
+	s.group.Status.Conditions = conditionsOf("Progressing", v1alpha1.ReasonWaitingForDependents,
+		"The group is being deleted and waits for its channels: tokyo-alerts.")
+	s.group.Labels = map[string]string{"team": "platform"}
+	s.group.Annotations = map[string]string{v1alpha1.ForceDeleteAnnotation: "true", "note": "kept"}
+	s.tokyo.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonDeletionFailed, "Deletion on Discord failed.")
+	s.role.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonRoleTooHigh, "The role is too high.")
+}
+
+// operate plays the operator: it confirms that a deletion is held, Kubernetes forgets an object
+// without a finalizer, and a new object becomes Ready.
+func operate(s *kubectltest.Server) {
+	s.AfterWrite = func(write string) {
+		for _, kind := range kinds.Ours() {
+			plural, name, _ := strings.Cut(write[strings.Index(write, " ")+1:], "/")
+			if kind.Plural != plural {
+				continue
+			}
+			o := kinds.New(kind)
+			if !s.Get(kind, "platform", name, o) && !s.Get(kind, "team-a", name, o) {
+				continue
+			}
+			switch paused := o.GetAnnotations()[v1alpha1.PausedAnnotation] == "true"; {
+			case o.GetDeletionTimestamp() != nil && !slices.Contains(o.GetFinalizers(), v1alpha1.CleanupFinalizer):
+				s.Remove(kind, o.GetNamespace(), name)
+				continue
+			case o.GetDeletionTimestamp() != nil && paused:
+				o.SetConditions(conditionsOf("Degraded", v1alpha1.ReasonPaused, "The object is being deleted and is paused."))
+			case o.GetDeletionTimestamp() == nil:
+				o.SetConditions(slices.Clone(ready))
+				for i := range o.GetConditions() {
+					o.GetConditions()[i].ObservedGeneration = o.GetGeneration()
+				}
+			}
+			s.Put(o)
+		}
+	}
+}
+
+func TestUndelete(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		input, args string
+		kind        kubectl.Kind
+		namespace   string
+	}{
+		"undelete group":   {"y\nalerts\n", "undelete group alerts", kinds.Group, "platform"},
+		"undelete channel": {"", "undelete dch tokyo-alerts -n team-a -y --confirm tokyo-alerts", kinds.Channel, "team-a"},
+		"undelete role":    {"yaml\ny\non-call\n", "undelete discordroles on-call", kinds.Role, "platform"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := company(deleted).in(t)
+			operate(s)
+			got := run(t, s, c.input, strings.Fields(c.args)...)
+			expectGolden(t, name, "$ kubectl discord "+c.args+"\n"+got.String())
+			object := strings.Fields(c.args)[2]
+			path := c.kind.Plural + "/" + object
+			if diff := cmp.Diff([]string{"PATCH " + path, "PATCH " + path, "POST " + path}, s.Writes()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+			o := kinds.New(c.kind)
+			if !s.Get(c.kind, c.namespace, object, o) {
+				t.Fatal("there is no object")
+			}
+			if o.GetDeletionTimestamp() != nil || o.GetAnnotations()[v1alpha1.PausedAnnotation] != "" ||
+				o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] != "" || adoptionOf(o) == nil || got.code != 0 {
+				t.Errorf("the new object is %+v; %s", o, got)
+			}
+		})
+	}
+}
+
+// TestUndeleteNot shows why deletions are not taken back, and that nothing is changed then.
+func TestUndeleteNot(t *testing.T) {
+	t.Parallel()
+	const args = "undelete channel tokyo-alerts -n team-a -y --confirm tokyo-alerts"
+	for name, c := range map[string]struct {
+		change        func(*school)
+		args, problem string
+	}{
+		"not deleted": {func(s *school) { s.tokyo.DeletionTimestamp = nil }, args, "the DiscordChannel tokyo-alerts is not being deleted"},
+		"finalized": {func(s *school) { s.tokyo.Finalizers = []string{"example.com/other"} }, args,
+			"waits for example.com/other, and no longer for discord-operator"},
+		"namespace": {func(s *school) {
+			s.tokyo.Status.Conditions = conditionsOf("Progressing", v1alpha1.ReasonNamespaceTerminating, "It goes.")
+		}, args, "the namespace team-a is being deleted"},
+		"owned": {func(s *school) {
+			s.tokyo.OwnerReferences = []metav1.OwnerReference{{Kind: "Dojo", Name: "tokyo", Controller: new(true)}}
+		}, args, "belongs to the Dojo tokyo"},
+		"nothing there":    {func(s *school) { s.tokyo.Status.ChannelID = "" }, args, "has nothing on Discord that could be kept"},
+		"no retention":     {func(s *school) { s.server.Spec.AllowRetention = false }, args, "(spec.allowRetention, spec.allowAdoption)"},
+		"no adoption":      {func(s *school) { s.server.Spec.AllowAdoption = false }, args, "kubectl annotate discordchannel tokyo-alerts -n team-a"},
+		"a tenant's role":  {func(s *school) { s.role.Namespace, s.role.Spec.ServerRef.Namespace = "team-a", "platform" }, "undelete role on-call -n team-a -y", "cannot be adopted, so its deletion cannot be taken back"},
+		"not confirmed":    {nil, "undelete group alerts", "no answer: nothing was changed"},
+		"another name":     {nil, "undelete group alerts -y --confirm alert", `"alert" is not alerts: nothing was changed`},
+		"outdated reading": {func(s *school) { s.group.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonPaused, "x") }, "undelete group alerts -y", "has not seen yet that"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			changes := []func(*school){deleted}
+			if c.change != nil {
+				changes = append(changes, c.change)
+			}
+			s := company(changes...).in(t)
+			operate(s)
+			got := run(t, s, "", strings.Fields(c.args)...)
+			if got.code != 1 || !strings.Contains(got.err, c.problem) || len(s.Writes()) > 0 {
+				t.Errorf("%s, want %q; it has written %v", got, c.problem, s.Writes())
+			}
+		})
+	}
+}
+
+// TestUndeleteMeanwhile shows what happens if others are faster.
+func TestUndeleteMeanwhile(t *testing.T) {
+	t.Parallel()
+	const path = "discordgroups/alerts"
+	for name, c := range map[string]struct {
+		after   func(*kubectltest.Server, string)
+		problem string
+		writes  []string
+		code    int
+	}{
+		"no operator": {func(*kubectltest.Server, string) {}, "discord-operator has not confirmed it. Does it run?",
+			[]string{"PATCH " + path}, 1},
+		"the operator was faster": {func(s *kubectltest.Server, _ string) { s.Remove(kinds.Group, "platform", "alerts") },
+			"the deletion has completed meanwhile", []string{"PATCH " + path}, 1},
+		"the namespace goes": {func(s *kubectltest.Server, write string) {
+			at := metav1.NewTime(now)
+			s.Put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "platform", DeletionTimestamp: &at}})
+		}, "its namespace is being deleted", []string{"PATCH " + path}, 1},
+		"another client creates it": {func(s *kubectltest.Server, write string) {
+			if len(s.Writes()) == 2 { // without the finalizer
+				g := company().group
+				g.UID, g.Status = "another", v1alpha1.DiscordGroupStatus{}
+				s.Put(g)
+			}
+		}, "Another client has created it already", []string{"PATCH " + path, "PATCH " + path, "PATCH " + path}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := company(deleted).in(t)
+			operate(s)
+			if operator := s.AfterWrite; name != "no operator" && name != "the operator was faster" {
+				s.AfterWrite = func(write string) { operator(write); c.after(s, write) }
+			} else {
+				s.AfterWrite = func(write string) { c.after(s, write) }
+			}
+			got := run(t, s, "", "undelete", "group", "alerts", "-y", "--confirm", "alerts", "--timeout", "300ms")
+			if got.code != c.code || !strings.Contains(got.err, c.problem) {
+				t.Errorf("%s, want %q", got, c.problem)
+			}
+			if diff := cmp.Diff(c.writes, s.Writes()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+			g := &v1alpha1.DiscordGroup{}
+			if name == "another client creates it" && (!s.Get(kinds.Group, "platform", "alerts", g) || g.Spec.Adopt == nil || g.Spec.Adopt.ID != alertsID) {
+				t.Errorf("the new object does not adopt: %+v", g.Spec)
+			}
+		})
+	}
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package recreate plans how an object whose deletion waits is replaced by one that adopts what it
+// has on Discord. It is pure.
+//
+// The operator deletes on Discord only while the object has its finalizer, and nothing while the
+// object is paused. It reconciles an object in one goroutine, so once its status says Paused, no
+// call that deletes is under way. Then the finalizer can go, and Kubernetes forgets the object
+// without a change on Discord.
+package recreate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/cli/kinds"
+	"jutsu.com/operators/discord-operator/internal/kube/grant"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl/term"
+)
+
+// Plan replaces an object.
+type Plan struct {
+	Old, New status.Object
+	// ID is that of the resource on Discord.
+	ID    string
+	notes []string
+	now   time.Time
+}
+
+// NewPlan plans to replace an object. server is that of an object of another namespace, otherwise
+// nil. The error says why that is not safe, or of no use.
+func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*Plan, error) {
+	p := &Plan{Old: o, ID: kinds.ID(o), now: now}
+	what := kinds.Of(o).Kind + " " + o.GetName()
+	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
+	owner := metav1.GetControllerOfNoCopy(o)
+	switch {
+	case o.GetDeletionTimestamp() == nil:
+		return nil, fmt.Errorf("the %s is not being deleted", what)
+	case !status.Finalized(o):
+		return nil, fmt.Errorf("the %s waits for %s, and no longer for discord-operator: it is deleted on Discord, or "+
+			"retained, as its deletionPolicy says", what, strings.Join(o.GetFinalizers(), ", "))
+	case ready != nil && ready.Reason == v1alpha1.ReasonNamespaceTerminating:
+		return nil, fmt.Errorf("the namespace %s is being deleted, so nothing can be created there. To keep what the %s "+
+			"has on Discord, set its spec.deletionPolicy to Retain", o.GetNamespace(), what)
+	case owner != nil:
+		return nil, fmt.Errorf("the %s belongs to the %s %s, which creates it: take back the deletion there",
+			what, owner.Kind, owner.Name)
+	case p.ID == "":
+		return nil, fmt.Errorf("the %s has nothing on Discord that could be kept. Let it go, and create it again", what)
+	case Held(o) && !status.Paused(o):
+		return nil, fmt.Errorf("the operator has not seen yet that the %s is no longer paused; try again", what)
+	}
+	if server != nil {
+		if err := granted(o, server); err != nil {
+			return nil, err
+		}
+	}
+	p.New = o.DeepCopyObject().(status.Object)
+	p.clean()
+	return p, nil
+}
+
+// granted says why an object of another namespace than its server's may not be replaced: it must be
+// allowed to leave the resource, and to adopt it.
+func granted(o status.Object, server *v1alpha1.DiscordServer) error {
+	name := server.Namespace + "/" + server.Name
+	_, role := o.(*v1alpha1.DiscordRole)
+	refused := grant.AdoptionRefused(server, o.GetNamespace())
+	switch {
+	case role:
+		return fmt.Errorf("a role of the DiscordServer %s in another namespace cannot be adopted, so its deletion cannot be "+
+			"taken back. To hold it: kubectl annotate discordrole %s -n %s %s=true",
+			name, o.GetName(), o.GetNamespace(), v1alpha1.PausedAnnotation)
+	case refused != nil || !server.Spec.AllowRetention:
+		return fmt.Errorf("the DiscordServer %s does not allow objects of other namespaces to retain and to adopt "+
+			"(spec.allowRetention, spec.allowAdoption), so this deletion cannot be taken back. Ask its owner, and hold the "+
+			"deletion meanwhile: kubectl annotate %s %s -n %s %s=true",
+			name, strings.ToLower(kinds.Of(o).Kind), o.GetName(), o.GetNamespace(), v1alpha1.PausedAnnotation)
+	}
+	return nil
+}
+
+// clean makes an object that can be created of the old one.
+func (p *Plan) clean() {
+	old, o := p.Old, p.New
+	o.SetUID("")
+	o.SetResourceVersion("")
+	o.SetGeneration(0)
+	o.SetCreationTimestamp(metav1.Time{})
+	o.SetDeletionTimestamp(nil)
+	o.SetDeletionGracePeriodSeconds(nil)
+	o.SetManagedFields(nil)
+	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool {
+		return slices.Contains([]string{
+			v1alpha1.CleanupFinalizer, metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents,
+		}, f)
+	}))
+	if len(o.GetFinalizers()) == 0 {
+		o.SetFinalizers(nil)
+	}
+	annotations := o.GetAnnotations()
+	for _, key := range []string{
+		v1alpha1.PausedAnnotation, v1alpha1.ForceDeleteAnnotation, "kubectl.kubernetes.io/last-applied-configuration",
+	} {
+		delete(annotations, key)
+	}
+	if len(annotations) == 0 {
+		annotations = nil
+	}
+	o.SetAnnotations(annotations)
+	if status.Paused(old) {
+		p.notes = append(p.notes, "The new object is not paused.")
+	}
+	o.GetObjectKind().SetGroupVersionKind(kinds.Of(o).GroupVersionKind)
+	adopt := &v1alpha1.Adoption{ID: p.ID}
+	switch o := o.(type) {
+	case *v1alpha1.DiscordServer:
+		o.Status = v1alpha1.DiscordServerStatus{}
+		p.notes = append(p.notes, "Its groups, channels and roles stay, and wait for it meanwhile.")
+	case *v1alpha1.DiscordGroup:
+		p.retained(o.Spec.DeletionPolicy)
+		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordGroupStatus{}
+		p.notes = append(p.notes, "Its channels stay in it, and wait for it meanwhile.")
+	case *v1alpha1.DiscordChannel:
+		p.retained(o.Spec.DeletionPolicy)
+		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordChannelStatus{}
+		if o.Spec.Webhook != nil {
+			p.notes = append(p.notes, fmt.Sprintf("Kubernetes deletes the Secret %s with the old object; the operator writes "+
+				"it again, with the URL of the same webhook.", o.WebhookSecretName()))
+		}
+	case *v1alpha1.DiscordRole:
+		p.retained(o.Spec.DeletionPolicy)
+		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordRoleStatus{}
+		if len(o.Spec.Members) > 0 {
+			p.notes = append(p.notes, "Its members keep it. Whom you remove from spec.members later keeps it too, since only "+
+				"the status of the old object says who got it from the operator.")
+		}
+	}
+	p.notes = append(p.notes,
+		"Where the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
+}
+
+// retained notes what adoption changes about the next deletion.
+func (p *Plan) retained(policy v1alpha1.DeletionPolicy) {
+	if policy == "" {
+		p.notes = append(p.notes,
+			"From now on a deletion leaves it on Discord, as for all that is adopted, unless spec.deletionPolicy is Delete.")
+	}
+}
+
+// Held reports whether the operator has confirmed that it deletes nothing.
+func Held(o status.Object) bool {
+	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
+	return ready != nil && ready.Reason == v1alpha1.ReasonPaused
+}
+
+// Adopt returns the field spec.adopt of the new object; nil for a server.
+func (p *Plan) Adopt() map[string]any {
+	if _, server := p.New.(*v1alpha1.DiscordServer); server {
+		return nil
+	}
+	return map[string]any{"id": p.ID}
+}
+
+// YAML returns the manifest of the new object.
+func (p *Plan) YAML() (string, error) {
+	text, err := yaml.Marshal(p.New)
+	if err != nil {
+		return "", err
+	}
+	fields := map[string]any{}
+	if err := yaml.Unmarshal(text, &fields); err != nil {
+		return "", err
+	}
+	delete(fields, "status")
+	text, err = yaml.Marshal(fields)
+	return string(text), err
+}
+
+// Text returns the plan for a user.
+func (p *Plan) Text(style term.Style) string {
+	kind := kinds.Of(p.Old)
+	var out strings.Builder
+	age := term.Age(p.Old.GetDeletionTimestamp().Time, p.now)
+	fmt.Fprintf(&out, "Takes back the deletion of the %s %s in %s, which waits for %s:\n",
+		kind.Kind, style.Bold(p.Old.GetName()), p.Old.GetNamespace(), age)
+	if ready := meta.FindStatusCondition(p.Old.GetConditions(), conditions.TypeReady); ready != nil {
+		out.WriteString(term.Wrap(term.Printable(ready.Reason+": "+ready.Message), "  ", 110))
+	}
+	kept := "which adopts " + p.ID
+	if p.Adopt() == nil {
+		kept = "which manages the server " + p.ID
+	}
+	for _, line := range []string{
+		"1. hold the deletion: the annotation " + v1alpha1.PausedAnnotation,
+		"2. wait until the operator has confirmed that it deletes nothing",
+		"3. remove the finalizer, so that Kubernetes forgets the object and Discord keeps what it has",
+		"4. create it again, " + kept,
+		"5. wait until it is Ready",
+	} {
+		out.WriteString("  " + line + "\n")
+	}
+	for _, note := range p.notes {
+		out.WriteString(term.Wrap(note, "  ! ", 110))
+	}
+	return out.String()
+}
+
+// ServerOf returns the DiscordServer of an object; false for a server, and where it is not known.
+func ServerOf(o status.Object) (types.NamespacedName, bool) {
+	switch o := o.(type) {
+	case *v1alpha1.DiscordGroup:
+		return o.Spec.ServerRef.In(o.Namespace), true
+	case *v1alpha1.DiscordRole:
+		return o.Spec.ServerRef.In(o.Namespace), true
+	case *v1alpha1.DiscordChannel:
+		for _, ref := range []*v1alpha1.ServerReference{o.Spec.ServerRef, o.Status.ServerRef} {
+			if ref != nil {
+				return ref.In(o.Namespace), true
+			}
+		}
+	}
+	return types.NamespacedName{}, false
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package view says what a server and its objects mean to a user: their states, as text and for
+// programs, and the permissions that they need. It is pure.
+package view
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/cli/kinds"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl/term"
+)
+
+// Health is the state of an object in one word.
+type Health string
+
+// The states, the worst last.
+const (
+	Ready       Health = "Ready"
+	Paused      Health = "Paused"
+	Progressing Health = "Progressing"
+	Deleting    Health = "Deleting"
+	Unknown     Health = "Unknown"
+	Degraded    Health = "Degraded"
+)
+
+// notObserved is the reason of an object whose spec no operator reads.
+const notObserved = "NotObserved"
+
+// unseen bounds the time until an operator has read a spec.
+const unseen = time.Minute
+
+// State is the state of an object with its cause.
+type State struct {
+	Kind      string    `json:"kind"`
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	ID        string    `json:"id,omitempty"`
+	Health    Health    `json:"health"`
+	Reason    string    `json:"reason"`
+	Message   string    `json:"message,omitempty"`
+	Since     time.Time `json:"since,omitzero"`
+	// Drift lists the differences on Discord that managementPolicy Observe holds back.
+	Drift []string `json:"drift,omitempty"`
+	// Broken reports whether a user must look.
+	Broken bool `json:"broken"`
+}
+
+// StateOf returns the state of an object.
+func StateOf(o status.Object, now time.Time) State {
+	s := State{
+		Kind: kinds.Of(o).Kind, Namespace: o.GetNamespace(), Name: o.GetName(), ID: kinds.ID(o), Drift: o.GetDifferences(),
+	}
+	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(o.GetConditions(), kind) }
+	ready, progressing := find(conditions.TypeReady), find(conditions.TypeProgressing)
+	is := func(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+	of := func(health Health, c *metav1.Condition) State {
+		s.Health, s.Reason, s.Message, s.Since = health, c.Reason, c.Message, c.LastTransitionTime.Time
+		s.Broken = health == Degraded || health == Unknown
+		return s
+	}
+	behind := ready == nil || ready.ObservedGeneration < o.GetGeneration()
+	switch asked := lastWrite(o); {
+	case behind && now.Sub(asked) > unseen:
+		return of(Unknown, &metav1.Condition{
+			Reason: notObserved, LastTransitionTime: metav1.NewTime(asked),
+			Message: "No operator has read this spec. Does discord-operator run, and does it watch this namespace?",
+		})
+	case is(find(conditions.TypeDegraded)):
+		return of(Degraded, find(conditions.TypeDegraded))
+	case o.GetDeletionTimestamp() != nil && is(progressing):
+		return of(Deleting, progressing)
+	case o.GetDeletionTimestamp() != nil:
+		return of(Deleting, &metav1.Condition{Reason: "Deleting", LastTransitionTime: *o.GetDeletionTimestamp()})
+	case ready == nil:
+		return of(Progressing, &metav1.Condition{
+			Reason: "Observing", Message: "The operator has yet to read the spec.", LastTransitionTime: metav1.NewTime(asked),
+		})
+	case is(find(v1alpha1.TypePaused)):
+		return of(Paused, ready)
+	case is(progressing):
+		return of(Progressing, progressing)
+	case is(ready):
+		return of(Ready, ready)
+	}
+	return of(Unknown, ready)
+}
+
+// lastWrite returns when a client has last written something other than the status.
+func lastWrite(o status.Object) time.Time {
+	last := o.GetCreationTimestamp().Time
+	for _, m := range o.GetManagedFields() {
+		if m.Subresource == "" && m.Time != nil && m.Time.After(last) {
+			last = m.Time.Time
+		}
+	}
+	return last
+}
+
+// Paint paints a text as good or bad as the state is.
+func (s State) Paint(style term.Style, text string) string {
+	switch {
+	case s.Broken:
+		return style.Bad(text)
+	case s.Health == Ready:
+		return style.Good(text)
+	}
+	return style.Busy(text)
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/cli/kinds"
+	"jutsu.com/operators/discord-operator/internal/cli/world"
+	"jutsu.com/operators/discord-operator/internal/discord/overwrites"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
+	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/libs/kubectl/term"
+)
+
+// Need is a permission that objects need, with the reasons.
+type Need struct {
+	Permission string   `json:"permission"`
+	Why        []string `json:"why"`
+	bit        permissions.Bits
+}
+
+// maxReasons bounds the reasons in a line.
+const maxReasons = 3
+
+// Needs returns the permissions that the bot needs for a server and the objects of its own
+// namespace, and those that only objects of other namespaces need. Observed objects need none.
+func Needs(w *world.World) (own, others []Need) {
+	var of, foreign needs
+	if !status.Observed(w.Server) {
+		of.add(permissions.ViewChannel|permissions.ManageChannels, "to manage groups and channels")
+		of.add(permissions.ViewAuditLog, "to find the result of an interrupted create")
+		if managed(w.Server.Spec) {
+			of.add(permissions.ManageGuild, "settings of the DiscordServer "+w.Server.Name)
+		}
+	}
+	for _, o := range w.Objects() {
+		if status.Observed(o) {
+			continue
+		}
+		into, name := &of, kinds.Of(o).Kind+" "+o.GetName()
+		if o.GetNamespace() != w.Server.Namespace {
+			into, name = &foreign, kinds.Of(o).Kind+" "+o.GetNamespace()+"/"+o.GetName()
+		}
+		into.addObject(o, name)
+	}
+	own = of.list()
+	have := of.bits()
+	for _, n := range foreign.list() {
+		if !have.Has(n.bit) {
+			others = append(others, n)
+		}
+	}
+	return own, others
+}
+
+// managed reports whether a server has a setting on Discord.
+func managed(spec v1alpha1.DiscordServerSpec) bool {
+	return spec.Name != "" || spec.Description != nil || spec.Icon != nil || spec.VerificationLevel != "" ||
+		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" ||
+		spec.AFKChannelID != nil || spec.AFKChannelRef != nil || spec.AFKTimeout != "" || spec.SystemChannelRef != nil ||
+		spec.RulesChannelRef != nil || spec.PublicUpdatesChannelRef != nil || spec.Community != "" ||
+		spec.SystemChannelFlags != nil
+}
+
+// needs has the reasons by bit.
+type needs struct{ why [64][]string }
+
+func (n *needs) add(bits permissions.Bits, why string) {
+	for i := range n.why {
+		if bits&(1<<i) != 0 {
+			n.why[i] = append(n.why[i], why)
+		}
+	}
+}
+
+func (n *needs) addObject(o status.Object, name string) {
+	overwritten := func(spec []v1alpha1.PermissionOverwrite) {
+		if spec != nil {
+			n.add(permissions.ManageRoles, "overwrites of "+name)
+			n.add(overwrites.Mentioned(spec), "overwrites of "+name)
+		}
+	}
+	switch o := o.(type) {
+	case *v1alpha1.DiscordGroup:
+		n.add(permissions.ViewChannel|permissions.ManageChannels, name)
+		overwritten(o.Spec.PermissionOverwrites)
+	case *v1alpha1.DiscordChannel:
+		n.add(permissions.ViewChannel|permissions.ManageChannels, name)
+		if o.Spec.Type == v1alpha1.ChannelTypeVoice || o.Spec.Type == v1alpha1.ChannelTypeStage {
+			n.add(permissions.Connect, "to edit "+name)
+		}
+		if o.Spec.Webhook != nil {
+			n.add(permissions.ManageWebhooks, "webhook of "+name)
+		}
+		overwritten(o.Spec.PermissionOverwrites)
+	case *v1alpha1.DiscordRole:
+		n.add(permissions.ManageRoles, name)
+		n.add(overwrites.Bits(o.Spec.Permissions), "to give it to "+name)
+	}
+}
+
+func (n *needs) list() (all []Need) {
+	for i, why := range n.why {
+		if why != nil {
+			bit := permissions.Bits(1) << i
+			all = append(all, Need{Permission: bit.Names()[0], Why: why, bit: bit})
+		}
+	}
+	return all
+}
+
+func (n *needs) bits() (all permissions.Bits) {
+	for _, need := range n.list() {
+		all |= need.bit
+	}
+	return all
+}
+
+// Invitation is a link that adds a bot, with the permissions that it asks for.
+type Invitation struct {
+	URL  string `json:"url"`
+	Asks []Need `json:"asks"`
+	// NotAsked are permissions that only objects of other namespaces need.
+	NotAsked []Need `json:"notAsked,omitempty"`
+}
+
+// InvitationOf returns the invitation of a server. With everyone it asks for what objects of other
+// namespaces need, too; with administrator, for Administrator alone.
+func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, error) {
+	var in Invitation
+	in.Asks, in.NotAsked = Needs(w)
+	if everyone {
+		in.Asks, in.NotAsked = append(in.Asks, in.NotAsked...), nil
+	}
+	if administrator {
+		in.Asks = append(in.Asks, Need{
+			Permission: permissions.Administrator.String(), Why: []string{"--administrator"}, bit: permissions.Administrator,
+		})
+	}
+	link, err := url.Parse(w.Server.Status.InviteURL)
+	if err != nil || w.Server.Status.InviteURL == "" {
+		return in, fmt.Errorf("discord-operator has not asked Discord yet who the bot of %s is: "+
+			"see kubectl discord status %[1]s -n %[2]s", w.Server.Name, w.Server.Namespace)
+	}
+	var asked permissions.Bits
+	for _, n := range in.Asks {
+		asked |= n.bit
+	}
+	query := link.Query()
+	query.Set("permissions", strconv.FormatUint(uint64(asked), 10))
+	link.RawQuery = query.Encode()
+	in.URL = link.String()
+	return in, nil
+}
+
+// Text returns the invitation for a user.
+func (in Invitation) Text(w *world.World, style term.Style) string {
+	rows := func(list []Need) (rows [][]string) {
+		for _, n := range list {
+			why := n.Why
+			if len(why) > maxReasons {
+				why = append(why[:maxReasons:maxReasons], fmt.Sprintf("%d more", len(n.Why)-maxReasons))
+			}
+			rows = append(rows, []string{"  " + n.Permission, strings.Join(why, ", ")})
+		}
+		return rows
+	}
+	var out strings.Builder
+	out.WriteString(style.Bold(in.URL) + "\n")
+	out.WriteString("A user who may manage the server opens it. It asks for:\n" + term.Table(rows(in.Asks), 2))
+	if len(in.NotAsked) > 0 {
+		out.WriteString("It does not ask for what only objects of other namespaces need (-A adds it):\n" +
+			term.Table(rows(in.NotAsked), 2))
+	}
+	if w.Server.Spec.Community != "" && !status.Observed(w.Server) {
+		out.WriteString("spec.community needs Administrator until Community is enabled (--administrator adds it).\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubectl
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"jutsu.com/operators/libs/kubectl/term"
+)
+
+// Asking has the flags of a command that writes.
+type Asking struct {
+	// Yes answers every question but that for a name.
+	Yes  bool
+	name string
+	in   *bufio.Reader
+}
+
+// Bind adds --yes.
+func (a *Asking) Bind(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&a.Yes, "yes", "y", false, "do not ask")
+}
+
+// BindName adds --confirm, for a change that asks for the name of an object, such as "the Dojo".
+func (a *Asking) BindName(cmd *cobra.Command, object string) {
+	cmd.Flags().StringVar(&a.name, "confirm", "", "`NAME` of "+object+", instead of typing it when asked")
+}
+
+// Confirm asks whether to apply what was shown. The answer yaml prints the text first.
+func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
+	if a.Yes {
+		return nil
+	}
+	for {
+		p.Print("Apply? [y/N/yaml] ")
+		answer, err := a.read(ctx, p)
+		if err != nil {
+			return err
+		}
+		switch strings.ToLower(answer) {
+		case "y", "yes":
+			return nil
+		case "yaml":
+			p.Print("%s", text)
+		default:
+			return ErrNotConfirmed
+		}
+	}
+}
+
+// Asker returns Confirm for a run.
+func (a *Asking) Asker(ctx context.Context, p *Plugin) func(text string) error {
+	return func(text string) error { return a.Confirm(ctx, p, text) }
+}
+
+// ConfirmName asks for the name of an object, such as "the Dojo", after the question.
+func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, question string) error {
+	answer := a.name
+	if answer == "" {
+		p.Print("%s Type the name of %s to go on: ", question, object)
+		var err error
+		if answer, err = a.read(ctx, p); err != nil {
+			return err
+		}
+	}
+	if answer != name {
+		return fmt.Errorf("%q is not %s: %w", answer, name, ErrNotConfirmed)
+	}
+	return nil
+}
+
+// read reads a line. An input that ends answers nothing.
+func (a *Asking) read(ctx context.Context, p *Plugin) (string, error) {
+	if a.in == nil {
+		a.in = bufio.NewReader(p.In)
+	}
+	type line struct {
+		text string
+		err  error
+	}
+	lines := make(chan line, 1)
+	go func() { // a terminal cannot be read with a deadline
+		text, err := a.in.ReadString('\n')
+		lines <- line{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case got := <-lines:
+		if got.err != nil && (!errors.Is(got.err, io.EOF) || got.text == "") {
+			p.Print("\n")
+			return "", fmt.Errorf("no answer: %w; --yes does not ask", ErrNotConfirmed)
+		}
+		if !term.IsTerminal(p.In) { // where nobody has pressed Return
+			p.Print("\n")
+		}
+		return strings.TrimSpace(got.text), nil
+	}
+}

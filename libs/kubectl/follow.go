@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubectl
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+const (
+	// followInterval is the time between two readings while a user watches.
+	followInterval = 2 * time.Second
+	// clearScreen moves the cursor of a terminal to the top and erases what is below.
+	clearScreen = "\x1b[H\x1b[J"
+)
+
+// Follow shows a text again whenever it changes, until the user interrupts it.
+func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string, error)) error {
+	ticker := p.Clock.NewTicker(followInterval)
+	defer ticker.Stop()
+	last := ""
+	for {
+		text, err := read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil // the user has interrupted it
+		case err != nil:
+			return err
+		}
+		if text != last {
+			if p.Style.Colour {
+				p.Print(clearScreen)
+			} else if last != "" {
+				p.Print("%s\n", strings.Repeat("-", 80))
+			}
+			p.Print("%s", text)
+			last = text
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+	}
+}

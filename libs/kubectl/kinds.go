@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubectl
+
+import (
+	"errors"
+	"slices"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kind is a kind of the API with its name in paths. A plugin knows the paths of its kinds, so no
+// command needs discovery, which costs dozens of requests.
+type Kind struct {
+	schema.GroupVersionKind
+	// Plural is its name in paths, such as "databases".
+	Plural string
+	// ClusterScoped reports whether its objects have no namespace.
+	ClusterScoped bool
+}
+
+// KindOf returns a kind whose objects have a namespace.
+func KindOf(group schema.GroupVersion, kind, plural string) Kind {
+	return Kind{GroupVersionKind: group.WithKind(kind), Plural: plural}
+}
+
+// Global returns the kind as one whose objects have no namespace.
+func (k Kind) Global() Kind {
+	k.ClusterScoped = true
+	return k
+}
+
+// Object returns an empty object of the kind.
+func (k Kind) Object() *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(k.GroupVersionKind)
+	return o
+}
+
+// List returns an empty list of the kind.
+func (k Kind) List() *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(k.GroupVersion().WithKind(k.Kind + "List"))
+	return list
+}
+
+// Resource returns the name in which the API server's errors and RBAC know the kind, such as
+// "clusters.postgresql.cnpg.io".
+func (k Kind) Resource() string {
+	return schema.GroupResource{Group: k.Group, Resource: k.Plural}.String()
+}
+
+// AccessReview is the kind with which a user asks for their own rights.
+var AccessReview = KindOf(
+	authorizationv1.SchemeGroupVersion, "SelfSubjectAccessReview", "selfsubjectaccessreviews").Global()
+
+// Mapper returns the paths of kinds.
+func Mapper(all []Kind) meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	for _, k := range all {
+		scope := meta.RESTScopeNamespace
+		if k.ClusterScoped {
+			scope = meta.RESTScopeRoot
+		}
+		version := k.GroupVersion()
+		m.AddSpecific(k.GroupVersionKind, version.WithResource(k.Plural), version.WithResource(k.Plural), scope)
+	}
+	return m
+}
+
+// NotServed reports whether an error says that the API server does not know the kind: it answers
+// with a page and not with a Status, which client-go notes as a cause.
+func NotServed(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeUnexpectedServerResponse
+	})
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kubectl has the parts that our plugins of kubectl share: the connection as the user, exit
+// codes, errors in a user's words, questions before a change, output for programs.
+package kubectl
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/kubectl/term"
+)
+
+// Options connects a run to its process.
+type Options struct {
+	genericiooptions.IOStreams
+	// Version is that of the binary.
+	Version string
+	// Env reads the environment, which may turn colours off.
+	Env func(string) string
+	// Clock says what time it is.
+	Clock clock.WithTicker
+}
+
+// Plugin holds the state of one run. Make one with New.
+type Plugin struct {
+	Options
+	Style term.Style
+	// Namespace and Server are known after Connect.
+	Namespace, Server string
+	// Missing says what to do where the API server lacks a kind.
+	Missing string
+	// Roles names the ClusterRole with a right of ours; empty for none. It may be nil.
+	Roles func(verb, resource string) string
+
+	name   string
+	scheme *runtime.Scheme
+	kinds  []Kind
+	flags  *genericclioptions.ConfigFlags
+}
+
+// New returns the run of kubectl NAME, which uses these kinds.
+func New(name string, scheme *runtime.Scheme, kinds []Kind, o Options) *Plugin {
+	return &Plugin{
+		Options: o, Style: term.StyleOf(o.Out, o.Env), name: name, scheme: scheme, kinds: kinds,
+		flags: genericclioptions.NewConfigFlags(true),
+	}
+}
+
+// Now returns the time.
+func (p *Plugin) Now() time.Time { return p.Clock.Now() }
+
+// Print prints a part of the answer.
+func (p *Plugin) Print(format string, args ...any) { _, _ = fmt.Fprintf(p.Out, format, args...) }
+
+// Note prints something beside the answer.
+func (p *Plugin) Note(format string, args ...any) { _, _ = fmt.Fprintf(p.ErrOut, format, args...) }
+
+// Command returns the name of the plugin's command, such as "kubectl dojo".
+func (p *Plugin) Command() string { return "kubectl " + p.name }
+
+// FieldOwner is the field manager of the plugin's writes, and the name of its binary.
+func (p *Plugin) FieldOwner() string { return "kubectl-" + p.name }
+
+// Run runs a command line, prints its error, and returns the exit code: 0 well, 1 an error, 2 wrong
+// use, 3 answered and something is wrong.
+func (p *Plugin) Run(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetArgs(args)
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.ErrOut)
+	err := root.ExecuteContext(ctx)
+	if message := p.explain(ctx, err); message != "" {
+		p.Note("%s: %s\n", p.Command(), message)
+	}
+	return ExitCode(err)
+}
+
+// Group is a heading of the help, with its commands.
+type Group struct {
+	ID, Title string
+	Commands  []*cobra.Command
+}
+
+// Root returns the plugin's command with its groups of commands, help and version.
+func (p *Plugin) Root(short, long string, groups ...Group) *cobra.Command {
+	root := &cobra.Command{
+		Use: p.FieldOwner(), Short: short, Long: long,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: p.Command()},
+		SilenceErrors: true, SilenceUsage: true, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return p.unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return Usage("%w; see %s --help", err, cmd.CommandPath())
+	})
+	p.addConnection(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("namespace", p.namespaceNames)
+	for _, group := range groups {
+		root.AddGroup(&cobra.Group{ID: group.ID, Title: group.Title})
+		for _, command := range group.Commands {
+			command.GroupID = group.ID
+			root.AddCommand(command)
+		}
+	}
+	root.AddGroup(&cobra.Group{ID: "help", Title: "Get help:"})
+	root.SetHelpCommandGroupID("help")
+	root.SetCompletionCommandGroupID("help")
+	root.AddCommand(p.newVersion())
+	return root
+}
+
+// addConnection adds the flags of kubectl that say which cluster is meant and as whom. Of those all
+// but a few are hidden: they work, and help fits a screen.
+func (p *Plugin) addConnection(flags *pflag.FlagSet) {
+	p.flags.AddFlags(flags)
+	shown := map[string]string{
+		"kubeconfig": "the kubeconfig `file`", "context": "the `name` of a context of the kubeconfig",
+		"namespace": "the `name` of the namespace", "as": "the `user` to act as",
+		"request-timeout": "the `duration` that a request may take, such as 10s; 0 is no limit",
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		text, ok := shown[f.Name]
+		f.Hidden = !ok
+		if ok {
+			f.Usage = text
+		}
+	})
+}
+
+func (p *Plugin) unknownCommand(cmd *cobra.Command, name string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	if like := cmd.SuggestionsFor(name); len(like) > 0 {
+		return Usage("there is no command %q; did you mean %s?", name, strings.Join(like, " or "))
+	}
+	return Usage("there is no command %q; see %s --help", name, p.Command())
+}
+
+func (p *Plugin) newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version of this plugin", Args: Exactly(0, ""), GroupID: "help",
+		RunE: func(*cobra.Command, []string) error {
+			p.Print("%s %s\n", p.FieldOwner(), p.Version)
+			return nil
+		},
+	}
+}
+
+// Exactly accepts so many arguments; missing names the first one that is not there.
+func Exactly(n int, missing string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < n:
+			return Usage("%s is missing: %s", missing, cmd.UseLine())
+		case len(args) > n:
+			return Usage("%q is too much: %s", args[n], cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// Connect returns a client with the user's rights. It sends no request.
+func (p *Plugin) Connect() (client.Client, *rest.Config, error) {
+	loader := p.flags.ToRawKubeConfigLoader()
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, nil, err
+	}
+	config, err := p.flags.ToRESTConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	config.UserAgent = p.FieldOwner() + "/" + p.Version
+	config.QPS = -1                         // the API server is fair by itself
+	config.ContentType = "application/json" // of custom resources the only one
+	config.WarningHandler = rest.NoWarnings{}
+	p.Namespace, p.Server = namespace, config.Host
+	k8s, err := client.New(config, client.Options{Scheme: p.scheme, Mapper: Mapper(p.kinds)})
+	if err != nil {
+		return nil, nil, err
+	}
+	return client.WithFieldOwner(k8s, p.FieldOwner()), config, nil
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const (
+	present = "present"
+	absent  = "(absent)"
+	// notMade is the status of a call that only one of two runs made.
+	notMade = "(not made)"
+)
+
+// difference is a field that differs between two recordings.
+type difference struct {
+	call, field, expected, real string
+	// where lists the steps with their subjects.
+	where []string
+}
+
+// compare returns all differences, sorted; equal ones of several steps are one.
+func compare(expected, real recording) []difference {
+	all := maps.Clone(expected)
+	maps.Copy(all, real)
+	found := map[string]*difference{}
+	for k := range all {
+		for field, values := range differing(expected[k], real[k]) {
+			d := difference{call: k.call, field: field, expected: values[0], real: values[1]}
+			id := strings.Join([]string{d.call, d.field, d.expected, d.real}, "\x00")
+			if found[id] == nil {
+				found[id] = &d
+			}
+			where := k.step
+			if k.subject != "" {
+				where += " (" + k.subject + ")"
+			}
+			if !slices.Contains(found[id].where, where) {
+				found[id].where = append(found[id].where, where)
+			}
+		}
+	}
+	var differences []difference
+	for _, d := range found {
+		slices.Sort(d.where)
+		differences = append(differences, *d)
+	}
+	slices.SortFunc(differences, func(a, b difference) int {
+		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.field, b.field), cmp.Compare(a.expected, b.expected),
+			cmp.Compare(a.real, b.real))
+	})
+	return differences
+}
+
+// differing maps fields to both values. Of answers with different outcomes only status and error
+// are compared, since no other field can be equal.
+func differing(expected, real fields) map[string][2]string {
+	differences := map[string][2]string{}
+	all := maps.Clone(expected)
+	if all == nil {
+		all = fields{}
+	}
+	maps.Copy(all, real)
+	sameOutcome := outcome(expected) == outcome(real)
+	for field := range all {
+		explained := !sameOutcome && field != statusField && field != "code" && field != "message"
+		if explained || partOfMissing(all, expected, real, field) {
+			continue
+		}
+		was, is := valueOf(expected, field), valueOf(real, field)
+		if was != is {
+			differences[field] = [2]string{was, is}
+		}
+	}
+	return differences
+}
+
+// partOfMissing reports whether a field belongs to something that only one answer has.
+func partOfMissing(all, expected, real fields, field string) bool {
+	for parent := range all {
+		if all[parent] == present && strings.HasPrefix(field, parent+".") &&
+			valueOf(expected, parent) != valueOf(real, parent) {
+			return true
+		}
+	}
+	return false
+}
+
+func valueOf(f fields, field string) string {
+	switch value, ok := f[field]; {
+	case ok:
+		return value
+	case f == nil && field == statusField:
+		return notMade
+	}
+	return absent
+}
+
+// outcome is the class of an answer: made or not, success or error.
+func outcome(f fields) string {
+	if f == nil {
+		return notMade
+	}
+	return f[statusField][:min(1, len(f[statusField]))]
+}
+
+const explanation = `Each row is a field of an answer. A value in <> stands for an id, a time or a secret. A word such as ` +
+	`string is the kind
+of a value that is private or differs with every call. ` + absent + ` means that the answer has no such field.
+`
+
+// table writes the differences in Markdown, without anything that differs from run to run.
+func table(target string, differences []difference) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# What differs between discordtest and %s?\n\n", target)
+	if len(differences) == 0 {
+		out.WriteString("Nothing: all compared fields are equal.\n")
+		return out.String()
+	}
+	out.WriteString(explanation)
+	out.WriteString("\n| call | field of the answer | discordtest | real | step |\n|---|---|---|---|---|\n")
+	for _, d := range differences {
+		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s |\n", cell(d.call), cell(d.field), cell(d.expected), cell(d.real),
+			strings.ReplaceAll(strings.Join(d.where, ", "), "|", `\|`))
+	}
+	return out.String()
+}
+
+// cell is code in a table.
+func cell(value string) string {
+	value = strings.NewReplacer("\n", " ", "|", `\|`, "`", "'").Replace(value)
+	if value == "" {
+		return "(empty)"
+	}
+	return "`" + value + "`"
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fields are values of an answer by path.
+type fields map[string]string
+
+// key identifies what is compared.
+type key struct {
+	step, caller, call, subject string
+}
+
+// recording has the last answer for each key.
+type recording map[key]fields
+
+// statusField has the HTTP status.
+const statusField = "(status)"
+
+var (
+	// snowflake is an id within a text.
+	snowflake = regexp.MustCompile(`\b[0-9]{16,20}\b`)
+	moment    = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)$`)
+	// secret and varying are the last elements of paths.
+	secret  = []string{"token", "url"}
+	varying = []string{"position", "version", "last_message_id", "avatar", "retry_after"}
+)
+
+// rateLimitHeaders are compared by presence: their values change with every call.
+var rateLimitHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+	"X-RateLimit-Reset-After", "X-RateLimit-Bucket"}
+
+// answerFields are the comparable fields of an answer. Objects of the run and errors show values.
+// Everything else, which may be private, shows kinds only.
+func (t *territory) answerFields(c call, status int, header http.Header, body any) fields {
+	f := fields{statusField: strconv.Itoa(status)}
+	f["(header Content-Type)"] = header.Get("Content-Type")
+	for _, name := range rateLimitHeaders {
+		f["(header "+name+")"] = presence(header.Get(name) != "")
+	}
+	_, own := t.own(text(asObject(body), "id"))
+	switch list, isList := body.([]any); {
+	case isList:
+		t.flatten(f, "", t.ownElements(list), true)
+	case c.route == "/guilds/{guild_id}/audit-logs" && status < http.StatusBadRequest:
+		t.auditFields(f, asObject(body))
+	case body != nil:
+		t.flatten(f, "", body, own || status >= http.StatusBadRequest)
+	}
+	return f
+}
+
+func presence(ok bool) string {
+	if ok {
+		return present
+	}
+	return absent
+}
+
+func asObject(value any) map[string]any {
+	object, _ := value.(map[string]any)
+	return object
+}
+
+// ownElements are the objects of the run in a list.
+func (t *territory) ownElements(list []any) []any {
+	own := []any{}
+	for _, element := range list {
+		if _, ok := t.own(text(asObject(element), "id")); ok {
+			own = append(own, element)
+		}
+	}
+	return own
+}
+
+// auditFields are the kinds in the entries about own objects, by action and changed field.
+func (t *territory) auditFields(f fields, log map[string]any) {
+	for _, name := range keys(log) {
+		f[name] = kind(log[name])
+	}
+	entries, _ := log["audit_log_entries"].([]any)
+	for _, element := range entries {
+		entry := asObject(element)
+		if _, ok := t.own(text(entry, "target_id")); !ok {
+			continue
+		}
+		path := fmt.Sprintf("audit_log_entries[action %v]", entry["action_type"])
+		f[path] = presence(true)
+		changes, _ := entry["changes"].([]any)
+		for _, name := range keys(entry) {
+			f[path+"."+name] = kind(entry[name])
+		}
+		for _, change := range changes {
+			changed := asObject(change)
+			for _, name := range []string{"old_value", "new_value"} {
+				if value, ok := changed[name]; ok {
+					f[path+".changes["+text(changed, "key")+"]."+name] = kind(value)
+				}
+			}
+		}
+	}
+}
+
+// flatten adds a value below a path. Without values, it adds kinds.
+func (t *territory) flatten(f fields, path string, value any, values bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			f[path] = "{}"
+		}
+		for _, name := range keys(v) {
+			t.flatten(f, join(path, name), v[name], values && name != "user")
+		}
+	case []any:
+		switch {
+		case !values:
+			f[path] = kind(v)
+		case len(v) == 0:
+			f[path] = "[]"
+		}
+		for i, element := range v {
+			if values {
+				t.flatten(f, path+"["+t.index(i, element)+"]", element, values)
+			}
+		}
+	default:
+		f[path] = t.scalar(path, v, values)
+	}
+}
+
+func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+
+// index names an element by its id, since the order of many lists has no meaning.
+func (t *territory) index(i int, element any) string {
+	if id := text(asObject(element), "id"); id != "" {
+		return t.scrub(id)
+	}
+	return strconv.Itoa(i)
+}
+
+func (t *territory) scalar(path string, value any, values bool) string {
+	last := path[strings.LastIndex(path, ".")+1:]
+	s, isText := value.(string)
+	switch {
+	case isText && slices.Contains(secret, last):
+		return "<secret>"
+	case !values || slices.Contains(varying, last):
+		return kind(value)
+	case isText:
+		return strconv.Quote(t.scrub(s))
+	}
+	written, err := json.Marshal(value)
+	if err != nil {
+		return kind(value)
+	}
+	return string(written)
+}
+
+// scrub replaces all that differs between two runs: ids, names and times.
+func (t *territory) scrub(s string) string {
+	if moment.MatchString(s) {
+		return "<time>"
+	}
+	s = snowflake.ReplaceAllStringFunc(s, func(id string) string {
+		name, own := t.own(id)
+		switch {
+		case id == t.guild:
+			return "<server>"
+		case own:
+			return "<" + name + ">"
+		case t.isBot(id):
+			return "<bot>"
+		}
+		return "<id>"
+	})
+	return strings.ReplaceAll(s, t.prefix, "live")
+}
+
+func kind(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return "number"
+}

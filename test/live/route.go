@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// call is a request of Discord's API.
+type call struct {
+	method string
+	// route is Discord's template, such as "/channels/{channel_id}".
+	route string
+	// ids are the values in the route, by placeholder without braces.
+	ids  map[string]string
+	body any // of JSON; nil for none
+}
+
+// placeholders are the ids that follow an element of a path.
+var placeholders = map[string]string{
+	"guilds": "guild_id", "channels": "channel_id", "roles": "role_id", "members": "user_id",
+	"webhooks": "webhook_id", "permissions": "overwrite_id", "messages": "message_id",
+}
+
+var number = regexp.MustCompile(`^[0-9]+$`)
+
+// newCall reads a request. The path is relative to the API; a body that is not JSON counts as none.
+func newCall(method, path string, body []byte) call {
+	c := call{method: method, ids: map[string]string{}}
+	elements := strings.Split(strings.Trim(path, "/"), "/")
+	for i, element := range elements {
+		name := ""
+		switch {
+		case i > 0 && number.MatchString(element):
+			name = placeholders[elements[i-1]]
+		case i == 2 && elements[0] == "webhooks":
+			name = "webhook_token"
+		}
+		if name != "" {
+			c.ids[name] = element
+			element = "{" + name + "}"
+		}
+		c.route += "/" + element
+	}
+	if json.Unmarshal(body, &c.body) != nil {
+		c.body = nil
+	}
+	return c
+}
+
+func (c call) String() string { return c.method + " " + c.route }
+
+func (c call) reads() bool { return c.method == http.MethodGet || c.method == http.MethodHead }
+
+// subject is the id of the addressed object, or "" for a list or a create.
+func (c call) subject() string {
+	if !strings.HasSuffix(c.route, "}") {
+		return c.ids["channel_id"]
+	}
+	for _, name := range []string{"webhook_id", "channel_id", "role_id", "user_id", "guild_id"} {
+		if c.ids[name] != "" {
+			return c.ids[name]
+		}
+	}
+	return ""
+}
