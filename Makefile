@@ -107,9 +107,9 @@ integration: build testcluster bin/promtool bin/release ## Other tests with a Ku
 	@echo "testing with a Kubernetes API"; $(export_race_flags) && $(export_fast) && $(export_tree) && $(go_test) -p=$(PROCS) $$($(cluster_tests))
 
 .PHONY: artifacts
-artifacts: build testcluster bin/cosign ## Tests of images, releases and Helm charts
-	@echo "testing tools/release and tools/charts (without -race, under which compressing and compiling take minutes)"
-	@$(export_flags) && export GOWORK=off && running=() && for tool in release charts; do \
+artifacts: build testcluster bin/cosign bin/validate-krew-manifest ## Tests of images, releases and Helm charts
+	@echo "testing tools/release, tools/charts and tools/project (without -race, under which compressing and compiling take minutes)"
+	@$(export_flags) && export GOWORK=off && running=() && for tool in release charts project; do \
 		(cd tools/$$tool && exec go test -count=1 -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) & running+=($$!); done && \
 		failed=0 && for test in "$${running[@]}"; do wait "$$test" || failed=1; done && exit $$failed
 
@@ -178,13 +178,19 @@ manifests: generate ## As generate
 lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows
 	@echo "linting all modules"; $(export_flags) && bin/golangci-lint run $(packages)
 	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
-	@$(export_flags) && for tool in release charts compiled crds; do \
+	@$(export_flags) && for tool in release charts compiled crds project; do \
 		echo "linting tools/$$tool"; (cd tools/$$tool && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
 
 .PHONY: compat
 compat: bin/release ## Compare the API with the last release of each operator; fails on a breaking change
 	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
+
+.PHONY: vulnerabilities
+vulnerabilities: bin/govulncheck ## Report known vulnerabilities that the operators, apis and libs reach (needs https://vuln.go.dev)
+	@for module in $(filter-out test%,$(MODULES)); do \
+		echo "checking $$module"; (cd $$module && GOWORK=off $(CURDIR)/bin/govulncheck ./...) || exit 1; \
+	done
 
 .PHONY: compiled
 compiled: bin/compiled ## Report the source that run, test and CI compile, and repeated libraries; fails above a budget
@@ -223,21 +229,36 @@ screenshots: ## Renew docs/images; needs Chromium and the fonts Noto Sans and No
 .PHONY: build
 build: ## Build the operators and their plugins of kubectl into bin/ (VERSION=v1.2.3; by default from the operator's own tags)
 	@$(export_flags) && for operator in $(OPERATORS); do \
-		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
+		version="$(VERSION)"; : "$${version:=$$(tools/version "$$operator" 2>/dev/null)}"; \
 		echo "building $$operator $${version:=dev}"; \
 		(cd $$operator && GOWORK=off ../tools/compile $$operator -ldflags="-s -w -X main.version=$$version" -o=../bin/ ./cmd/...) || exit 1; \
 	done
 
 .PHONY: images
-images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/image, for amd64 and arm64, without Docker
+images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/image, for amd64 and arm64, without Docker (tools/load kind loads them)
 
 image-%: bin/release ## Such as image-dojo-operator: an image (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
-release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you PROJECT_URL=https://github.com/you/operators SIGN_KEY=cosign.key; DRY_RUN=1 publishes nothing)
+.PHONY: plugins
+plugins: $(OPERATORS:%=plugin-%) ## Build the plugins of kubectl for Linux, macOS and Windows into out/plugin, as archives with SBOMs
+
+plugin-%: bin/release ## Such as plugin-dojo-operator: kubectl-dojo (VERSION, PLATFORMS=linux/amd64,windows/amd64)
+	@bin/release plugin $* --version="$(VERSION)" $(if $(PLATFORMS),--plugin-platform=$(PLATFORMS))
+
+release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you SIGN_KEY=cosign.key; DRY_RUN=1 publishes nothing)
 	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS)) \
-		$(if $(PROJECT_URL),--project-url="$(PROJECT_URL)") \
 		$(if $(SIGN_KEY),--key="$(SIGN_KEY)") $(if $(SIGN_IDENTITY),--identity='$(SIGN_IDENTITY)')
+
+.PHONY: tags
+tags: bin/project ## Tag the Go modules and operators on a commit that requires versions (VERSION=v1.2.3 OPERATOR=dojo-operator; by default both)
+	@bin/project tags --version="$(VERSION)" --operator="$(OPERATOR)"
+
+.PHONY: relocate
+relocate: bin/project ## Move the project: module paths, links, images, charts (REPO=github.com/owner/name REGISTRY=ghcr.io/owner/name)
+	@bin/project relocate --repo="$(REPO)" --registry="$(REGISTRY)"
+	@$(MAKE) --no-print-directory bin/charts && bin/charts
+	@echo "Next: git diff --stat, make check, and commit it. The way back: make relocate REPO=$$(git show HEAD:project.yaml | sed -n 's/^repo: //p')"
 
 # Run directly, not by `go run`, so that a signal to make reaches them and they clean up.
 PROGRAMS := bin/playground bin/bench bin/chaos bin/dev bin/live

@@ -31,6 +31,6 @@ bin/promtool: tools/prometheus/go.mod tools/prometheus/go.sum
 	touch ../../bin/promtool
 
 # The project's own programs.
-bin/release bin/charts bin/compiled bin/crds: bin/%: tools/%/go.mod tools/%/go.sum $(wildcard tools/release/* tools/charts/* tools/charts/assets/* tools/compiled/* tools/crds/*)
+bin/release bin/charts bin/compiled bin/crds bin/project: bin/%: tools/%/go.mod tools/%/go.sum $(wildcard tools/release/* tools/charts/* tools/charts/assets/* tools/compiled/* tools/crds/* tools/project/* tools/project/*/*)
 	@echo "building $*"
 	@cd tools/$* && $(export_flags) && GOWORK=off ../compile $* -o=../../$@ . && touch ../../$@

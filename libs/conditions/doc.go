@@ -11,4 +11,7 @@
 // issue to report. [Set] derives all four conditions from these alone, so that they cannot
 // contradict each other. Only [Result] turns issues into a requeue, and only [EventFor] turns
 // changes into an event.
+//
+// The module is internal to the project: each version may change its API. Programs that read
+// conditions need only module apis and k8s.io/apimachinery.
 package conditions

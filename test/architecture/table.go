@@ -17,7 +17,7 @@ const Imports = `
 ./core/v1 ./discord/v1alpha1:
 
 [libs]
-./conditions ./apply/expectations ./manager/{fairqueue,fence}:
+./conditions ./apply/expectations ./manager/{buildversion,fairqueue,fence}:
 ./apply: ./apply/expectations ./conditions # no kind of ours
 ./manager: ./manager/fence
 ./discordclient/{gateway,internal/ratelimit,permissions}:
@@ -31,7 +31,7 @@ const Imports = `
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
 dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,release,workload,exposure,monitoring,pods}
-    ./metrics libs/manager
+    ./metrics libs/manager{,/buildversion}
 ./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership}
     ./{optionalkinds,metrics} libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
@@ -46,14 +46,14 @@ dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
 ./{ownership,optionalkinds,metrics,release/migrations,postgres/sizes}:
 # The plugin uses the names, states and pure functions of the parts.
-dojo-operator/cmd/kubectl-dojo: ./cli libs/kubectl
+dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion}
 ./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
     ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler} libs/kubectl{,/term}
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
-    libs/{manager,discordclient/recovery}
-discord-operator/cmd/kubectl-discord: ./cli/command libs/kubectl
+    libs/{manager{,/buildversion},discordclient/recovery}
+discord-operator/cmd/kubectl-discord: ./cli/command libs/{kubectl,manager/buildversion}
 # A kind imports no other kind. A webhook belongs to a channel and is no kind.
 ./controller/{group,role}: ./controller ./discord/{bot,issues,lifecycle,order,overwrites,resource}
     ./kube/{grant,index,status} libs/manager/fence
@@ -86,7 +86,11 @@ discord-operator/cmd/kubectl-discord: ./cli/command libs/kubectl
 
 [test] # does not ship: nothing that ships imports test, specs, or a package *test
 ./{architecture,deploy,e2e{,/programs/*},internal/netpol,observability,pages,release}
-    {dojo,discord}-operator/specs libs/apply/applytest tools/*:
+    {dojo,discord}-operator/specs libs/apply/applytest tools/{compiled,crds,ferretdb}:
+tools/{charts,release}: tools/project/{git,location,modules}
+tools/project: tools/project/*
+tools/project/{modules,relocate}: tools/project/{git,location}
+tools/project/{git,location}:
 libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
 libs/kubectl/kubectltest: libs/kubectl
 dojo-operator/internal/{dojotest,cli/apitest}: libs/kubectl/kubectltest apis/*/* libs/conditions

@@ -15,6 +15,8 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"jutsu.com/operators/tools/project/location"
 )
 
 //go:embed all:assets
@@ -28,12 +30,13 @@ var paths = map[string]string{
 // samples are Artifact Hub's examples, below deploy/samples.
 var samples = map[string][]string{
 	"dojo-operator":    {"dojo-minimal.yaml", "dojo-postgres.yaml"},
-	"discord-operator": {"discord/server.yaml", "discord/groups.yaml", "discord/channels.yaml"},
+	"discord-operator": {"discord/server.yaml", "discord/groups.yaml", "discord/channels.yaml", "discord/roles.yaml"},
 }
 
 type fields struct {
 	operator
 	defaults
+	Where location.Location
 
 	ResourcesJSON   string
 	Kinds, Examples string // YAML for Artifact Hub
@@ -44,7 +47,11 @@ type fields struct {
 // the schema, which has each value with its default.
 func addAssets(root string, o operator, d defaults, objects []*object, files map[string]string) (err error) {
 	maps.Copy(files, d.Files)
-	f := fields{operator: o, defaults: d}
+	where, err := location.Read(root)
+	if err != nil {
+		return err
+	}
+	f := fields{operator: o, defaults: d, Where: where}
 	if f.ResourcesJSON, err = asJSON(d.Resources); err != nil {
 		return err
 	}

@@ -2,7 +2,10 @@ module jutsu.com/operators/tools/charts
 
 go 1.26.3
 
-replace jutsu.com/operators/test/testcluster => ../../test/testcluster
+replace (
+	jutsu.com/operators/test/testcluster => ../../test/testcluster
+	jutsu.com/operators/tools/project => ../project
+)
 
 require (
 	github.com/fluxcd/helm-controller/api v1.6.0
@@ -12,6 +15,7 @@ require (
 	github.com/onsi/gomega v1.44.0
 	helm.sh/helm/v4 v4.3.1
 	jutsu.com/operators/test/testcluster v0.0.0
+	jutsu.com/operators/tools/project v0.0.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	sigs.k8s.io/controller-runtime v0.25.2

@@ -21,12 +21,15 @@ type operator struct {
 	// Discord marks the operator whose assets differ.
 	Discord bool
 	Summary string
+	// Capability is the level of OLM and Artifact Hub; docs/platform/olm.md has the reasons.
+	Capability string
 }
 
 var operators = []operator{
-	{Name: "dojo-operator", Namespace: "dojo-system", Summary: "Turns Dojo objects into running, monitored applications"},
+	{Name: "dojo-operator", Namespace: "dojo-system", Summary: "Turns Dojo objects into running, monitored applications",
+		Capability: "Deep Insights"},
 	{Name: "discord-operator", Namespace: "discord-system", Discord: true,
-		Summary: "Manages Discord servers, groups and channels as Kubernetes objects"},
+		Summary: "Manages Discord servers, groups and channels as Kubernetes objects", Capability: "Seamless Upgrades"},
 }
 
 func main() {

@@ -18,7 +18,7 @@ import (
 
 // writeArchive writes an OCI archive for `ctr images import`, `docker load`, `podman load` and
 // `kind load image-archive`. It replaces the file only by a complete one.
-func writeArchive(file string, image build.Result, imageName string) (err error) {
+func writeArchive(file string, image build.Result, o imageOptions) (err error) {
 	folder, err := os.MkdirTemp("", "image-")
 	if err != nil {
 		return err
@@ -29,7 +29,9 @@ func writeArchive(file string, image build.Result, imageName string) (err error)
 		return err
 	}
 	// The OCI layout uses the first name, containerd the second.
-	named := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": imageName, "io.containerd.image.name": imageName})
+	named := layout.WithAnnotations(map[string]string{
+		"org.opencontainers.image.ref.name": o.imageName(), "io.containerd.image.name": o.containerdName(),
+	})
 	switch i := image.(type) {
 	case v1.ImageIndex:
 		err = path.AppendIndex(i, named)

@@ -29,6 +29,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"golang.org/x/mod/semver"
 	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/tools/project/location"
 )
 
 // artifact is an archive that Helm or Flux pulls: an OCI image with one layer.
@@ -43,6 +45,9 @@ type artifact struct {
 	annotations     map[string]string
 }
 
+// docs returns the address of the release's docs, or "".
+func (o imageOptions) docs() string { return o.Where.Docs(o.Operator + "/" + o.Version) }
+
 func chartArtifact(root string, o imageOptions, reference string) (*artifact, error) {
 	files, err := readFolder(filepath.Join(root, "deploy", "charts", o.Operator))
 	if err != nil {
@@ -53,7 +58,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	if err != nil {
 		return nil, err
 	}
-	docs := docsURL(o.Project, o.Operator, o.Version)
+	docs := o.docs()
 	for file, changes := range map[string][][2]string{
 		"Chart.yaml": {{`version: .*`, "version: " + number}, {`appVersion: .*`, "appVersion: " + o.Version}},
 		"values.yaml": {
@@ -61,7 +66,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 			{`docsURL: .*`, fmt.Sprintf("docsURL: %q", docs)},
 		},
 		"README.md": {
-			{`helm install (\S+) oci://REGISTRY/charts/`, "helm install $1 oci://" + path.Join(o.Repo, "charts") + "/"},
+			{`helm install (\S+) oci://\S+/charts/`, "helm install $1 oci://" + path.Join(o.Repo, "charts") + "/"},
 		},
 	} {
 		for _, change := range changes {
@@ -72,14 +77,11 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 			files[file] = line.ReplaceAllString(files[file], change[1])
 		}
 	}
-	if docs != "" {
-		files["Chart.yaml"] += "  artifacthub.io/links: |\n    - name: Documentation\n      url: " + docs + "/README.md\n" +
-			"    - name: Alerts\n      url: " + docs + "/alerts.md\n"
-	}
+	files["Chart.yaml"] = linkChart(files["Chart.yaml"], o.Where, docs)
 	files["Chart.yaml"] += fmt.Sprintf("  artifacthub.io/prerelease: \"%t\"\n", semver.Prerelease(o.Version) != "") +
 		fmt.Sprintf("  artifacthub.io/images: |\n    - name: %s\n      image: %s\n", o.Operator, reference)
-	if o.Project != "" { // below the annotations
-		files["Chart.yaml"] += "home: " + o.Project + "\n"
+	if o.Where.Published() { // below the annotations
+		files["Chart.yaml"] += fmt.Sprintf("home: %[1]s\nsources: [%[1]q]\n", o.Where.URL())
 	}
 	a := &artifact{
 		File: o.Operator + "-" + number + ".tgz", Repository: "charts/" + o.Operator, Tag: number,
@@ -93,6 +95,19 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	return a, err
 }
 
+// chartLinks are the lines of a chart in the repository that link to a branch.
+var chartLinks = regexp.MustCompile(`(?m)^(home|sources): .*\n|^  artifacthub\.io/links: \|\n(    .*\n)+`)
+
+// linkChart replaces the links of a chart, whose annotations are last, by those to a release's docs.
+func linkChart(text string, where location.Location, docs string) string {
+	text = chartLinks.ReplaceAllString(text, "")
+	if docs == "" {
+		return text
+	}
+	return text + "  artifacthub.io/links: |\n    - name: Documentation\n      url: " + docs + "/README.md\n" +
+		"    - name: Alerts\n      url: " + docs + "/alerts.md\n    - name: support\n      url: " + where.Issues() + "\n"
+}
+
 // manifestsArtifact adds the release's kustomization on top, like `flux push artifact`.
 func manifestsArtifact(root string, o imageOptions, reference string) (*artifact, error) {
 	files, err := readFolder(filepath.Join(root, "deploy", o.Operator))
@@ -103,7 +118,7 @@ func manifestsArtifact(root string, o imageOptions, reference string) (*artifact
 	if err != nil {
 		return nil, err
 	}
-	docs := docsURL(o.Project, o.Operator, o.Version)
+	docs := o.docs()
 	top, err := kustomization(root, filepath.ToSlash(released), o.Operator, o.Version, reference, docs)
 	if err != nil {
 		return nil, err
@@ -155,14 +170,14 @@ func readFolder(folder string) (map[string]string, error) {
 	return files, err
 }
 
-// pack makes a reproducible compressed archive.
-func pack(files map[string]string, prefix string, at time.Time) ([]byte, error) {
+// pack makes a reproducible compressed archive, whose programs are executable.
+func pack(files map[string]string, prefix string, at time.Time, programs ...string) ([]byte, error) {
 	var archive bytes.Buffer
 	compressed := gzip.NewWriter(&archive)
 	w := tar.NewWriter(compressed)
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		header := &tar.Header{
-			Name: prefix + file, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(files[file])), ModTime: at,
+			Name: prefix + file, Typeflag: tar.TypeReg, Mode: int64(modeOf(file, programs...)), Size: int64(len(files[file])), ModTime: at,
 		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
@@ -173,6 +188,13 @@ func pack(files map[string]string, prefix string, at time.Time) ([]byte, error) 
 	}
 	err := errors.Join(w.Close(), compressed.Close())
 	return archive.Bytes(), err
+}
+
+func modeOf(file string, programs ...string) fs.FileMode {
+	if slices.Contains(programs, file) {
+		return 0o755
+	}
+	return 0o644
 }
 
 func (a *artifact) reference(repo string) string { return path.Join(repo, a.Repository) + ":" + a.Tag }

@@ -43,10 +43,12 @@ func checkChart(t *testing.T, repo, image string) {
 	got := []string{
 		meta.Name, meta.Version, meta.AppVersion, meta.Annotations["artifacthub.io/prerelease"],
 		meta.Annotations["artifacthub.io/images"], meta.Home, meta.Annotations["artifacthub.io/links"],
+		strings.Join(meta.Sources, " "),
 	}
 	want := []string{
 		"dojo-operator", "0.1.0", "v0.1.0", "false", "- name: dojo-operator\n  image: " + image + "\n", testProject,
-		"- name: Documentation\n  url: " + testDocs + "/README.md\n- name: Alerts\n  url: " + testDocs + "/alerts.md\n",
+		"- name: Documentation\n  url: " + testDocs + "/README.md\n- name: Alerts\n  url: " + testDocs + "/alerts.md\n" +
+			"- name: support\n  url: " + testProject + "/issues\n", testProject,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the chart's metadata (-want +got):\n%s", diff)
@@ -76,7 +78,8 @@ func checkChart(t *testing.T, repo, image string) {
 
 // The release links to the docs of its own tag.
 const (
-	testProject = "https://github.com/you/operators"
+	testRepo    = "github.com/you/operators"
+	testProject = "https://" + testRepo
 	testDocs    = testProject + "/blob/dojo-operator/v0.1.0/docs"
 )
 
@@ -191,7 +194,7 @@ func TestNoProjectNoLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := files["Chart.yaml"]; strings.Contains(text, "home:") || strings.Contains(text, "artifacthub.io/links") {
+	if text := files["Chart.yaml"]; strings.Contains(text, "home:") || strings.Contains(text, "sources:") || strings.Contains(text, "artifacthub.io/links") {
 		t.Errorf("the chart links to a project:\n%s", text)
 	}
 	if !strings.Contains(files["values.yaml"], "\ndocsURL: \"\"\n") {

@@ -7,11 +7,14 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/mod/semver"
+
+	"jutsu.com/operators/tools/project/modules"
 )
 
 type repository struct{ root string }
@@ -51,21 +54,36 @@ func (r repository) head(ctx context.Context) (revision string, at time.Time, er
 
 // describe returns the version by an operator's own tags, as `make build` does.
 func (r repository) describe(ctx context.Context, operator string) (string, error) {
-	out, err := r.git(ctx, "describe", "--tags", "--always", "--dirty", "--match", operator+"/*")
-	return strings.TrimPrefix(out, operator+"/"), err
+	cmd := exec.CommandContext(ctx, filepath.Join(r.root, "tools", "version"), operator)
+	cmd.Dir = r.root
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
 }
 
-// lastTag returns the newest release tag of an operator that is an ancestor of HEAD and differs
-// from without, or "".
+// lastTag returns the newest release tag of an operator whose released commit is an ancestor of HEAD
+// and that differs from without, or "".
 func (r repository) lastTag(ctx context.Context, operator, without string) (string, error) {
-	tags, err := r.lines(ctx, "tag", "--list", operator+"/v*", "--merged", "HEAD", "--sort=-version:refname")
+	tags, err := r.lines(ctx, "tag", "--list", operator+"/v*", "--sort=-version:refname")
 	if err != nil {
 		return "", err
 	}
 	for _, tag := range tags {
-		if tag != without && semver.Prerelease(strings.TrimPrefix(tag, operator+"/")) == "" { // prereleases promise nothing
-			return tag, nil
+		if tag == without || semver.Prerelease(strings.TrimPrefix(tag, operator+"/")) != "" { // prereleases promise nothing
+			continue
+		}
+		if released, err := r.contains(ctx, tag); err != nil || released {
+			return tag, err
 		}
 	}
 	return "", nil
+}
+
+// contains reports whether HEAD has the commit that a tag has released.
+func (r repository) contains(ctx context.Context, tag string) (bool, error) {
+	source, err := modules.Source(ctx, r.clone(), tag)
+	if err != nil {
+		return false, err
+	}
+	base, err := r.git(ctx, "merge-base", "HEAD", source)
+	return base == source, err
 }

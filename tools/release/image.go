@@ -15,11 +15,13 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/ko/pkg/build"
 	"github.com/google/ko/pkg/publish"
+
+	"jutsu.com/operators/tools/project/location"
 )
 
-const modules = "jutsu.com/operators/"
+const modulePath = "jutsu.com/operators/"
 
-func importPath(operator string) string { return modules + operator + "/cmd/" + operator }
+func importPath(operator string) string { return modulePath + operator + "/cmd/" + operator }
 
 type imageOptions struct {
 	Root     string
@@ -31,8 +33,8 @@ type imageOptions struct {
 	Created  time.Time
 	// Repo is the repository of images in the name REPO/OPERATOR:VERSION.
 	Repo string
-	// Project is the address of the repository on GitHub, or empty.
-	Project string
+	// Where the project lives, which the image links to if that has an address.
+	Where location.Location
 	// Push is the repository to push to, Repo except in a dry run; empty pushes nothing.
 	Push   string
 	Folder string
@@ -62,7 +64,11 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 			return nil, err
 		}
 	}
-	if err := os.Setenv("GOWORK", "off"); err != nil { // versions come from the operator's own go.mod
+	workspace, err := workspaceOf(o.Root, o.Operator)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Setenv("GOWORK", workspace); err != nil {
 		return nil, err
 	}
 	sboms := filepath.Join(o.Folder, "sbom")
@@ -85,7 +91,7 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 	if b.Platforms, err = pulledOf(result); err != nil {
 		return nil, err
 	}
-	if err := writeArchive(b.Archive, result, o.imageName()); err != nil {
+	if err := writeArchive(b.Archive, result, o); err != nil {
 		return nil, fmt.Errorf("write the image of %s: %w", o.Operator, err)
 	}
 	if o.Push != "" {
@@ -98,6 +104,14 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 
 func (o imageOptions) imageName() string {
 	return path.Join(o.Repo, o.Operator) + ":" + o.Version
+}
+
+// containerdName is complete: containerd knows no Docker Hub by default.
+func (o imageOptions) containerdName() string {
+	if o.Repo == "" {
+		return "docker.io/library/" + o.imageName()
+	}
+	return o.imageName()
 }
 
 func builderOptions(o imageOptions, sboms string) []build.Option {
@@ -134,8 +148,8 @@ func labels(o imageOptions) map[string]string {
 		prefix + "licenses": "Apache-2.0",
 		prefix + "vendor":   "Jutsu",
 	}
-	if o.Project != "" {
-		of[prefix+"source"] = o.Project
+	if o.Where.Published() {
+		of[prefix+"source"] = o.Where.URL()
 	}
 	switch o.Operator {
 	case "dojo-operator":

@@ -286,7 +286,7 @@ func checkArchive(t *testing.T, o imageOptions, b *built) {
 	if contents["oci-layout"] == nil || len(index.Manifests) != 1 || index.Manifests[0].Digest != b.Digest {
 		t.Fatalf("it does not hold the image %s alone: %v", b.Digest, index.Manifests)
 	}
-	if got := index.Manifests[0].Annotations["io.containerd.image.name"]; got != o.imageName() {
+	if got := index.Manifests[0].Annotations["io.containerd.image.name"]; got != o.containerdName() {
 		t.Errorf("the image is called %q, want %q", got, o.imageName())
 	}
 	for name := range contents {
@@ -316,5 +316,16 @@ func TestBuildFails(t *testing.T) {
 	o := imageOptions{Root: checkout(t).root, Operator: "dojo-operator", Version: testVersion, Folder: t.TempDir(), Platforms: []string{"linux/amd64"}}
 	if _, err := buildImage(ctx, o); err == nil || !strings.Contains(err.Error(), "build the image of dojo-operator") {
 		t.Errorf("the error of an interrupted build is %v", err)
+	}
+}
+
+// containerd completes no name: the kubelet would not find an image without a registry.
+func TestContainerdName(t *testing.T) {
+	for repo, want := range map[string]string{
+		"": "docker.io/library/dojo-operator:v0.1.0", "ghcr.io/example": "ghcr.io/example/dojo-operator:v0.1.0",
+	} {
+		if got := (imageOptions{Operator: "dojo-operator", Version: "v0.1.0", Repo: repo}).containerdName(); got != want {
+			t.Errorf("it is %s, want %s", got, want)
+		}
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"jutsu.com/operators/tools/project/location"
 )
 
 var operators = []string{"dojo-operator", "discord-operator"}
@@ -25,10 +27,10 @@ var operators = []string{"dojo-operator", "discord-operator"}
 var namespaces = map[string]string{"dojo-operator": "dojo-system", "discord-operator": "discord-system"}
 
 const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY] [--platform linux/amd64,...] [--folder FOLDER]
+       release plugin   OPERATOR [--version v1.2.3] [--plugin-platform linux/amd64,...] [--folder FOLDER]
        release compat   OPERATOR
-       release manifest OPERATOR --version v1.2.3 --image IMAGE@sha256:... [--project-url URL]
-       release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--project-url URL] [--dry-run]
-                        [--key FILE | --identity REGEXP]`
+       release manifest OPERATOR --version v1.2.3 --image IMAGE@sha256:...
+       release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--dry-run] [--key FILE | --identity REGEXP]`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -53,8 +55,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	version := flags.String("version", "", "version to build or release; by default from git describe and the operator's own tags")
 	repo := flags.String("repo", "", "`repository` of images to push to, as ghcr.io/you; by default nothing is pushed")
-	project := flags.String("project-url", "", "`URL` of the repository on GitHub, as https://github.com/you/operators, "+
-		"to whose tagged docs the release links; empty for no links")
 	reference := flags.String("image", "", "`image` with its digest, for the manifest")
 	dryRun := flags.Bool("dry-run", false, "check and build all, push it to a registry on loopback, sign and verify it there; tag nothing")
 	var sign signing
@@ -64,6 +64,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&sign.Issuer, "issuer", "https://token.actions.githubusercontent.com", "`URL` of who vouches for the identity")
 	folder := flags.String("folder", "", "`folder` for the image and its bills of materials (default out/image/OPERATOR)")
 	platform := flags.String("platform", "linux/amd64,linux/arm64", "comma-separated platforms of the image")
+	programs := flags.String("plugin-platform", pluginPlatforms, "comma-separated platforms of the plugin of kubectl")
 	if err := flags.Parse(args[2:]); err != nil {
 		return err
 	}
@@ -72,16 +73,24 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	r := repository{root: root}
+	where, err := location.Read(root)
+	if err != nil {
+		return err
+	}
 	switch command {
 	case "image":
 		return image(ctx, r, out, imageOptions{
-			Root: root, Operator: operator, Version: *version, Repo: *repo, Push: *repo, Platforms: strings.Split(*platform, ","),
+			Root: root, Operator: operator, Version: *version, Where: where, Repo: *repo, Push: *repo, Platforms: strings.Split(*platform, ","),
 			Folder: cmp.Or(*folder, filepath.Join(root, "out", "image", operator)),
 		})
+	case "plugin":
+		return buildAndWritePlugins(ctx, r, out, imageOptions{
+			Root: root, Operator: operator, Version: *version, Folder: cmp.Or(*folder, filepath.Join(root, "out", "plugin", operator)),
+		}, strings.Split(*programs, ","))
 	case "compat":
 		return checkCompat(ctx, r, out, operator, "")
 	case "manifest":
-		text, err := manifest(r.root, operator, *version, *reference, docsURL(*project, operator, *version))
+		text, err := manifest(r.root, operator, *version, *reference, where.Docs(operator+"/"+*version))
 		if err != nil {
 			return err
 		}
@@ -90,7 +99,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case "publish":
 		return publishRelease(ctx, r, out, releaseOptions{
 			Operator: operator, Version: *version, Repo: *repo, DryRun: *dryRun, Platforms: strings.Split(*platform, ","),
-			Sign: sign, Project: strings.TrimSuffix(*project, "/"),
+			Plugins: strings.Split(*programs, ","), Sign: sign, Where: where,
 		})
 	default:
 		return fmt.Errorf("there is no command %q\n%s", command, usage)
@@ -109,14 +118,34 @@ func (p progress) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (err error) {
-	if o.Revision, o.Created, err = r.head(ctx); err != nil {
+// identify fills in the commit and, if it is empty, the version.
+func (o *imageOptions) identify(ctx context.Context, r repository) (err error) {
+	if o.Revision, o.Created, err = r.head(ctx); err != nil || o.Version != "" {
 		return err
 	}
-	if o.Version == "" {
-		if o.Version, err = r.describe(ctx, o.Operator); err != nil {
-			return err
-		}
+	o.Version, err = r.describe(ctx, o.Operator)
+	return err
+}
+
+func buildAndWritePlugins(ctx context.Context, r repository, out io.Writer, o imageOptions, platforms []string) error {
+	if err := o.identify(ctx, r); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "building %s %s for %s\n", plugins[o.Operator], o.Version, strings.Join(platforms, ", "))
+	all, err := buildPlugins(ctx, o, platforms)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		_, _ = fmt.Fprintf(out, "  %-45s %.1f MB\n", p.File, float64(len(p.content))/1e6)
+	}
+	_, _ = fmt.Fprintf(out, "They are in %s, their bills of materials beside them\n", o.Folder)
+	return writePlugins(o.Folder, all)
+}
+
+func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (err error) {
+	if err := o.identify(ctx, r); err != nil {
+		return err
 	}
 	_, _ = fmt.Fprintf(out, "building the image %s for %s\n", o.imageName(), strings.Join(o.Platforms, ", "))
 	b, err := buildImage(ctx, o)
@@ -131,7 +160,8 @@ func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (er
 		_, _ = fmt.Fprintf(out, "Pushed. Next: kustomize edit set image %s=%s\n", o.Operator, b.Reference)
 		return nil
 	}
-	_, _ = fmt.Fprintf(out, "It is in %s, its bills of materials beside it. Next: load that file (docker load -i, ctr images import), "+
-		"or push: make image-%s IMAGE_REPO=ghcr.io/you\n", b.Archive, o.Operator)
+	_, _ = fmt.Fprintf(out, "It is in %s, its bills of materials beside it. Next: load it into a cluster (tools/load kind, "+
+		"tools/load k3d, docker load -i, ctr images import; docs/do/kind-k3d.md), or push: make image-%s IMAGE_REPO=%s\n",
+		b.Archive, o.Operator, o.Where.Registry)
 	return nil
 }

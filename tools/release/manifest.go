@@ -58,14 +58,6 @@ func manifest(root, operator, version, image, docs string) (text []byte, err err
 // docsPlaceholder is the address in the components docs-url/links.
 const docsPlaceholder = "https://docs.example.com"
 
-// docsURL returns the tagged docs of a repository on GitHub, or "" without one.
-func docsURL(project, operator, version string) string {
-	if project == "" {
-		return ""
-	}
-	return strings.TrimSuffix(project, "/") + "/blob/" + operator + "/" + version + "/docs"
-}
-
 // kustomization has the flag for docs, if the operator has it. from is the overlay's path.
 func kustomization(root, from, operator, version, image, docs string) ([]byte, error) {
 	repository, digest, err := withoutTag(image)

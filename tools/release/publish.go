@@ -11,10 +11,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/semver"
+
+	"jutsu.com/operators/tools/project/location"
 )
 
 type releaseOptions struct {
@@ -23,19 +24,20 @@ type releaseOptions struct {
 	Version string
 	// Repo is the repository of images; a dry run needs none.
 	Repo string
-	// Project is the address of the repository on GitHub, or empty.
-	Project string
 	// DryRun builds and checks everything, pushes to a registry on loopback, and creates no tag.
-	DryRun    bool
-	Platforms []string
-	Sign      signing
+	DryRun bool
+	// Platforms of the image, and of the plugin of kubectl.
+	Platforms, Plugins []string
+	Sign               signing
+	// Where the project lives, which the release links to.
+	Where location.Location
 }
 
 func (o releaseOptions) tag() string { return o.Operator + "/" + o.Version }
 
 // publishRelease releases one operator only. It can be repeated: existing parts stay.
 func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseOptions) error {
-	text, there, err := ready(ctx, r, out, o)
+	text, tags, err := ready(ctx, r, out, o)
 	if err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	}
 	i := imageOptions{
 		Root: r.root, Operator: o.Operator, Version: o.Version, Revision: revision, Created: at, Folder: folder, Repo: o.Repo,
-		Project: o.Project, Push: p.registry, Platforms: o.Platforms,
+		Where: o.Where, Push: p.registry, Platforms: o.Platforms,
 	}
 	_, _ = fmt.Fprintf(out, "building %s %s for %s\n", o.Operator, o.Version, strings.Join(o.Platforms, ", "))
 	if p.image, err = buildImage(ctx, i); err != nil {
@@ -67,11 +69,17 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	if p.artifacts, err = artifactsOf(r.root, i, p.image.Reference); err != nil {
 		return err
 	}
-	if err := writeRelease(r.root, folder, o, p.image.Reference, text, p.artifacts); err != nil {
+	if p.plugins, err = buildPlugins(ctx, i, o.Plugins); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "%s holds install.yaml, the chart, the manifests, notes.md, the image, its bills of materials "+
-		"and checksums.txt\n", folder)
+	if err := writeRelease(i, o, p, text); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "%s holds install.yaml, the chart, the manifests, the OLM bundle, notes.md, the image, the plugin of kubectl, the "+
+		"bills of materials and checksums.txt\n", folder)
+	if !o.Where.Published() {
+		_, _ = fmt.Fprintln(out, "  NO manifest for Krew: the project has no address; make relocate REPO=host/owner/name gives it one")
+	}
 	for _, a := range p.artifacts {
 		if err := a.push(ctx, p.registry); err != nil {
 			return err
@@ -83,7 +91,7 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	if err := signRelease(ctx, out, o, p, folder); err != nil {
 		return err
 	}
-	return finish(ctx, r, out, o, p.image.Reference, p.artifacts, there)
+	return finish(ctx, r, out, o, p.image.Reference, p.artifacts, tags)
 }
 
 // signRelease signs and verifies the pushed artifacts; a dry run makes a key for it.
@@ -125,105 +133,77 @@ func artifactsOf(root string, o imageOptions, reference string) ([]*artifact, er
 	return []*artifact{chart, manifests}, nil
 }
 
-// ready checks the preconditions, cheapest first. It returns the changelog's text, and where the
-// tag already exists.
-func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (text string, there tagged, err error) {
+// ready checks the preconditions, cheapest first. It returns the changelog's text, and the tags to
+// make.
+func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (text string, tags tagging, err error) {
 	if !semver.IsValid(o.Version) || semver.Canonical(o.Version) != o.Version {
-		return "", there, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", o.Version)
+		return "", tags, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", o.Version)
 	}
 	if o.Repo == "" && !o.DryRun {
-		return "", there, errors.New("the image repository is missing: set IMAGE_REPO=ghcr.io/you, or try with DRY_RUN=1 first")
+		return "", tags, errors.New("the image repository is missing: set IMAGE_REPO=ghcr.io/you, or try with DRY_RUN=1 first")
 	}
 	changed, err := r.lines(ctx, "status", "--porcelain")
 	if err != nil {
-		return "", there, err
+		return "", tags, err
 	}
 	if len(changed) > 0 {
-		return "", there, fmt.Errorf("a release is made of a commit, and this is not committed:\n%s", strings.Join(changed, "\n"))
+		return "", tags, fmt.Errorf("a release is made of a commit, and this is not committed:\n%s", strings.Join(changed, "\n"))
 	}
 	changelog, err := os.ReadFile(filepath.Join(r.root, o.Operator, "CHANGELOG.md"))
 	if err != nil {
-		return "", there, err
+		return "", tags, err
 	}
 	if text, err = notes(string(changelog), o.Version); err != nil {
 		err = fmt.Errorf("%s/CHANGELOG.md: %w", o.Operator, err)
 		soon, _ := section(string(changelog), unreleased)
 		if !o.DryRun || soon == "" {
-			return "", there, err
+			return "", tags, err
 		}
 		_, _ = fmt.Fprintf(out, "This dry run takes what is under %q; a release will not: %v\n", unreleased, err)
 		text = soon + "\n"
 	}
-	if there, err = r.tagged(ctx, o.tag()); err != nil {
-		return "", there, err
+	if tags, err = r.tagging(ctx, o); err != nil {
+		return "", tags, err
 	}
 	last, err := r.lastTag(ctx, o.Operator, o.tag())
 	if err != nil {
-		return "", there, err
+		return "", tags, err
 	}
 	if newest := strings.TrimPrefix(last, o.Operator+"/"); last != "" && semver.Compare(o.Version, newest) <= 0 {
-		return "", there, fmt.Errorf("%s is not newer than %s, which is released", o.Version, newest)
+		return "", tags, fmt.Errorf("%s is not newer than %s, which is released", o.Version, newest)
 	}
-	return text, there, checkCompat(ctx, r, out, o.Operator, o.tag())
+	return text, tags, checkCompat(ctx, r, out, o.Operator, o.tag())
 }
 
-type tagged struct{ here, atOrigin bool }
-
-// tagged fails if the tag is on another commit than HEAD.
-func (r repository) tagged(ctx context.Context, tag string) (found tagged, err error) {
-	local, err := r.lines(ctx, "for-each-ref", "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)", "refs/tags/"+tag)
-	if err != nil {
-		return tagged{}, err
-	}
-	if found.here, err = r.isHead(ctx, tag, local); err != nil {
-		return tagged{}, err
-	}
-	remotes, err := r.lines(ctx, "remote")
-	if err != nil || !slices.Contains(remotes, "origin") {
-		return found, err
-	}
-	remote, err := r.lines(ctx, "ls-remote", "origin", "refs/tags/"+tag, "refs/tags/"+tag+"^{}")
-	if err != nil {
-		return tagged{}, err
-	}
-	found.atOrigin, err = r.isHead(ctx, tag, remote)
-	return found, err
-}
-
-// isHead reports whether the last line (the commit of an annotated tag) is HEAD.
-func (r repository) isHead(ctx context.Context, tag string, lines []string) (bool, error) {
-	if len(lines) == 0 {
-		return false, nil
-	}
-	head, _, err := r.head(ctx)
-	if err != nil {
-		return false, err
-	}
-	if commit, _, _ := strings.Cut(lines[len(lines)-1], "\t"); commit != head {
-		return false, fmt.Errorf("the tag %s is there already, on commit %s; take the next version", tag, commit)
-	}
-	return true, nil
-}
-
-func writeRelease(root, folder string, o releaseOptions, reference, text string, artifacts []*artifact) error {
-	install, err := manifest(root, o.Operator, o.Version, reference, docsURL(o.Project, o.Operator, o.Version))
+func writeRelease(i imageOptions, o releaseOptions, p published, text string) error {
+	root, folder, reference := i.Root, i.Folder, p.image.Reference
+	install, err := manifest(root, o.Operator, o.Version, reference, o.Where.Docs(o.tag()))
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(folder, "install.yaml"), install, 0o644); err != nil {
 		return err
 	}
-	for _, a := range artifacts {
+	for _, a := range p.artifacts {
 		if err := os.WriteFile(filepath.Join(folder, a.File), a.content, 0o644); err != nil {
 			return err
 		}
 	}
-	chart, manifests := artifacts[0], artifacts[1]
+	if err := bundleArchive(root, folder, i, install, reference, o.Where.URL()); err != nil {
+		return err
+	}
+	if err := writePlugins(folder, p.plugins); err != nil {
+		return err
+	}
+	if err := writeKrew(folder, o.Where, o, p.plugins); err != nil {
+		return err
+	}
+	chart, manifests := p.artifacts[0], p.artifacts[1]
 	notes := fmt.Sprintf("%s\n## Install\n\n```sh\nkubectl apply --server-side -f install.yaml\n```\n\nor\n\n"+
 		"```sh\nhelm install %s oci://%s --version %s --namespace %s --create-namespace\n```\n\n"+
 		"Image: %#q. For Flux's OCIRepository: %#q\n",
 		text, o.Operator, path.Join(o.Repo, chart.Repository), chart.Tag, namespaces[o.Operator], reference,
-		"oci://"+manifests.reference(o.Repo)) + o.Sign.howToVerify(reference)
+		"oci://"+manifests.reference(o.Repo)) + o.howToPlug(p.plugins) + o.Sign.howToVerify(reference)
 	if err := os.WriteFile(filepath.Join(folder, "notes.md"), []byte(notes), 0o644); err != nil {
 		return err
 	}
@@ -235,12 +215,15 @@ func writeChecksums(folder string) error {
 	if err != nil {
 		return err
 	}
-	sboms, err := filepath.Glob(filepath.Join(folder, "sbom", "*"))
-	if err != nil {
-		return err
+	for _, below := range []string{"krew", "sbom"} {
+		more, err := filepath.Glob(filepath.Join(folder, below, "*"))
+		if err != nil {
+			return err
+		}
+		files = append(files, more...)
 	}
 	var sums strings.Builder
-	for _, file := range slices.Concat(files, sboms) {
+	for _, file := range files {
 		name, err := filepath.Rel(folder, file)
 		if err != nil {
 			return err
@@ -263,34 +246,4 @@ func checksum(file string) ([]byte, error) {
 	sum := sha256.New()
 	_, err = io.Copy(sum, in)
 	return sum.Sum(nil), err
-}
-
-func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, reference string, artifacts []*artifact,
-	there tagged) error {
-	var steps [][]string
-	if !there.here {
-		steps = append(steps, []string{"tag", "--annotate", "--message", o.Operator + " " + o.Version, o.tag()})
-	}
-	if !there.atOrigin {
-		steps = append(steps, []string{"push", "origin", "refs/tags/" + o.tag()})
-	}
-	if o.DryRun {
-		_, _ = fmt.Fprintf(out, "Dry run, nothing is pushed but to this machine. Without DRY_RUN this would be done:\n  push %s\n", reference)
-		for _, a := range artifacts {
-			_, _ = fmt.Fprintf(out, "  push %s\n", a.reference(o.Repo))
-		}
-		for _, step := range steps {
-			_, _ = fmt.Fprintf(out, "  git %s\n", strings.Join(step, " "))
-		}
-		_, _ = fmt.Fprintf(out, "Next: review it, then make release-%s VERSION=%s IMAGE_REPO=ghcr.io/you\n", o.Operator, o.Version)
-		return nil
-	}
-	for _, step := range steps {
-		if _, err := r.git(ctx, step...); err != nil {
-			return err
-		}
-	}
-	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, the archives, notes.md, sbom and checksums.txt where users look for them "+
-		"(the workflow release-%s does)\n", o.Operator, o.Version, reference, o.Operator)
-	return nil
 }

@@ -19,12 +19,35 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"jutsu.com/operators/tools/project/location"
 )
 
 type project struct {
 	repository
 	t      *testing.T
 	origin repository
+}
+
+// workspace is go.work with the modules that are released.
+const workspace = "go 1.26.4\n\nuse (\n\t./apis\n\t./discord-operator\n\t./dojo-operator\n\t./libs/apply\n" +
+	"\t./libs/conditions\n\t./libs/discordclient\n\t./libs/kubectl\n\t./libs/manager\n\t./test/discordtest\n" +
+	"\t./test/environment\n\t./test/testcluster\n)\n"
+
+// shared are the modules without a version of their own.
+var shared = []string{
+	"apis", "libs/apply", "libs/conditions", "libs/discordclient", "libs/kubectl", "libs/manager", "test/discordtest",
+	"test/environment", "test/testcluster",
+}
+
+// releaseTags are those of an operator's release, with the shared modules.
+func releaseTags(operator, version string) []string {
+	tags := []string{operator + "/" + version}
+	for _, module := range shared {
+		tags = append(tags, module+"/"+version)
+	}
+	slices.Sort(tags)
+	return tags
 }
 
 // newProject clones the working tree, with a changelog of v0.1.0 and v0.2.0.
@@ -35,11 +58,21 @@ func newProject(t *testing.T) *project {
 	p.run(folder, "init", "--quiet", "--bare", p.origin.root)
 	p.run(folder, "init", "--quiet", p.root)
 	here := checkout(t).root
-	for _, part := range []string{"apis", "libs", "deploy", "dojo-operator", "discord-operator"} {
+	for _, part := range []string{
+		"apis", "libs", "deploy", "dojo-operator", "discord-operator", "test/discordtest", "test/environment", "test/testcluster",
+	} {
 		if err := os.CopyFS(filepath.Join(p.root, part), os.DirFS(filepath.Join(here, part))); err != nil {
 			t.Fatal(err)
 		}
 	}
+	for _, file := range []string{"project.yaml", "LICENSE"} {
+		text, err := os.ReadFile(filepath.Join(here, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.write(file, string(text))
+	}
+	p.write("go.work", workspace)
 	p.write(".gitignore", "/out/\n")
 	for _, operator := range operators {
 		p.write(operator+"/CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n- third\n\n## [0.2.0] - 2026-02-01\n\n- second\n\n## [0.1.0] - 2026-01-01\n\n- first\n")
@@ -98,6 +131,12 @@ func (p *project) release(o releaseOptions) (string, error) {
 	p.t.Helper()
 	var out bytes.Buffer
 	o.Platforms = []string{"linux/amd64"} // TestImage builds for all
+	if o.Plugins == nil {
+		o.Plugins = []string{"linux/amd64"}
+	}
+	if o.Where.Repo == "" {
+		o.Where = location.Location{Repo: strings.TrimSuffix(modulePath, "/"), Registry: "registry.invalid"}
+	}
 	err := publishRelease(p.t.Context(), p.repository, &out, o)
 	return out.String(), err
 }
@@ -191,7 +230,10 @@ func TestCompatOfTheOther(t *testing.T) {
 
 func TestDryRun(t *testing.T) {
 	p := newProject(t)
-	out, err := p.release(releaseOptions{Operator: "discord-operator", Version: "v0.3.0", DryRun: true, Sign: signing{Cosign: cosign(t)}})
+	out, err := p.release(releaseOptions{
+		Operator: "discord-operator", Version: "v0.3.0", DryRun: true, Sign: signing{Cosign: cosign(t)},
+		Plugins: []string{"linux/amd64", "windows/amd64"}, // a platform more is minutes more
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +241,9 @@ func TestDryRun(t *testing.T) {
 		"takes what is under \"Unreleased\"; a release will not: discord-operator/CHANGELOG.md: it says nothing of v0.3.0",
 		"  signed and verified: the image, the chart, the manifests, the bills of materials and checksums.txt\n",
 		"Dry run, nothing is pushed but to this machine", "  push discord-operator:v0.3.0@sha256:",
-		"  push charts/discord-operator:0.3.0\n", "  push manifests/discord-operator:v0.3.0\n", "  git tag --annotate --message discord-operator v0.3.0 discord-operator/v0.3.0\n",
-		"  git push origin refs/tags/discord-operator/v0.3.0\n", "Next: ",
+		"  push charts/discord-operator:0.3.0\n", "  push manifests/discord-operator:v0.3.0\n", "  git tag, on a commit that requires the shared modules at v0.3.0: apis/v0.3.0 ",
+		" discord-operator/v0.3.0\n", "  git push --atomic origin refs/tags/apis/v0.3.0 ", " refs/tags/discord-operator/v0.3.0\n",
+		"  NO manifest for Krew: the project has no address", "Next: ",
 	} {
 		if !strings.Contains(out, line) {
 			t.Errorf("it does not say %q:\n%s", line, out)
@@ -210,6 +253,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("it tags: %v", tags)
 	}
 	checkFiles(t, p, "discord-operator", "0.3.0", "- third\n")
+	checkPlugins(t, p, "discord-operator", "v0.3.0", []string{"linux/amd64", "windows/amd64"})
 }
 
 func checkFiles(t *testing.T, p *project, operator, version, noted string) {
@@ -249,7 +293,7 @@ func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	}
 	for _, file := range []string{
 		"image.tar", "install.yaml", "notes.md", "sbom/" + operator + "-linux-amd64.spdx.json",
-		operator + "-manifests.tgz", operator + "-" + version + ".tgz",
+		operator + "-manifests.tgz", operator + "-" + version + ".tgz", operator + "-bundle.tgz",
 	} {
 		if !strings.Contains(text("checksums.txt"), "  "+file+"\n") {
 			t.Errorf("no checksum of %s", file)
@@ -265,7 +309,7 @@ func TestRelease(t *testing.T) {
 	p := newProject(t)
 	first := releaseOptions{
 		Operator: "dojo-operator", Version: "v0.1.0", Repo: repo, Sign: signing{Cosign: cosign(t), Key: newKey(t)},
-		Project: testProject,
+		Where: location.Location{Repo: testRepo, Registry: "registry.invalid"},
 	}
 	var digests []string
 	for range 2 {
@@ -280,7 +324,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("install.yaml (%v) does not name the image %s", err, digests[0])
 		}
 		for _, at := range []repository{p.repository, p.origin} {
-			if diff := cmp.Diff([]string{"dojo-operator/v0.1.0"}, p.tags(at)); diff != "" {
+			if diff := cmp.Diff(releaseTags("dojo-operator", "v0.1.0"), p.tags(at)); diff != "" {
 				t.Errorf("tags of %s (-want +got):\n%s", at.root, diff)
 			}
 		}
@@ -313,4 +357,6 @@ func TestRelease(t *testing.T) {
 	})
 	t.Run("Helm pulls its chart", func(t *testing.T) { checkChart(t, repo, repo+"/dojo-operator:v0.1.0"+digests[0]) })
 	t.Run("Flux pulls its manifests", func(t *testing.T) { checkManifests(t, repo, string(install)) })
+	t.Run("its plugin runs", func(t *testing.T) { checkPlugins(t, p, "dojo-operator", "v0.1.0", []string{"linux/amd64"}) })
+	t.Run("the workflow repeats it from the tag", func(t *testing.T) { checkFromTag(t, p, first) })
 }

@@ -87,6 +87,7 @@ type published struct {
 	operator  string
 	image     *built
 	artifacts []*artifact
+	plugins   []plugin // below checksums.txt, which is signed
 }
 
 func (p published) references() ([]string, error) {

@@ -12,10 +12,11 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/manager"
+	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is stamped by the build with -ldflags "-X main.version=...".
-var version = "dev"
+// version is stamped by the build with -ldflags "-X main.version=..."; buildversion has the others.
+var version string
 
 // Permissions outside the watched namespaces: the Lease and its events for leader election, reviews
 // for the clients of the metrics endpoint. Markers in internal/ have the others.
@@ -26,11 +27,11 @@ var version = "dev"
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
-func main() { manager.Main("discord-operator", version, parse, run) }
+func main() { manager.Main("discord-operator", buildversion.Of(version), parse, run) }
 
 func run(ctx context.Context, o *options) error {
 	mgr, err := manager.New(&o.manager, manager.Options{
-		Name: "discord-operator", Version: version, Lease: "discord-operator.discord.jutsu.com",
+		Name: "discord-operator", Version: buildversion.Of(version), Lease: "discord-operator.discord.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme},
 		Cache: cacheOptions(o.manager.Namespaces), Watched: watched(o),
 	})

@@ -28,10 +28,11 @@ import (
 	dojometrics "jutsu.com/operators/dojo-operator/internal/metrics"
 	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/libs/manager"
+	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is stamped by the build with -ldflags "-X main.version=...".
-var version = "dev"
+// version is stamped by the build with -ldflags "-X main.version=..."; buildversion has the others.
+var version string
 
 // garbagePercent is half of Go's default: nearly all memory is the cache, which stays.
 const garbagePercent = 50
@@ -45,14 +46,14 @@ const garbagePercent = 50
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
 
-func main() { manager.Main("dojo-operator", version, parse, run) }
+func main() { manager.Main("dojo-operator", buildversion.Of(version), parse, run) }
 
 func run(ctx context.Context, o *options) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
 	mgr, err := manager.New(&o.manager, manager.Options{
-		Name: "dojo-operator", Version: version, Lease: "dojo-operator.core.jutsu.com",
+		Name: "dojo-operator", Version: buildversion.Of(version), Lease: "dojo-operator.core.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{
 			corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,

@@ -17,17 +17,18 @@ import (
 
 	"jutsu.com/operators/dojo-operator/internal/cli"
 	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is stamped by the build with -ldflags "-X main.version=...".
-var version = "dev"
+// version is stamped by the build with -ldflags "-X main.version=..."; buildversion has the others.
+var version string
 
 func main() {
 	ctrllog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := cli.Run(ctx, os.Args[1:], kubectl.Options{
 		IOStreams: genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
-		Version:   version, Env: os.Getenv, Clock: clock.RealClock{},
+		Version:   buildversion.Of(version), Env: os.Getenv, Clock: clock.RealClock{},
 	})
 	stop()
 	os.Exit(code)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package buildversion finds the version of the running program.
+package buildversion
+
+import (
+	"cmp"
+	"runtime/debug"
+	"strings"
+)
+
+// Of returns the version that the build has stamped, else that of `go install MODULE@VERSION`, else
+// "dev".
+func Of(stamped string) string {
+	info, _ := debug.ReadBuildInfo()
+	return of(stamped, info)
+}
+
+func of(stamped string, info *debug.BuildInfo) string {
+	if stamped == "" && info != nil && strings.HasPrefix(info.Main.Version, "v") {
+		return info.Main.Version
+	}
+	return cmp.Or(stamped, "dev")
+}

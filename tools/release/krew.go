@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/tools/project/location"
+)
+
+// krewTexts describe plugins in Krew's index: at most 50 characters, then paragraphs.
+var krewTexts = map[string][2]string{
+	"kubectl-dojo": {"Show what is wrong with Dojos, and fix it",
+		"Lists Dojos with their state and its cause, shows the commands that solve a problem, and rotates\n" +
+			"credentials, backs up, restores, upgrades and suspends with one command each. It runs with your\n" +
+			"rights and no others.\n"},
+	"kubectl-discord": {"Plan and export Discord servers as manifests",
+		"Shows what an apply of DiscordServer, DiscordGroup, DiscordChannel and DiscordRole objects would\n" +
+			"change on Discord, and prints an existing server as manifests. It needs no cluster, and writes\n" +
+			"nothing.\n"},
+}
+
+// krewManifest returns the name and the text of a plugin's file in an index of Krew.
+func krewManifest(l location.Location, tag, version string, all []plugin) (name, text string, err error) {
+	name = strings.TrimPrefix(all[0].Name, "kubectl-")
+	var platforms []any
+	for _, p := range all {
+		platforms = append(platforms, map[string]any{
+			"selector": map[string]any{"matchLabels": map[string]string{"os": p.OS, "arch": p.Arch}},
+			"uri":      l.Download(tag, p.File), "sha256": p.sum(), "bin": p.Program,
+		})
+	}
+	texts := krewTexts[all[0].Name]
+	out, err := yaml.Marshal(map[string]any{
+		"apiVersion": "krew.googlecontainertools.github.com/v1alpha2", "kind": "Plugin",
+		"metadata": map[string]string{"name": name},
+		"spec": map[string]any{
+			"version": version, "homepage": l.URL(), "shortDescription": texts[0], "description": texts[1], "platforms": platforms,
+		},
+	})
+	return name, string(out), err
+}
+
+// howToPlug is the part of the release notes about the plugin.
+func (o releaseOptions) howToPlug(all []plugin) string {
+	if len(all) == 0 {
+		return ""
+	}
+	name := strings.TrimPrefix(all[0].Name, "kubectl-")
+	text := fmt.Sprintf("\n## kubectl %s\n\nUnpack the archive of your system, %#q for one, into a folder of your `PATH`.\n", name, all[0].File)
+	if o.Where.Published() {
+		text += fmt.Sprintf("\n```sh\nkubectl krew install --manifest-url=%s\n```\n", o.Where.Download(o.tag(), name+".yaml"))
+	}
+	return text
+}
+
+// writeKrew writes the manifest, but not for a project without an address.
+func writeKrew(folder string, l location.Location, o releaseOptions, all []plugin) error {
+	if !l.Published() || len(all) == 0 {
+		return nil
+	}
+	name, text, err := krewManifest(l, o.tag(), o.Version, all)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "krew"), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, "krew", name+".yaml"), []byte(text), 0o644)
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"jutsu.com/operators/tools/project/git"
+	"jutsu.com/operators/tools/project/location"
+	"jutsu.com/operators/tools/project/modules"
+)
+
+// tagging are the tags of a release: of the operator, and of the shared modules that have changed.
+type tagging struct {
+	release modules.Release
+	// here and atOrigin report whether no tag is missing.
+	here, atOrigin bool
+}
+
+func (r repository) clone() git.Clone { return git.Clone{Root: r.root} }
+
+// tagging plans the tags, and fails if one is on another commit. HEAD may be the commit of the tag:
+// the workflow begins with it.
+func (r repository) tagging(ctx context.Context, o releaseOptions) (t tagging, err error) {
+	here, err := location.Read(r.root)
+	if err != nil {
+		return t, err
+	}
+	tagged, err := modules.Tagged(ctx, r.clone(), here)
+	if err != nil {
+		return t, err
+	}
+	if tagged {
+		t.release.Tags = []string{o.tag()}
+		t.release.Commit, _, err = r.head(ctx)
+	} else {
+		t.release, err = modules.Plan(ctx, r.clone(), here, []string{o.Operator}, o.Version)
+	}
+	if err != nil {
+		return t, err
+	}
+	local, err := r.lines(ctx, slices.Concat([]string{"for-each-ref",
+		"--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)\t%(refname)"}, refs(t.release.Tags))...)
+	if err != nil {
+		return t, err
+	}
+	if t.here, err = r.complete(t.release, local); err != nil {
+		return t, err
+	}
+	remotes, err := r.lines(ctx, "remote")
+	if err != nil || !slices.Contains(remotes, "origin") {
+		return t, err
+	}
+	remote, err := r.lines(ctx, slices.Concat([]string{"ls-remote", "origin"}, refs(t.release.Tags), peeled(t.release.Tags))...)
+	if err != nil {
+		return t, err
+	}
+	t.atOrigin, err = r.complete(t.release, remote)
+	return t, err
+}
+
+func refs(tags []string) (all []string) {
+	for _, tag := range tags {
+		all = append(all, "refs/tags/"+tag)
+	}
+	return all
+}
+
+func peeled(tags []string) (all []string) {
+	for _, ref := range refs(tags) {
+		all = append(all, ref+"^{}")
+	}
+	return all
+}
+
+// complete reports whether all tags exist, by lines "COMMIT<tab>REF". The commit of an annotated tag
+// comes after the tag itself.
+func (r repository) complete(release modules.Release, lines []string) (bool, error) {
+	commits := map[string]string{}
+	for _, line := range lines {
+		commit, ref, _ := strings.Cut(line, "\t")
+		commits[strings.TrimSuffix(ref, "^{}")] = commit
+	}
+	all := true
+	for _, tag := range release.Tags {
+		commit := commits["refs/tags/"+tag]
+		if commit != "" && commit != release.Commit {
+			return false, fmt.Errorf("the tag %s is there already, on commit %s; take the next version", tag, commit)
+		}
+		all = all && commit != ""
+	}
+	return all, nil
+}
+
+func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, reference string, artifacts []*artifact,
+	t tagging) error {
+	push := slices.Concat([]string{"push", "--atomic", "origin"}, refs(t.release.Tags))
+	if o.DryRun {
+		_, _ = fmt.Fprintf(out, "Dry run, nothing is pushed but to this machine. Without DRY_RUN this would be done:\n  push %s\n", reference)
+		for _, a := range artifacts {
+			_, _ = fmt.Fprintf(out, "  push %s\n", a.reference(o.Repo))
+		}
+		if !t.here {
+			_, _ = fmt.Fprintf(out, "  git tag, on a commit that requires the shared modules at %s: %s\n", t.release.Shared,
+				strings.Join(t.release.Tags, " "))
+		}
+		if !t.atOrigin {
+			_, _ = fmt.Fprintf(out, "  git %s\n", strings.Join(push, " "))
+		}
+		_, _ = fmt.Fprintf(out, "Next: review it, then make release-%s VERSION=%s IMAGE_REPO=%s\n", o.Operator, o.Version, o.Where.Registry)
+		return nil
+	}
+	if !t.here {
+		if err := t.release.Create(ctx, r.clone()); err != nil {
+			return err
+		}
+	}
+	if !t.atOrigin {
+		if _, err := r.git(ctx, push...); err != nil {
+			return err
+		}
+	}
+	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, the archives, notes.md, krew, sbom and checksums.txt "+
+		"where users look for them (the workflow release-%s does)\n", o.Operator, o.Version, reference, o.Operator)
+	return nil
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"golang.org/x/mod/modfile"
+)
+
+// workspaceOf returns GOWORK for the build of an operator. On a branch its go.mod replaces the
+// shared modules by their folders. A tag's commit replaces nothing: there the workspace provides
+// them, which CI keeps at the same versions of libraries.
+func workspaceOf(root, operator string) (string, error) {
+	file := filepath.Join(root, operator, "go.mod")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	parsed, err := modfile.ParseLax(file, text, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, replace := range parsed.Replace {
+		if replace.New.Version == "" {
+			return "off", nil
+		}
+	}
+	return filepath.Join(root, "go.work"), nil
+}
