@@ -225,7 +225,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgrade(ctx, pg17)
 		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(ContainSubstring("has failed, and no pod runs"),
-			ContainSubstring("If its log names pg_control.old, or is gone, Postgres 16 may not start with the data any more. "+
+			ContainSubstring("If it does, or is gone, Postgres 16 may not start with the data any more. "+
 				"The way back is the Backup "+dojo.Status.Database.Upgrade.Backup+" of Postgres 16"))))
 		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
 	})
