@@ -168,7 +168,7 @@ var _ = Describe("Community", func() {
 			`rulesChannelRef: none -> "rules"`, `publicUpdatesChannelRef: none -> "moderators"`, "community: none -> Enabled")
 	})
 
-	It("has its settings set after Discord ignored them before it was enabled", func(ctx context.Context) {
+	It("applies the settings again once Community is enabled, although Discord had ignored them", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Locale: true, Description: true}})
 		prepare(ctx)

@@ -92,7 +92,8 @@ var _ = Describe("A deleted DiscordServer", func() {
 		Expect(k8s.Delete(ctx, s)).To(Succeed())
 		Expect(eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForDependents)).To(And(
 			ContainSubstring("DiscordGroup team"), ContainSubstring("Nothing is deleted on Discord yet"),
-			ContainSubstring("still managed"), ContainSubstring("spec.deletionPolicy to Retain before you delete them")))
+			ContainSubstring("`kubectl discord undelete server "+s.Name+" -n "+w.ns+"`"),
+			ContainSubstring("unless their spec.deletionPolicy is Retain")))
 		Expect(c.Spec.DeletionPolicy).To(BeEmpty())
 
 		By("managing its dependents")

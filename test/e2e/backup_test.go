@@ -136,8 +136,8 @@ spec:
 			g.Expect(d.Status.Database.LastBackup.Time.Time).To(BeTemporally(">", written))
 		}).WithTimeout(eventually).Should(Succeed(), "a backup, at whose end the log up to now is archived")
 		began := time.Now()
-		GinkgoT().Setenv("TIME", moment.Format("2006-01-02T15:04:05.000000Z07:00"))
-		w.runDocumented(ctx, "restore.md", "Beside the Dojo (point-in-time recovery)", "sapporo")
+		w.runDocumented(ctx, "restore.md", "Beside the Dojo (point-in-time recovery)", "sapporo",
+			"02:45", moment.Format("2006-01-02T15:04:05.000000Z07:00"))
 		measured("restored to a moment in a second Dojo, and Ready: %s", time.Since(began))
 		w.awaitReady(ctx, "sapporo-past")
 		Expect(w.weapons(ctx, "sapporo-past")).To(ConsistOf(then))

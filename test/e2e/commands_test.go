@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -23,8 +24,9 @@ var (
 	nameOf   = regexp.MustCompile(`\bNAME\b`) // a word: not the end of DBNAME
 )
 
-// runDocumented runs all commands of a section of a page of docs/do for one Dojo.
-func (w *world) runDocumented(ctx context.Context, page, section, dojo string) string {
+// runDocumented runs all commands of a section of a page of docs/do for one Dojo. It replaces the
+// first of each pair of values, which the commands must contain, by the second.
+func (w *world) runDocumented(ctx context.Context, page, section, dojo string, values ...string) string {
 	GinkgoHelper()
 	var script strings.Builder
 	for _, block := range commands.FindAllStringSubmatch(task(page, section), -1) {
@@ -32,6 +34,10 @@ func (w *world) runDocumented(ctx context.Context, page, section, dojo string) s
 	}
 	Expect(script.String()).NotTo(BeEmpty(), "commands of the section %q of %s", section, page)
 	text := nameOf.ReplaceAllString(script.String(), dojo)
+	for pair := range slices.Chunk(values, 2) {
+		Expect(text).To(ContainSubstring(pair[0]))
+		text = strings.ReplaceAll(text, pair[0], pair[1])
+	}
 	step("docs/do/%s, %s\n%s", page, section, text)
 	shell := exec.CommandContext(ctx, "sh", "-euc", text)
 	shell.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(), programPath(ctx))

@@ -23,7 +23,8 @@ import (
 // that the module cannot upgrade, and the reason.
 const keep = "//align:keep "
 
-// rounds bounds the repetitions: a newer library may require newer ones.
+// rounds is the most passes of align: a raised library may require newer versions of others, so one
+// pass is not enough.
 const rounds = 5
 
 // align raises each library that several modules compile to the newest required version.

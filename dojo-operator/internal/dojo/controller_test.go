@@ -255,7 +255,8 @@ func TestDeferredStatus(t *testing.T) {
 	}
 }
 
-// A refused child of the alerts keeps no other child from being written. AlertsReady reports it.
+// If the API server refuses a child of the alerts, all other children are still written, and
+// AlertsReady reports it.
 func TestRefusedAlerts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(inGroup), dojotest.Source())

@@ -15,7 +15,8 @@ import (
 // managedBy keeps the Job controller from running pods of the stand-in's Jobs.
 const managedBy = "jutsu.com/cnpg-stand-in"
 
-// FailBootstrap makes so many pods of the Job that fills a new Cluster fail; with 0 it succeeds.
+// FailBootstrap makes the given number of pods of the Job that fills a new Cluster fail; with 0 it
+// succeeds.
 func (s *StandIn) FailBootstrap(namespace, cluster string, pods int32) {
 	s.change(namespace, cluster, func(i *instances) { i.failedPods = pods })
 }

@@ -61,10 +61,10 @@ func TestDeletedServerSaysHowToUndo(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
 	got := waitingFor(server, []string{"DiscordGroup alerts"}).Message
-	undo := strings.Index(got, "To undo the deletion: `kubectl discord undelete company -n platform`.")
-	keep := strings.Index(got, "set their spec.deletionPolicy to Retain before you delete them")
-	loss := strings.Index(got, "Without Retain, this loses what the operator created for them on Discord.")
-	if undo < 0 || keep < undo || loss < keep || !strings.HasSuffix(got, "on Discord.") {
-		t.Errorf("undo at %d, keep at %d, loss at %d: %s", undo, keep, loss, got)
+	undo := strings.Index(got, "Undo: `kubectl discord undelete server company -n platform`.")
+	loss := strings.Index(got, "this loses what the operator created for them on Discord")
+	keep := strings.Index(got, "unless their spec.deletionPolicy is Retain.")
+	if undo < 0 || loss < undo || keep < loss || !strings.HasSuffix(got, "Retain.") {
+		t.Errorf("undo at %d, loss at %d, keep at %d: %s", undo, loss, keep, got)
 	}
 }

@@ -63,7 +63,7 @@ func (s *State) referenced(field, name string) (string, *conditions.Issue) {
 	c := s.Referenced[name]
 	if c != nil && !c.DeletionTimestamp.IsZero() {
 		return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
-			"DiscordChannel %s of spec.%s is being deleted. Name another one there.", name, field)
+			"spec.%s names DiscordChannel %s, which is being deleted. Name another channel in that field.", field, name)
 	}
 	if c != nil && c.Status.ServerID == s.GuildID {
 		if _, exists := s.Snapshot.Channel(c.Status.ChannelID); exists {

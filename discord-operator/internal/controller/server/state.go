@@ -247,10 +247,8 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 // waitingFor must not lead users to delete the dependents, too.
 func waitingFor(server *v1alpha1.DiscordServer, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
-		"The server is being deleted and waits for the objects that refer to it: %s. Nothing is deleted on Discord yet, "+
-			"and they are still managed. To undo the deletion: `kubectl discord undelete %s -n %s`. Without that command, "+
-			"keep what they have on Discord: set their spec.deletionPolicy to Retain before you delete them; a new "+
-			"DiscordServer, and new objects that name it in spec.adopt, then manage it again. To delete the server, delete "+
-			"them. Without Retain, this loses what the operator created for them on Discord.",
+		"Waits for: %s. Nothing is deleted on Discord yet. Undo: `kubectl discord undelete server %s -n %s`. To go on, "+
+			"delete those objects; this loses what the operator created for them on Discord, unless their "+
+			"spec.deletionPolicy is Retain.",
 		issues.JoinUpToTen(names), server.Name, server.Namespace)
 }

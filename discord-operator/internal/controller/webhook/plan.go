@@ -87,7 +87,7 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	p.Live = s.Secret
 	if p.Live != nil && !metav1.IsControlledBy(p.Live, c) {
 		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "Secret %s exists and is not owned by this "+
-			"DiscordChannel. Name another one in spec.webhook.secretName, or delete it.", name)
+			"DiscordChannel. Name another one in spec.webhook.secretName, or delete that Secret.", name)
 		return p
 	}
 	if p.Live != nil && apply.TooLarge(p.Live) {
