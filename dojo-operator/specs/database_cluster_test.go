@@ -345,7 +345,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, theCluster(), func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
-		command := "clusters.postgresql.cnpg.io tokyo-db -n " + ns + " --overwrite app.kubernetes.io/name=dojo app.kubernetes.io/instance=tokyo " +
+		command := "clusters.postgresql.cnpg.io tokyo-db -n " + ns +
+			" --overwrite app.kubernetes.io/name=dojo app.kubernetes.io/instance=tokyo " +
 			"app.kubernetes.io/managed-by=dojo-operator`"
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring(command), Not(ContainSubstring("elete it,"))))
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
