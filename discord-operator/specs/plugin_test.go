@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -201,7 +202,7 @@ var _ = Describe("kubectl discord undelete", func() {
 		hook, id := hooks(c)[0], c.Status.ChannelID
 		discord.PostByHand(id, discord.AddUser("Yuji"), "hello")
 		stop := discord.Faults().Add(discordtest.Fault{
-			Match: func(r discordtest.Request) bool { return r.BotID == w.bot.UserID && r.Method == "DELETE" },
+			Match: func(r discordtest.Request) bool { return r.BotID == w.bot.UserID && r.Method == http.MethodDelete },
 			Action: discordtest.Action{Status: 400,
 				Body: `{"code": 50074, "message": "Cannot delete a channel required for Community guilds"}`},
 		})

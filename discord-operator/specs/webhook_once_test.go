@@ -238,6 +238,6 @@ var _ = Describe("A webhook that exists once", func() {
 		Eventually(idsOf(c)).Should(HaveLen(1))
 		eventuallyReady(ctx, c)
 		Expect(hooks(other)).To(ConsistOf(foreign))
-		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
+		Eventually(ctx, w.secretOf("alerts-webhook")).Should(holdURLOf(hooks(c)[0]))
 	})
 })

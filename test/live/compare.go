@@ -25,12 +25,12 @@ type difference struct {
 }
 
 // compare returns all differences, sorted; equal ones of several steps are one.
-func compare(expected, real recording) []difference {
+func compare(expected, actual recording) []difference {
 	all := maps.Clone(expected)
-	maps.Copy(all, real)
+	maps.Copy(all, actual)
 	found := map[string]*difference{}
 	for k := range all {
-		for field, values := range differing(expected[k], real[k]) {
+		for field, values := range differing(expected[k], actual[k]) {
 			d := difference{call: k.call, field: field, expected: values[0], real: values[1]}
 			id := strings.Join([]string{d.call, d.field, d.expected, d.real}, "\x00")
 			if found[id] == nil {
@@ -59,20 +59,20 @@ func compare(expected, real recording) []difference {
 
 // differing maps fields to both values. Of answers with different outcomes only status and error
 // are compared, since no other field can be equal.
-func differing(expected, real fields) map[string][2]string {
+func differing(expected, actual fields) map[string][2]string {
 	differences := map[string][2]string{}
 	all := maps.Clone(expected)
 	if all == nil {
 		all = fields{}
 	}
-	maps.Copy(all, real)
-	sameOutcome := outcome(expected) == outcome(real)
+	maps.Copy(all, actual)
+	sameOutcome := outcome(expected) == outcome(actual)
 	for field := range all {
 		explained := !sameOutcome && field != statusField && field != "code" && field != "message"
-		if explained || partOfMissing(all, expected, real, field) {
+		if explained || partOfMissing(all, expected, actual, field) {
 			continue
 		}
-		was, is := valueOf(expected, field), valueOf(real, field)
+		was, is := valueOf(expected, field), valueOf(actual, field)
 		if was != is {
 			differences[field] = [2]string{was, is}
 		}
@@ -81,10 +81,10 @@ func differing(expected, real fields) map[string][2]string {
 }
 
 // partOfMissing reports whether a field belongs to something that only one answer has.
-func partOfMissing(all, expected, real fields, field string) bool {
+func partOfMissing(all, expected, actual fields, field string) bool {
 	for parent := range all {
 		if all[parent] == present && strings.HasPrefix(field, parent+".") &&
-			valueOf(expected, parent) != valueOf(real, parent) {
+			valueOf(expected, parent) != valueOf(actual, parent) {
 			return true
 		}
 	}
@@ -109,8 +109,9 @@ func outcome(f fields) string {
 	return f[statusField][:min(1, len(f[statusField]))]
 }
 
-const explanation = `Each row is a field of an answer. A value in <> stands for an id, a time or a secret. A word such as
-string is the kind of a value that is private or differs with every call. ` + absent + ` means that the answer has no such field.
+const explanation = `Each row is a field of an answer. A value in <> stands for an id, a time or a secret. A word
+such as string is the kind of a value that is private or differs with every call. ` + absent + ` means that the answer
+has no such field.
 `
 
 // table writes the differences in Markdown, without anything that differs from run to run.

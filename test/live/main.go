@@ -59,7 +59,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	case o.tokenFile == "":
-		return nil, errors.New("--token-file is missing: make discord-live TOKEN_FILE=bot.token SERVER_ID=...")
+		return nil, errors.New("--token-file is missing: make discord-live TOKEN_FILE=bot.token SERVER_ID=ID")
 	case !regexp.MustCompile(`^[1-9][0-9]{5,19}$`).MatchString(o.target.guild):
 		return nil, errors.New("--server-id must be the id of a Discord server: 6 to 20 digits (SERVER_ID=...)")
 	case o.settings.limit <= 0:

@@ -108,7 +108,7 @@ func TestLinksOfTheForms(t *testing.T) {
 	}
 	address := regexp.MustCompile(`(?m)^repo: (\S+/\S+/\S+)$`).FindStringSubmatch(text(t, "project.yaml"))
 	for _, l := range config.Links {
-		if address == nil || !strings.HasPrefix(l.URL, "https://"+address[1]+"/") {
+		if len(address) < 2 || !strings.HasPrefix(l.URL, "https://"+address[1]+"/") {
 			t.Errorf("a link to another site: %+v", l)
 		}
 	}

@@ -134,8 +134,8 @@ func TestTranslateMongo(t *testing.T) {
 func TestURIOfFieldsIsReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		any := rapid.StringN(1, 40, -1)
-		user, password, name := any.Draw(t, "user"), any.Draw(t, "password"), any.Draw(t, "name")
+		text := rapid.StringN(1, 40, -1)
+		user, password, name := text.Draw(t, "user"), text.Draw(t, "password"), text.Draw(t, "name")
 		data, issue := translate(dojotest.Dojo(onMongo),
 			dojotest.Source(key("user", user), key("password", password), key("dbname", name)))
 		if issue != nil {

@@ -17,9 +17,10 @@ import (
 const (
 	// Suffix is that of a file.
 	Suffix = ".sql"
-	// MaxFiles and MaxSize (in bytes) bound all files together.
+	// MaxFiles bounds the number of files.
 	MaxFiles = 1000
-	MaxSize  = 4 << 20
+	// MaxSize bounds all files together, in bytes.
+	MaxSize = 4 << 20
 )
 
 var form = regexp.MustCompile(`^([0-9]{1,18})_[-._a-zA-Z0-9]+\.sql$`)
