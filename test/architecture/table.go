@@ -28,7 +28,8 @@ const Imports = `
 ./discordclient/recovery: ./discordclient{,/guildcache}
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
-dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,monitoring,pods,metrics} libs/manager
+dojo-operator/cmd/dojo-operator: ./{dojo,metrics,options} libs/manager
+./options: ./{dojo,postgres,credentials,workload,exposure,monitoring,pods} libs/manager
 ./dojo: ./{postgres{,/cnpg},credentials,workload,exposure,monitoring,pods,ownership,optionalkinds,metrics}
     libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
@@ -43,7 +44,9 @@ dojo-operator/cmd/dojo-operator: ./{dojo,postgres,credentials,workload,exposure,
 # The plugin uses the names, states and pure functions of the parts.
 dojo-operator/cmd/kubectl-dojo: ./cli
 ./cli{,/check,/kinds,/recovery,/redact,/term,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
-    ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler}
+    ./{credentials,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,login,pooler}
+# A plan runs the operator.
+./cli/plan: ./cli/{kinds,redact} ./{dojo,metrics,optionalkinds,credentials,monitoring,ownership} ./postgres/cnpg
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*

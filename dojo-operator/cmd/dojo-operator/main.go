@@ -28,6 +28,7 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
 	dojometrics "jutsu.com/operators/dojo-operator/internal/metrics"
+	"jutsu.com/operators/dojo-operator/internal/options"
 	"jutsu.com/operators/libs/manager"
 )
 
@@ -54,27 +55,27 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	o, err := parse(args, os.Stderr)
+	o, err := options.Parse(version, args, os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if o.manager.Version {
+	if o.Manager.Version {
 		fmt.Println("dojo-operator", version)
 		return nil
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
-	mgr, err := manager.New(&o.manager, manager.Options{
+	mgr, err := manager.New(&o.Manager, manager.Options{
 		Name: "dojo-operator", Version: version, Lease: "dojo-operator.core.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{
 			corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
 		},
-		Cache:   dojo.CacheOptions(o.manager.Namespaces),
+		Cache:   dojo.CacheOptions(o.Manager.Namespaces),
 		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // optional kinds too
 		Watched: dojo.Watched(),
 	})
@@ -87,7 +88,7 @@ func run(ctx context.Context, args []string) error {
 	return mgr.Start(ctx)
 }
 
-func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
+func addDojos(ctx context.Context, mgr ctrl.Manager, o *options.Options) error {
 	counts, err := dojometrics.New(metrics.Registry, mgr.GetCache(), mgr.Elected())
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -98,9 +99,9 @@ func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		Events:  mgr.GetEventRecorder("dojo-operator"),
 		Metrics: counts,
 		Clock:   clock.RealClock{},
-		Config:  o.config(),
+		Config:  o.Config(),
 	}
-	if err := reconciler.SetupWithManager(ctx, mgr, o.workers); err != nil {
+	if err := reconciler.SetupWithManager(ctx, mgr, o.Workers); err != nil {
 		return fmt.Errorf("set up the Dojo controller: %w", err)
 	}
 	return nil

@@ -95,7 +95,7 @@ func (c *cli) newRoot() *cobra.Command {
 		&cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "data", Title: "Data:"},
 		&cobra.Group{ID: "do", Title: "Do:"}, &cobra.Group{ID: "help", Title: "Get help:"})
 	for group, commands := range map[string][]*cobra.Command{
-		"see":  {c.newList(), c.newStatus(), c.newTree(), c.newLogs(), c.newCheck(), c.newReport()},
+		"see":  {c.newList(), c.newStatus(), c.newTree(), c.newLogs(), c.newCheck(), c.newReport(), c.newPlan()},
 		"data": {c.newBackups(), c.newBackup(), c.newRestore(), c.newUpgrade(), c.newAcceptLoss()},
 		"do":   {c.newRotate(), c.newSuspend(), c.newResume(), c.newOpen(), c.newPsql(), c.newTestAlert()},
 	} {

@@ -80,6 +80,7 @@ var (
 	Pod          = of(corev1.SchemeGroupVersion, "Pod", "pods")
 	Service      = of(corev1.SchemeGroupVersion, "Service", "services")
 	Secret       = of(corev1.SchemeGroupVersion, "Secret", "secrets")
+	ConfigMap    = of(corev1.SchemeGroupVersion, "ConfigMap", "configmaps")
 	Event        = of(corev1.SchemeGroupVersion, "Event", "events")
 	Namespace    = global(of(corev1.SchemeGroupVersion, "Namespace", "namespaces"))
 	Deployment   = of(appsv1.SchemeGroupVersion, "Deployment", "deployments")
@@ -119,8 +120,8 @@ func known(all []optionalkinds.Kind, kind string) Kind {
 // All returns every kind.
 func All() []Kind {
 	return []Kind{
-		Dojo, Pod, Service, Secret, Event, Namespace, Deployment, Job, Budget, Autoscaler, Ingress, Lease, StorageClass,
-		AccessReview, Cluster, Role, Database, Schedule, Backup, Pooler, ObjectStore, Prometheus, Alertmanager,
+		Dojo, Pod, Service, Secret, ConfigMap, Event, Namespace, Deployment, Job, Budget, Autoscaler, Ingress, Lease,
+		StorageClass, AccessReview, Cluster, Role, Database, Schedule, Backup, Pooler, ObjectStore, Prometheus, Alertmanager,
 		ServiceMonitor, Rule, Route, Channel, HTTPRoute,
 	}
 }

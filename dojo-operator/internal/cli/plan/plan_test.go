@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/credentials"
+	"jutsu.com/operators/dojo-operator/internal/dojo"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
+	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/workload"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) {
+	ctrllog.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+var testConfig = dojo.Config{
+	Postgres: postgres.Config{
+		Deadline: 15 * time.Minute, ProgressDeadline: 2 * time.Minute, Image: "ghcr.io/cloudnative-pg/postgresql",
+	},
+	Credentials: credentials.Config{ProgressDeadline: 2 * time.Minute},
+	Workload:    workload.Config{Image: "danijelradakovic/dojo:0.1.0-alpine", ProgressDeadline: 2 * time.Minute},
+	Monitoring:  monitoring.Config{ProgressDeadline: 2 * time.Minute, WebhookBase: "https://discord.com/api"},
+}
+
+// converged returns a cluster in which a Dojo is Ready: a plan has made its children.
+func converged(t *testing.T, d *corev1api.Dojo) *Model {
+	t.Helper()
+	p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source()).Server, nil)
+	p.Apply(nil, asObject(t, d))
+	planned := planOf(t, p, d)
+	if !planned.Ready || len(planned.Problems) > 0 {
+		t.Fatalf("it does not converge:\n%s", text(planned))
+	}
+	for k := range p.model.made { // the API server has made them
+		if o := p.model.objects[k]; o != nil {
+			o.SetUID("uid-of-" + o.GetUID()[len(plannedUID):])
+		}
+	}
+	p.model.made, p.model.written = map[key]bool{}, map[key]bool{}
+	return p.model
+}
+
+func plannerOn(t *testing.T, live client.Reader, checker Checker) *Planner {
+	t.Helper()
+	p, err := New(t.Context(), Input{
+		Live: live, Checker: checker, Config: testConfig, Now: dojotest.Noon.Add(time.Hour),
+		Served: func(optionalkinds.Kind) bool { return true },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func planOf(t *testing.T, p *Planner, d *corev1api.Dojo) *Dojo {
+	t.Helper()
+	planned, err := p.Plan(t.Context(), d.Namespace, d.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return planned
+}
+
+func asObject(t *testing.T, d *corev1api.Dojo) *object {
+	t.Helper()
+	o, err := content(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.SetGroupVersionKind(kinds.Dojo.GroupVersionKind)
+	return o
+}
+
+// liveDojo returns a Dojo of a converged cluster.
+func liveDojo(t *testing.T, m *Model) (*corev1api.Dojo, *object) {
+	t.Helper()
+	d := &corev1api.Dojo{}
+	if err := m.Get(t.Context(), keyOf(asObject(t, dojotest.Dojo())).NamespacedName, d); err != nil {
+		t.Fatal(err)
+	}
+	return d, asObject(t, d)
+}
+
+func ownCluster(d *corev1api.Dojo) {
+	d.Spec.CredentialsRef = nil
+	d.Spec.Postgres = &corev1api.Postgres{
+		ReclaimPolicy: corev1api.ReclaimRetain,
+		Cluster: &corev1api.PostgresCluster{
+			Instances: new(int32(1)), Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")}, Version: "17",
+		},
+	}
+}
+
+func image(name string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) { d.Spec.Image = name }
+}
+
+func text(planned ...*Dojo) string {
+	r := &Report{OperatorVersion: "v1.2.3"}
+	for _, d := range planned {
+		r.Add(d)
+	}
+	return r.Text()
+}
+
+func expectGolden(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", file, diff)
+	}
+}
+
+func TestCreation(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*corev1api.Dojo){
+		"new with credentials": func(*corev1api.Dojo) {},
+		"new with a cluster":   ownCluster,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dojotest.Dojo(change)
+			p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source()).Server, nil)
+			p.Apply(nil, asObject(t, d))
+			expectGolden(t, name, text(planOf(t, p, d)))
+		})
+	}
+}
+
+func TestNothingToDo(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*corev1api.Dojo){
+		"with credentials": func(*corev1api.Dojo) {},
+		"with a cluster":   ownCluster,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := converged(t, dojotest.Dojo(change))
+			d, _ := liveDojo(t, m)
+			planned := planOf(t, plannerOn(t, m, nil), d)
+			if len(planned.Stages) != 1 || len(planned.Stages[0].Changes)+len(planned.Stages[0].Writes) > 0 || !planned.Ready {
+				t.Errorf("a Dojo that matches its spec gets:\n%s%v", text(planned), planned.Stages)
+			}
+		})
+	}
+}
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	none := func(*corev1api.Dojo) {}
+	for name, c := range map[string]struct{ before, change func(*corev1api.Dojo) }{
+		"another image":       {none, image("registry.example/dojo:2")},
+		"more replicas":       {none, dojotest.Replicas(5)},
+		"suspended":           {ownCluster, func(d *corev1api.Dojo) { d.Spec.Suspend = true }},
+		"a database":          {none, ownCluster},
+		"reclaimed":           {ownCluster, func(d *corev1api.Dojo) { d.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }},
+		"more memory":         {ownCluster, memory},
+		"a password in clear": {none, password},
+		"exposed":             {none, exposed},
+		"no longer exposed":   {exposed, func(d *corev1api.Dojo) { d.Spec.Exposure = nil }},
+		"a major version":     {ownCluster, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "18" }},
+		"a lower version":     {ownCluster, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "16" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := converged(t, dojotest.Dojo(c.before))
+			d, live := liveDojo(t, m)
+			c.change(d)
+			d.Generation++
+			p := plannerOn(t, m, nil)
+			p.Apply(live, asObject(t, d))
+			expectGolden(t, name, text(planOf(t, p, d)))
+		})
+	}
+}
+
+func memory(d *corev1api.Dojo) {
+	d.Spec.Postgres.Cluster.Resources = &corev1.ResourceRequirements{
+		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")},
+	}
+}
+
+func password(d *corev1api.Dojo) {
+	d.Spec.Env = append(d.Spec.Env, corev1.EnvVar{Name: "API_TOKEN", Value: "hollow-purple"})
+}
+
+func exposed(d *corev1api.Dojo) {
+	d.Spec.Exposure = &corev1api.Exposure{
+		Hosts: []corev1api.Hostname{"dojo.example.org"}, Ingress: &corev1api.IngressExposure{},
+	}
+}
+
+func TestSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(password)
+	p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source()).Server, nil)
+	p.Apply(nil, asObject(t, d))
+	r := &Report{}
+	r.Add(planOf(t, p, d))
+	whole := r.Text() + jsonOf(t, r)
+	for _, secret := range []string{"hollow purple", "aG9sbG93IHB1cnBsZQ", "hollow-purple"} {
+		if strings.Contains(whole, secret) {
+			t.Errorf("%q is shown", secret)
+		}
+	}
+}
+
+type refuses struct {
+	kind  string
+	error error
+	asked bool
+	tried *[]string
+}
+
+func (r refuses) Check(_ context.Context, request Request) (bool, error) {
+	*r.tried = append(*r.tried, request.Verb+" "+request.Desired.GetKind())
+	if request.Desired.GetKind() == r.kind {
+		return r.asked, r.error
+	}
+	return true, nil
+}
+
+func kindsOf(stage Stage) (all []string) {
+	for _, c := range stage.Changes {
+		all = append(all, string(c.Action)+" "+c.Kind)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func jsonOf(t *testing.T, r *Report) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
