@@ -89,9 +89,21 @@ func fieldsOf(before, after *object) (all []Field) {
 			f.Old, f.New = hidden(f.Old), hidden(f.New)
 		}
 		f.Old, f.New = readable(hide, path, f.Old), readable(hide, path, f.New)
+		if f.Old == f.New {
+			f.New = "(another)"
+		}
 		all = append(all, f)
 	}
 	return all
+}
+
+// hideHashes hides hashes of identities that are not known yet.
+func (c *Change) hideHashes() {
+	for i := range c.Fields {
+		if f := &c.Fields[i]; strings.HasPrefix(f.Path, "metadata.annotations[core.jutsu.com/schema") && f.New != `"none"` {
+			f.New = unknownValue
+		}
+	}
 }
 
 var (
@@ -111,7 +123,8 @@ func hidden(value string) string {
 
 // readable shortens a value and takes out what looks like a secret or exists in the plan alone.
 func readable(hide *redact.Redactor, path, value string) string {
-	if strings.Contains(value, plannedUID) || strings.Contains(value, unknownImage) {
+	if strings.Contains(value, plannedUID) || strings.Contains(value, "/"+plannedVersion) ||
+		strings.Contains(value, unknownImage) {
 		return unknownValue
 	}
 	if strings.HasSuffix(path, "["+ownership.RevisionAnnotation+"]") && value != "" {

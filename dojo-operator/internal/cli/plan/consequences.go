@@ -114,8 +114,8 @@ func (j *judge) dojo() {
 	if j.before == nil {
 		return
 	}
-	if field(j.before, []string{"spec", "postgres"}) != nil && field(j.after, []string{"spec", "postgres"}) == nil {
-		j.add(DataAtRisk, "the database is not used any more; it stays until somebody deletes it")
+	if j.changed("spec.credentialsRef") || j.changed("spec.postgres.clusterRef") {
+		j.add(DataAtRisk, "the application gets another database; the data of the former one stays there and is not copied")
 	}
 	was := field(j.before, []string{"spec", "postgres", "cluster", "backup"})
 	if was != nil && field(j.after, []string{"spec", "postgres", "cluster", "backup"}) == nil {
@@ -133,6 +133,8 @@ func (j *judge) deployment() {
 	case was > 0 && now == 0:
 		j.add(Downtime, "the application is stopped: %d pods end", was)
 		return
+	case was == 0 && now > 0:
+		j.add(Scales, "the application starts with %d pods", now)
 	case was != now:
 		j.add(Scales, "from %d to %d pods", was, now)
 	}

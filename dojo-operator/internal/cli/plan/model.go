@@ -54,6 +54,8 @@ type Model struct {
 
 	// objects has what was read or written; nil for an object that does not exist.
 	objects map[key]*object
+	// original has them as they were read.
+	original map[key]*object
 	// metadata has Secrets of which metadata alone was read.
 	metadata map[key]*object
 	lists    map[listed]bool
@@ -61,6 +63,7 @@ type Model struct {
 	written, made map[key]bool
 	writes        []Write
 	version       int
+	uidPrefix     string
 
 	// unreadable is set once the user may not read a Secret. See secrets.go.
 	unreadable bool
@@ -79,9 +82,9 @@ var (
 // NewModel returns the cluster as live reads it.
 func NewModel(live client.Reader, checker Checker) *Model {
 	return &Model{
-		live: live, checker: checker, fields: newFieldManagers(),
+		live: live, checker: checker, uidPrefix: plannedUID, fields: newFieldManagers(),
 		indexes: map[schema.GroupVersionKind]map[string]client.IndexerFunc{},
-		objects: map[key]*object{}, metadata: map[key]*object{}, lists: map[listed]bool{},
+		objects: map[key]*object{}, original: map[key]*object{}, metadata: map[key]*object{}, lists: map[listed]bool{},
 		written: map[key]bool{}, made: map[key]bool{}, unchecked: map[string]bool{},
 	}
 }
@@ -132,7 +135,7 @@ func (m *Model) read(ctx context.Context, k key, metadataAlone bool) (*object, e
 	if metadataAlone && o != nil {
 		m.metadata[k] = o
 	} else {
-		m.objects[k] = o
+		m.objects[k], m.original[k] = o, o
 	}
 	return o, nil
 }
@@ -212,7 +215,7 @@ func (m *Model) readList(ctx context.Context, of listed) error {
 		o := &all.Items[i]
 		o.SetGroupVersionKind(of.GroupVersionKind)
 		if _, known := m.objects[keyOf(o)]; !known {
-			m.objects[keyOf(o)] = o
+			m.objects[keyOf(o)], m.original[keyOf(o)] = o, o
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func (m *Model) answer(ctx context.Context, dojo *corev1api.Dojo) (happened []st
 		if o.GetDeletionTimestamp() != nil {
 			m.objects[k] = nil
 			if k.Kind != kinds.Pod.Kind {
-				happened = append(happened, "the "+k.Kind+" "+k.Name+" is gone")
+				happened = append(happened, "the "+k.Kind+" "+m.shownName(k)+" is gone")
 			}
 			continue
 		}
@@ -63,7 +63,7 @@ func (m *Model) answer(ctx context.Context, dojo *corev1api.Dojo) (happened []st
 		if status == nil || !m.setStatus(k, o, status) {
 			continue
 		}
-		happened = append(happened, "the "+k.Kind+" "+k.Name+" "+what)
+		happened = append(happened, "the "+k.Kind+" "+m.shownName(k)+" "+what)
 	}
 	happened = append(happened, m.answerPooler(ctx, dojo)...)
 	return happened

@@ -5,6 +5,7 @@ package plan
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -16,7 +17,9 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -29,6 +32,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/workload"
+	"jutsu.com/operators/libs/apply/applytest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -51,15 +55,11 @@ var testConfig = dojo.Config{
 func converged(t *testing.T, d *corev1api.Dojo) *Model {
 	t.Helper()
 	p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source()).Server, nil)
+	p.model.uidPrefix = "uid-of-"
 	p.Apply(nil, asObject(t, d))
 	planned := planOf(t, p, d)
 	if !planned.Ready || len(planned.Problems) > 0 {
 		t.Fatalf("it does not converge:\n%s", text(planned))
-	}
-	for k := range p.model.made { // the API server has made them
-		if o := p.model.objects[k]; o != nil {
-			o.SetUID("uid-of-" + o.GetUID()[len(plannedUID):])
-		}
 	}
 	p.model.made, p.model.written = map[key]bool{}, map[key]bool{}
 	return p.model
@@ -196,7 +196,7 @@ func TestChanges(t *testing.T) {
 		"a password in clear": {none, password},
 		"exposed":             {none, exposed},
 		"no longer exposed":   {exposed, func(d *corev1api.Dojo) { d.Spec.Exposure = nil }},
-		"a major version":     {ownCluster, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "18" }},
+		"a major version":     {backedUp, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "18" }},
 		"a lower version":     {ownCluster, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "16" }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -209,6 +209,14 @@ func TestChanges(t *testing.T) {
 			p.Apply(live, asObject(t, d))
 			expectGolden(t, name, text(planOf(t, p, d)))
 		})
+	}
+}
+
+func backedUp(d *corev1api.Dojo) {
+	ownCluster(d)
+	d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+		Schedule: "0 1 * * *", Method: corev1api.BackupPlugin,
+		Plugin: &corev1api.BackupPluginSpec{Name: "barman-cloud.cloudnative-pg.io"},
 	}
 }
 
@@ -258,14 +266,6 @@ func (r refuses) Check(_ context.Context, request Request) (bool, error) {
 	return true, nil
 }
 
-func kindsOf(stage Stage) (all []string) {
-	for _, c := range stage.Changes {
-		all = append(all, string(c.Action)+" "+c.Kind)
-	}
-	slices.Sort(all)
-	return all
-}
-
 func jsonOf(t *testing.T, r *Report) string {
 	t.Helper()
 	text, err := json.Marshal(r)
@@ -273,4 +273,112 @@ func jsonOf(t *testing.T, r *Report) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestRefusal shows that a refusal of the API server ends a stage as it would end the operator's.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		refused error
+		asked   bool
+	}{
+		"a quota":   {apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "tokyo", errors.New("exceeded quota")), true},
+		"no rights": {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var tried []string
+			d := dojotest.Dojo()
+			p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source()).Server, refuses{"Deployment", c.refused, c.asked, &tried})
+			p.Apply(nil, asObject(t, d))
+			planned := planOf(t, p, d)
+			expectGolden(t, "refused by "+name, text(planned))
+			if slices.Contains(tried, "create Secret") || !slices.Contains(tried, "create Deployment") {
+				t.Errorf("tries %v: a Secret has to stay here", tried)
+			}
+		})
+	}
+}
+
+// TestUnreadableSecrets shows that a user without the right to read Secrets gets the same plan of
+// everything else.
+func TestUnreadableSecrets(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(*corev1api.Dojo){
+		"with credentials": func(*corev1api.Dojo) {},
+		"with a cluster":   ownCluster,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := converged(t, dojotest.Dojo(before))
+			d, live := liveDojo(t, m)
+			planned := planOf(t, plannerOn(t, withoutSecrets{m}, nil), d)
+			if len(planned.Stages) != 1 || len(planned.Stages[0].Changes)+len(planned.Stages[0].Writes) > 0 ||
+				len(planned.Unknown) != 1 {
+				t.Errorf("nothing is to be done, and the plan is:\n%s%v", text(planned), planned.Stages[0].Writes)
+			}
+			image("registry.example/dojo:2")(d)
+			d.Generation++
+			p := plannerOn(t, withoutSecrets{m}, nil)
+			p.Apply(live, asObject(t, d))
+			expectGolden(t, "unreadable Secrets "+name, text(planOf(t, p, d)))
+		})
+	}
+}
+
+// withoutSecrets refuses to read Secrets.
+type withoutSecrets struct{ client.Reader }
+
+func (r withoutSecrets) Get(ctx context.Context, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if o.GetObjectKind().GroupVersionKind().Kind == "Secret" {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, k.Name, errors.New("no right"))
+	}
+	return r.Reader.Get(ctx, k, o, opts...)
+}
+
+// TestPlannedIsWritten compares each first stage with the writes of the operator's Reconciler on an
+// API server with the schemas of Kubernetes.
+func TestPlannedIsWritten(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*corev1api.Dojo){
+		"with credentials": func(*corev1api.Dojo) {}, "with a cluster": ownCluster, "exposed": exposed,
+		"without credentials": func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Name = "missing" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dojotest.Dojo(change)
+			c := dojotest.NewCluster(t, dojotest.Source(), d)
+			stage := planOf(t, plannerOn(t, c.Server, nil), d).Stages[0]
+			c.Writes = nil
+			p := plannerOn(t, c.Server, nil)
+			p.reconciler.Client, p.reconciler.Live = c.Server, c.Server
+			if err := p.reconciler.Prepare(t.Context(), c.Server); err != nil {
+				t.Fatal(err)
+			}
+			for range 5 {
+				live := applytest.Get(t, c.Server, d.Namespace, d.Name, &corev1api.Dojo{})
+				if _, err := p.reconciler.Reconcile(t.Context(), live); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var written []string
+			for _, w := range c.Writes {
+				verb, rest, _ := strings.Cut(w, " ")
+				kind, name, _ := strings.Cut(rest, " ")
+				if kind != "Dojo" {
+					written = append(written, verb+" "+kind+" "+name[strings.Index(name, "/")+1:])
+				}
+			}
+			var planned []string
+			for _, change := range stage.Changes {
+				planned = append(planned, map[Action]string{Create: "POST ", Update: "APPLY ", Delete: "DELETE "}[change.Action]+
+					change.Kind+" "+change.Name)
+			}
+			slices.Sort(written)
+			slices.Sort(planned)
+			if diff := cmp.Diff(written, planned); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
 }

@@ -138,8 +138,7 @@ func (s Stage) write(out *strings.Builder) {
 		sign := map[Action]string{Create: "+", Update: "~", Delete: "-"}[c.Action]
 		name := c.Name
 		if c.Unknown {
-			at := strings.LastIndex(name, "-")
-			name = name[:at+1] + "(known later)"
+			name = withoutHash(name)
 		}
 		fmt.Fprintf(out, "%s %s %s\n", sign, c.Kind, name)
 		for _, f := range c.shown() {

@@ -178,12 +178,15 @@ func (p *Planner) stage(before map[key]*object, writes int, after []string) Stag
 	net := map[string]bool{}
 	for _, k := range slices.SortedFunc(maps.Keys(m.written), byName) {
 		was, now := before[k], m.objects[k]
-		if _, read := before[k]; !read && !m.made[k] {
-			was = m.metadata[k]
+		if _, read := before[k]; !read {
+			was = m.original[k]
 		}
 		hidden := m.unreadable && k.GroupVersionKind == kinds.Secret.GroupVersionKind
 		if change := compare(was, now); change != nil && !hidden {
 			change.Unknown = m.nameUnknown(k)
+			if m.newDatabase(k.Namespace) {
+				change.hideHashes()
+			}
 			stage.Changes = append(stage.Changes, *change)
 			net[resourceOf(k).Resource+"/"+k.Name] = true
 		}
@@ -208,16 +211,28 @@ func order(k key) string {
 // nameUnknown reports whether the name of a created object ends with a hash of an identity that the
 // API server has yet to give to another created object.
 func (m *Model) nameUnknown(k key) bool {
-	if !m.made[k] || k.Kind != kinds.Job.Kind && k.Kind != kinds.Backup.Kind {
-		return false
-	}
+	return m.made[k] && (k.Kind == kinds.Job.Kind || k.Kind == kinds.Backup.Kind) && m.newDatabase(k.Namespace)
+}
+
+func (m *Model) newDatabase(namespace string) bool {
 	for made := range m.made {
-		if made.Namespace == k.Namespace && slices.Contains([]string{"Cluster", "Database", "DatabaseRole"}, made.Kind) {
+		if made.Namespace == namespace &&
+			slices.Contains([]string{kinds.Cluster.Kind, kinds.Database.Kind, kinds.Role.Kind}, made.Kind) {
 			return true
 		}
 	}
 	return false
 }
+
+// shownName returns the name of an object without a hash that is not known.
+func (m *Model) shownName(k key) string {
+	if m.nameUnknown(k) {
+		return withoutHash(k.Name)
+	}
+	return k.Name
+}
+
+func withoutHash(name string) string { return name[:strings.LastIndex(name, "-")+1] + unknownValue }
 
 func (m *Model) unknownName(w Write) bool {
 	for k := range m.made {
@@ -232,7 +247,11 @@ func (m *Model) unknownName(w Write) bool {
 func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
 	for _, stage := range planned.Stages {
 		for _, change := range stage.Changes {
-			planned.Consequences = append(planned.Consequences, consequencesOf(change)...)
+			for _, c := range consequencesOf(change) {
+				if !slices.Contains(planned.Consequences, c) {
+					planned.Consequences = append(planned.Consequences, c)
+				}
+			}
 		}
 	}
 	if p.model.unreadable {

@@ -93,7 +93,7 @@ func (m *Model) patch(ctx context.Context, o client.Object, p client.Patch, subr
 		if err := m.check(ctx, k, request); err != nil {
 			return err
 		}
-		desired.Object[statusOf] = live.Object[statusOf]
+		keepStatus(desired, live)
 	}
 	after, err := m.fields.update(live, desired, subresource, owner)
 	if err != nil {
@@ -103,6 +103,13 @@ func (m *Model) patch(ctx context.Context, o client.Object, p client.Patch, subr
 		return m.storeStatus(k, live, after, o)
 	}
 	return m.store(k, "patch", after, o)
+}
+
+func keepStatus(o, live *object) {
+	delete(o.Object, statusOf)
+	if status, ok := live.Object[statusOf]; ok {
+		o.Object[statusOf] = status
+	}
 }
 
 func patched(live *object, as types.PatchType, data []byte) (*object, error) {
@@ -154,9 +161,7 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	if err != nil {
 		return err
 	}
-	if status, ok := live.Object[statusOf]; ok {
-		after.Object[statusOf] = status
-	}
+	keepStatus(after, live)
 	if err := m.store(k, "patch", after, o); err != nil {
 		return err
 	}
@@ -254,10 +259,13 @@ func (m *Model) storeStatus(k key, live, after *object, into client.Object) erro
 	return fill(into, next)
 }
 
-// next gives an object a version that is newer than any of the API server's.
+// plannedVersion begins the versions of written objects. They are newer than the API server's.
+const plannedVersion = "46116860184"
+
+// next gives an object a version.
 func (m *Model) next(o *object) *object {
 	m.version++
-	o.SetResourceVersion(strconv.FormatUint(1<<62+uint64(m.version), 10)) //nolint:gosec // G115: a count
+	o.SetResourceVersion(plannedVersion + fmt.Sprintf("%08d", m.version))
 	return o
 }
 
@@ -266,7 +274,7 @@ const plannedUID = "planned-"
 
 func (m *Model) identify(o *object) {
 	m.version++
-	o.SetUID(types.UID(plannedUID + strconv.Itoa(m.version)))
+	o.SetUID(types.UID(m.uidPrefix + strconv.Itoa(m.version)))
 	o.SetCreationTimestamp(metav1.NewTime(m.stand.now))
 	o.SetGeneration(1)
 }
