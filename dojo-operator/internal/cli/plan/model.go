@@ -65,9 +65,9 @@ type Model struct {
 	version       int
 	uidPrefix     string
 
-	// unreadable is set once the user may not read a Secret. See secrets.go.
-	unreadable bool
-	stand      standIn
+	// hidden are kinds that the user may not read in a namespace, and that are not planned there.
+	hidden map[listed]bool
+	stand  standIn
 	// elsewhere is set if Dojos of other namespaces may not be read.
 	elsewhere bool
 	unchecked map[string]bool
@@ -85,7 +85,7 @@ func NewModel(live client.Reader, checker Checker) *Model {
 		live: live, checker: checker, uidPrefix: plannedUID, fields: newFieldManagers(),
 		indexes: map[schema.GroupVersionKind]map[string]client.IndexerFunc{},
 		objects: map[key]*object{}, original: map[key]*object{}, metadata: map[key]*object{}, lists: map[listed]bool{},
-		written: map[key]bool{}, made: map[key]bool{}, unchecked: map[string]bool{},
+		hidden: map[listed]bool{}, written: map[key]bool{}, made: map[key]bool{}, unchecked: map[string]bool{},
 	}
 }
 
@@ -123,10 +123,9 @@ func (m *Model) read(ctx context.Context, k key, metadataAlone bool) (*object, e
 		return o, nil
 	}
 	o, err := m.readLive(ctx, k, metadataAlone)
-	if apierrors.IsForbidden(err) && k.GroupVersionKind == kinds.Secret.GroupVersionKind {
-		m.unreadable = true
-		o, err = m.stand.secret(k), nil
-		metadataAlone = false
+	if apierrors.IsForbidden(err) && hideable(k) {
+		m.hidden[listed{k.GroupVersionKind, k.Namespace}] = true
+		o, err, metadataAlone = m.stand.unreadable(k), nil, false
 	}
 	if err != nil {
 		m.failed = errors.Join(m.failed, err)
@@ -139,6 +138,15 @@ func (m *Model) read(ctx context.Context, k key, metadataAlone bool) (*object, e
 	}
 	return o, nil
 }
+
+// hideable reports whether the rest of a plan does not depend on objects of a kind.
+func hideable(k key) bool {
+	return slices.ContainsFunc([]kinds.Kind{
+		kinds.Secret, kinds.ServiceMonitor, kinds.Rule, kinds.Route, kinds.HTTPRoute, kinds.Channel,
+	}, func(kind kinds.Kind) bool { return kind.GroupVersionKind == k.GroupVersionKind })
+}
+
+func (m *Model) hides(k key) bool { return m.hidden[listed{k.GroupVersionKind, k.Namespace}] }
 
 func (m *Model) readLive(ctx context.Context, k key, metadataAlone bool) (*object, error) {
 	if !metadataAlone {

@@ -181,8 +181,7 @@ func (p *Planner) stage(before map[key]*object, writes int, after []string) Stag
 		if _, read := before[k]; !read {
 			was = m.original[k]
 		}
-		hidden := m.unreadable && k.GroupVersionKind == kinds.Secret.GroupVersionKind
-		if change := compare(was, now); change != nil && !hidden {
+		if change := compare(was, now); change != nil && !m.hides(k) {
 			change.Unknown = m.nameUnknown(k)
 			if m.newDatabase(k.Namespace) {
 				change.hideHashes()
@@ -193,7 +192,7 @@ func (p *Planner) stage(before map[key]*object, writes int, after []string) Stag
 	}
 	for _, w := range m.writes[writes:] {
 		w.Unknown = m.unknownName(w)
-		if (!m.unreadable || net[w.Resource+"/"+w.Name]) && !slices.Contains(stage.Writes, w) {
+		if (len(m.hidden) == 0 || net[w.Resource+"/"+w.Name]) && !slices.Contains(stage.Writes, w) {
 			stage.Writes = append(stage.Writes, w)
 		}
 	}
@@ -254,10 +253,15 @@ func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
 			}
 		}
 	}
-	if p.model.unreadable {
-		planned.Unknown = append(planned.Unknown, "You may not read Secrets in "+k.Namespace+": they are taken to be as "+
-			"the operator left them, so a plan of passwords, of credentials and of webhooks is missing.")
-		p.model.unreadable = false
+	var hidden []string
+	for of := range p.model.hidden {
+		if of.namespace == k.Namespace {
+			hidden = append(hidden, resourceOf(key{GroupVersionKind: of.GroupVersionKind}).String())
+		}
+	}
+	if slices.Sort(hidden); len(hidden) > 0 {
+		planned.Unknown = append(planned.Unknown, fmt.Sprintf("You may not read %s in %s: they are taken to be as the operator "+
+			"left them, and are not planned.", strings.Join(hidden, ", "), k.Namespace))
 	}
 	if p.model.elsewhere {
 		planned.Unknown = append(planned.Unknown,

@@ -41,9 +41,9 @@ func (s *standIn) owns(k key) bool {
 	return s.dojo != nil && k.Namespace == s.dojo.Namespace && slices.Contains(ownSecrets(s.dojo), k.Name)
 }
 
-// secret returns a Secret that the user may not read, or nil for one that the operator writes.
-func (s *standIn) secret(k key) *object {
-	if s.owns(k) {
+// unreadable returns an object that the user may not read, or nil for one that the operator writes.
+func (s *standIn) unreadable(k key) *object {
+	if k.GroupVersionKind != kinds.Secret.GroupVersionKind || s.owns(k) {
 		return nil
 	}
 	data := map[string]any{}
@@ -70,7 +70,7 @@ func (s *standIn) webhook() string {
 
 // created gives a made-up Secret of the operator the revision that the Deployment has recorded.
 func (s *standIn) created(m *Model, k key, o *object) {
-	if !m.unreadable || !s.owns(k) || k.Name != credentials.Name(s.dojo) {
+	if !m.hides(k) || !s.owns(k) || k.Name != credentials.Name(s.dojo) {
 		return
 	}
 	app := m.objects[key{kinds.Deployment.GroupVersionKind, types.NamespacedName{
@@ -87,7 +87,7 @@ func (s *standIn) created(m *Model, k key, o *object) {
 
 // recorded returns the version of a login's Secret that CloudNativePG has applied, or "".
 func (s *standIn) recorded(m *Model, k key) string {
-	if !m.unreadable || !s.owns(k) {
+	if !m.hides(k) || !s.owns(k) {
 		return ""
 	}
 	role := m.objects[key{kinds.Role.GroupVersionKind, k.NamespacedName}]

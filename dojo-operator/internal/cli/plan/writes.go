@@ -291,8 +291,8 @@ func setDefaults(o *object) {
 
 func (m *Model) record(k key, verb string) {
 	m.written[k] = true
-	if m.unreadable && k.GroupVersionKind == kinds.Secret.GroupVersionKind {
-		return // it is made up
+	if m.hides(k) {
+		return
 	}
 	m.writes = append(m.writes, Write{Verb: verb, Resource: resourceOf(k).Resource, Name: k.Name})
 }
