@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
@@ -26,6 +27,9 @@ type Request struct {
 type Checker interface {
 	// Check returns the refusal, and whether the user has the rights to ask.
 	Check(ctx context.Context, r Request) (asked bool, refusal error)
+	// Defaults returns an object as the API server would create it, with defaults; nil if the user
+	// has not the rights to ask.
+	Defaults(ctx context.Context, desired *object) *object
 }
 
 // check tries a write by a dry run. An object that exists in the model alone, or that was changed
@@ -67,6 +71,23 @@ func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, refusal erro
 		}
 	}
 	return true, d.try(ctx, r)
+}
+
+// Defaults implements Checker. The object gets another name, which is free.
+func (d *DryRun) Defaults(ctx context.Context, desired *object) *object {
+	k := keyOf(desired)
+	if may, err := d.may(ctx, right{k.Namespace, "create", k.Group, resourceOf(k).Resource, ""}); err != nil || !may {
+		return nil
+	}
+	o := &object{Object: map[string]any{"spec": desired.DeepCopy().Object["spec"]}}
+	o.SetGroupVersionKind(k.GroupVersionKind)
+	o.SetNamespace(k.Namespace)
+	o.SetName("plan-" + utilrand.String(8))
+	o.SetLabels(desired.GetLabels())
+	if d.Client.Create(ctx, o, client.DryRunAll) != nil {
+		return nil
+	}
+	return o
 }
 
 func (d *DryRun) may(ctx context.Context, r right) (bool, error) {

@@ -54,7 +54,8 @@ var testConfig = dojo.Config{
 // converged returns a cluster in which a Dojo is Ready: a plan has made its children.
 func converged(t *testing.T, d *corev1api.Dojo) *Model {
 	t.Helper()
-	p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source()).Server, nil)
+	other := dojotest.Source(func(s *corev1.Secret) { s.Name = "pg-other" })
+	p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source(), other).Server, nil)
 	p.model.uidPrefix = "uid-of-"
 	p.Apply(nil, asObject(t, d))
 	planned := planOf(t, p, d)
@@ -190,7 +191,7 @@ func TestChanges(t *testing.T) {
 		"another image":       {none, image("registry.example/dojo:2")},
 		"more replicas":       {none, dojotest.Replicas(5)},
 		"suspended":           {ownCluster, func(d *corev1api.Dojo) { d.Spec.Suspend = true }},
-		"a database":          {none, ownCluster},
+		"another Secret":      {none, func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Name = "pg-other" }},
 		"reclaimed":           {ownCluster, func(d *corev1api.Dojo) { d.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }},
 		"more memory":         {ownCluster, memory},
 		"a password in clear": {none, password},
@@ -265,6 +266,8 @@ func (r refuses) Check(_ context.Context, request Request) (bool, error) {
 	}
 	return true, nil
 }
+
+func (refuses) Defaults(context.Context, *object) *object { return nil }
 
 func jsonOf(t *testing.T, r *Report) string {
 	t.Helper()
@@ -382,3 +385,44 @@ func TestPlannedIsWritten(t *testing.T) {
 		})
 	}
 }
+
+// TestDefaults shows that fields which the API server sets again are no change.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	spec := func(fields map[string]any) *object { return &object{Object: map[string]any{"spec": fields}} }
+	list := func(fields map[string]any) []any { return []any{fields} }
+	before := func() *object {
+		return spec(map[string]any{"restartPolicy": "Always", "walSize": int64(5), "former": "x",
+			"containers": list(map[string]any{"name": "a", "image": "1", "imagePullPolicy": "Always", "old": "y"})})
+	}
+	after := map[string]any{"containers": list(map[string]any{"name": "a", "image": "2"})}
+	for name, c := range map[string]struct {
+		created *object
+		want    map[string]any
+	}{
+		"asked": {
+			spec(map[string]any{"walSize": int64(5), "restartPolicy": "Never", "former": "z",
+				"containers": list(map[string]any{"name": "a", "image": "2", "imagePullPolicy": "Always"})}),
+			map[string]any{"walSize": int64(5), "containers": list(map[string]any{
+				"name": "a", "image": "2", "imagePullPolicy": "Always"})},
+		},
+		"not asked": {nil, map[string]any{"restartPolicy": "Always", "containers": list(map[string]any{
+			"name": "a", "image": "2", "imagePullPolicy": "Always"})}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := NewModel(nil, creates{c.created})
+			got := spec(after).DeepCopy()
+			m.restore(t.Context(), before(), got, got)
+			if diff := cmp.Diff(c.want, got.Object["spec"]); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+type creates struct{ object *object }
+
+func (creates) Check(context.Context, Request) (bool, error) { return true, nil }
+
+func (c creates) Defaults(context.Context, *object) *object { return c.object }

@@ -102,6 +102,7 @@ func (m *Model) patch(ctx context.Context, o client.Object, p client.Patch, subr
 	if subresource != "" {
 		return m.storeStatus(k, live, after, o)
 	}
+	m.restore(ctx, live, after, desired)
 	return m.store(k, "patch", after, o)
 }
 
@@ -161,6 +162,7 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	if err != nil {
 		return err
 	}
+	m.restore(ctx, live, after, desired)
 	keepStatus(after, live)
 	if err := m.store(k, "patch", after, o); err != nil {
 		return err
