@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,8 +50,7 @@ func (w plannedWrite) String() string { return w.Verb + " " + w.Resource + "/" +
 // withoutHash drops the end of a name, which is a hash.
 func withoutHash(name string) string { return name[:strings.LastIndex(name, "-")+1] + "*" }
 
-// unplanned are writes of the operator that no plan has, and why; planned ones that may be missing
-// begin with "-". There are none.
+// unplanned are writes of the operator that no plan has, and why. There are none.
 var unplanned = map[string]string{}
 
 // effects lists the effects of a plan.
@@ -79,9 +79,11 @@ func operatorArgs() string { return "--operator-args=" + strings.Join(operator.F
 // manifestOf returns a Dojo as a user would apply it.
 func manifestOf(dojo *corev1api.Dojo) string {
 	GinkgoHelper()
+	annotations := maps.Clone(dojo.Annotations)
+	delete(annotations, corev1.LastAppliedConfigAnnotation)
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": corev1api.GroupVersion.String(), "kind": "Dojo", "spec": dojo.Spec,
-		"metadata": map[string]any{"name": dojo.Name, "namespace": dojo.Namespace},
+		"metadata": map[string]any{"name": dojo.Name, "namespace": dojo.Namespace, "annotations": annotations},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	return string(text)
@@ -101,22 +103,13 @@ func planFile(ctx context.Context, dojo *corev1api.Dojo, code int) (report planR
 // applied applies a Dojo as kubectl apply does: it records the manifest.
 func applied(ctx context.Context, dojo *corev1api.Dojo) {
 	GinkgoHelper()
-	text := manifestOf(dojo)
-	record := func(d *corev1api.Dojo) {
-		metav1.SetMetaDataAnnotation(&d.ObjectMeta, corev1.LastAppliedConfigAnnotation, text)
-	}
-	record(dojo)
-	err := k8s.Create(ctx, dojo.DeepCopy())
-	if apierrors.IsAlreadyExists(err) {
-		spec := dojo.Spec
-		edit(ctx, dojo, func(d *corev1api.Dojo) {
-			d.Spec = spec
-			record(d)
-		})
+	metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1.LastAppliedConfigAnnotation, manifestOf(dojo))
+	if dojo.UID == "" {
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		return
 	}
-	Expect(err).NotTo(HaveOccurred())
-	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(dojo), dojo)).To(Succeed())
+	spec, annotations := dojo.Spec, dojo.Annotations
+	edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec, d.Annotations = spec, annotations })
 }
 
 // planned plans the apply of a changed Dojo, applies it, waits until it is Ready, and expects that
@@ -133,39 +126,37 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	Expect(operator.WritesAtRest(dojo.Namespace)).To(HaveLen(before), "a plan makes the operator write")
 	applied(ctx, next)
 	*dojo = *next
-	eventuallyReady(ctx, dojo)
-	expectPlanned(report, operator.WritesAtRest(dojo.Namespace)[before:])
+	expectPlanned(ctx, report, dojo, before)
 	return report
 }
 
-// expectPlanned compares a plan with writes. A write that was repeated counts once.
-func expectPlanned(report planReport, written []string) {
+// expectPlanned waits for the planned writes, and expects no other. A write that was repeated counts
+// once, and the status does not count.
+func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo, before int) {
 	GinkgoHelper()
-	var want, got []string
 	hashed := map[string]bool{}
+	var want []string
 	for _, w := range report.writes() {
-		if w.NameUnknown {
-			w.Name = withoutHash(w.Name)
-			hashed[w.String()] = true
-		}
+		hashed[withoutHash(w.String())] = hashed[withoutHash(w.String())] || w.NameUnknown
 		want = append(want, w.String())
 	}
-	for _, w := range written {
-		if strings.HasPrefix(w, "patch dojos/") && strings.HasSuffix(w, "/status") {
-			continue
+	distinct := func(all []string) (distinct []string) {
+		for _, w := range all {
+			status := strings.HasPrefix(w, "patch dojos/") && strings.HasSuffix(w, "/status")
+			if hashed[withoutHash(w)] {
+				w = withoutHash(w)
+			}
+			if !status && unplanned[w] == "" {
+				distinct = append(distinct, w)
+			}
 		}
-		if name := withoutHash(w); hashed[name] {
-			w = name
-		}
-		if unplanned[w] == "" {
-			got = append(got, w)
-		}
+		slices.Sort(distinct)
+		return slices.Compact(distinct)
 	}
-	distinct := func(all []string) []string {
-		slices.Sort(all)
-		return slices.Compact(all)
-	}
-	Expect(distinct(got)).To(Equal(distinct(want)), "written and planned")
+	written := func() []string { return distinct(operator.Writes(dojo.Namespace)[before:]) }
+	Eventually(ctx, written).Should(Equal(distinct(want)), "written and planned")
+	eventuallyReady(ctx, dojo)
+	Expect(distinct(operator.WritesAtRest(dojo.Namespace)[before:])).To(Equal(distinct(want)), "written and planned")
 }
 
 // requestsOfPlugin returns the requests of kubectl dojo in the audit log.
@@ -234,13 +225,40 @@ var _ = Describe("kubectl dojo plan", func() {
 			Expect(planFile(ctx, dojo, 0).writes()).To(BeEmpty())
 		})
 
+	It("plans exactly what the operator then writes: SQL, a rotation there and back, a major version of Postgres",
+		func(ctx context.Context) {
+			Expect(k8s.Create(ctx, &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"a": "SELECT 1", "b": "SELECT 2"},
+			})).To(Succeed())
+			sql := func(key string) func(*corev1api.Dojo) {
+				return func(d *corev1api.Dojo) {
+					ref := &corev1api.KeyReference{Name: "sql", Key: key}
+					d.Spec.Postgres.InitSQL = []corev1api.SQLSource{{ConfigMapKeyRef: ref}}
+				}
+			}
+			dojo := newDojo(ns, "tokyo", withCluster(nightly), sql("a"))
+			dojo.Spec.Postgres.Cluster.ImageName = "registry.example.org/postgresql:16"
+			planned(ctx, dojo)
+			databasePassword(ctx, dojo)
+			planned(ctx, dojo, sql("b"))
+			for _, id := range []string{"1", "2"} {
+				Expect(planned(ctx, dojo, func(d *corev1api.Dojo) {
+					metav1.SetMetaDataAnnotation(&d.ObjectMeta, corev1api.RotatePasswordAnnotation, id)
+				}).effects()).To(HaveExactElements("RollsPods"))
+				databasePassword(ctx, dojo)
+			}
+			Expect(planned(ctx, dojo, func(d *corev1api.Dojo) {
+				d.Spec.Postgres.Cluster.ImageName = "registry.example.org/postgresql:17"
+			}).effects()).To(ContainElement("Downtime"))
+		})
+
 	It("plans a database in an existing Cluster, and refuses to exchange credentials for one", func(ctx context.Context) {
 		existingCluster(ctx, ns, "pg")
 		dojo := newDojo(ns, "tokyo", inCluster)
 		planned(ctx, dojo)
 		databasePassword(ctx, dojo)
-		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
-		other := newDojo(ns, "kyoto")
+		Expect(k8s.Create(ctx, source(ns, "others"))).To(Succeed())
+		other := newDojo(ns, "kyoto", func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Name = "others" })
 		planned(ctx, other)
 		inCluster(other)
 		file := filepath.Join(GinkgoT().TempDir(), "dojo.json")

@@ -171,6 +171,9 @@ func flatten(path string, value any, into map[string]string) {
 	switch value := value.(type) {
 	case nil:
 	case map[string]any:
+		if len(value) == 0 {
+			into[path] = "{}"
+		}
 		for name, inner := range value {
 			if plain.MatchString(name) {
 				flatten(path+"."+name, inner, into)

@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -55,7 +56,10 @@ var testConfig = dojo.Config{
 func converged(t *testing.T, d *corev1api.Dojo) *Model {
 	t.Helper()
 	other := dojotest.Source(func(s *corev1.Secret) { s.Name = "pg-other" })
-	p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source(), other).Server, nil)
+	sql := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "sql"}, Data: map[string]string{"a.sql": "SELECT 1"},
+	}
+	p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source(), other, sql).Server, nil)
 	p.model.uidPrefix = "uid-of-"
 	p.Apply(nil, asObject(t, d))
 	planned := planOf(t, p, d)
@@ -198,6 +202,11 @@ func TestChanges(t *testing.T) {
 		"exposed":             {none, exposed},
 		"no longer exposed":   {exposed, func(d *corev1api.Dojo) { d.Spec.Exposure = nil }},
 		"a major version":     {backedUp, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "18" }},
+		"a rotation":          {ownCluster, rotated},
+		"SQL":                 {ownCluster, withSQL},
+		"a pooler":            {ownCluster, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{} }},
+		"alerts":              {none, inGroup},
+		"paused":              {none, paused},
 		"a lower version":     {ownCluster, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "16" }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,6 +228,25 @@ func backedUp(d *corev1api.Dojo) {
 		Schedule: "0 1 * * *", Method: corev1api.BackupPlugin,
 		Plugin: &corev1api.BackupPluginSpec{Name: "barman-cloud.cloudnative-pg.io"},
 	}
+}
+
+func rotated(d *corev1api.Dojo) {
+	d.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "1"}
+}
+
+func paused(d *corev1api.Dojo) {
+	d.Annotations = map[string]string{corev1api.PausedAnnotation: "true"}
+	d.Spec.Image = "registry.example/dojo:2"
+}
+
+func withSQL(d *corev1api.Dojo) {
+	d.Spec.Postgres.InitSQL = []corev1api.SQLSource{{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "a.sql"}}}
+}
+
+func inGroup(d *corev1api.Dojo) {
+	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
+		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
+	}}
 }
 
 func memory(d *corev1api.Dojo) {

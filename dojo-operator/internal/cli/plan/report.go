@@ -81,7 +81,7 @@ func (r *Report) Changes() bool { return r.Summary.Create+r.Summary.Change+r.Sum
 func (r *Report) Text() string {
 	var out strings.Builder
 	for _, d := range r.Dojos {
-		d.write(&out, len(r.Dojos) > 1)
+		d.write(&out)
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&out, "Note: %s\n", note)
@@ -96,9 +96,9 @@ func (r *Report) Text() string {
 	return out.String()
 }
 
-func (d *Dojo) write(out *strings.Builder, several bool) {
+func (d *Dojo) write(out *strings.Builder) {
 	changes := slices.ContainsFunc(d.Stages, func(s Stage) bool { return len(s.Changes) > 0 })
-	if !changes && len(d.Problems)+len(d.Unknown) == 0 && d.Ready && several {
+	if !changes && len(d.Problems)+len(d.Unknown) == 0 && d.Ready {
 		return
 	}
 	fmt.Fprintf(out, "Dojo %s/%s\n", d.Namespace, d.Name)
