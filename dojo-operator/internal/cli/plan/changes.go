@@ -97,10 +97,12 @@ func fieldsOf(before, after *object) (all []Field) {
 	return all
 }
 
-// hideHashes hides hashes of identities that are not known yet.
-func (c *Change) hideHashes() {
+// hideHashes hides hashes of times, and of identities that are not known yet.
+func (c *Change) hideHashes(newDatabase bool) {
 	for i := range c.Fields {
-		if f := &c.Fields[i]; strings.HasPrefix(f.Path, "metadata.annotations[core.jutsu.com/schema") && f.New != `"none"` {
+		f := &c.Fields[i]
+		schema := newDatabase && strings.HasPrefix(f.Path, "metadata.annotations[core.jutsu.com/schema") && f.New != `"none"`
+		if f.New != "" && (schema || f.Path == "metadata.annotations[core.jutsu.com/upgrade-backup]") {
 			f.New = unknownValue
 		}
 	}

@@ -165,7 +165,7 @@ func (j *judge) cluster() {
 		}
 	}
 	if j.changed("spec.imageName", "spec.imageCatalogRef") {
-		if was, now := majorOf(j.before), majorOf(j.after); was != now && was != "" && now != "" {
+		if was, now := majorOf(imageOf(j.before)), majorOf(imageOf(j.after)); was != now && was != "" && now != "" {
 			j.add(Downtime, "Postgres is upgraded from %s to %s: it is stopped while its data is changed", was, now)
 		} else {
 			restart("another image")
@@ -186,8 +186,12 @@ func hibernates(o *object) bool {
 	return o.GetAnnotations()[cnpg.HibernationAnnotation] == cnpg.HibernationOn
 }
 
-func majorOf(o *object) string {
-	image, _, _ := nestedString(o, "spec", "imageName")
+func imageOf(cluster *object) string {
+	image, _, _ := nestedString(cluster, "spec", "imageName")
+	return image
+}
+
+func majorOf(image string) string {
 	major, _, _ := strings.Cut(cnpg.VersionOf(image), ".")
 	return major
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -226,6 +227,9 @@ func readyCluster(o *object, now time.Time) (status map[string]any, what string)
 		image = unknownImage
 	}
 	status["image"] = image
+	if major, err := strconv.ParseInt(majorOf(image), 10, 64); err == nil {
+		status["pgDataImageInfo"] = map[string]any{"image": image, "majorVersion": major}
+	}
 	return status, "is ready"
 }
 

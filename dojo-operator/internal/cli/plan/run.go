@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -183,9 +184,7 @@ func (p *Planner) stage(before map[key]*object, writes int, after []string) Stag
 		}
 		if change := compare(was, now); change != nil && !m.hides(k) {
 			change.Unknown = m.nameUnknown(k)
-			if m.newDatabase(k.Namespace) {
-				change.hideHashes()
-			}
+			change.hideHashes(m.newDatabase(k.Namespace))
 			stage.Changes = append(stage.Changes, *change)
 			net[resourceOf(k).Resource+"/"+k.Name] = true
 		}
@@ -208,10 +207,19 @@ func order(k key) string {
 }
 
 // nameUnknown reports whether the name of a created object ends with a hash of an identity that the
-// API server has yet to give to another created object.
+// API server has yet to give to another created object, or of the time of an upgrade.
 func (m *Model) nameUnknown(k key) bool {
-	return m.made[k] && (k.Kind == kinds.Job.Kind || k.Kind == kinds.Backup.Kind) && m.newDatabase(k.Namespace)
+	switch {
+	case !m.made[k]:
+		return false
+	case k.Kind == kinds.Backup.Kind && upgradeBackup.MatchString(k.Name):
+		return true
+	}
+	return (k.Kind == kinds.Job.Kind || k.Kind == kinds.Backup.Kind) && m.newDatabase(k.Namespace)
 }
+
+// upgradeBackup matches the Backups before and after an upgrade.
+var upgradeBackup = regexp.MustCompile(`-(?:before|after)-[0-9a-f]{8}$`)
 
 func (m *Model) newDatabase(namespace string) bool {
 	for made := range m.made {
