@@ -40,7 +40,7 @@ live state, read with your rights. Nothing is written: the API server tries writ
 Exit codes: 0 nothing would change, 1 an error, or a Dojo that would not match its spec, 2 wrong use, 3 something would
 change.`,
 		Example: "  kubectl dojo plan -f dojo.yaml\n  kubectl dojo plan -A --operator-version v0.2.0 -o json",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: c.dojoNames, DisableFlagsInUseLine: true,
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: c.dojoNames, DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.validate(c.Version, args); err != nil {
 				return err
@@ -71,8 +71,12 @@ func (f *planFlags) validate(own string, args []string) error {
 		}
 	}
 	switch {
-	case named != 1:
-		return usage("name one of a file with -f, a Dojo, and all Dojos with -A; see kubectl dojo plan --help")
+	case len(args) > 1:
+		return usage("%q is too much: kubectl dojo plan NAME", args[1])
+	case named == 0:
+		return usage("the name of a Dojo is missing: kubectl dojo plan NAME, or -f FILE, or -A for all")
+	case named > 1:
+		return usage("name one of a file with -f, a Dojo, and all Dojos with -A")
 	case f.version != "" && strings.TrimPrefix(f.version, "v") != strings.TrimPrefix(own, "v"):
 		return usage("this is kubectl-dojo %s, which has the code of dojo-operator %s alone. To plan dojo-operator %s, run "+
 			"the plugin of its release: kubectl-dojo %s", own, own, f.version, f.version)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"jutsu.com/operators/dojo-operator/internal/credentials"
@@ -58,6 +59,9 @@ func (o *Options) Config() dojo.Config {
 	}
 }
 
+// parsing guards --kubeconfig, which controller-runtime keeps in a global variable.
+var parsing sync.Mutex
+
 // Parse parses a command line. On --help it prints the flags to out and returns flag.ErrHelp.
 func Parse(version string, args []string, out io.Writer) (*Options, error) {
 	o := &Options{}
@@ -86,6 +90,8 @@ func Parse(version string, args []string, out io.Writer) (*Options, error) {
 	flags.IntVar(&o.Workers, "concurrency", 16, "number of Dojos that are reconciled at once; at least 1")
 	introduction := "dojo-operator " + version + " turns Dojo objects into running applications.\n\n" +
 		"Usage: dojo-operator [flags]\n\n"
+	parsing.Lock()
+	defer parsing.Unlock()
 	if err := o.Manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err
 	}
