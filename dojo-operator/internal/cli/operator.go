@@ -42,8 +42,8 @@ func (s *session) operatorOptions(
 		return nil, nil, err
 	}
 	if operator == nil {
-		report.Note("The Deployment of dojo-operator is not there, or you may not list it: the defaults of its flags and " +
-			"the built-in sizes of databases are assumed. Name other flags with --operator-args.")
+		report.Note("The Deployment of dojo-operator is not there, or you may not list it: the defaults of its flags " +
+			"and the built-in sizes of databases are assumed. Name other flags with --operator-args.")
 		o, err := options.Parse(s.Version, nil, io.Discard)
 		return o, nil, err
 	}
@@ -115,15 +115,15 @@ func (s *session) mountedSizes(
 	}
 	name := mountedAt(operator, folder)
 	if name.Name == "" {
-		report.Note("No ConfigMap with sizes of databases is known at " + folder + " of dojo-operator: the built-in sizes are " +
-			"assumed.")
+		report.Note("No ConfigMap with sizes of databases is known at " + folder + " of dojo-operator: " +
+			"the built-in sizes are assumed.")
 		return nil, nil
 	}
 	var files corev1.ConfigMap
 	switch err := s.Get(ctx, name, &files); {
 	case apierrors.IsForbidden(err):
-		report.Note("You may not read the sizes of databases in the ConfigMap " + name.String() + ": the built-in sizes are " +
-			"assumed.")
+		report.Note("You may not read the sizes of databases in the ConfigMap " + name.String() + ": " +
+			"the built-in sizes are assumed.")
 		return nil, nil
 	case apierrors.IsNotFound(err): // as for the operator
 		return nil, nil
@@ -147,7 +147,8 @@ func mountedAt(operator *appsv1.Deployment, folder string) (name client.ObjectKe
 	}
 	for _, mount := range operatorContainer(operator).VolumeMounts {
 		for _, volume := range operator.Spec.Template.Spec.Volumes {
-			if volume.Name == mount.Name && volume.ConfigMap != nil && path.Clean(mount.MountPath) == path.Clean(folder) {
+			if volume.Name == mount.Name && volume.ConfigMap != nil &&
+				path.Clean(mount.MountPath) == path.Clean(folder) {
 				name = client.ObjectKey{Namespace: operator.Namespace, Name: volume.ConfigMap.Name}
 			}
 		}

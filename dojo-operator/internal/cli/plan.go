@@ -31,8 +31,8 @@ func (c *cli) newPlan() *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
 		Use: "plan (-f FILE | NAME | -A)", Short: "Show what the operator would do, before it does",
-		Long: `Shows what dojo-operator would write if you applied FILE, or, for a Dojo that is there, what the operator of this
-plugin's version would write to it: what an upgrade of the operator changes. The operator's own code decides, on the
+		Long: `Shows what dojo-operator would write if you applied FILE, or, for a Dojo that is there, what the operator of
+this plugin's version would write to it: what an upgrade of the operator changes. The operator's own code decides, on the
 live state, read with your rights. Nothing is written: the API server tries writes as dry runs, as far as you may write.
 
 Exit codes: 0 nothing would change, 1 an error, or a Dojo that would not match its spec, 2 wrong use, 3 something would
@@ -76,8 +76,8 @@ func (f *planFlags) validate(own string, args []string) error {
 	case named > 1:
 		return kubectl.Usage("name one of a file with -f, a Dojo, and all Dojos with -A")
 	case f.version != "" && strings.TrimPrefix(f.version, "v") != strings.TrimPrefix(own, "v"):
-		return kubectl.Usage("this is kubectl-dojo %s, which has the code of dojo-operator %s alone. To plan dojo-operator %s, run "+
-			"the plugin of its release: kubectl-dojo %s", own, own, f.version, f.version)
+		return kubectl.Usage("this is kubectl-dojo %s, which has the code of dojo-operator %s alone. To plan dojo-operator "+
+			"%s, run the plugin of its release: kubectl-dojo %s", own, own, f.version, f.version)
 	}
 	return nil
 }

@@ -101,13 +101,19 @@ func TestSizesOfPlan(t *testing.T) {
 		deny string
 		want []string
 	}{
-		"the operator's":       {"", "", []string{known}},
-		"unreadable":           {"", "get configmaps", []string{unknown, "You may not read the sizes of databases in the ConfigMap dojo-system/"}},
-		"no operator":          {"", "list deployments.apps", []string{unknown, "the built-in sizes of databases are assumed"}},
-		"given":                {"--operator-args=--postgres-sizes=" + folder, "list deployments.apps", []string{known}},
-		"given, of the other":  {mounted, "", []string{known}},
-		"given, and not there": {mounted, "list deployments.apps", []string{unknown, "No ConfigMap with sizes of databases is known at "}},
-		"none":                 {"--operator-args=--leader-elect", "", []string{unknown}},
+		"the operator's": {"", "", []string{known}},
+		"unreadable": {"", "get configmaps", []string{
+			unknown, "You may not read the sizes of databases in the ConfigMap dojo-system/",
+		}},
+		"no operator": {"", "list deployments.apps", []string{
+			unknown, "the built-in sizes of databases are assumed",
+		}},
+		"given":               {"--operator-args=--postgres-sizes=" + folder, "list deployments.apps", []string{known}},
+		"given, of the other": {mounted, "", []string{known}},
+		"given, and not there": {mounted, "list deployments.apps", []string{
+			unknown, "No ConfigMap with sizes of databases is known at ",
+		}},
+		"none": {"--operator-args=--leader-elect", "", []string{unknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,9 +159,9 @@ func withSizes() []client.Object {
 			Name: "operator", Image: "dojo-operator:v1.2.3", Args: []string{"--postgres-sizes=" + sizesFolder},
 			VolumeMounts: []corev1.VolumeMount{{Name: "sizes", MountPath: sizesFolder}},
 		}},
-		Volumes: []corev1.Volume{{Name: "sizes", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: files.Name},
-		}}}},
+		Volumes: []corev1.Volume{{Name: "sizes", VolumeSource: corev1.VolumeSource{
+			ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: files.Name}},
+		}}},
 	}
 	return []client.Object{files, operator}
 }

@@ -60,7 +60,9 @@ func compare(before, after *object) *Change {
 	case before == nil && after == nil:
 		return nil
 	case before == nil:
-		return &Change{Action: Create, Kind: after.GetKind(), Name: after.GetName(), Fields: fieldsOf(nil, after), after: after}
+		return &Change{
+			Action: Create, Kind: after.GetKind(), Name: after.GetName(), Fields: fieldsOf(nil, after), after: after,
+		}
 	case after == nil:
 		return &Change{Action: Delete, Kind: before.GetKind(), Name: before.GetName(), before: before}
 	case before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil:

@@ -58,7 +58,9 @@ type judge struct {
 }
 
 func (j *judge) add(effect Effect, format string, args ...any) {
-	j.all = append(j.all, Consequence{Effect: effect, Object: j.Kind + " " + j.Name, Message: fmt.Sprintf(format, args...)})
+	j.all = append(j.all, Consequence{
+		Effect: effect, Object: j.Kind + " " + j.Name, Message: fmt.Sprintf(format, args...),
+	})
 }
 
 // changed reports whether a field at or below one of the paths changes.
@@ -121,8 +123,8 @@ func (j *judge) dojo() {
 	if was != nil && field(j.after, []string{"spec", "postgres", "cluster", "backup"}) == nil {
 		j.add(DataAtRisk, "backups and the archive of changes end")
 	}
-	if j.changed("metadata.annotations") && j.after.GetAnnotations()[corev1api.RecreateDatabaseAnnotation] != "" &&
-		j.after.GetAnnotations()[corev1api.RecreateDatabaseAnnotation] != j.before.GetAnnotations()[corev1api.RecreateDatabaseAnnotation] {
+	recreate := j.after.GetAnnotations()[corev1api.RecreateDatabaseAnnotation]
+	if recreate != "" && recreate != j.before.GetAnnotations()[corev1api.RecreateDatabaseAnnotation] {
 		j.add(DataAtRisk, "an empty database takes the place of a lost one")
 	}
 }

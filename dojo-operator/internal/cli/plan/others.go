@@ -285,13 +285,15 @@ func (m *Model) answerPooler(ctx context.Context, dojo *corev1api.Dojo) []string
 		o := kind.Object()
 		o.SetNamespace(dojo.Namespace)
 		o.SetName(pooler.GetName())
-		o.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(pooler, cnpgv1.SchemeGroupVersion.WithKind("Pooler"))})
+		owner := metav1.NewControllerRef(pooler, cnpgv1.SchemeGroupVersion.WithKind("Pooler"))
+		o.SetOwnerReferences([]metav1.OwnerReference{*owner})
 		m.conjure(kind.GroupVersionKind, o)
 		made = true
 	}
 	desired := nestedInt(pooler, "spec", "instances")
 	deployment := m.objects[at(kinds.Deployment)]
-	if deployment != nil && m.setStatus(at(kinds.Deployment), deployment, map[string]any{"availableReplicas": desired}) || made {
+	available := map[string]any{"availableReplicas": desired}
+	if deployment != nil && m.setStatus(at(kinds.Deployment), deployment, available) || made {
 		return []string{"the Pooler " + pooler.GetName() + " is ready"}
 	}
 	return nil

@@ -175,7 +175,9 @@ var highlights = map[string][]string{
 	kinds.Dojo.Kind:       {"spec."},
 	kinds.Deployment.Kind: {"spec.replicas", "spec.template.spec.containers[dojo].image"},
 	kinds.Service.Kind:    {"spec.ports["},
-	kinds.Cluster.Kind:    {"spec.instances", "spec.imageName", "spec.imageCatalogRef.", "spec.storage.", "spec.bootstrap."},
+	kinds.Cluster.Kind: {
+		"spec.instances", "spec.imageName", "spec.imageCatalogRef.", "spec.storage.", "spec.bootstrap.",
+	},
 	kinds.Database.Kind:   {"spec.name", "spec.owner", "spec.cluster.name"},
 	kinds.Role.Kind:       {"spec.name", "spec.cluster.name"},
 	kinds.Schedule.Kind:   {"spec.schedule", "spec.method"},

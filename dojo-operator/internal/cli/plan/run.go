@@ -277,8 +277,8 @@ func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
 		}
 	}
 	if slices.Sort(hidden); len(hidden) > 0 {
-		planned.Unknown = append(planned.Unknown, fmt.Sprintf("You may not read %s in %s: they are taken to be as the operator "+
-			"left them, and are not planned.", strings.Join(hidden, ", "), k.Namespace))
+		planned.Unknown = append(planned.Unknown, fmt.Sprintf("You may not read %s in %s: they are taken to be as the "+
+			"operator left them, and are not planned.", strings.Join(hidden, ", "), k.Namespace))
 	}
 	if p.model.elsewhere {
 		planned.Unknown = append(planned.Unknown,

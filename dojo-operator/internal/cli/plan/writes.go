@@ -155,7 +155,8 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	if live == nil {
 		return apierrors.NewNotFound(resourceOf(k), k.Name)
 	}
-	if err := m.check(ctx, k, Request{Verb: "patch", Desired: desired, Apply: true, Owner: options.FieldManager}); err != nil {
+	request := Request{Verb: "patch", Desired: desired, Apply: true, Owner: options.FieldManager}
+	if err := m.check(ctx, k, request); err != nil {
 		return err
 	}
 	after, err := m.fields.apply(live, desired, options.FieldManager)
