@@ -178,6 +178,7 @@ manifests: generate ## As generate
 lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows
 	@echo "linting all modules"; $(export_flags) && bin/golangci-lint run $(packages)
 	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
+	@bin/actionlint -shellcheck= -pyflakes= deploy/samples/workflows/*.yaml
 	@$(export_flags) && for tool in release charts compiled crds project; do \
 		echo "linting tools/$$tool"; (cd tools/$$tool && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done

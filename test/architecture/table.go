@@ -30,8 +30,8 @@ const Imports = `
 ./kubectl/term:
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
-dojo-operator/cmd/dojo-operator: ./{dojo,postgres{,/sizes},credentials,release,workload,exposure,monitoring,pods}
-    ./metrics libs/manager{,/buildversion}
+dojo-operator/cmd/dojo-operator: ./{dojo,metrics,options,postgres/sizes} libs/manager{,/buildversion}
+./options: ./{dojo,postgres,credentials,release,workload,exposure,monitoring,pods} libs/manager
 ./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership}
     ./{optionalkinds,metrics} libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
@@ -48,7 +48,10 @@ dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 # The plugin uses the names, states and pure functions of the parts.
 dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion}
 ./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
-    ./{credentials,pods,ownership} ./postgres/{bootstrap,cluster,cnpg,login,pooler} libs/kubectl{,/term}
+    ./{credentials,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,login,pooler,sizes} libs/kubectl{,/term}
+# A plan runs the operator.
+./cli/plan: ./cli/{kinds,redact} ./{dojo,metrics,optionalkinds,credentials,monitoring,ownership}
+    ./postgres/{cnpg,sizes} libs/kubectl
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 
@@ -26,6 +27,7 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
 	dojometrics "jutsu.com/operators/dojo-operator/internal/metrics"
+	"jutsu.com/operators/dojo-operator/internal/options"
 	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/libs/manager"
 	"jutsu.com/operators/libs/manager/buildversion"
@@ -48,17 +50,21 @@ const garbagePercent = 50
 
 func main() { manager.Main("dojo-operator", buildversion.Of(version), parse, run) }
 
-func run(ctx context.Context, o *options) error {
+func parse(args []string, out io.Writer) (*options.Options, error) {
+	return options.Parse(buildversion.Of(version), args, out)
+}
+
+func run(ctx context.Context, o *options.Options) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 	}
-	mgr, err := manager.New(&o.manager, manager.Options{
+	mgr, err := manager.New(&o.Manager, manager.Options{
 		Name: "dojo-operator", Version: buildversion.Of(version), Lease: "dojo-operator.core.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{
 			corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
 			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
 		},
-		Cache:   dojo.CacheOptions(o.manager.Namespaces),
+		Cache:   dojo.CacheOptions(o.Manager.Namespaces),
 		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // optional kinds too
 		Watched: dojo.Watched(),
 	})
@@ -71,12 +77,12 @@ func run(ctx context.Context, o *options) error {
 	return mgr.Start(ctx)
 }
 
-func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
+func addDojos(ctx context.Context, mgr ctrl.Manager, o *options.Options) error {
 	counts, err := dojometrics.New(metrics.Registry, mgr.GetCache(), mgr.Elected())
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	presets, err := sizes.NewStore(o.postgresSizes)
+	presets, err := sizes.NewStore(o.PostgresSizes)
 	if err != nil {
 		return fmt.Errorf("--postgres-sizes: %w", err)
 	}
@@ -89,10 +95,10 @@ func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		Events:  mgr.GetEventRecorder("dojo-operator"),
 		Metrics: counts,
 		Clock:   clock.RealClock{},
-		Config:  o.config(),
+		Config:  o.Config(),
 		Sizes:   presets,
 	}
-	if err := reconciler.SetupWithManager(ctx, mgr, o.workers); err != nil {
+	if err := reconciler.SetupWithManager(ctx, mgr, o.Workers); err != nil {
 		return fmt.Errorf("set up the Dojo controller: %w", err)
 	}
 	return nil

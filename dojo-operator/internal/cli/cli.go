@@ -49,7 +49,7 @@ Exit codes: 0 well, 1 an error, 2 wrong use, 3 answered, and something is wrong.
 func (c *cli) newRoot() *cobra.Command {
 	return c.Root("Dojos, and what is wrong with them", introduction,
 		kubectl.Group{ID: "see", Title: "See:", Commands: []*cobra.Command{
-			c.newList(), c.newStatus(), c.newTree(), c.newLogs(), c.newCheck(), c.newReport(),
+			c.newList(), c.newStatus(), c.newTree(), c.newLogs(), c.newCheck(), c.newReport(), c.newPlan(),
 		}},
 		kubectl.Group{ID: "data", Title: "Data:", Commands: []*cobra.Command{
 			c.newBackups(), c.newBackup(), c.newRestore(), c.newUpgrade(), c.newAcceptLoss(),

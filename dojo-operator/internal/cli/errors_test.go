@@ -41,7 +41,7 @@ func TestHelp(t *testing.T) {
 	s := apitest.New(t)
 	root := run(t, s, "")
 	expectGolden(t, "help", root.String())
-	if len(commands()) != 18 {
+	if len(commands()) != 19 {
 		t.Errorf("there are %d commands: %v", len(commands()), commands())
 	}
 	for _, name := range commands() {

@@ -186,11 +186,11 @@ func ended(err error) error {
 	return err
 }
 
-// sizes delivers the size of a terminal after each change.
-type sizes chan remotecommand.TerminalSize
+// windowSizes delivers the size of a terminal after each change.
+type windowSizes chan remotecommand.TerminalSize
 
 // Next implements remotecommand.TerminalSizeQueue.
-func (s sizes) Next() *remotecommand.TerminalSize {
+func (s windowSizes) Next() *remotecommand.TerminalSize {
 	size, ok := <-s
 	if !ok {
 		return nil
@@ -200,14 +200,14 @@ func (s sizes) Next() *remotecommand.TerminalSize {
 
 // raw switches the terminal to raw mode until restore is called: the pod's terminal edits and
 // echoes.
-func raw(ctx context.Context, in any) (restore func(), queue sizes, err error) {
+func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err error) {
 	fd := int(in.(*os.File).Fd())
 	before, err := xterm.MakeRaw(fd)
 	if err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	queue = make(sizes, 1)
+	queue = make(windowSizes, 1)
 	go func() { // of all systems only some signal it
 		defer close(queue)
 		var last remotecommand.TerminalSize

@@ -89,14 +89,23 @@ type Kinds = postgres.Kinds
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the controller. At most workers Dojos are reconciled at once.
-func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
+// Prepare makes a Reconciler ready that no manager runs, such as for a plan: Client and indexer are
+// all that it uses.
+func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) error {
 	r.applier = apply.New(r.Client, ownership.FieldOwner, apply.Reasons{
 		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,
 		NameConflict: corev1api.ReasonNameConflict,
 	}, r.Clock)
-	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := addIndexes(ctx, indexer); err != nil {
 		return fmt.Errorf("index: %w", err)
+	}
+	return nil
+}
+
+// SetupWithManager registers the controller. At most workers Dojos are reconciled at once.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
+	if err := r.Prepare(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	all := slices.Concat(cnpg.Kinds(), exposure.Kinds(), monitoring.Kinds())
 	kinds := optionalkinds.New(mgr, r.Clock, r.Config.Credentials.Namespaces, all...)

@@ -368,7 +368,11 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q request) {
 // write changes an object, unless it is a dry run.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, q request) {
 	body, _ := io.ReadAll(r.Body)
-	dry := slices.Contains(r.URL.Query()["dryRun"], "All")
+	var deletion metav1.DeleteOptions
+	if r.Method == http.MethodDelete {
+		_ = json.Unmarshal(body, &deletion)
+	}
+	dry := slices.Contains(append(r.URL.Query()["dryRun"], deletion.DryRun...), "All")
 	applies := strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch")
 	written := &unstructured.Unstructured{}
 	if q.verb == "create" || applies {

@@ -42,6 +42,7 @@ var (
 	Pod          = kubectl.KindOf(corev1.SchemeGroupVersion, "Pod", "pods")
 	Service      = kubectl.KindOf(corev1.SchemeGroupVersion, "Service", "services")
 	Secret       = kubectl.KindOf(corev1.SchemeGroupVersion, "Secret", "secrets")
+	ConfigMap    = kubectl.KindOf(corev1.SchemeGroupVersion, "ConfigMap", "configmaps")
 	Event        = kubectl.KindOf(corev1.SchemeGroupVersion, "Event", "events")
 	Namespace    = kubectl.KindOf(corev1.SchemeGroupVersion, "Namespace", "namespaces").Global()
 	Deployment   = kubectl.KindOf(appsv1.SchemeGroupVersion, "Deployment", "deployments")
@@ -82,8 +83,8 @@ func known(all []optionalkinds.Kind, kind string) Kind {
 // All returns every kind.
 func All() []Kind {
 	return []Kind{
-		Dojo, Pod, Service, Secret, Event, Namespace, Deployment, Job, Budget, Autoscaler, Ingress, Lease, StorageClass,
-		AccessReview, Cluster, Role, Database, Schedule, Backup, Pooler, ObjectStore, Prometheus, Alertmanager,
+		Dojo, Pod, Service, Secret, ConfigMap, Event, Namespace, Deployment, Job, Budget, Autoscaler, Ingress, Lease,
+		StorageClass, AccessReview, Cluster, Role, Database, Schedule, Backup, Pooler, ObjectStore, Prometheus, Alertmanager,
 		ServiceMonitor, Rule, Route, Channel, HTTPRoute,
 	}
 }

@@ -39,6 +39,13 @@ func NewStore(folder string) (*Store, error) {
 	return s, err
 }
 
+// Fixed returns a store of presets that never change, which needs no Start.
+func Fixed(presets Presets) *Store {
+	s := &Store{changed: make(chan struct{}, 1)}
+	s.current.Store(&presets)
+	return s
+}
+
 // Current returns the presets, which the caller must not change. A nil store has those built in.
 func (s *Store) Current() Presets {
 	if s == nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package options
 
 import (
 	"bytes"
@@ -74,15 +74,15 @@ func TestFlags(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o, err := parse(c.args, io.Discard)
+			o, err := Parse("dev", c.args, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, o.config()); diff != "" {
+			if diff := cmp.Diff(c.want, o.Config()); diff != "" {
 				t.Error(diff)
 			}
-			if o.workers != c.workers {
-				t.Errorf("%d workers", o.workers)
+			if o.Workers != c.workers {
+				t.Errorf("%d workers", o.Workers)
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestWrongFlags(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := parse([]string{c.arg}, io.Discard)
+			_, err := Parse("dev", []string{c.arg}, io.Discard)
 			if c.want == "" && err != nil {
 				t.Errorf("got %v", err)
 			}
@@ -129,7 +129,7 @@ func TestWrongFlags(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := parse([]string{"--help"}, &out); !errors.Is(err, flag.ErrHelp) {
+	if _, err := Parse("dev", []string{"--help"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("got %v", err)
 	}
 	for _, want := range []string{

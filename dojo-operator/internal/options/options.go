@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package options parses the operator's command line: for the operator itself, and for kubectl dojo
+// plan, which plans with the same flags.
+package options
 
 import (
 	"errors"
@@ -9,6 +11,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"jutsu.com/operators/dojo-operator/internal/credentials"
@@ -22,29 +25,35 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-type options struct {
-	manager          manager.Flags
+// Options are the flags of dojo-operator.
+type Options struct {
+	// Manager has the flags of every operator's process.
+	Manager manager.Flags
+	// Workers is the number of Dojos that are reconciled at once.
+	Workers int
+	// PostgresSizes is the folder with the sizes of databases; empty for those built in.
+	PostgresSizes string
+
 	image            string
 	postgresImage    string
 	postgresCatalog  string
 	migrateImage     string
-	postgresSizes    string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
 	discordAPI       string
 	dashboard        string
 	docs             string
 	users            pods.Users
-	workers          int
 }
 
-func (o *options) config() dojo.Config {
+// Config returns the configuration of the controller.
+func (o *Options) Config() dojo.Config {
 	return dojo.Config{
 		Postgres: postgres.Config{
 			Deadline: o.databaseDeadline, ProgressDeadline: o.progressDeadline,
 			Image: o.postgresImage, Catalog: o.postgresCatalog, Users: o.users,
 		},
-		Credentials: credentials.Config{ProgressDeadline: o.progressDeadline, Namespaces: o.manager.Namespaces},
+		Credentials: credentials.Config{ProgressDeadline: o.progressDeadline, Namespaces: o.Manager.Namespaces},
 		Release: release.Config{
 			MigrateImage: o.migrateImage, ProgressDeadline: o.progressDeadline, Users: o.users,
 		},
@@ -57,8 +66,12 @@ func (o *options) config() dojo.Config {
 	}
 }
 
-func parse(args []string, out io.Writer) (*options, error) {
-	o := &options{}
+// parsing guards --kubeconfig, which controller-runtime keeps in a global variable.
+var parsing sync.Mutex
+
+// Parse parses a command line. On --help it prints the flags to out and returns flag.ErrHelp.
+func Parse(version string, args []string, out io.Writer) (*Options, error) {
+	o := &Options{}
 	flags := flag.NewFlagSet("dojo-operator", flag.ContinueOnError)
 	flags.StringVar(&o.image, "dojo-image", "danijelradakovic/dojo:0.1.0-alpine", "`image` of the Dojo application")
 	flags.DurationVar(&o.progressDeadline, "progress-deadline", 2*time.Minute,
@@ -72,7 +85,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 			"a change of the catalog rolls the Clusters")
 	flags.StringVar(&o.migrateImage, "migrate-image", "",
 		"`image` of dojo-migrate of this version, which Dojos with spec.release.migrations need")
-	flags.StringVar(&o.postgresSizes, "postgres-sizes", "",
+	flags.StringVar(&o.PostgresSizes, "postgres-sizes", "",
 		"`folder` with a file for each size of a database that Dojos may name, such as of a mounted ConfigMap; without "+
 			"files there are Small, Medium and Large")
 	flags.StringVar(&o.discordAPI, "discord-api-url", "https://discord.com/api/v10",
@@ -87,10 +100,12 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.BoolVar(&o.users.ByPlatform, "platform-users", false,
 		"leave the users and groups of pods to the platform, as OpenShift's restricted SCC requires; "+
 			"the images must not run as root by themselves")
-	flags.IntVar(&o.workers, "concurrency", 16, "number of Dojos that are reconciled at once; at least 1")
+	flags.IntVar(&o.Workers, "concurrency", 16, "number of Dojos that are reconciled at once; at least 1")
 	introduction := "dojo-operator " + version + " turns Dojo objects into running applications.\n\n" +
 		"Usage: dojo-operator [flags]\n\n"
-	if err := o.manager.Parse(flags, introduction, args, out); err != nil {
+	parsing.Lock()
+	defer parsing.Unlock()
+	if err := o.Manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err
 	}
 	if err := o.validate(); err != nil {
@@ -100,9 +115,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 }
 
 // ManagerFlags implements the options of [manager.Main].
-func (o *options) ManagerFlags() *manager.Flags { return &o.manager }
+func (o *Options) ManagerFlags() *manager.Flags { return &o.Manager }
 
-func (o *options) validate() error {
+func (o *Options) validate() error {
 	switch {
 	case o.image == "":
 		return errors.New("--dojo-image must not be empty")
@@ -116,8 +131,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("--docs-url is %q, it must begin with http:// or https://, without ? and #, or be empty", o.docs)
 	case o.postgresImage == "":
 		return errors.New("--postgres-image must not be empty")
-	case o.workers < 1:
-		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
+	case o.Workers < 1:
+		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.Workers)
 	}
 	if _, err := monitoring.WebhookBase(o.discordAPI); err != nil {
 		return fmt.Errorf("--discord-api-url: %w", err)
@@ -136,12 +151,12 @@ func absolute(option string) bool {
 }
 
 // webhookBase needs a valid --discord-api-url.
-func (o *options) webhookBase() string {
+func (o *Options) webhookBase() string {
 	base, _ := monitoring.WebhookBase(o.discordAPI)
 	return base
 }
 
-func (o *options) dashboardURL() *url.URL {
+func (o *Options) dashboardURL() *url.URL {
 	u, err := url.Parse(o.dashboard)
 	if o.dashboard == "" || err != nil {
 		return nil

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/plan"
+	"jutsu.com/operators/libs/kubectl"
+)
+
+// applyManifests applies manifests to the model, as the API server would store them, and returns the
+// Dojos among them.
+func (s *session) applyManifests(
+	ctx context.Context, f *planFlags, planner *plan.Planner, report *plan.Report,
+) (targets []client.ObjectKey, err error) {
+	manifests, err := readManifests(f.file, s.In)
+	if err != nil {
+		return nil, err
+	}
+	others := 0
+	for _, o := range manifests {
+		if o.GetNamespace() == "" {
+			o.SetNamespace(s.Namespace)
+		}
+		switch o.GroupVersionKind() {
+		case kinds.Dojo.GroupVersionKind:
+			live, applied, err := s.tryApply(ctx, f, o)
+			if err != nil {
+				return nil, fmt.Errorf("the apply of the Dojo %s/%s: %w", o.GetNamespace(), o.GetName(), err)
+			}
+			planner.Apply(live, applied)
+			targets = append(targets, client.ObjectKeyFromObject(applied))
+		case kinds.Secret.GroupVersionKind, kinds.ConfigMap.GroupVersionKind:
+			planner.Apply(nil, stored(o))
+		default:
+			others++
+		}
+	}
+	if len(targets) == 0 {
+		return nil, fmt.Errorf("%s has no Dojo", f.file)
+	}
+	if others > 0 {
+		report.Notes = append(report.Notes,
+			fmt.Sprintf("%d other objects of %s are not planned.", others, f.file))
+	}
+	return targets, nil
+}
+
+// stored returns a Secret or ConfigMap of a manifest as the API server would store it.
+func stored(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o.SetUID(types.UID("planned-" + o.GetName()))
+	o.SetResourceVersion("1")
+	texts, _, _ := unstructured.NestedStringMap(o.Object, "stringData")
+	if o.GetKind() == kinds.Secret.Kind && len(texts) > 0 {
+		data := map[string]any{}
+		if present, _, _ := unstructured.NestedMap(o.Object, "data"); present != nil {
+			data = present
+		}
+		for name, text := range texts {
+			data[name] = base64.StdEncoding.EncodeToString([]byte(text))
+		}
+		o.Object["data"] = data
+		delete(o.Object, "stringData")
+	}
+	return o
+}
+
+// tryApply returns a Dojo as it is, or nil, and as it would be after an apply.
+func (s *session) tryApply(
+	ctx context.Context, f *planFlags, o *unstructured.Unstructured,
+) (live, applied *unstructured.Unstructured, err error) {
+	server := client.WithFieldValidation(s.Client, metav1.FieldValidationStrict)
+	live = kinds.Dojo.Object()
+	err = server.Get(ctx, client.ObjectKeyFromObject(o), live)
+	if apierrors.IsNotFound(err) && !kubectl.NotServed(err) {
+		live, err = nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	applied = o.DeepCopy()
+	switch {
+	case f.serverSide:
+		err = server.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.DryRunAll,
+			client.FieldOwner(f.fieldManager), client.ForceOwnership)
+	case live == nil:
+		err = server.Create(ctx, applied, client.DryRunAll)
+	default:
+		applied = live.DeepCopy()
+		var patch []byte
+		if patch, err = threeWay(live, o); err == nil {
+			err = server.Patch(ctx, applied, client.RawPatch(types.MergePatchType, patch), client.DryRunAll)
+		}
+	}
+	return live, applied, err
+}
+
+// threeWay returns the patch of kubectl apply: it removes what the last applied manifest had.
+func threeWay(live, o *unstructured.Unstructured) ([]byte, error) {
+	present, err := live.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	next, err := o.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	last := []byte(live.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
+	return jsonmergepatch.CreateThreeWayJSONMergePatch(last, next, present)
+}
+
+// readManifests reads the objects of a file, of the files of a folder, or of standard input.
+func readManifests(path string, in io.Reader) (all []*unstructured.Unstructured, err error) {
+	if path == "-" {
+		return decode(in)
+	}
+	files := []string{path}
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if info.IsDir() {
+		if files, err = filepath.Glob(filepath.Join(path, "*")); err != nil {
+			return nil, err
+		}
+		files = slices.DeleteFunc(files, func(name string) bool {
+			return !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
+		})
+	}
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		objects, err := decode(file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, objects...)
+	}
+	return all, nil
+}
+
+func decode(in io.Reader) (all []*unstructured.Unstructured, err error) {
+	decoder := utilyaml.NewYAMLOrJSONDecoder(in, 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		switch {
+		case len(o.Object) == 0:
+		case o.IsList():
+			err := o.EachListItem(func(item runtime.Object) error {
+				all = append(all, item.(*unstructured.Unstructured))
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+		case o.GetKind() == "" || o.GetName() == "":
+			return nil, errors.New("an object has no kind or no metadata.name")
+		default:
+			all = append(all, o)
+		}
+	}
+}

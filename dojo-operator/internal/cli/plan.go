@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/check"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/plan"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
+	"jutsu.com/operators/libs/kubectl"
+)
+
+// planFlags are the flags of plan.
+type planFlags struct {
+	file, version, operatorArgs, fieldManager string
+	everywhere, serverSide                    bool
+	format                                    kubectl.Output
+}
+
+func (c *cli) newPlan() *cobra.Command {
+	f := &planFlags{}
+	cmd := &cobra.Command{
+		Use: "plan (-f FILE | NAME | -A)", Short: "Show what the operator would do, before it does",
+		Long: `Shows what dojo-operator would write if you applied FILE, or, for a Dojo that is there, what the operator of
+this plugin's version would write to it: what an upgrade of the operator changes. The operator's own code decides, on the
+live state, read with your rights. Nothing is written: the API server tries writes as dry runs, as far as you may write.
+
+Exit codes: 0 nothing would change, 1 an error, or a Dojo that would not match its spec, 2 wrong use, 3 something would
+change.`,
+		Example: "  kubectl dojo plan -f dojo.yaml\n  kubectl dojo plan -A --operator-version v0.2.0 -o json",
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: c.dojoNames, DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.validate(c.Version, args); err != nil {
+				return err
+			}
+			return c.command(func(ctx context.Context, s *session, args []string) error {
+				return s.plan(ctx, f, args)
+			})(cmd, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "filename", "f", "", "plan the apply of a `file` or folder, or of - for standard input")
+	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "plan the Dojos of all namespaces")
+	flags.StringVar(&f.version, "operator-version", "", "the `version` of the operator, which must be that of this plugin")
+	flags.StringVar(&f.operatorArgs, "operator-args", "",
+		"the operator's `flags`, separated by spaces; by default those of its Deployment, if you may read it")
+	flags.BoolVar(&f.serverSide, "server-side", false, "plan a server-side apply, as Flux and Argo CD may do")
+	flags.StringVar(&f.fieldManager, "field-manager", "kubectl", "the `name` that owns the fields of a server-side apply")
+	f.format.Bind(cmd)
+	return cmd
+}
+
+// validate checks the command line.
+func (f *planFlags) validate(own string, args []string) error {
+	named := 0
+	for _, given := range []bool{f.file != "", len(args) > 0, f.everywhere} {
+		if given {
+			named++
+		}
+	}
+	switch {
+	case len(args) > 1:
+		return kubectl.Usage("%q is too much: kubectl dojo plan NAME", args[1])
+	case named == 0:
+		return kubectl.Usage("the name of a Dojo is missing: kubectl dojo plan NAME, or -f FILE, or -A for all")
+	case named > 1:
+		return kubectl.Usage("name one of a file with -f, a Dojo, and all Dojos with -A")
+	case f.version != "" && strings.TrimPrefix(f.version, "v") != strings.TrimPrefix(own, "v"):
+		return kubectl.Usage("this is kubectl-dojo %s, which has the code of dojo-operator %s alone. To plan dojo-operator "+
+			"%s, run the plugin of its release: kubectl-dojo %s", own, own, f.version, f.version)
+	}
+	return nil
+}
+
+func (s *session) plan(ctx context.Context, f *planFlags, args []string) error {
+	report := &plan.Report{OperatorVersion: s.Version, Dojos: []*plan.Dojo{}}
+	planner, err := s.planner(ctx, f, report)
+	if err != nil {
+		return err
+	}
+	targets, err := s.planTargets(ctx, f, args, planner, report)
+	if err != nil {
+		return err
+	}
+	for _, target := range targets {
+		planned, err := planner.Plan(ctx, target.Namespace, target.Name)
+		if err != nil {
+			return err
+		}
+		report.Add(planned)
+	}
+	if err := f.format.Write(s.Plugin, report, report.Text); err != nil {
+		return err
+	}
+	switch {
+	case report.Summary.Problems > 0:
+		return fmt.Errorf("%w: %d", errProblems, report.Summary.Problems)
+	case report.Changes():
+		return kubectl.ErrIll
+	}
+	return nil
+}
+
+var errProblems = errors.New("Dojos that would not match their spec")
+
+// planner returns a planner with the kinds of the cluster and the flags of its operator.
+func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report) (*plan.Planner, error) {
+	facts := check.Facts{Kinds: map[string]check.Seen{}}
+	if err := s.findKinds(&facts); err != nil {
+		return nil, err
+	}
+	config, presets, err := s.operatorOptions(ctx, f.operatorArgs, report)
+	if err != nil {
+		return nil, err
+	}
+	may := func(ctx context.Context, namespace, verb, group, resource, subresource string) (bool, error) {
+		kind := kinds.Kind{Plural: resource}
+		kind.Group = group
+		return kubectl.May(ctx, s, namespace, kubectl.To(verb, kind), subresource)
+	}
+	return plan.New(ctx, plan.Input{
+		Live: s, Checker: &plan.DryRun{Client: s, May: may}, Config: config.Config(), Sizes: presets, Now: s.Now(),
+		Served: func(k optionalkinds.Kind) bool {
+			kind := kinds.Kind{GroupVersionKind: k.GroupVersionKind, Plural: k.Plural}
+			return facts.Kinds[kind.Resource()] == check.Served
+		},
+	})
+}
+
+// planTargets returns the Dojos to plan, and applies manifests to the model.
+func (s *session) planTargets(
+	ctx context.Context, f *planFlags, args []string, planner *plan.Planner, report *plan.Report,
+) ([]client.ObjectKey, error) {
+	if f.file != "" {
+		return s.applyManifests(ctx, f, planner, report)
+	}
+	if len(args) > 0 {
+		d, err := s.dojo(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		return []client.ObjectKey{client.ObjectKeyFromObject(d)}, nil
+	}
+	var all corev1api.DojoList
+	if err := s.List(ctx, &all); err != nil {
+		return nil, err
+	}
+	var targets []client.ObjectKey
+	for i := range all.Items {
+		targets = append(targets, client.ObjectKeyFromObject(&all.Items[i]))
+	}
+	slices.SortFunc(targets, func(a, b client.ObjectKey) int { return strings.Compare(a.String(), b.String()) })
+	return targets, nil
+}

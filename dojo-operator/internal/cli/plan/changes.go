@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/redact"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+)
+
+// Action says what happens to an object.
+type Action string
+
+// The actions.
+const (
+	Create Action = "create"
+	Update Action = "change"
+	Delete Action = "delete"
+)
+
+// Change is the change of an object.
+type Change struct {
+	Action Action `json:"action"`
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	// Unknown reports that the end of the name is not known yet.
+	Unknown bool `json:"nameUnknown,omitempty"`
+	// Fields are sorted by their paths.
+	Fields []Field `json:"fields,omitempty"`
+
+	before, after *object
+}
+
+// Field is a field that changes. A missing value is empty.
+type Field struct {
+	Path string `json:"path"`
+	Old  string `json:"old,omitempty"`
+	New  string `json:"new,omitempty"`
+}
+
+const (
+	hiddenValue  = "(not shown)"
+	unknownValue = "(known later)"
+	// maxValue is the length of the longest value that is shown, in bytes.
+	maxValue = 160
+)
+
+// compare returns the change from one object to another, or nil. Status and metadata that nobody
+// writes do not count.
+func compare(before, after *object) *Change {
+	switch {
+	case before == nil && after == nil:
+		return nil
+	case before == nil:
+		return &Change{
+			Action: Create, Kind: after.GetKind(), Name: after.GetName(), Fields: fieldsOf(nil, after), after: after,
+		}
+	case after == nil:
+		return &Change{Action: Delete, Kind: before.GetKind(), Name: before.GetName(), before: before}
+	case before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil:
+		return &Change{Action: Delete, Kind: before.GetKind(), Name: before.GetName(), before: before, after: after}
+	}
+	fields := fieldsOf(before, after)
+	if len(fields) == 0 {
+		return nil
+	}
+	return &Change{
+		Action: Update, Kind: after.GetKind(), Name: after.GetName(), Fields: fields, before: before, after: after,
+	}
+}
+
+func fieldsOf(before, after *object) (all []Field) {
+	was, now := flat(before), flat(after)
+	paths := maps.Clone(was)
+	maps.Copy(paths, now)
+	hide := &redact.Redactor{}
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if was[path] == now[path] {
+			continue
+		}
+		f := Field{Path: path, Old: was[path], New: now[path]}
+		if after.GetKind() == kinds.Secret.Kind && isValue.MatchString(path) || isSecret.MatchString(path) {
+			f.Old, f.New = hidden(f.Old), hidden(f.New)
+		}
+		f.Old, f.New = readable(hide, path, f.Old), readable(hide, path, f.New)
+		if f.Old == f.New {
+			f.New = "(another)"
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// hideHashes hides hashes of times, and of identities that are not known yet.
+func (c *Change) hideHashes(newDatabase bool) {
+	for i := range c.Fields {
+		f := &c.Fields[i]
+		schema := newDatabase && strings.HasPrefix(f.Path, "metadata.annotations[core.jutsu.com/schema") && f.New != `"none"`
+		release := c.Unknown && f.Path == "metadata.annotations[core.jutsu.com/release-step]"
+		if f.New != "" && (schema || release || f.Path == "metadata.annotations[core.jutsu.com/upgrade-backup]") {
+			f.New = unknownValue
+		}
+	}
+}
+
+var (
+	isValue = regexp.MustCompile(`^(?:data|stringData)\.`)
+	// isSecret matches literal values of an environment whose names say that they are secret, and
+	// annotations of others.
+	isSecret = regexp.MustCompile(`(?i)\[[^\]]*(?:pass|pwd|token|secret|key|cred|auth|dsn|webhook)[^\]]*\]\.value$|` +
+		`^metadata\.annotations\[kubectl\.kubernetes\.io/last-applied-configuration\]$`)
+)
+
+func hidden(value string) string {
+	if value == "" {
+		return ""
+	}
+	return hiddenValue
+}
+
+// readable shortens a value and takes out what looks like a secret or exists in the plan alone.
+func readable(hide *redact.Redactor, path, value string) string {
+	if strings.Contains(value, plannedUID) || strings.Contains(value, "/"+plannedVersion) ||
+		strings.Contains(value, unknownImage) {
+		return unknownValue
+	}
+	if strings.HasSuffix(path, "["+ownership.RevisionAnnotation+"]") && value != "" {
+		return "(a revision)"
+	}
+	value = hide.Text(value)
+	if len(value) > maxValue {
+		value = strings.ToValidUTF8(value[:maxValue], "") + "..."
+	}
+	return value
+}
+
+// flat returns the fields of an object that somebody writes, by their paths.
+func flat(o *object) map[string]string {
+	all := map[string]string{}
+	if o == nil {
+		return all
+	}
+	for name, value := range o.Object {
+		switch name {
+		case "apiVersion", "kind", statusOf:
+		case "metadata":
+			head, _ := value.(map[string]any)
+			for _, field := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
+				flatten("metadata."+field, head[field], all)
+			}
+		default:
+			flatten(name, value, all)
+		}
+	}
+	for path := range all {
+		if strings.HasSuffix(path, "["+apply.ShapeAnnotation+"]") || strings.HasPrefix(path, "metadata.ownerReferences") &&
+			!strings.HasSuffix(path, ".name") {
+			delete(all, path)
+		}
+	}
+	return all
+}
+
+// plain is a name that needs no brackets in a path.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func flatten(path string, value any, into map[string]string) {
+	switch value := value.(type) {
+	case nil:
+	case map[string]any:
+		if len(value) == 0 {
+			into[path] = "{}"
+		}
+		for name, inner := range value {
+			if plain.MatchString(name) {
+				flatten(path+"."+name, inner, into)
+			} else {
+				flatten(path+"["+name+"]", inner, into)
+			}
+		}
+	case []any:
+		for i, inner := range value {
+			flatten(fmt.Sprintf("%s[%s]", path, nameOf(inner, i)), inner, into)
+		}
+	case string:
+		text, _ := json.Marshal(value)
+		into[path] = unescape.Replace(string(text))
+	default:
+		into[path] = fmt.Sprint(value)
+	}
+}
+
+var unescape = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// nameOf names an item of a list: by its name, or its place.
+func nameOf(item any, at int) string {
+	fields, _ := item.(map[string]any)
+	if name, ok := fields["name"].(string); ok && name != "" {
+		return name
+	}
+	return fmt.Sprint(at)
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+// Effect is a kind of consequence.
+type Effect string
+
+// The effects, from harmless to grave.
+const (
+	Scales           Effect = "Scales"
+	RollsPods        Effect = "RollsPods"
+	RestartsPostgres Effect = "RestartsPostgres"
+	Downtime         Effect = "Downtime"
+	DataAtRisk       Effect = "DataAtRisk"
+)
+
+// Consequence says what a change means for users of the application, or for its data.
+type Consequence struct {
+	Effect  Effect `json:"effect"`
+	Object  string `json:"object"`
+	Message string `json:"message"`
+}
+
+// consequencesOf judges one change.
+func consequencesOf(c Change) (all []Consequence) {
+	j := &judge{Change: c}
+	switch {
+	case c.Action == Delete:
+		j.deletion()
+	case c.Action == Create && c.Kind != kinds.Dojo.Kind:
+	case c.Kind == kinds.Dojo.Kind:
+		j.dojo()
+	case c.Kind == kinds.Deployment.Kind:
+		j.deployment()
+	case c.Kind == kinds.Cluster.Kind:
+		j.cluster()
+	case c.Kind == kinds.Service.Kind && c.changed("spec.ports", "spec.selector"):
+		j.add(Downtime, "clients that use the former port or pods lose their connections")
+	}
+	return j.all
+}
+
+type judge struct {
+	Change
+	all []Consequence
+}
+
+func (j *judge) add(effect Effect, format string, args ...any) {
+	j.all = append(j.all, Consequence{
+		Effect: effect, Object: j.Kind + " " + j.Name, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// changed reports whether a field at or below one of the paths changes.
+func (c Change) changed(paths ...string) bool {
+	for _, path := range paths {
+		fields := strings.Split(path, ".")
+		was, now := field(c.before, fields), field(c.after, fields)
+		if !equality.Semantic.DeepEqual(was, now) {
+			return true
+		}
+	}
+	return false
+}
+
+func field(o *object, path []string) any {
+	if o == nil {
+		return nil
+	}
+	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+	return value
+}
+
+func (j *judge) deletion() {
+	switch j.Kind {
+	case kinds.Deployment.Kind:
+		j.add(Downtime, "all pods end")
+	case kinds.Service.Kind, kinds.Ingress.Kind, kinds.HTTPRoute.Kind:
+		j.add(Downtime, "the application cannot be reached by it any more")
+	case kinds.Cluster.Kind:
+		j.add(DataAtRisk, "Postgres is deleted with its volumes; backups outside of them stay")
+	case kinds.Database.Kind, kinds.Role.Kind:
+		field := map[string]string{kinds.Database.Kind: "databaseReclaimPolicy", kinds.Role.Kind: "databaseRoleReclaimPolicy"}
+		if policy, _, _ := nestedString(j.before, "spec", field[j.Kind]); policy != "delete" {
+			return
+		}
+		if j.Kind == kinds.Database.Kind {
+			j.add(DataAtRisk, "the database is dropped in Postgres with all of its tables")
+		}
+	case kinds.Schedule.Kind:
+		j.add(DataAtRisk, "no backup is taken any more; those that exist stay")
+	case kinds.Pooler.Kind:
+		j.add(Downtime, "connections through it end; the pods get another host before")
+	}
+}
+
+// dojo judges the change that a user makes.
+func (j *judge) dojo() {
+	policy, _, _ := nestedString(j.after, "spec", "postgres", "reclaimPolicy")
+	if policy == "Delete" && j.changed("spec.postgres.reclaimPolicy") {
+		j.add(DataAtRisk, "from then on a deletion of the Dojo deletes its database, after a final backup if spec.postgres "+
+			"has backups")
+	}
+	if j.before == nil {
+		return
+	}
+	if j.changed("spec.credentialsRef") || j.changed("spec.postgres.clusterRef") {
+		j.add(DataAtRisk, "the application gets another database; the data of the former one stays there and is not copied")
+	}
+	was := field(j.before, []string{"spec", "postgres", "cluster", "backup"})
+	if was != nil && field(j.after, []string{"spec", "postgres", "cluster", "backup"}) == nil {
+		j.add(DataAtRisk, "backups and the archive of changes end")
+	}
+	recreate := j.after.GetAnnotations()[corev1api.RecreateDatabaseAnnotation]
+	if recreate != "" && recreate != j.before.GetAnnotations()[corev1api.RecreateDatabaseAnnotation] {
+		j.add(DataAtRisk, "an empty database takes the place of a lost one")
+	}
+}
+
+func (j *judge) deployment() {
+	was, now := nestedInt(j.before, "spec", "replicas"), nestedInt(j.after, "spec", "replicas")
+	switch {
+	case was > 0 && now == 0:
+		j.add(Downtime, "the application is stopped: %d pods end", was)
+		return
+	case was == 0 && now > 0:
+		j.add(Scales, "the application starts with %d pods", now)
+	case was != now:
+		j.add(Scales, "from %d to %d pods", was, now)
+	}
+	if !j.changed("spec.template") || now == 0 {
+		return
+	}
+	strategy, _, _ := nestedString(j.after, "spec", "strategy", "type")
+	if strategy == "Recreate" {
+		j.add(Downtime, "all pods end before the next start")
+		return
+	}
+	j.add(RollsPods, "the pods are replaced one after another (%d); a former one ends once the next is ready", now)
+}
+
+func (j *judge) cluster() {
+	alone := nestedInt(j.after, "spec", "instances") < 2
+	interrupted := "with a switchover of a few seconds"
+	effect := RestartsPostgres
+	if alone {
+		interrupted = "with an outage of seconds to minutes, since there is one instance"
+	}
+	restart := func(why string) { j.add(effect, "Postgres restarts for %s, %s", why, interrupted) }
+	if was, now := hibernates(j.before), hibernates(j.after); was != now {
+		if now {
+			j.add(Downtime, "Postgres is stopped; the data stays")
+		} else {
+			j.add(RestartsPostgres, "Postgres starts again")
+		}
+	}
+	if j.changed("spec.imageName", "spec.imageCatalogRef") {
+		if was, now := majorOf(imageOf(j.before)), majorOf(imageOf(j.after)); was != now && was != "" && now != "" {
+			j.add(Downtime, "Postgres is upgraded from %s to %s: it is stopped while its data is changed", was, now)
+		} else {
+			restart("another image")
+		}
+	}
+	if j.changed("spec.resources") {
+		restart("other resources")
+	}
+	if j.changed("spec.postgresql") {
+		restart("its parameters, if one of them needs it")
+	}
+	if was, now := nestedInt(j.before, "spec", "instances"), nestedInt(j.after, "spec", "instances"); was != now {
+		j.add(Scales, "from %d to %d instances of Postgres", was, now)
+	}
+}
+
+func hibernates(o *object) bool {
+	return o.GetAnnotations()[cnpg.HibernationAnnotation] == cnpg.HibernationOn
+}
+
+func imageOf(cluster *object) string {
+	image, _, _ := nestedString(cluster, "spec", "imageName")
+	return image
+}
+
+func majorOf(image string) string {
+	major, _, _ := strings.Cut(cnpg.VersionOf(image), ".")
+	return major
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+)
+
+// Report is the answer of kubectl dojo plan.
+type Report struct {
+	// OperatorVersion is that of the planned operator.
+	OperatorVersion string  `json:"operatorVersion"`
+	Dojos           []*Dojo `json:"dojos"`
+	Summary         Summary `json:"summary"`
+	// Notes say what the whole plan assumes.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Dojo is the plan of one Dojo.
+type Dojo struct {
+	Namespace string  `json:"namespace"`
+	Name      string  `json:"name"`
+	Stages    []Stage `json:"stages"`
+	// Consequences are those of all stages.
+	Consequences []Consequence `json:"consequences,omitempty"`
+	// Problems keep the Dojo from matching its spec.
+	Problems []string `json:"problems,omitempty"`
+	// Waits says what follows later and is not planned.
+	Waits string `json:"waits,omitempty"`
+	// Ready reports whether the Dojo is Ready in the end.
+	Ready bool `json:"ready"`
+	// Unknown says what the user's rights do not show.
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// Stage are the changes that the operator makes without waiting for another controller.
+type Stage struct {
+	// After says what other controllers have done before; empty for what happens at once.
+	After   []string `json:"after,omitempty"`
+	Changes []Change `json:"changes"`
+	// Writes are the operator's requests.
+	Writes []Write `json:"writes,omitempty"`
+}
+
+// Summary counts. An object that changes in two stages counts twice.
+type Summary struct {
+	Create   int `json:"create"`
+	Change   int `json:"change"`
+	Delete   int `json:"delete"`
+	Problems int `json:"problems"`
+}
+
+// Add adds the plan of a Dojo.
+func (r *Report) Add(d *Dojo) {
+	r.Dojos = append(r.Dojos, d)
+	if len(d.Problems) > 0 {
+		r.Summary.Problems++
+	}
+	for _, stage := range d.Stages {
+		for _, c := range stage.Changes {
+			switch c.Action {
+			case Create:
+				r.Summary.Create++
+			case Update:
+				r.Summary.Change++
+			case Delete:
+				r.Summary.Delete++
+			}
+		}
+	}
+}
+
+// Note adds what the whole plan assumes.
+func (r *Report) Note(text string) { r.Notes = append(r.Notes, text) }
+
+// Changes reports whether something would change.
+func (r *Report) Changes() bool { return r.Summary.Create+r.Summary.Change+r.Summary.Delete > 0 }
+
+// Text returns the report for a terminal.
+func (r *Report) Text() string {
+	var out strings.Builder
+	for _, d := range r.Dojos {
+		d.write(&out)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&out, "Note: %s\n", note)
+	}
+	s := r.Summary
+	if s == (Summary{}) {
+		fmt.Fprintf(&out, "No changes: dojo-operator %s would write nothing.\n", r.OperatorVersion)
+		return out.String()
+	}
+	fmt.Fprintf(&out, "To create: %d, to change: %d, to delete: %d. Dojos with problems: %d.\n",
+		s.Create, s.Change, s.Delete, s.Problems)
+	return out.String()
+}
+
+func (d *Dojo) write(out *strings.Builder) {
+	changes := slices.ContainsFunc(d.Stages, func(s Stage) bool { return len(s.Changes) > 0 })
+	if !changes && len(d.Problems)+len(d.Unknown) == 0 && d.Ready {
+		return
+	}
+	fmt.Fprintf(out, "Dojo %s/%s\n", d.Namespace, d.Name)
+	for _, stage := range d.Stages {
+		stage.write(out)
+	}
+	for _, c := range d.Consequences {
+		fmt.Fprintf(out, "  %s %s: %s: %s.\n", mark(c.Effect), c.Effect, c.Object, c.Message)
+	}
+	switch {
+	case d.Waits != "":
+		fmt.Fprintf(out, "  Later steps follow; the Dojo then waits: %s\n", d.Waits)
+	case d.Ready && changes:
+		out.WriteString("  Then the Dojo is Ready.\n")
+	}
+	for _, problem := range d.Problems {
+		fmt.Fprintf(out, "  ! %s\n", problem)
+	}
+	for _, unknown := range d.Unknown {
+		fmt.Fprintf(out, "  ? %s\n", unknown)
+	}
+	out.WriteString("\n")
+}
+
+func mark(e Effect) string {
+	if e == Downtime || e == DataAtRisk {
+		return "!"
+	}
+	return ">"
+}
+
+func (s Stage) write(out *strings.Builder) {
+	if len(s.After) > 0 && len(s.Changes) > 0 {
+		fmt.Fprintf(out, "Then, when %s:\n", sentence(s.After))
+	}
+	for _, c := range s.Changes {
+		sign := map[Action]string{Create: "+", Update: "~", Delete: "-"}[c.Action]
+		name := c.Name
+		if c.Unknown {
+			name = withoutHash(name)
+		}
+		fmt.Fprintf(out, "%s %s %s\n", sign, c.Kind, name)
+		for _, f := range c.shown() {
+			fmt.Fprintf(out, "    %s\n", f.line(c.Action))
+		}
+	}
+}
+
+func sentence(all []string) string {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
+}
+
+func (f Field) line(action Action) string {
+	or := func(value string) string {
+		if value == "" {
+			return "none"
+		}
+		return value
+	}
+	if action == Create {
+		return f.Path + ": " + or(f.New)
+	}
+	return f.Path + ": " + or(f.Old) + " -> " + or(f.New)
+}
+
+// highlights are the fields of a new object that a reader looks for. JSON has all.
+var highlights = map[string][]string{
+	kinds.Dojo.Kind:       {"spec."},
+	kinds.Deployment.Kind: {"spec.replicas", "spec.template.spec.containers[dojo].image"},
+	kinds.Service.Kind:    {"spec.ports["},
+	kinds.Cluster.Kind: {
+		"spec.instances", "spec.imageName", "spec.imageCatalogRef.", "spec.storage.", "spec.bootstrap.",
+	},
+	kinds.Database.Kind:   {"spec.name", "spec.owner", "spec.cluster.name"},
+	kinds.Role.Kind:       {"spec.name", "spec.cluster.name"},
+	kinds.Schedule.Kind:   {"spec.schedule", "spec.method"},
+	kinds.Pooler.Kind:     {"spec.instances", "spec.pgbouncer.poolMode"},
+	kinds.Autoscaler.Kind: {"spec.minReplicas", "spec.maxReplicas"},
+	kinds.Ingress.Kind:    {"spec.rules[", "spec.ingressClassName"},
+	kinds.HTTPRoute.Kind:  {"spec.hostnames["},
+	kinds.Channel.Kind:    {"spec.name", "spec.groupRef."},
+}
+
+// shown returns the fields of a change for the text.
+func (c Change) shown() []Field {
+	if c.Action != Create {
+		return c.Fields
+	}
+	return slices.DeleteFunc(slices.Clone(c.Fields), func(f Field) bool {
+		return !slices.ContainsFunc(highlights[c.Kind], func(prefix string) bool { return strings.HasPrefix(f.Path, prefix) })
+	})
+}

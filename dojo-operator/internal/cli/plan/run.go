@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/dojo"
+	"jutsu.com/operators/dojo-operator/internal/metrics"
+	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
+	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
+	"jutsu.com/operators/libs/conditions"
+)
+
+const (
+	// maxRounds bounds the reconciles of a stage. An upgrade of Postgres takes seven.
+	maxRounds = 30
+	// maxStages bounds the answers of other controllers.
+	maxStages = 20
+)
+
+// Input is the input of a plan.
+type Input struct {
+	// Live reads the cluster as the user.
+	Live client.Reader
+	// Checker tries writes; nil for none.
+	Checker Checker
+	// Served reports whether the cluster has an optional kind.
+	Served func(optionalkinds.Kind) bool
+	// Config has the operator's flags.
+	Config dojo.Config
+	// Sizes has the operator's sizes of databases; nil for those built in.
+	Sizes *sizes.Store
+	Now   time.Time
+}
+
+// Planner plans Dojos, one after another, on one Model.
+type Planner struct {
+	model      *Model
+	reconciler *dojo.Reconciler
+	// before has the live Dojos of those that a user would apply; nil for a new one.
+	before map[key]*object
+}
+
+// New returns a planner. It sends no request.
+func New(ctx context.Context, in Input) (*Planner, error) {
+	m := NewModel(in.Live, in.Checker)
+	m.stand = standIn{now: in.Now, webhookBase: in.Config.Monitoring.WebhookBase}
+	counts, err := metrics.New(prometheus.NewRegistry(), m, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &dojo.Reconciler{
+		Client: m, Live: m, Events: noEvents{}, Metrics: counts, Kinds: served(in.Served), Clock: fixed(in.Now),
+		Config: in.Config, Sizes: in.Sizes,
+	}
+	return &Planner{model: m, reconciler: r, before: map[key]*object{}}, r.Prepare(ctx, m)
+}
+
+type noEvents struct{}
+
+var _ events.EventRecorder = noEvents{}
+
+func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
+
+type served func(optionalkinds.Kind) bool
+
+func (s served) Has(kind optionalkinds.Kind) bool { return s(kind) }
+
+func (s served) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error) {
+	return s(kind), nil
+}
+
+// fixed is a clock that stands still, so that a round without a difference writes nothing.
+type fixed time.Time
+
+func (f fixed) Now() time.Time { return time.Time(f) }
+
+func (f fixed) Since(t time.Time) time.Duration { return time.Time(f).Sub(t) }
+
+// Apply lets a user apply an object: live is the present one, or nil.
+func (p *Planner) Apply(live, applied *object) {
+	p.model.Put(applied)
+	if k := keyOf(applied); k.GroupVersionKind == kinds.Dojo.GroupVersionKind {
+		p.before[k] = live
+		p.model.made[k] = live == nil
+	}
+}
+
+// Plan plans a Dojo that is live or was applied.
+func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, error) {
+	k := key{kinds.Dojo.GroupVersionKind, types.NamespacedName{Namespace: namespace, Name: name}}
+	target, err := p.dojo(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	p.model.stand.dojo = target
+	planned := &Dojo{Namespace: namespace, Name: name}
+	var after []string
+	for range maxStages {
+		before := maps.Clone(p.model.objects)
+		if live, applied := p.before[k]; applied && len(planned.Stages) == 0 {
+			before[k] = live
+		}
+		writes := len(p.model.writes)
+		problem, err := p.settle(ctx, k)
+		if err != nil {
+			return nil, fmt.Errorf("Dojo %s/%s: %w", namespace, name, err)
+		}
+		stage := p.stage(before, writes, after)
+		if problem != "" {
+			planned.Problems = append(planned.Problems, problem)
+		}
+		if len(stage.Changes) > 0 || len(planned.Stages) == 0 {
+			planned.Stages, after = append(planned.Stages, stage), nil
+		}
+		current, err := p.dojo(ctx, k)
+		if err != nil || problem != "" {
+			break // it is gone
+		}
+		happened := p.model.answer(ctx, current)
+		if len(happened) == 0 {
+			break
+		}
+		after = append(after, happened...)
+	}
+	p.conclude(ctx, k, planned)
+	return planned, nil
+}
+
+func (p *Planner) dojo(ctx context.Context, k key) (*corev1api.Dojo, error) {
+	d := &corev1api.Dojo{}
+	return d, p.model.Get(ctx, k.NamespacedName, d)
+}
+
+// settle reconciles until nothing is written. A failure of the cluster or of the user's rights is an
+// error; what the operator itself would retry is a problem of the plan.
+func (p *Planner) settle(ctx context.Context, k key) (problem string, err error) {
+	for range maxRounds {
+		d, err := p.dojo(ctx, k)
+		if err != nil {
+			return "", client.IgnoreNotFound(err)
+		}
+		version, writes := p.model.version, len(p.model.writes)
+		_, failed := p.reconciler.Reconcile(ctx, d)
+		switch {
+		case p.model.failed != nil:
+			return "", p.model.failed
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case failed != nil:
+			return failed.Error(), nil
+		case p.model.version == version && len(p.model.writes) == writes:
+			return "", nil
+		}
+	}
+	return fmt.Sprintf("After %d reconciles the operator goes on writing; the plan ends there.", maxRounds), nil
+}
+
+// stage returns the changes since a state.
+func (p *Planner) stage(before map[key]*object, writes int, after []string) Stage {
+	m := p.model
+	stage := Stage{After: after}
+	byName := func(a, b key) int {
+		return strings.Compare(order(a)+a.Kind+a.Name, order(b)+b.Kind+b.Name)
+	}
+	net := map[string]bool{}
+	for _, k := range slices.SortedFunc(maps.Keys(m.written), byName) {
+		was, now := before[k], m.objects[k]
+		if _, read := before[k]; !read {
+			was = m.original[k]
+		}
+		if change := compare(was, now); change != nil && !m.hides(k) {
+			change.Unknown = m.nameUnknown(k)
+			change.hideHashes(m.newDatabase(k.Namespace))
+			stage.Changes = append(stage.Changes, *change)
+			net[resourceOf(k).Resource+"/"+k.Name] = true
+		}
+	}
+	for _, w := range m.writes[writes:] {
+		w.Unknown = m.unknownName(w)
+		if (len(m.hidden) == 0 || net[w.Resource+"/"+w.Name]) && !slices.Contains(stage.Writes, w) {
+			stage.Writes = append(stage.Writes, w)
+		}
+	}
+	return stage
+}
+
+// order sorts the Dojo first.
+func order(k key) string {
+	if k.GroupVersionKind == kinds.Dojo.GroupVersionKind {
+		return "0"
+	}
+	return "1"
+}
+
+// nameUnknown reports whether the name of a created object ends with a hash of an identity that the
+// API server has yet to give to another created object, or of the time of an upgrade.
+func (m *Model) nameUnknown(k key) bool {
+	switch {
+	case !m.made[k]:
+		return false
+	case k.Kind == kinds.Backup.Kind && upgradeBackup.MatchString(k.Name):
+		return true
+	}
+	return (k.Kind == kinds.Job.Kind || k.Kind == kinds.Backup.Kind) && m.newDatabase(k.Namespace) ||
+		k.Kind == kinds.Job.Kind && m.makes(k.Namespace, kinds.Dojo)
+}
+
+// upgradeBackup matches the Backups before and after an upgrade.
+var upgradeBackup = regexp.MustCompile(`-(?:before|after)-[0-9a-f]{8}$`)
+
+func (m *Model) newDatabase(namespace string) bool {
+	return m.makes(namespace, kinds.Cluster, kinds.Database, kinds.Role)
+}
+
+// makes reports whether an object of one of the kinds exists in the model alone.
+func (m *Model) makes(namespace string, of ...kinds.Kind) bool {
+	for k, made := range m.made {
+		if made && k.Namespace == namespace &&
+			slices.ContainsFunc(of, func(kind kinds.Kind) bool { return kind.GroupVersionKind == k.GroupVersionKind }) {
+			return true
+		}
+	}
+	return false
+}
+
+// shownName returns the name of an object without a hash that is not known.
+func (m *Model) shownName(k key) string {
+	if m.nameUnknown(k) {
+		return withoutHash(k.Name)
+	}
+	return k.Name
+}
+
+func withoutHash(name string) string { return name[:strings.LastIndex(name, "-")+1] + unknownValue }
+
+func (m *Model) unknownName(w Write) bool {
+	for k := range m.made {
+		if k.Name == w.Name && resourceOf(k).Resource == w.Resource {
+			return m.nameUnknown(k)
+		}
+	}
+	return false
+}
+
+// conclude adds the final state of the Dojo, the consequences, and what the plan does not know.
+func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
+	for _, stage := range planned.Stages {
+		for _, change := range stage.Changes {
+			for _, c := range consequencesOf(change) {
+				if !slices.Contains(planned.Consequences, c) {
+					planned.Consequences = append(planned.Consequences, c)
+				}
+			}
+		}
+	}
+	var hidden []string
+	for of := range p.model.hidden {
+		if of.namespace == k.Namespace {
+			hidden = append(hidden, resourceOf(key{GroupVersionKind: of.GroupVersionKind}).String())
+		}
+	}
+	if slices.Sort(hidden); len(hidden) > 0 {
+		planned.Unknown = append(planned.Unknown, fmt.Sprintf("You may not read %s in %s: they are taken to be as the "+
+			"operator left them, and are not planned.", strings.Join(hidden, ", "), k.Namespace))
+	}
+	if p.model.elsewhere {
+		planned.Unknown = append(planned.Unknown,
+			"You may not list Dojos of other namespaces: whether one uses this Dojo's database is not known.")
+	}
+	if len(p.model.unchecked) > 0 {
+		planned.Unknown = append(planned.Unknown, "Not tried by the API server, since you may not write them: "+
+			strings.Join(slices.Sorted(maps.Keys(p.model.unchecked)), ", ")+".")
+	}
+	p.model.unchecked = map[string]bool{}
+	d, err := p.dojo(ctx, k)
+	if err != nil {
+		return
+	}
+	switch ready := meta.FindStatusCondition(d.Status.Conditions, conditions.TypeReady); {
+	case meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeDegraded):
+		c := meta.FindStatusCondition(d.Status.Conditions, conditions.TypeDegraded)
+		planned.Problems = append(planned.Problems, c.Reason+": "+c.Message)
+	case ready == nil || ready.Status != "True":
+		c := meta.FindStatusCondition(d.Status.Conditions, conditions.TypeProgressing)
+		if c != nil {
+			planned.Waits = c.Reason + ": " + c.Message
+		}
+	default:
+		planned.Ready = true
+	}
+}
