@@ -46,7 +46,7 @@ func Count() Form[*int32, int] {
 		},
 		Member: func(value int) (*int32, error) {
 			if int(int32(value)) != value { //nolint:gosec // G115: this is the check
-				return nil, fmt.Errorf("Discord says %d, which is too large", value) //nolint:revive,staticcheck // a name
+				return nil, fmt.Errorf("%d is too large", value)
 			}
 			return new(int32(value)), nil //nolint:gosec // G115: checked
 		},
@@ -78,7 +78,7 @@ func (n Enum[T]) Form() Form[T, int] {
 func (n Enum[T]) Of(number int) (T, error) {
 	word, known := n[number]
 	if !known {
-		return "", fmt.Errorf("Discord says %d, which this version of discord-operator does not know", number) //nolint:revive,staticcheck // a name
+		return "", fmt.Errorf("%d is unknown to this version of discord-operator", number)
 	}
 	return word, nil
 }
