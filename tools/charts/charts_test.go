@@ -330,7 +330,7 @@ func TestValues(t *testing.T) {
 				container + "image": "example.com/b:v1.2.3@sha256:0123", container + "imagePullPolicy": "Always"}},
 		"flags": {`flags: {concurrency: 8, zap-log-level: debug, zap-devel: true}`,
 			map[string]string{container + "args": "- --leader-elect\n- --metrics-bind-address=:8443\n" +
-				"- --health-probe-bind-address=:8081\n- --concurrency=8\n- --zap-devel=true\n- --zap-log-level=debug"}},
+				"- --health-probe-bind-address=:8081\nSIZES- --concurrency=8\n- --zap-devel=true\n- --zap-log-level=debug"}},
 		"resources": {`{resources: {limits: {cpu: "1"}}, goMemoryLimit: 1GiB}`, map[string]string{
 			container + "resources": "limits:\n  cpu: \"1\"\n  memory: 256Mi\nrequests:\n  cpu: 100m\n  memory: 256Mi",
 			container + "env":       "- name: GOMEMLIMIT\n  value: 1GiB"}},
@@ -355,7 +355,12 @@ func TestValues(t *testing.T) {
 					t.Fatal(err)
 				}
 				deployment := newTree(yaml.MustParse(string(text)).YNode())
+				sizes := ""
+				if o.Name == "dojo-operator" {
+					sizes = "- --postgres-sizes=/etc/dojo-operator/sizes\n"
+				}
 				for path, want := range test.want {
+					want = strings.Replace(want, "SIZES", sizes, 1)
 					found, err := deployment.find(path)
 					if err != nil {
 						t.Error(err)

@@ -239,7 +239,7 @@ func (s *gitOps) checkCluster(t *testing.T) {
 		checked = append(checked, check.Kind)
 	}
 	g.Expect(checked).To(ContainElements(kinds))
-	page, err := os.ReadFile(filepath.Join(root(t), "docs", "gitops.md"))
+	page, err := os.ReadFile(filepath.Join(root(t), "docs", "do", "gitops.md"))
 	g.Expect(err).NotTo(HaveOccurred())
 	_, block, _ := strings.Cut(string(page), "```yaml\n")
 	block, _, _ = strings.Cut(block, "```")

@@ -55,7 +55,7 @@ func checkPlugins(t *testing.T, p *project, operator, version string, platforms 
 			if err := os.WriteFile(runs, found[program], 0o700); err != nil {
 				t.Fatal(err)
 			}
-			argument := map[string]string{"kubectl-dojo": "--version", "kubectl-discord": "version"}[name]
+			argument := "version"
 			out, err := exec.CommandContext(t.Context(), runs, argument).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), version) {
 				t.Errorf("%s %s: %v: %s", program, argument, err, out)

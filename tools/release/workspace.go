@@ -27,5 +27,5 @@ func workspaceOf(root, operator string) (string, error) {
 			return "off", nil
 		}
 	}
-	return filepath.Join(root, "go.work"), nil
+	return filepath.Abs(filepath.Join(root, "go.work"))
 }

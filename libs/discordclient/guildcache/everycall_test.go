@@ -71,6 +71,7 @@ func everyCall(c *guildcache.Client, guild, channel, role string, hook discordcl
 		"DeleteWebhook":      func(x ctx) (any, error) { return one(c.DeleteWebhook(x, hook.ID, "why")) },
 		"ListAuditLog":       func(x ctx) (any, error) { return c.ListAuditLog(x, guild, discordclient.AuditQuery{}) },
 		"CurrentUser":        func(x ctx) (any, error) { return c.CurrentUser(x) },
+		"CurrentGuilds":      func(x ctx) (any, error) { return c.CurrentGuilds(x) },
 		"CurrentApplication": func(x ctx) (any, error) { return c.CurrentApplication(x) },
 		"GatewayStart":       func(x ctx) (any, error) { return c.GatewayStart(x) },
 	}
