@@ -25,7 +25,7 @@ func NamesOf(list client.ObjectList) (names []string) {
 	return names
 }
 
-// Unknown returns the error for an object that does not exist, with the names of those that do.
+// Unknown returns the error for an object that does not exist, with the names of the existing ones.
 // otherwise says what to do where there is none.
 func Unknown(kind, name, namespace string, have []string, otherwise string) error {
 	if len(have) == 0 {

@@ -88,8 +88,8 @@ func allPages(t *testing.T) []string {
 }
 
 // notRun are the tasks whose commands are of other tests: test/deploy and tools/charts install the
-// operators, test/observability evaluates the health of Argo CD.
-var notRun = []string{"docs/do/install.md", "docs/do/gitops.md"}
+// operators, test/observability evaluates the health of Argo CD, TestLoad loads images.
+var notRun = []string{"docs/do/install.md", "docs/do/gitops.md", "docs/do/kind-k3d.md"}
 
 // End-to-end specs run the commands of each section of the tasks.
 func TestCommandsOfTheDocsAreRun(t *testing.T) {

@@ -40,7 +40,7 @@ var shared = []string{
 	"test/environment", "test/testcluster",
 }
 
-// releaseTags are those of an operator's release, with the shared modules.
+// releaseTags returns the tags of an operator's release, with the shared modules.
 func releaseTags(operator, version string) []string {
 	tags := []string{operator + "/" + version}
 	for _, module := range shared {

@@ -18,7 +18,7 @@ func workspaceOf(root, operator string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	parsed, err := modfile.ParseLax(file, text, nil)
+	parsed, err := modfile.Parse(file, text, nil) // ParseLax drops replacements
 	if err != nil {
 		return "", err
 	}

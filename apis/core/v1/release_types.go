@@ -22,6 +22,7 @@ type Release struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self.all(s, size(s) <= 4096)",message="a string of the command has at most 4096 characters"
 	Command []string `json:"command,omitempty"`
 
@@ -97,8 +98,8 @@ type ReleaseStatus struct {
 	Message string `json:"message,omitempty"`
 
 	// succeeded identifies the last steps that have succeeded, by image or
-	// files, and by database: the newest last, at most 16. They do not run
-	// again.
+	// files, and by database: the newest last, at most 16 of at most 32
+	// characters. They do not run again.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16

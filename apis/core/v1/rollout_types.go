@@ -24,8 +24,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.progressDeadline) || !self.progressDeadline.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') || size(self.progressDeadline) == 0 || duration(self.progressDeadline).getSeconds() > (has(self.minReadySeconds) ? self.minReadySeconds : 0)",message="progressDeadline must be longer than minReadySeconds"
 type Rollout struct {
 	// maxUnavailable is the number of desired pods that may be unavailable
-	// during a rollout, or a percentage of them such as "25%", rounded down.
-	// Defaults to 0.
+	// during a rollout, or a percentage of them such as "25%" of at most 4
+	// characters, rounded down. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=4
@@ -34,7 +34,8 @@ type Rollout struct {
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
 	// maxSurge is the number of pods that may run beyond the desired ones during
-	// a rollout, or a percentage of them, rounded up. Defaults to 1.
+	// a rollout, or a percentage of them of at most 4 characters, rounded up.
+	// Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=4
@@ -74,14 +75,15 @@ type Rollout struct {
 
 // RolloutStatus describes the images of a Dojo whose rollback is Automatic.
 type RolloutStatus struct {
-	// servedImage is the last image that all desired pods ran and that were
-	// available.
+	// servedImage is the last image with which all desired pods were available,
+	// at most 512 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	ServedImage string `json:"servedImage,omitempty"`
 
 	// refusedImage is the image of the spec, or the operator's default, if its
-	// rollout has failed. It is not rolled out again until the image changes.
+	// rollout has failed. It is not rolled out again until the image changes. At
+	// most 512 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	RefusedImage string `json:"refusedImage,omitempty"`

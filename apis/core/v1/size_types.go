@@ -19,19 +19,21 @@ type SizeStatus struct {
 	// +optional
 	Instances int32 `json:"instances,omitempty"`
 
-	// cpu is the request of each instance, such as "1". Not set without one.
+	// cpu is the request of each instance, such as "1", at most 64 characters.
+	// Not set without one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CPU string `json:"cpu,omitempty"`
 
-	// memory is the request of each instance, such as "2Gi". Not set without
-	// one.
+	// memory is the request of each instance, such as "2Gi", at most 64
+	// characters. Not set without one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Memory string `json:"memory,omitempty"`
 
 	// storage is the size of each instance's volume, such as "20Gi". It is
-	// larger than that of the size if the volume was larger before.
+	// larger than that of the size if the volume was larger before. At most 64
+	// characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Storage string `json:"storage,omitempty"`

@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if got := migrations.DigestOf(files); o.digest != "" && got != o.digest {
-		return errors.New("the files are not those that the Job was created for: their ConfigMaps have changed")
+		return errors.New("the files differ from the Job's: their ConfigMaps have changed")
 	}
 	db, err := sql.Open("pgx", address(os.Getenv))
 	if err != nil {

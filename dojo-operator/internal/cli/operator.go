@@ -105,8 +105,8 @@ func (s *session) givenSizes(ctx context.Context, folder string, report *plan.Re
 	return s.mountedSizes(ctx, operator, folder, report)
 }
 
-// mountedSizes reads sizes from the ConfigMap that the operator mounts at a folder. Those that the
-// user may not read are the ones built in.
+// mountedSizes reads sizes from the ConfigMap that the operator mounts at a folder. It takes the
+// built-in sizes if the user may not read it.
 func (s *session) mountedSizes(
 	ctx context.Context, operator *appsv1.Deployment, folder string, report *plan.Report,
 ) (*sizes.Store, error) {

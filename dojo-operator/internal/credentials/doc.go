@@ -3,7 +3,7 @@
 // Package credentials copies the credentials of a Dojo's database into a Secret of its own, in the
 // form that the application reads.
 //
-// Of MongoDB they are a connection string and its parts, of which some may be empty.
+// Of MongoDB they are a connection string and its parts; some may be empty.
 //
 // They come from the Secret of spec.credentialsRef, or with spec.postgres from the one that was
 // generated for the database. The cache holds the metadata of Secrets alone. The copy records the

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/sumdb/dirhash"
 	"golang.org/x/mod/zip"
@@ -44,6 +45,9 @@ func Commit(ctx context.Context, c git.Clone, l location.Location, revision, ver
 		if err := p.pin(ctx, m); err != nil {
 			return "", fmt.Errorf("the module %s: %w", m.Folder, err)
 		}
+	}
+	if err := p.pinWorkspace(ctx, all); err != nil {
+		return "", err
 	}
 	tree, err := p.c.Run(ctx, "write-tree")
 	if err != nil {
@@ -100,6 +104,29 @@ func (p *pinning) pin(ctx context.Context, m Module) error {
 		p.sums[m.Folder], err = p.sumsOf(ctx, m.Folder, text)
 	}
 	return err
+}
+
+// pinWorkspace lets go.work replace the versions by the folders: the go command asks a proxy for a
+// required version, even of a module of the workspace.
+func (p *pinning) pinWorkspace(ctx context.Context, all []Module) error {
+	const name = "go.work"
+	text, err := p.c.Run(ctx, "cat-file", "blob", ":"+name)
+	if err != nil {
+		return err
+	}
+	file, err := modfile.ParseWork(name, []byte(text+"\n"), nil)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.Shared() {
+			if err := file.AddReplace(p.l.Module(m.Folder), p.version, "./"+m.Folder, ""); err != nil {
+				return err
+			}
+		}
+	}
+	file.Cleanup()
+	return p.add(ctx, name, modfile.Format(file.Syntax))
 }
 
 func (p *pinning) goSum(ctx context.Context, folder string) ([]string, error) {

@@ -25,7 +25,7 @@ type Release struct {
 	Source, Commit string
 	// Shared is the version of the shared modules.
 	Shared string
-	// Tags are those of the operators and, if a shared module has changed, of all shared modules.
+	// Tags has the operators' and, if a shared module has changed, the tags of all shared modules.
 	Tags []string
 }
 
@@ -158,7 +158,7 @@ func Source(ctx context.Context, c git.Clone, revision string) (string, error) {
 		return "", err
 	}
 	for _, file := range changed {
-		if name := path.Base(file); name != "go.mod" && name != "go.sum" {
+		if name := path.Base(file); name != "go.mod" && name != "go.sum" && name != "go.work" {
 			return found[0], nil
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// Move rewrites the files that git knows, and returns the names of those that it has changed. It
-// refuses a new place that a file names already: the way back would change that, too.
+// Move rewrites the files that git knows, and returns the names of the changed ones. It refuses a
+// new place that a file names already: the way back would change that, too.
 func Move(ctx context.Context, c git.Clone, to location.Location) (changed []string, err error) {
 	from, err := location.Read(c.Root)
 	if err != nil {

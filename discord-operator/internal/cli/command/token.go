@@ -200,7 +200,7 @@ func intents(flags discordclient.ApplicationFlags) string {
 	return "privileged: " + strings.Join(have, ", ") + "; discord-operator needs none of them"
 }
 
-// rightsIn compares the bot's permissions in a server with those that the objects need.
+// rightsIn compares the bot's permissions in a server with the needs of the objects.
 func rightsIn(
 	ctx context.Context, api *discordclient.Client, user discordclient.User, app discordclient.Application, w *world.World,
 ) ([]finding, error) {

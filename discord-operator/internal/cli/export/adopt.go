@@ -18,10 +18,10 @@ import (
 type Adoption struct {
 	ID       string // of the channel, category or role
 	ServerID string
-	// Server, Namespace and Name are those of the objects; an empty Name derives one.
+	// Server, Namespace and Name of the objects; an empty Name derives one.
 	Server, Namespace, Name string
-	// Groups and Roles are the existing objects of the server by the ids of their resources. Roles
-	// are those of Namespace.
+	// Groups has the existing objects of the server, Roles the objects of Namespace, by the
+	// ids of their resources.
 	Groups map[string]v1alpha1.GroupReference
 	Roles  map[string]string
 }

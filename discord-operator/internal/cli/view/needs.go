@@ -28,7 +28,7 @@ type Need struct {
 const maxReasons = 3
 
 // Needs returns the permissions that the bot needs for a server and the objects of its own
-// namespace, and those that only objects of other namespaces need. Observed objects need none.
+// namespace, and which only objects of other namespaces need. Observed objects need none.
 func Needs(w *world.World) (own, others []Need) {
 	var of, foreign needs
 	if !status.Observed(w.Server) {

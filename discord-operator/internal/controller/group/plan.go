@@ -120,8 +120,8 @@ func fillName(d *desired, live *discordclient.Channel) error {
 	return nil
 }
 
-// SpecOf returns the fields of a spec that changes nothing of a category, and those that no spec
-// can have. It lacks the server, overwrites and position.
+// SpecOf returns a spec that changes nothing of a category, and the values that no spec can have.
+// It lacks the server, overwrites and position.
 func SpecOf(live *discordclient.Channel) (v1alpha1.DiscordGroupSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)

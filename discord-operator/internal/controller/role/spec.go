@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// SpecOf returns the fields of a spec that changes nothing of a role, and those that no spec can
-// have. It lacks parents, position and members.
+// SpecOf returns a spec that changes nothing of a role, and the values that no spec can have.
+// It lacks parents, position and members.
 func SpecOf(live *discordclient.Role) (v1alpha1.DiscordRoleSpec, []resource.Omission) {
 	var d desired
 	omitted := fields.Fill(&d, live)

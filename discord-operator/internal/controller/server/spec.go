@@ -15,8 +15,8 @@ import (
 // Rows describes the fields of servers.
 var Rows = fields.Rows()
 
-// SpecOf returns the fields of a spec that changes nothing of a server, and those that no spec can
-// have. objects has the names of DiscordChannels by the ids of their channels. The icon is missing:
+// SpecOf returns a spec that changes nothing of a server, and the values that no spec can have.
+// objects has the names of DiscordChannels by the ids of their channels. The icon is missing:
 // Discord has only a hash of it.
 func SpecOf(live discordclient.Guild, objects map[string]string) (v1alpha1.DiscordServerSpec, []resource.Omission) {
 	d := desired{objects: objects}

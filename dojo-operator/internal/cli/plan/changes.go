@@ -142,7 +142,7 @@ func readable(hide *redact.Redactor, path, value string) string {
 	return value
 }
 
-// flat returns the fields of an object that somebody writes, by their paths.
+// flat returns the fields of an object that clients write, by their paths.
 func flat(o *object) map[string]string {
 	all := map[string]string{}
 	if o == nil {

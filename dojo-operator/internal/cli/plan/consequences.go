@@ -100,7 +100,7 @@ func (j *judge) deletion() {
 			j.add(DataAtRisk, "the database is dropped in Postgres with all of its tables")
 		}
 	case kinds.Schedule.Kind:
-		j.add(DataAtRisk, "no backup is taken any more; those that exist stay")
+		j.add(DataAtRisk, "no backup is taken any more; existing ones stay")
 	case kinds.Pooler.Kind:
 		j.add(Downtime, "connections through it end; the pods get another host before")
 	}

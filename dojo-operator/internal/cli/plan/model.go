@@ -57,7 +57,7 @@ type Model struct {
 	objects map[key]*object
 	// original has them as they were read.
 	original map[key]*object
-	// metadata has Secrets of which metadata alone was read.
+	// metadata has Secrets whose data was not read.
 	metadata map[key]*object
 	lists    map[listed]bool
 	// written are objects that a write has changed, made the objects that exist in the model alone.

@@ -25,7 +25,7 @@ type Dojo struct {
 	Namespace string  `json:"namespace"`
 	Name      string  `json:"name"`
 	Stages    []Stage `json:"stages"`
-	// Consequences are those of all stages.
+	// Consequences of all stages.
 	Consequences []Consequence `json:"consequences,omitempty"`
 	// Problems keep the Dojo from matching its spec.
 	Problems []string `json:"problems,omitempty"`

@@ -53,7 +53,7 @@ type Input struct {
 type Planner struct {
 	model      *Model
 	reconciler *dojo.Reconciler
-	// before has the live Dojos of those that a user would apply; nil for a new one.
+	// before has the live Dojos that a user would change; nil for a new one.
 	before map[key]*object
 }
 

@@ -31,7 +31,7 @@ func liveCluster(storage string) *cnpgv1.Cluster {
 		ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: ownership.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
 			APIVersion: "postgresql.cnpg.io/v1",
-			FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:postgresql":{"f:parameters":{"f:shared_buffers":{}}}}}`),
+			FieldsV1:   metav1.NewFieldsV1(`{"f:spec":{"f:postgresql":{"f:parameters":{"f:shared_buffers":{}}}}}`),
 		}}},
 		Spec: cnpgv1.ClusterSpec{
 			Instances: 3, StorageConfiguration: cnpgv1.StorageConfiguration{Size: storage},
