@@ -99,7 +99,7 @@ func (s *session) adopt(ctx context.Context, server, id, name string, from *sour
 // claimant returns the object that has a resource already; nil for none.
 func claimant(w *world.World, id string) status.Object {
 	for _, o := range w.Objects() {
-		if kinds.ID(o) == id || ptr.Deref(adoptionOf(o), v1alpha1.Adoption{}).ID == id {
+		if status.ID(o) == id || ptr.Deref(adoptionOf(o), v1alpha1.Adoption{}).ID == id {
 			return o
 		}
 	}

@@ -77,21 +77,6 @@ func Of(o status.Object) kubectl.Kind {
 	return Channel
 }
 
-// ID returns the id on Discord that the status of an object has; empty for none.
-func ID(o status.Object) string {
-	switch o := o.(type) {
-	case *v1alpha1.DiscordServer:
-		return o.Status.ServerID
-	case *v1alpha1.DiscordGroup:
-		return o.Status.GroupID
-	case *v1alpha1.DiscordRole:
-		return o.Status.RoleID
-	case *v1alpha1.DiscordChannel:
-		return o.Status.ChannelID
-	}
-	return ""
-}
-
 // RoleWith returns the ClusterRole with a right on a kind of ours; empty for other kinds.
 func RoleWith(verb, resource string) string {
 	switch {

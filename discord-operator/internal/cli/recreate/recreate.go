@@ -40,7 +40,7 @@ type Plan struct {
 // NewPlan plans to replace an object. server is that of an object of another namespace, otherwise
 // nil. The error says why that is not safe, or of no use.
 func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*Plan, error) {
-	p := &Plan{Old: o, ID: kinds.ID(o), now: now}
+	p := &Plan{Old: o, ID: status.ID(o), now: now}
 	what := kinds.Of(o).Kind + " " + o.GetName()
 	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
 	owner := metav1.GetControllerOfNoCopy(o)

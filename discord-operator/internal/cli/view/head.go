@@ -55,7 +55,7 @@ type State struct {
 // StateOf returns the state of an object.
 func StateOf(o status.Object, now time.Time) State {
 	s := State{
-		Kind: kinds.Of(o).Kind, Namespace: o.GetNamespace(), Name: o.GetName(), ID: kinds.ID(o), Drift: o.GetDifferences(),
+		Kind: kinds.Of(o).Kind, Namespace: o.GetNamespace(), Name: o.GetName(), ID: status.ID(o), Drift: o.GetDifferences(),
 	}
 	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(o.GetConditions(), kind) }
 	ready, progressing := find(conditions.TypeReady), find(conditions.TypeProgressing)

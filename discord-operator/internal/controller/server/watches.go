@@ -18,6 +18,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
 	"jutsu.com/operators/discord-operator/internal/kube/index"
+	"jutsu.com/operators/discord-operator/internal/kube/status"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
@@ -71,20 +72,8 @@ func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconci
 
 // childChanged selects changes that the server counts, needs permissions for, or waits for.
 var childChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || idOf(e.ObjectOld) != idOf(e.ObjectNew)
+	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || status.ID(e.ObjectOld) != status.ID(e.ObjectNew)
 }}
-
-func idOf(o client.Object) string {
-	switch o := o.(type) {
-	case *v1alpha1.DiscordGroup:
-		return o.Status.GroupID
-	case *v1alpha1.DiscordChannel:
-		return o.Status.ChannelID
-	case *v1alpha1.DiscordRole:
-		return o.Status.RoleID
-	}
-	return ""
-}
 
 func (r *Reconciler) requests(ctx context.Context, namespace, by, value string) []reconcile.Request {
 	return index.Requests(ctx, r.Client, &v1alpha1.DiscordServerList{}, namespace, by, value)
