@@ -104,19 +104,18 @@ func tag(ctx context.Context, out io.Writer, c git.Clone, here location.Location
 
 // pushes returns the commands that push tags: GitHub starts no workflow for more than three at once.
 func pushes(tags []string) string {
-	var libraries []string
-	var text string
+	var libraries, commands []string
 	for _, tag := range tags {
 		if slices.Contains(modules.Operators, path.Dir(tag)) {
-			text += "  git push origin " + tag + "\n"
+			commands = append(commands, "  git push origin "+tag+"\n")
 		} else {
 			libraries = append(libraries, tag)
 		}
 	}
 	if len(libraries) > 0 {
-		text = "  git push --atomic origin " + strings.Join(libraries, " ") + "\n" + text
+		commands = append([]string{"  git push --atomic origin " + strings.Join(libraries, " ") + "\n"}, commands...)
 	}
-	return text
+	return strings.Join(commands, "")
 }
 
 func move(ctx context.Context, out io.Writer, c git.Clone, repo, registry string) error {

@@ -69,7 +69,7 @@ func refused(t *testing.T, c git.Clone) error {
 // checkForms follows the links above GitHub's forms to files of the project.
 func checkForms(t *testing.T, c git.Clone, prefix string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(c.Root, ".github/ISSUE_TEMPLATE/config.yml"))
+	text, err := os.ReadFile(filepath.Join(c.Root, ".github", "ISSUE_TEMPLATE", "config.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func TestUsers(t *testing.T) {
 	}
 	t.Run("a program with a client of the API", func(t *testing.T) {
 		program := t.TempDir()
-		text, err := os.ReadFile(filepath.Join(c.Root, "docs/examples/list-dojos/main.go"))
+		text, err := os.ReadFile(filepath.Join(c.Root, "docs", "examples", "list-dojos", "main.go"))
 		if err != nil {
 			t.Fatal(err)
 		}

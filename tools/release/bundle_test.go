@@ -92,7 +92,8 @@ func checkBundle(t *testing.T, operator, image, text string, found *manifests.Bu
 	t.Helper()
 	strategy := found.CSV.Spec.InstallStrategy.StrategySpec
 	pod := strategy.DeploymentSpecs[0].Spec.Template.Spec
-	if got := pod.Containers[0].Image; !strings.HasSuffix(got, image[strings.Index(image, "@"):]) || pod.ServiceAccountName != operator {
+	_, digest, _ := strings.Cut(image, "@")
+	if got := pod.Containers[0].Image; !strings.HasSuffix(got, "@"+digest) || pod.ServiceAccountName != operator {
 		t.Errorf("it runs %s as %s", got, pod.ServiceAccountName)
 	}
 	if want := strings.Count(text, "\nkind: CustomResourceDefinition\n"); len(found.V1CRDs) != want ||

@@ -72,35 +72,38 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := repository{root: root}
 	where, err := location.Read(root)
 	if err != nil {
 		return err
 	}
+	return execute(ctx, repository{root: root}, out, command, *reference, *folder, releaseOptions{
+		Operator: operator, Version: *version, Repo: *repo, DryRun: *dryRun, Platforms: strings.Split(*platform, ","),
+		Plugins: strings.Split(*programs, ","), Sign: sign, Where: where,
+	})
+}
+
+// execute runs one command.
+func execute(ctx context.Context, r repository, out io.Writer, command, reference, folder string, o releaseOptions) error {
+	build := imageOptions{
+		Root: r.root, Operator: o.Operator, Version: o.Version, Where: o.Where, Repo: o.Repo, Push: o.Repo, Platforms: o.Platforms,
+		Folder: cmp.Or(folder, filepath.Join(r.root, "out", command, o.Operator)),
+	}
 	switch command {
 	case "image":
-		return image(ctx, r, out, imageOptions{
-			Root: root, Operator: operator, Version: *version, Where: where, Repo: *repo, Push: *repo, Platforms: strings.Split(*platform, ","),
-			Folder: cmp.Or(*folder, filepath.Join(root, "out", "image", operator)),
-		})
+		return image(ctx, r, out, build)
 	case "plugin":
-		return buildAndWritePlugins(ctx, r, out, imageOptions{
-			Root: root, Operator: operator, Version: *version, Folder: cmp.Or(*folder, filepath.Join(root, "out", "plugin", operator)),
-		}, strings.Split(*programs, ","))
+		return buildAndWritePlugins(ctx, r, out, build, o.Plugins)
 	case "compat":
-		return checkCompat(ctx, r, out, operator, "")
+		return checkCompat(ctx, r, out, o.Operator, "")
 	case "manifest":
-		text, err := manifest(r.root, operator, *version, *reference, where.Docs(operator+"/"+*version))
+		text, err := manifest(r.root, o.Operator, o.Version, reference, o.Where.Docs(o.Operator+"/"+o.Version))
 		if err != nil {
 			return err
 		}
 		_, err = out.Write(text)
 		return err
 	case "publish":
-		return publishRelease(ctx, r, out, releaseOptions{
-			Operator: operator, Version: *version, Repo: *repo, DryRun: *dryRun, Platforms: strings.Split(*platform, ","),
-			Plugins: strings.Split(*programs, ","), Sign: sign, Where: where,
-		})
+		return publishRelease(ctx, r, out, o)
 	default:
 		return fmt.Errorf("there is no command %q\n%s", command, usage)
 	}

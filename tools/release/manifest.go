@@ -67,7 +67,7 @@ func kustomization(root, from, operator, version, image, docs string) ([]byte, e
 	var components []string
 	flag := filepath.Join("components", "docs-url", "links", "flag")
 	if _, err := os.Stat(filepath.Join(root, "deploy", operator, flag)); err == nil && docs != "" {
-		top, err := filepath.Rel(filepath.Join(overlay(root, operator)), filepath.Join(root, "deploy", operator))
+		top, err := filepath.Rel(overlay(root, operator), filepath.Join(root, "deploy", operator))
 		if err != nil {
 			return nil, err
 		}

@@ -32,8 +32,8 @@ func (c *cli) newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plan (-f FILE | NAME | -A)", Short: "Show what the operator would do, before it does",
 		Long: `Shows what dojo-operator would write if you applied FILE, or, for a Dojo that is there, what the operator of
-this plugin's version would write to it: what an upgrade of the operator changes. The operator's own code decides, on the
-live state, read with your rights. Nothing is written: the API server tries writes as dry runs, as far as you may write.
+this plugin's version would write to it: what an upgrade of the operator changes. The operator's own code decides, on
+the live state, read with your rights. Nothing is written: the API server tries writes as dry runs, if you may write.
 
 Exit codes: 0 nothing would change, 1 an error, or a Dojo that would not match its spec, 2 wrong use, 3 something would
 change.`,
@@ -111,7 +111,7 @@ func (s *session) plan(ctx context.Context, f *planFlags, args []string) error {
 	return nil
 }
 
-var errProblems = errors.New("Dojos that would not match their spec")
+var errProblems = errors.New("one or more Dojos would not match their spec")
 
 // planner returns a planner with the kinds of the cluster and the flags of its operator.
 func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report) (*plan.Planner, error) {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
@@ -206,5 +207,5 @@ func nameOf(item any, at int) string {
 	if name, ok := fields["name"].(string); ok && name != "" {
 		return name
 	}
-	return fmt.Sprint(at)
+	return strconv.Itoa(at)
 }

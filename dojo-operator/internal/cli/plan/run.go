@@ -140,7 +140,7 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 		after = append(after, happened...)
 	}
 	p.conclude(ctx, k, planned)
-	return planned, nil
+	return planned, nil //nolint:nilerr // a Dojo that is gone ends its plan
 }
 
 func (p *Planner) dojo(ctx context.Context, k key) (*corev1api.Dojo, error) {
@@ -164,7 +164,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 		case ctx.Err() != nil:
 			return "", ctx.Err()
 		case failed != nil:
-			return failed.Error(), nil
+			return failed.Error(), nil //nolint:nilerr // the operator would retry it
 		case p.model.version == version && len(p.model.writes) == writes:
 			return "", nil
 		}
@@ -259,24 +259,35 @@ func (m *Model) unknownName(w Write) bool {
 	return false
 }
 
-// conclude adds the final state of the Dojo, the consequences, and what the plan does not know.
-func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
-	for _, stage := range planned.Stages {
+// consequencesOfAll returns each consequence once.
+func consequencesOfAll(stages []Stage) (all []Consequence) {
+	for _, stage := range stages {
 		for _, change := range stage.Changes {
 			for _, c := range consequencesOf(change) {
-				if !slices.Contains(planned.Consequences, c) {
-					planned.Consequences = append(planned.Consequences, c)
+				if !slices.Contains(all, c) {
+					all = append(all, c)
 				}
 			}
 		}
 	}
-	var hidden []string
+	return all
+}
+
+// hiddenIn returns the resources that the user may not read in a namespace.
+func (p *Planner) hiddenIn(namespace string) (hidden []string) {
 	for of := range p.model.hidden {
-		if of.namespace == k.Namespace {
+		if of.namespace == namespace {
 			hidden = append(hidden, resourceOf(key{GroupVersionKind: of.GroupVersionKind}).String())
 		}
 	}
-	if slices.Sort(hidden); len(hidden) > 0 {
+	slices.Sort(hidden)
+	return hidden
+}
+
+// conclude adds the final state of the Dojo, the consequences, and what the plan does not know.
+func (p *Planner) conclude(ctx context.Context, k key, planned *Dojo) {
+	planned.Consequences = consequencesOfAll(planned.Stages)
+	if hidden := p.hiddenIn(k.Namespace); len(hidden) > 0 {
 		planned.Unknown = append(planned.Unknown, fmt.Sprintf("You may not read %s in %s: they are taken to be as the "+
 			"operator left them, and are not planned.", strings.Join(hidden, ", "), k.Namespace))
 	}
