@@ -32,6 +32,7 @@ func TestLoad(t *testing.T) {
 			for _, operator := range []string{"dojo-operator", "discord-operator"} {
 				archiveOf(t, filepath.Join(folder, "out", "image", operator, "image.tar"), operator)
 			}
+			archiveOf(t, filepath.Join(folder, "out", "image", "dojo-operator", "dojo-migrate.tar"), "dojo-migrate")
 			cmd := exec.CommandContext(t.Context(), filepath.Join(folder, "tools", "load"), program, "mine")
 			cmd.Env = append(os.Environ(), "PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"))
 			out, err := cmd.CombinedOutput()
@@ -39,7 +40,8 @@ func TestLoad(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			want = append(want, "helm install discord-operator deploy/charts/discord-operator --namespace discord-system ",
-				"    --set image.repository=docker.io/library/dojo-operator --set image.tag=v0.1.0\n")
+				"    --set image.repository=docker.io/library/dojo-operator --set image.tag=v0.1.0"+
+					" --set flags.migrate-image=docker.io/library/dojo-migrate:v0.1.0\n")
 			for _, line := range want {
 				if !strings.Contains(string(out), line) {
 					t.Errorf("it does not say %q:\n%s", line, out)

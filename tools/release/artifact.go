@@ -59,11 +59,17 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 		return nil, err
 	}
 	docs := o.docs()
+	flags := []byte("{}")
+	if o.Companion != "" {
+		if flags, err = json.Marshal(o.flags()); err != nil {
+			return nil, err
+		}
+	}
 	for file, changes := range map[string][][2]string{
 		"Chart.yaml": {{`version: .*`, "version: " + number}, {`appVersion: .*`, "appVersion: " + o.Version}},
 		"values.yaml": {
 			{`  repository: .*`, fmt.Sprintf("  repository: %q", repository)}, {`  tag: .*`, fmt.Sprintf("  tag: %q", tag)},
-			{`docsURL: .*`, fmt.Sprintf("docsURL: %q", docs)},
+			{`docsURL: .*`, fmt.Sprintf("docsURL: %q", docs)}, {`flags: .*`, "flags: " + string(flags)},
 		},
 		"README.md": {
 			{`helm install (\S+) oci://\S+/charts/`, "helm install $1 oci://" + path.Join(o.Repo, "charts") + "/"},
@@ -79,7 +85,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	}
 	files["Chart.yaml"] = linkChart(files["Chart.yaml"], o.Where, docs)
 	files["Chart.yaml"] += fmt.Sprintf("  artifacthub.io/prerelease: \"%t\"\n", semver.Prerelease(o.Version) != "") +
-		fmt.Sprintf("  artifacthub.io/images: |\n    - name: %s\n      image: %s\n", o.Operator, reference)
+		"  artifacthub.io/images: |\n" + images(o, reference)
 	if o.Where.Published() { // below the annotations
 		files["Chart.yaml"] += fmt.Sprintf("home: %[1]s\nsources: [%[1]q]\n", o.Where.URL())
 	}
@@ -93,6 +99,16 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	}
 	a.content, err = pack(files, o.Operator+"/", o.Created)
 	return a, err
+}
+
+// images lists the images of a release for Artifact Hub.
+func images(o imageOptions, reference string) string {
+	line := func(name, image string) string { return fmt.Sprintf("    - name: %s\n      image: %s\n", name, image) }
+	text := line(o.Operator, reference)
+	if o.Companion != "" {
+		text += line(companions[o.Operator].Program, o.Companion)
+	}
+	return text
 }
 
 // chartLinks are the lines of a chart in the repository that link to a branch.
@@ -118,12 +134,11 @@ func manifestsArtifact(root string, o imageOptions, reference string) (*artifact
 	if err != nil {
 		return nil, err
 	}
-	docs := o.docs()
-	top, err := kustomization(root, filepath.ToSlash(released), o.Operator, o.Version, reference, docs)
+	top, err := kustomization(o, filepath.ToSlash(released), reference)
 	if err != nil {
 		return nil, err
 	}
-	if docs != "" {
+	if docs := o.docs(); docs != "" {
 		linkDocs(files, docs)
 	}
 	files["kustomization.yaml"] = string(top)

@@ -28,7 +28,7 @@ import (
 )
 
 // checkChart pulls the chart like `helm install oci://...`, and renders it.
-func checkChart(t *testing.T, repo, image string) {
+func checkChart(t *testing.T, repo, image, migrate string) {
 	t.Helper()
 	none := filepath.Join(t.TempDir(), "none")
 	client, err := helm.NewClient(helm.ClientOptPlainHTTP(), helm.ClientOptCredentialsFile(none))
@@ -46,7 +46,7 @@ func checkChart(t *testing.T, repo, image string) {
 		strings.Join(meta.Sources, " "),
 	}
 	want := []string{
-		"dojo-operator", "0.1.0", "v0.1.0", "false", "- name: dojo-operator\n  image: " + image + "\n", testProject,
+		"dojo-operator", "0.1.0", "v0.1.0", "false", "- name: dojo-operator\n  image: " + image + "\n- name: dojo-migrate\n  image: " + migrate + "\n", testProject,
 		"- name: Documentation\n  url: " + testDocs + "/README.md\n- name: Alerts\n  url: " + testDocs + "/alerts.md\n" +
 			"- name: support\n  url: " + testProject + "/issues\n", testProject,
 	}
@@ -69,6 +69,9 @@ func checkChart(t *testing.T, repo, image string) {
 	found := rendered.(*release.Release)
 	if !strings.Contains(found.Manifest, "image: \""+image+"\"\n") {
 		t.Errorf("its Deployment does not run %s", image)
+	}
+	if !strings.Contains(found.Manifest, "--migrate-image="+migrate) {
+		t.Errorf("its Deployment does not know %s:\n%s", migrate, found.Manifest)
 	}
 	checkDocs(t, found.Manifest)
 	if strings.Contains(found.Info.Notes, "placeholder") {
@@ -183,7 +186,7 @@ func TestNoProjectNoLinks(t *testing.T) {
 	const image = "example.com/a/dojo-operator:v1.2.3@sha256:0123"
 	root := checkout(t).root
 	artifacts, err := artifactsOf(root, imageOptions{
-		Operator: "dojo-operator", Version: "v1.2.3", Repo: "example.com/a", Created: time.Unix(1e9, 0),
+		Root: root, Operator: "dojo-operator", Version: "v1.2.3", Repo: "example.com/a", Created: time.Unix(1e9, 0),
 	}, image)
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +205,7 @@ func TestNoProjectNoLinks(t *testing.T) {
 	}
 	manifests := t.TempDir()
 	unpack(t, bytes.NewReader(artifacts[1].content), manifests)
-	install, err := manifest(root, "dojo-operator", "v1.2.3", image, "")
+	install, err := manifest(imageOptions{Root: root, Operator: "dojo-operator", Version: "v1.2.3"}, image)
 	if err != nil {
 		t.Fatal(err)
 	}

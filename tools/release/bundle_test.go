@@ -25,11 +25,14 @@ func TestBundle(t *testing.T) {
 	for _, operator := range operators {
 		t.Run(operator, func(t *testing.T) {
 			image := strings.Replace(anImage, "/x:", "/"+operator+":", 1)
-			text, err := manifest(root, operator, "v0.1.0", image, "")
+			o := imageOptions{Root: root, Operator: operator, Version: "v0.1.0", Created: time.Unix(1767225600, 0)}
+			if second := companions[operator].Program; second != "" {
+				o.Companion = strings.Replace(anImage, "/x:", "/"+second+":", 1)
+			}
+			text, err := manifest(o, image)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := imageOptions{Root: root, Operator: operator, Version: "v0.1.0", Created: time.Unix(1767225600, 0)}
 			files, err := bundleFiles(root, o, text, image, "https://github.com/example/operators")
 			if err != nil {
 				t.Fatal(err)

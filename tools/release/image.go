@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -21,11 +22,20 @@ import (
 
 const modulePath = "jutsu.com/operators/"
 
-func importPath(operator string) string { return modulePath + operator + "/cmd/" + operator }
+func (o imageOptions) importPath() string {
+	return modulePath + path.Join(o.Operator, "cmd", o.program())
+}
+
+// program is the built program; the image has its name.
+func (o imageOptions) program() string { return cmp.Or(o.Program, o.Operator) }
 
 type imageOptions struct {
 	Root     string
 	Operator string
+	// Program is that of a companion; empty for the operator.
+	Program string
+	// Companion is the reference of the operator's second image; empty for none.
+	Companion string
 	// Version is also the image's tag: v1.2.3 for a release.
 	Version string
 	// Revision is the built commit and Created its time, so that a commit has one digest.
@@ -43,6 +53,7 @@ type imageOptions struct {
 }
 
 type built struct {
+	Program string
 	// Archive is a tar file in the OCI image layout.
 	Archive   string
 	Digest    v1.Hash
@@ -71,19 +82,21 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 	if err := os.Setenv("GOWORK", workspace); err != nil {
 		return nil, err
 	}
-	sboms := filepath.Join(o.Folder, "sbom")
-	if err := os.RemoveAll(sboms); err != nil {
+	sboms, archive := filepath.Join(o.Folder, "sbom"), "image.tar"
+	if o.Program != "" {
+		archive = o.Program + ".tar"
+	} else if err := os.RemoveAll(sboms); err != nil {
 		return nil, err
 	}
 	builder, err := build.NewGo(ctx, filepath.Join(o.Root, o.Operator), builderOptions(o, sboms)...)
 	if err != nil {
-		return nil, fmt.Errorf("build the image of %s: %w", o.Operator, err)
+		return nil, fmt.Errorf("build the image of %s: %w", o.program(), err)
 	}
-	result, err := builder.Build(ctx, build.StrictScheme+importPath(o.Operator))
+	result, err := builder.Build(ctx, build.StrictScheme+o.importPath())
 	if err != nil {
-		return nil, fmt.Errorf("build the image of %s: %w", o.Operator, err)
+		return nil, fmt.Errorf("build the image of %s: %w", o.program(), err)
 	}
-	b := &built{Archive: filepath.Join(o.Folder, "image.tar")}
+	b := &built{Program: o.program(), Archive: filepath.Join(o.Folder, archive)}
 	if b.Digest, err = result.Digest(); err != nil {
 		return nil, err
 	}
@@ -92,18 +105,18 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 		return nil, err
 	}
 	if err := writeArchive(b.Archive, result, o); err != nil {
-		return nil, fmt.Errorf("write the image of %s: %w", o.Operator, err)
+		return nil, fmt.Errorf("write the image of %s: %w", o.program(), err)
 	}
 	if o.Push != "" {
 		if err := push(ctx, result, o); err != nil {
-			return nil, fmt.Errorf("push the image of %s to %s: %w", o.Operator, o.Push, err)
+			return nil, fmt.Errorf("push the image of %s to %s: %w", o.program(), o.Push, err)
 		}
 	}
 	return b, nil
 }
 
 func (o imageOptions) imageName() string {
-	return path.Join(o.Repo, o.Operator) + ":" + o.Version
+	return path.Join(o.Repo, o.program()) + ":" + o.Version
 }
 
 // containerdName is complete: containerd knows no Docker Hub by default.
@@ -141,7 +154,7 @@ func builderOptions(o imageOptions, sboms string) []build.Option {
 func labels(o imageOptions) map[string]string {
 	const prefix = "org.opencontainers.image."
 	of := map[string]string{
-		prefix + "title":    o.Operator,
+		prefix + "title":    o.program(),
 		prefix + "version":  o.Version,
 		prefix + "revision": o.Revision,
 		prefix + "created":  o.Created.UTC().Format(time.RFC3339),
@@ -151,23 +164,25 @@ func labels(o imageOptions) map[string]string {
 	if o.Where.Published() {
 		of[prefix+"source"] = o.Where.URL()
 	}
-	switch o.Operator {
+	switch o.program() {
 	case "dojo-operator":
 		of[prefix+"description"] = "Turns Dojo objects into running, monitored applications"
 	case "discord-operator":
 		of[prefix+"description"] = "Keeps Discord as DiscordServer, DiscordGroup and DiscordChannel objects say"
+	default:
+		of[prefix+"description"] = companions[o.Operator].Description
 	}
 	return of
 }
 
 func push(ctx context.Context, image build.Result, o imageOptions) error {
 	publisher, err := publish.NewDefault(o.Push,
-		publish.WithNamer(func(base, _ string) string { return path.Join(base, o.Operator) }),
+		publish.WithNamer(func(base, _ string) string { return path.Join(base, o.program()) }),
 		publish.WithTags([]string{o.Version}))
 	if err != nil {
 		return err
 	}
-	if _, err := publisher.Publish(ctx, image, importPath(o.Operator)); err != nil {
+	if _, err := publisher.Publish(ctx, image, o.importPath()); err != nil {
 		return err
 	}
 	return publisher.Close()

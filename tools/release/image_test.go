@@ -54,7 +54,7 @@ func elsewhere(t *testing.T, r repository, operator string) string {
 }
 
 // pushed builds an image twice, in two folders, and pushes it to a registry in this process.
-func pushed(t *testing.T, operator string) (imageOptions, *built, v1.ImageIndex) {
+func pushed(t *testing.T, operator, program string) (imageOptions, *built, v1.ImageIndex) {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
 	t.Cleanup(server.Close)
@@ -65,7 +65,7 @@ func pushed(t *testing.T, operator string) (imageOptions, *built, v1.ImageIndex)
 	}
 	repo := strings.TrimPrefix(server.URL, "http://") + "/jutsu"
 	o := imageOptions{
-		Root: r.root, Operator: operator, Version: testVersion, Revision: revision, Created: at,
+		Root: r.root, Operator: operator, Program: program, Version: testVersion, Revision: revision, Created: at,
 		Repo: repo, Push: repo, Folder: t.TempDir(), Platforms: []string{"linux/amd64", "linux/arm64"},
 	}
 	first, err := buildImage(t.Context(), o)
@@ -92,9 +92,11 @@ func pushed(t *testing.T, operator string) (imageOptions, *built, v1.ImageIndex)
 }
 
 func TestImage(t *testing.T) {
-	for _, operator := range operators {
-		t.Run(operator, func(t *testing.T) {
-			o, b, index := pushed(t, operator)
+	for program, operator := range map[string]string{
+		"discord-operator": "discord-operator", "dojo-operator": "dojo-operator", "dojo-migrate": "dojo-operator",
+	} {
+		t.Run(program, func(t *testing.T) {
+			o, b, index := pushed(t, operator, strings.TrimPrefix(program, operator))
 			if err := validate.Index(index); err != nil {
 				t.Error(err)
 			}
@@ -116,7 +118,7 @@ func TestImage(t *testing.T) {
 			for platform, image := range found {
 				t.Run(platform, func(t *testing.T) {
 					checkConfig(t, o, image)
-					t.Logf("%s for %s: %.1f MB compressed", operator, platform, float64(b.Platforms[platform].Size)/1e6)
+					t.Logf("%s for %s: %.1f MB compressed", program, platform, float64(b.Platforms[platform].Size)/1e6)
 					if size := b.Platforms[platform].Size; size < 1e6 || size > sizeLimit {
 						t.Errorf("a node pulls %d bytes", size)
 					}
@@ -138,7 +140,7 @@ func checkConfig(t *testing.T, o imageOptions, image v1.Image) {
 	if config.Config.User != "65532:65532" {
 		t.Errorf("it runs as %q", config.Config.User)
 	}
-	if diff := cmp.Diff([]string{"/ko-app/" + o.Operator}, config.Config.Entrypoint); diff != "" {
+	if diff := cmp.Diff([]string{"/ko-app/" + o.program()}, config.Config.Entrypoint); diff != "" {
 		t.Errorf("entrypoint (-want +got):\n%s", diff)
 	}
 	if !config.Created.Equal(o.Created) {
@@ -146,7 +148,7 @@ func checkConfig(t *testing.T, o imageOptions, image v1.Image) {
 	}
 	const prefix = "org.opencontainers.image."
 	for label, want := range map[string]string{
-		"title": o.Operator, "version": testVersion, "revision": o.Revision, "licenses": "Apache-2.0", "created": o.Created.Format("2006-01-02T15:04:05Z"),
+		"title": o.program(), "version": testVersion, "revision": o.Revision, "licenses": "Apache-2.0", "created": o.Created.Format("2006-01-02T15:04:05Z"),
 	} {
 		if got := config.Config.Labels[prefix+label]; got != want {
 			t.Errorf("label %s is %q, want %q", label, got, want)
@@ -155,7 +157,7 @@ func checkConfig(t *testing.T, o imageOptions, image v1.Image) {
 	if config.Config.Labels[prefix+"description"] == "" {
 		t.Error("nothing says what it is for")
 	}
-	want := []string{"etc", "etc/group", "etc/passwd", "ko-app", "ko-app/" + o.Operator, "tmp", "var", "var/run", "var/run/ko"}
+	want := []string{"etc", "etc/group", "etc/passwd", "ko-app", "ko-app/" + o.program(), "tmp", "var", "var/run", "var/run/ko"}
 	if diff := cmp.Diff(want, files(t, image)); diff != "" {
 		t.Errorf("what is in it (-want +got):\n%s", diff)
 	}
@@ -190,9 +192,12 @@ func read(t *testing.T, image v1.Image, file func(*tar.Header, io.Reader)) {
 // checkSBOMs expects an SBOM per platform and for the index, in the folder and at the registry.
 func checkSBOMs(t *testing.T, o imageOptions, b *built, index v1.ImageIndex) {
 	t.Helper()
-	direct := map[string]string{"dojo-operator": "sigs.k8s.io/controller-runtime", "discord-operator": "github.com/bwmarrin/discordgo"}[o.Operator]
+	direct := map[string]string{
+		"dojo-operator": "sigs.k8s.io/controller-runtime", "discord-operator": "github.com/bwmarrin/discordgo",
+		"dojo-migrate": "github.com/pressly/goose/v3",
+	}[o.program()]
 	for _, platform := range []string{"linux-amd64", "linux-arm64"} {
-		text, err := os.ReadFile(filepath.Join(o.Folder, "sbom", o.Operator+"-"+platform+".spdx.json"))
+		text, err := os.ReadFile(filepath.Join(o.Folder, "sbom", o.program()+"-"+platform+".spdx.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +223,7 @@ func checkSBOMs(t *testing.T, o imageOptions, b *built, index v1.ImageIndex) {
 	for _, m := range manifest.Manifests {
 		digests = append(digests, m.Digest)
 	}
-	repo, err := name.NewRepository(o.Repo + "/" + o.Operator)
+	repo, err := name.NewRepository(o.Repo + "/" + o.program())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,9 +240,9 @@ func checkVersion(t *testing.T, o imageOptions, image v1.Image) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the binary is for Linux")
 	}
-	binary := filepath.Join(t.TempDir(), o.Operator)
+	binary := filepath.Join(t.TempDir(), o.program())
 	read(t, image, func(header *tar.Header, in io.Reader) {
-		if filepath.Base(header.Name) != o.Operator {
+		if filepath.Base(header.Name) != o.program() {
 			return
 		}
 		text, err := io.ReadAll(in)
@@ -252,7 +257,7 @@ func checkVersion(t *testing.T, o imageOptions, image v1.Image) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if got, want := string(out), o.Operator+" "+testVersion+"\n"; got != want {
+	if got, want := string(out), o.program()+" "+testVersion+"\n"; got != want {
 		t.Errorf("--version prints %q, want %q", got, want)
 	}
 }

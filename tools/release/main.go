@@ -96,7 +96,7 @@ func execute(ctx context.Context, r repository, out io.Writer, command, referenc
 	case "compat":
 		return checkCompat(ctx, r, out, o.Operator, "")
 	case "manifest":
-		text, err := manifest(r.root, o.Operator, o.Version, reference, o.Where.Docs(o.Operator+"/"+o.Version))
+		text, err := manifest(build, reference)
 		if err != nil {
 			return err
 		}
@@ -150,6 +150,15 @@ func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (er
 	if err := o.identify(ctx, r); err != nil {
 		return err
 	}
+	for _, one := range o.withCompanion() {
+		if err := oneImage(ctx, out, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func oneImage(ctx context.Context, out io.Writer, o imageOptions) error {
 	_, _ = fmt.Fprintf(out, "building the image %s for %s\n", o.imageName(), strings.Join(o.Platforms, ", "))
 	b, err := buildImage(ctx, o)
 	if err != nil {
@@ -159,6 +168,10 @@ func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (er
 		_, _ = fmt.Fprintf(out, "  %-12s %.1f MB compressed\n", platform, float64(b.Platforms[platform].Size)/1e6)
 	}
 	_, _ = fmt.Fprintf(out, "  %s\n", b.Digest)
+	if o.Push != "" && o.Program != "" {
+		_, _ = fmt.Fprintf(out, "Pushed. Next: set the operator's flag --%s=%s\n", companions[o.Operator].Flag, b.Reference)
+		return nil
+	}
 	if o.Push != "" {
 		_, _ = fmt.Fprintf(out, "Pushed. Next: kustomize edit set image %s=%s\n", o.Operator, b.Reference)
 		return nil

@@ -13,12 +13,14 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/yaml"
 )
 
 // manifest renders an operator with its image by digest as one file, namespace and kinds first.
 // A known address of docs takes the place of docsPlaceholder.
-func manifest(root, operator, version, image, docs string) (text []byte, err error) {
+func manifest(o imageOptions, image string) (text []byte, err error) {
+	root, operator, docs := o.Root, o.Operator, o.docs()
 	folder, err := os.MkdirTemp("", "install-")
 	if err != nil {
 		return nil, err
@@ -31,7 +33,7 @@ func manifest(root, operator, version, image, docs string) (text []byte, err err
 	if err != nil {
 		return nil, err
 	}
-	overlaid, err := kustomization(root, from, operator, version, image, docs)
+	overlaid, err := kustomization(o, from, image)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +54,16 @@ func manifest(root, operator, version, image, docs string) (text []byte, err err
 	if repository, digest, _ := withoutTag(image); !strings.Contains(string(text), "image: "+repository+"@"+digest) {
 		return nil, fmt.Errorf("%s does not use the image %s", overlay(root, operator), operator)
 	}
-	return fmt.Appendf(nil, "# %s %s. Install it, or a newer one over an older one: kubectl apply --server-side -f install.yaml\n%s", operator, version, text), nil
+	return fmt.Appendf(nil, "# %s %s. Install it, or a newer one over an older one: kubectl apply --server-side -f install.yaml\n%s", operator, o.Version, text), nil
 }
 
 // docsPlaceholder is the address in the components docs-url/links.
 const docsPlaceholder = "https://docs.example.com"
 
-// kustomization has the flag for docs, if the operator has it. from is the overlay's path.
-func kustomization(root, from, operator, version, image, docs string) ([]byte, error) {
+// kustomization has the flag for docs, if the operator has it, and that for a companion. from is the
+// overlay's path.
+func kustomization(o imageOptions, from, image string) ([]byte, error) {
+	root, operator, docs := o.Root, o.Operator, o.docs()
 	repository, digest, err := withoutTag(image)
 	if err != nil {
 		return nil, err
@@ -73,12 +77,20 @@ func kustomization(root, from, operator, version, image, docs string) ([]byte, e
 		}
 		components = append(components, filepath.ToSlash(filepath.Join(from, top, flag)))
 	}
+	var patches []types.Patch
+	for name, value := range o.flags() {
+		patches = append(patches, types.Patch{
+			Target: &types.Selector{ResId: resid.NewResIdKindOnly("Deployment", operator)},
+			Patch:  fmt.Sprintf("- {op: add, path: /spec/template/spec/containers/0/args/-, value: %q}\n", "--"+name+"="+value),
+		})
+	}
 	return yaml.Marshal(types.Kustomization{
+		Patches:    patches,
 		Components: components,
 		TypeMeta:   types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
 		Resources:  []string{from},
 		Images:     []types.Image{{Name: operator, NewName: repository, Digest: digest}},
-		Labels:     []types.Label{{Pairs: map[string]string{"app.kubernetes.io/version": version}, IncludeTemplates: true}},
+		Labels:     []types.Label{{Pairs: map[string]string{"app.kubernetes.io/version": o.Version}, IncludeTemplates: true}},
 	})
 }
 

@@ -49,7 +49,7 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	p := published{registry: o.Repo, operator: o.Operator}
+	p := published{registry: o.Repo}
 	if o.DryRun {
 		loopback, err := startRegistry(ctx)
 		if err != nil {
@@ -63,10 +63,10 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 		Where: o.Where, Push: p.registry, Platforms: o.Platforms,
 	}
 	_, _ = fmt.Fprintf(out, "building %s %s for %s\n", o.Operator, o.Version, strings.Join(o.Platforms, ", "))
-	if p.image, err = buildImage(ctx, i); err != nil {
+	if err := p.buildImages(ctx, &i); err != nil {
 		return err
 	}
-	if p.artifacts, err = artifactsOf(r.root, i, p.image.Reference); err != nil {
+	if p.artifacts, err = artifactsOf(r.root, i, p.images[0].Reference); err != nil {
 		return err
 	}
 	if p.plugins, err = buildPlugins(ctx, i, o.Plugins); err != nil {
@@ -91,7 +91,22 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	if err := signRelease(ctx, out, o, p, folder); err != nil {
 		return err
 	}
-	return finish(ctx, r, out, o, p.image.Reference, p.artifacts, tags)
+	return finish(ctx, r, out, o, p, tags)
+}
+
+// buildImages builds the operator's image and its companion, whose reference i gets.
+func (p *published) buildImages(ctx context.Context, i *imageOptions) error {
+	for _, one := range i.withCompanion() {
+		image, err := buildImage(ctx, one)
+		if err != nil {
+			return err
+		}
+		if one.Program != "" {
+			i.Companion = image.Reference
+		}
+		p.images = append(p.images, image)
+	}
+	return nil
 }
 
 // signRelease signs and verifies the pushed artifacts; a dry run makes a key for it.
@@ -176,8 +191,8 @@ func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (
 }
 
 func writeRelease(i imageOptions, o releaseOptions, p published, text string) error {
-	root, folder, reference := i.Root, i.Folder, p.image.Reference
-	install, err := manifest(root, o.Operator, o.Version, reference, o.Where.Docs(o.tag()))
+	root, folder, reference := i.Root, i.Folder, p.images[0].Reference
+	install, err := manifest(i, reference)
 	if err != nil {
 		return err
 	}

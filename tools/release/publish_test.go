@@ -344,7 +344,7 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.Sort(pushed)
-	want := []string{"jutsu/charts/dojo-operator", "jutsu/dojo-operator", "jutsu/manifests/dojo-operator"}
+	want := []string{"jutsu/charts/dojo-operator", "jutsu/dojo-migrate", "jutsu/dojo-operator", "jutsu/manifests/dojo-operator"}
 	if diff := cmp.Diff(want, pushed); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
@@ -355,7 +355,13 @@ func TestRelease(t *testing.T) {
 	t.Run("users verify its signatures", func(t *testing.T) {
 		checkSignatures(t, repo, strings.TrimPrefix(digests[0], "@"), filepath.Join(p.root, "out", "release", "dojo-operator"))
 	})
-	t.Run("Helm pulls its chart", func(t *testing.T) { checkChart(t, repo, repo+"/dojo-operator:v0.1.0"+digests[0]) })
+	migrate := regexp.MustCompile(`--migrate-image=(` + regexp.QuoteMeta(repo) + `/dojo-migrate:v0\.1\.0@sha256:[0-9a-f]{64})\n`).FindSubmatch(install)
+	if migrate == nil {
+		t.Fatalf("install.yaml does not name the image of dojo-migrate:\n%s", install)
+	}
+	t.Run("Helm pulls its chart", func(t *testing.T) {
+		checkChart(t, repo, repo+"/dojo-operator:v0.1.0"+digests[0], string(migrate[1]))
+	})
 	t.Run("Flux pulls its manifests", func(t *testing.T) { checkManifests(t, repo, string(install)) })
 	t.Run("its plugin runs", func(t *testing.T) { checkPlugins(t, p, "dojo-operator", "v0.1.0", []string{"linux/amd64"}) })
 	t.Run("the workflow repeats it from the tag", func(t *testing.T) { checkFromTag(t, p, first) })

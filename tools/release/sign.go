@@ -84,14 +84,16 @@ func (s *signer) run(ctx context.Context, args ...string) error {
 // published lists the signed parts of a release at a registry.
 type published struct {
 	registry  string
-	operator  string
-	image     *built
+	images    []*built // the operator's first
 	artifacts []*artifact
 	plugins   []plugin // below checksums.txt, which is signed
 }
 
 func (p published) references() ([]string, error) {
-	all := []string{path.Join(p.registry, p.operator) + "@" + p.image.Digest.String()}
+	var all []string
+	for _, image := range p.images {
+		all = append(all, path.Join(p.registry, image.Program)+"@"+image.Digest.String())
+	}
 	for _, a := range p.artifacts {
 		digest, err := a.digest()
 		if err != nil {
@@ -105,9 +107,11 @@ func (p published) references() ([]string, error) {
 // sboms maps SBOM files to the image of their platform.
 func (p published) sboms(folder string) map[string]string {
 	all := map[string]string{}
-	for platform, one := range p.image.Platforms {
-		file := p.operator + "-" + strings.ReplaceAll(platform, "/", "-") + ".spdx.json"
-		all[path.Join(p.registry, p.operator)+"@"+one.Digest.String()] = filepath.Join(folder, "sbom", file)
+	for _, image := range p.images {
+		for platform, one := range image.Platforms {
+			file := image.Program + "-" + strings.ReplaceAll(platform, "/", "-") + ".spdx.json"
+			all[path.Join(p.registry, image.Program)+"@"+one.Digest.String()] = filepath.Join(folder, "sbom", file)
+		}
 	}
 	return all
 }

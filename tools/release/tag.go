@@ -96,12 +96,14 @@ func (r repository) complete(release modules.Release, lines []string) (bool, err
 	return all, nil
 }
 
-func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, reference string, artifacts []*artifact,
-	t tagging) error {
+func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, p published, t tagging) error {
 	push := slices.Concat([]string{"push", "--atomic", "origin"}, refs(t.release.Tags))
 	if o.DryRun {
-		_, _ = fmt.Fprintf(out, "Dry run, nothing is pushed but to this machine. Without DRY_RUN this would be done:\n  push %s\n", reference)
-		for _, a := range artifacts {
+		_, _ = fmt.Fprintln(out, "Dry run, nothing is pushed but to this machine. Without DRY_RUN this would be done:")
+		for _, image := range p.images {
+			_, _ = fmt.Fprintf(out, "  push %s\n", image.Reference)
+		}
+		for _, a := range p.artifacts {
 			_, _ = fmt.Fprintf(out, "  push %s\n", a.reference(o.Repo))
 		}
 		if !t.here {
@@ -125,6 +127,6 @@ func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, 
 		}
 	}
 	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, the archives, notes.md, krew, sbom and checksums.txt "+
-		"where users look for them (the workflow release-%s does)\n", o.Operator, o.Version, reference, o.Operator)
+		"where users look for them (the workflow release-%s does)\n", o.Operator, o.Version, p.images[0].Reference, o.Operator)
 	return nil
 }
