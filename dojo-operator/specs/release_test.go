@@ -457,7 +457,7 @@ var _ = Describe("The release step of a Dojo", func() {
 			`unknown field "spec.release.serviceAccountName"`: {"command": []any{"x"}, "serviceAccountName": "admin"},
 			"must be the name of a ConfigMap": {"migrations": map[string]any{
 				"configMapRefs": []any{map[string]any{"name": "../kube-system/files"}}}},
-			"at most 4096 characters":          {"command": []any{strings.Repeat("x", 4097)}},
+			"may not be more than 4096 bytes":  {"command": []any{strings.Repeat("x", 4097)}},
 			"must be at least 1s":              {"command": []any{"x"}, "timeout": "0s"},
 			"must be a duration":               {"command": []any{"x"}, "timeout": "-1s"},
 			"must be at least 1s and at most ": {"command": []any{"x"}, "timeout": "25h"},
