@@ -59,11 +59,9 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 		return nil, err
 	}
 	docs := o.docs()
-	flags := []byte("{}")
-	if o.Companion != "" {
-		if flags, err = json.Marshal(o.flags()); err != nil {
-			return nil, err
-		}
+	flags, err := json.Marshal(o.flags())
+	if err != nil {
+		return nil, err
 	}
 	for file, changes := range map[string][][2]string{
 		"Chart.yaml": {{`version: .*`, "version: " + number}, {`appVersion: .*`, "appVersion: " + o.Version}},
@@ -85,7 +83,10 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	}
 	files["Chart.yaml"] = linkChart(files["Chart.yaml"], o.Where, docs)
 	files["Chart.yaml"] += fmt.Sprintf("  artifacthub.io/prerelease: \"%t\"\n", semver.Prerelease(o.Version) != "") +
-		"  artifacthub.io/images: |\n" + images(o, reference)
+		"  artifacthub.io/images: |\n"
+	for _, image := range o.images(reference) {
+		files["Chart.yaml"] += fmt.Sprintf("    - name: %s\n      image: %s\n", image.Name, image.Image)
+	}
 	if o.Where.Published() { // below the annotations
 		files["Chart.yaml"] += fmt.Sprintf("home: %[1]s\nsources: [%[1]q]\n", o.Where.URL())
 	}
@@ -99,16 +100,6 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	}
 	a.content, err = pack(files, o.Operator+"/", o.Created)
 	return a, err
-}
-
-// images lists the images of a release for Artifact Hub.
-func images(o imageOptions, reference string) string {
-	line := func(name, image string) string { return fmt.Sprintf("    - name: %s\n      image: %s\n", name, image) }
-	text := line(o.Operator, reference)
-	if o.Companion != "" {
-		text += line(companions[o.Operator].Program, o.Companion)
-	}
-	return text
 }
 
 // chartLinks are the lines of a chart in the repository that link to a branch.

@@ -46,7 +46,8 @@ func checkChart(t *testing.T, repo, image, migrate string) {
 		strings.Join(meta.Sources, " "),
 	}
 	want := []string{
-		"dojo-operator", "0.1.0", "v0.1.0", "false", "- name: dojo-operator\n  image: " + image + "\n- name: dojo-migrate\n  image: " + migrate + "\n", testProject,
+		"dojo-operator", "0.1.0", "v0.1.0", "false",
+		"- name: dojo-operator\n  image: " + image + "\n- name: dojo-migrate\n  image: " + migrate + "\n", testProject,
 		"- name: Documentation\n  url: " + testDocs + "/README.md\n- name: Alerts\n  url: " + testDocs + "/alerts.md\n" +
 			"- name: support\n  url: " + testProject + "/issues\n", testProject,
 	}

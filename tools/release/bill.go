@@ -29,7 +29,8 @@ func bill(p plugin, sum [32]byte, info *debug.BuildInfo, at time.Time) ([]byte, 
 	const nothing = "NOASSERTION"
 	program := spdxPackage{
 		ID: "SPDXRef-program", Name: p.Name, Version: versionOf(p.File), Location: nothing, License: "Apache-2.0", Declared: "Apache-2.0",
-		Copyright: nothing, Checksums: []map[string]string{{"algorithm": "SHA256", "checksumValue": hex.EncodeToString(sum[:])}},
+		Copyright: nothing,
+		Checksums: []map[string]string{{"algorithm": "SHA256", "checksumValue": hex.EncodeToString(sum[:])}},
 	}
 	packages := []spdxPackage{program}
 	relations := []map[string]string{relation("SPDXRef-DOCUMENT", "DESCRIBES", program.ID)}

@@ -138,7 +138,7 @@ func clusterServiceVersion(o imageOptions, c chart, objects []*unstructured.Unst
 			{"type": "OwnNamespace", "supported": false}, {"type": "SingleNamespace", "supported": false},
 			{"type": "MultiNamespace", "supported": false}, {"type": "AllNamespaces", "supported": true},
 		},
-		"relatedImages": relatedImages(o, reference),
+		"relatedImages": o.images(reference),
 	}
 	if repository != "" {
 		annotations["repository"] = repository
@@ -155,14 +155,6 @@ func clusterServiceVersion(o imageOptions, c chart, objects []*unstructured.Unst
 		},
 		"spec": spec,
 	}, nil
-}
-
-func relatedImages(o imageOptions, reference string) []map[string]string {
-	all := []map[string]string{{"name": o.Operator, "image": reference}}
-	if o.Companion != "" {
-		all = append(all, map[string]string{"name": companions[o.Operator].Program, "image": o.Companion})
-	}
-	return all
 }
 
 // installStrategy has the Deployment and the rules of the operator's roles.

@@ -23,10 +23,25 @@ func (o imageOptions) withCompanion() []imageOptions {
 	return all
 }
 
-// flags are those of a released operator, by name.
+// flags returns the flags of the released operator by name.
 func (o imageOptions) flags() map[string]string {
-	if o.Companion == "" {
-		return nil
+	flags := map[string]string{}
+	if o.Companion != "" {
+		flags[companions[o.Operator].Flag] = o.Companion
 	}
-	return map[string]string{companions[o.Operator].Flag: o.Companion}
+	return flags
+}
+
+type namedImage struct {
+	Name  string `json:"name"`
+	Image string `json:"image"`
+}
+
+// images lists the images of a release. reference is that of the operator.
+func (o imageOptions) images(reference string) []namedImage {
+	all := []namedImage{{o.Operator, reference}}
+	if o.Companion != "" {
+		all = append(all, namedImage{companions[o.Operator].Program, o.Companion})
+	}
+	return all
 }

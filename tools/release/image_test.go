@@ -148,7 +148,8 @@ func checkConfig(t *testing.T, o imageOptions, image v1.Image) {
 	}
 	const prefix = "org.opencontainers.image."
 	for label, want := range map[string]string{
-		"title": o.program(), "version": testVersion, "revision": o.Revision, "licenses": "Apache-2.0", "created": o.Created.Format("2006-01-02T15:04:05Z"),
+		"title": o.program(), "version": testVersion, "revision": o.Revision, "licenses": "Apache-2.0",
+		"created": o.Created.Format("2006-01-02T15:04:05Z"),
 	} {
 		if got := config.Config.Labels[prefix+label]; got != want {
 			t.Errorf("label %s is %q, want %q", label, got, want)
@@ -157,7 +158,9 @@ func checkConfig(t *testing.T, o imageOptions, image v1.Image) {
 	if config.Config.Labels[prefix+"description"] == "" {
 		t.Error("nothing says what it is for")
 	}
-	want := []string{"etc", "etc/group", "etc/passwd", "ko-app", "ko-app/" + o.program(), "tmp", "var", "var/run", "var/run/ko"}
+	want := []string{
+		"etc", "etc/group", "etc/passwd", "ko-app", "ko-app/" + o.program(), "tmp", "var", "var/run", "var/run/ko",
+	}
 	if diff := cmp.Diff(want, files(t, image)); diff != "" {
 		t.Errorf("what is in it (-want +got):\n%s", diff)
 	}

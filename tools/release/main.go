@@ -83,10 +83,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // execute runs one command.
-func execute(ctx context.Context, r repository, out io.Writer, command, reference, folder string, o releaseOptions) error {
+func execute(ctx context.Context, r repository, out io.Writer, command, reference, folder string,
+	o releaseOptions) error {
 	build := imageOptions{
-		Root: r.root, Operator: o.Operator, Version: o.Version, Where: o.Where, Repo: o.Repo, Push: o.Repo, Platforms: o.Platforms,
-		Folder: cmp.Or(folder, filepath.Join(r.root, "out", command, o.Operator)),
+		Root: r.root, Operator: o.Operator, Version: o.Version, Where: o.Where, Repo: o.Repo, Push: o.Repo,
+		Platforms: o.Platforms, Folder: cmp.Or(folder, filepath.Join(r.root, "out", command, o.Operator)),
 	}
 	switch command {
 	case "image":
@@ -168,12 +169,12 @@ func oneImage(ctx context.Context, out io.Writer, o imageOptions) error {
 		_, _ = fmt.Fprintf(out, "  %-12s %.1f MB compressed\n", platform, float64(b.Platforms[platform].Size)/1e6)
 	}
 	_, _ = fmt.Fprintf(out, "  %s\n", b.Digest)
-	if o.Push != "" && o.Program != "" {
-		_, _ = fmt.Fprintf(out, "Pushed. Next: set the operator's flag --%s=%s\n", companions[o.Operator].Flag, b.Reference)
-		return nil
-	}
 	if o.Push != "" {
-		_, _ = fmt.Fprintf(out, "Pushed. Next: kustomize edit set image %s=%s\n", o.Operator, b.Reference)
+		next := fmt.Sprintf("kustomize edit set image %s=%s", o.Operator, b.Reference)
+		if o.Program != "" {
+			next = fmt.Sprintf("set the operator's flag --%s=%s", companions[o.Operator].Flag, b.Reference)
+		}
+		_, _ = fmt.Fprintf(out, "Pushed. Next: %s\n", next)
 		return nil
 	}
 	_, _ = fmt.Fprintf(out, "It is in %s, its bills of materials beside it. Next: load it into a cluster (tools/load kind, "+

@@ -54,7 +54,8 @@ func manifest(o imageOptions, image string) (text []byte, err error) {
 	if repository, digest, _ := withoutTag(image); !strings.Contains(string(text), "image: "+repository+"@"+digest) {
 		return nil, fmt.Errorf("%s does not use the image %s", overlay(root, operator), operator)
 	}
-	return fmt.Appendf(nil, "# %s %s. Install it, or a newer one over an older one: kubectl apply --server-side -f install.yaml\n%s", operator, o.Version, text), nil
+	return fmt.Appendf(nil, "# %s %s. Install it, or a newer one over an older one: kubectl apply --server-side "+
+		"-f install.yaml\n%s", operator, o.Version, text), nil
 }
 
 // docsPlaceholder is the address in the components docs-url/links.
@@ -81,7 +82,8 @@ func kustomization(o imageOptions, from, image string) ([]byte, error) {
 	for name, value := range o.flags() {
 		patches = append(patches, types.Patch{
 			Target: &types.Selector{ResId: resid.NewResIdKindOnly("Deployment", operator)},
-			Patch:  fmt.Sprintf("- {op: add, path: /spec/template/spec/containers/0/args/-, value: %q}\n", "--"+name+"="+value),
+			Patch: fmt.Sprintf("- {op: add, path: /spec/template/spec/containers/0/args/-, value: %q}\n",
+				"--"+name+"="+value),
 		})
 	}
 	return yaml.Marshal(types.Kustomization{
@@ -90,7 +92,9 @@ func kustomization(o imageOptions, from, image string) ([]byte, error) {
 		TypeMeta:   types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
 		Resources:  []string{from},
 		Images:     []types.Image{{Name: operator, NewName: repository, Digest: digest}},
-		Labels:     []types.Label{{Pairs: map[string]string{"app.kubernetes.io/version": o.Version}, IncludeTemplates: true}},
+		Labels: []types.Label{{
+			Pairs: map[string]string{"app.kubernetes.io/version": o.Version}, IncludeTemplates: true,
+		}},
 	})
 }
 

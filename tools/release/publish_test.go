@@ -344,7 +344,9 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.Sort(pushed)
-	want := []string{"jutsu/charts/dojo-operator", "jutsu/dojo-migrate", "jutsu/dojo-operator", "jutsu/manifests/dojo-operator"}
+	want := []string{
+		"jutsu/charts/dojo-operator", "jutsu/dojo-migrate", "jutsu/dojo-operator", "jutsu/manifests/dojo-operator",
+	}
 	if diff := cmp.Diff(want, pushed); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
@@ -355,7 +357,8 @@ func TestRelease(t *testing.T) {
 	t.Run("users verify its signatures", func(t *testing.T) {
 		checkSignatures(t, repo, strings.TrimPrefix(digests[0], "@"), filepath.Join(p.root, "out", "release", "dojo-operator"))
 	})
-	migrate := regexp.MustCompile(`--migrate-image=(` + regexp.QuoteMeta(repo) + `/dojo-migrate:v0\.1\.0@sha256:[0-9a-f]{64})\n`).FindSubmatch(install)
+	migrate := regexp.MustCompile(`--migrate-image=(` + regexp.QuoteMeta(repo) +
+		`/dojo-migrate:v0\.1\.0@sha256:[0-9a-f]{64})\n`).FindSubmatch(install)
 	if migrate == nil {
 		t.Fatalf("install.yaml does not name the image of dojo-migrate:\n%s", install)
 	}

@@ -76,7 +76,9 @@ func checkSignatures(t *testing.T, repo, digest, folder string) {
 
 	key := []string{"--key", publicKey, "--insecure-ignore-tlog"}
 	verify := func(what string) []string { return append([]string{"verify", what}, key...) }
-	for _, artifact := range []string{"/charts/dojo-operator:0.1.0", "/manifests/dojo-operator:v0.1.0", "/dojo-migrate:v0.1.0"} {
+	for _, artifact := range []string{
+		"/charts/dojo-operator:0.1.0", "/manifests/dojo-operator:v0.1.0", "/dojo-migrate:v0.1.0",
+	} {
 		valid(verify(repo + artifact)...)
 	}
 	checkAttestation(t, valid, image, key)
