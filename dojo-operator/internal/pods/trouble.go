@@ -5,7 +5,6 @@ package pods
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +34,10 @@ const RevisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
 // Worst prefers persistent trouble, then the pod's name. Pods of former revisions may be broken.
 func Worst(now time.Time, pods []corev1.Pod) Trouble {
-	latest := latestRevision(pods)
-	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Labels[RevisionLabel] != latest })
+	started, latest := startOfRevisions(pods)
+	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
+		return !started[p.Labels[RevisionLabel]].Equal(latest) // times are whole seconds: two revisions may be the latest
+	})
 	sorted := slices.SortedFunc(slices.Values(pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	var found Trouble
 	for i := range sorted {
@@ -51,22 +52,22 @@ func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	return found
 }
 
-// latestRevision takes the youngest first pod: a former ReplicaSet still replaces drained pods.
-func latestRevision(pods []corev1.Pod) string {
-	first := map[string]time.Time{}
+// startOfRevisions returns the time of each revision's first pod, and the latest of these times: a
+// former ReplicaSet still replaces drained pods.
+func startOfRevisions(pods []corev1.Pod) (started map[string]time.Time, latest time.Time) {
+	started = map[string]time.Time{}
 	for i := range pods {
 		revision, created := pods[i].Labels[RevisionLabel], pods[i].CreationTimestamp.Time
-		if before, known := first[revision]; !known || created.Before(before) {
-			first[revision] = created
+		if before, known := started[revision]; !known || created.Before(before) {
+			started[revision] = created
 		}
 	}
-	latest := ""
-	for _, revision := range slices.Sorted(maps.Keys(first)) { // sorted, for revisions of the same second
-		if latest == "" || first[revision].After(first[latest]) {
-			latest = revision
+	for _, first := range started {
+		if first.After(latest) {
+			latest = first
 		}
 	}
-	return latest
+	return started, latest
 }
 
 // Of returns the trouble of a pod, without a reason if there is none.

@@ -165,8 +165,10 @@ func TestWorst(t *testing.T) {
 		"broken, and a former pod is replaced": {
 			[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1), of(alsoBroken, "new", 2), of(pod("e"), "old", 3)}, "pod b",
 		},
-		"two revisions of one second": {[]corev1.Pod{of(alsoBroken, "b", 0), of(broken, "a", 0)}, "pod b"},
-		"two transient ones: by name": {[]corev1.Pod{unschedulable("z"), lost}, "pod a"},
+		"two revisions of one second":                         {[]corev1.Pod{of(alsoBroken, "b", 0), of(broken, "a", 0)}, "pod b"},
+		"broken, beside a former revision of the same second": {[]corev1.Pod{of(fine, "a", 0), of(broken, "b", 0)}, "pod b"},
+		"broken, beside a later name of the same second":      {[]corev1.Pod{of(broken, "a", 0), of(fine, "b", 0)}, "pod b"},
+		"two transient ones: by name":                         {[]corev1.Pod{unschedulable("z"), lost}, "pod a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
