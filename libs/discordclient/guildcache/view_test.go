@@ -200,8 +200,8 @@ func TestBotPermissions(t *testing.T) {
 			r := cachetest.New(t, func(d *discordtest.Options, o *guildcache.Options) {
 				d.ShowHidden, o.DisableGateway = true, gatewayDown // for permissions in a channel that the bot may not view
 			})
+			v := r.Client.Guild(r.Guild) // before the Gateway sends the bot's roles
 			run(r)
-			v := r.Client.Guild(r.Guild)
 			eventually(t, "the view is known", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 			if gatewayDown {
 				if _, exact := v.Snapshot().BotPermissions(); exact {
