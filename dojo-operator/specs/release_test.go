@@ -280,7 +280,9 @@ var _ = Describe("The release step of a Dojo", func() {
 			Finalizers:      []string{"example.org/held"},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(second, batchv1.SchemeGroupVersion.WithKind("Job"))},
 		}, Spec: held.Spec}
-		pod.Spec.SchedulerName = "none" // kwok would delete it
+		// On a fake node kwok would end it, and without a node Kubernetes fails it when it is
+		// deleted: PodGC does so every 20 s.
+		pod.Spec.NodeName = "lost"
 		Expect(k8s.Create(ctx, pod)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {
 			edit(ctx, pod, func(pod *corev1.Pod) { pod.Finalizers = nil })
