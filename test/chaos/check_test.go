@@ -547,16 +547,22 @@ func TestWebhookIsAbandonedOnlyAfterASpecChange(t *testing.T) {
 	}
 }
 
-// A watch that was cut off may miss an object; a list finds it.
-func TestDepartedFindsObjectsThatTheWatchMissed(t *testing.T) {
+// A watch that was cut off may miss an object or its last versions; a list finds them.
+func TestDeletedObjectsHaveTheirLastVersion(t *testing.T) {
 	t.Parallel()
-	object := func(uid string) client.Object {
-		return &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", uid)}
+	object := func(uid, version string) client.Object {
+		c := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", uid)}
+		c.ResourceVersion = version
+		return c
 	}
-	seen, short, lasting := object("seen"), object("short"), object("lasting")
+	seen, short, lasting := object("seen", "1"), object("short", "2"), object("lasting", "3")
+	old, edited := object("edited", "9"), object("edited", "10")
+	current, listed := object("current", "10"), object("current", "9")
 	w := &observer{gone: map[types.UID]client.Object{"seen": seen}, listed: map[types.UID]client.Object{}}
-	w.deletedObjects([]client.Object{short, lasting})
-	want := map[types.UID]client.Object{"seen": seen, "short": short}
+	w.deletedObjects([]client.Object{short, lasting, edited, listed})
+	w.deleted(old)
+	w.deleted(current)
+	want := map[types.UID]client.Object{"seen": seen, "short": short, "edited": edited, "current": current}
 	if diff := cmp.Diff(want, w.deletedObjects([]client.Object{lasting})); diff != "" {
 		t.Error(diff)
 	}

@@ -17,6 +17,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -34,7 +35,8 @@ type observer struct {
 	mu         sync.Mutex
 	seen       int // versions
 	violations violations
-	// A watch that was cut off may miss a short-lived object, so listed holds all objects of lists.
+	// A watch that was cut off may miss a short-lived object or the last versions of one that was
+	// deleted, so listed holds all objects of lists.
 	gone, listed map[types.UID]client.Object
 	// requested holds all webhook names that a channel's spec ever had, "" for none.
 	requested map[types.UID]map[string]bool
@@ -193,11 +195,16 @@ func (w *observer) deletedObjects(now []client.Object) map[types.UID]client.Obje
 		delete(left, o.GetUID())
 	}
 	for uid, o := range left {
-		if w.gone[uid] == nil {
+		if w.gone[uid] == nil || newer(o, w.gone[uid]) {
 			w.gone[uid] = o
 		}
 	}
 	return maps.Clone(w.gone)
+}
+
+func newer(o, than client.Object) bool {
+	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), than.GetResourceVersion())
+	return err == nil && order > 0
 }
 
 // takeTexts returns the texts since the last call.
