@@ -128,12 +128,12 @@ func refusals() (n int) {
 	return n
 }
 
-var _ = Describe("A tenant that abuses the operator changes nothing of another's, whose objects become Ready,", Ordered, SpecPriority(1),
+var _ = Describe("Another tenant's objects stay unchanged and become Ready while a tenant", Ordered, SpecPriority(1),
 	func() {
 		var b *resident
 		BeforeAll(func(ctx context.Context) { b = newResident(ctx) })
 
-		It("by 100 servers with a refused token, whose Secret changes every second", func(ctx context.Context) {
+		It("creates 100 servers with a refused token, whose Secret changes every second", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			bad := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "discord-bot"},
 				StringData: map[string]string{"token": secrets.Add("wrong.token.of-a-tenant-that-abuses-it")}}
@@ -164,7 +164,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 				"each counts towards a ban of the address")
 		})
 
-		It("by Secrets of 1 MiB that claim to be the operator's, with the names of the other's", func(ctx context.Context) {
+		It("creates Secrets of 1 MiB that claim to be the operator's, with the names of the other's", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			origin, err := b.secretOf(b.kept.WebhookSecretName())(ctx)
 			Expect(err).NotTo(HaveOccurred())
@@ -185,7 +185,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			Expect(operator.Writes(a.ns)).To(BeEmpty(), "the operator leaves what it has not made")
 		})
 
-		It("by references to the other's group, server, channel and Secret", func(ctx context.Context) {
+		It("refers to the other's group, server, channel and Secret", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			inGroup := a.channel("team", "alerts", withWebhook, func(c *v1alpha1.DiscordChannel) {
 				c.Spec.Webhook.SecretName = b.kept.WebhookSecretName()

@@ -158,7 +158,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(ConsistOf("COMMUNITY", "NEWS"))
 	})
 
-	It("is a difference of an observing server", func(ctx context.Context) {
+	It("is reported as a difference by a server that only observes", func(ctx context.Context) {
 		ready(ctx, w.server(), rules, moderators)
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) {
 			asCommunity(s)

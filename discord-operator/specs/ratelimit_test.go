@@ -27,7 +27,7 @@ var _ = Describe("A rate limit", func() {
 		return func(r discordtest.Request) bool { return strings.HasSuffix(r.Path, end) }
 	}
 
-	It("of one channel is reported with its end, and no other object waits", func(ctx context.Context) {
+	It("of one channel: the status says when it ends, and no other object waits", func(ctx context.Context) {
 		w := newWorld(ctx)
 		limited, free := w.channel("", "limited"), w.channel("", "free")
 		ready(ctx, w.server(), limited, free)

@@ -132,7 +132,7 @@ var _ = Describe("A webhook", func() {
 		Expect(w.bodies(postWebhook)).To(HaveLen(1))
 	})
 
-	It("moves to another Secret, and the old one is deleted", func(ctx context.Context) {
+	It("has its URL in another Secret once the spec names one, and the old Secret is deleted", func(ctx context.Context) {
 		hook := hooks(c)[0]
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook.SecretName = "elsewhere" }))
 		eventuallyReady(ctx, c)

@@ -86,14 +86,14 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
 }
 
-var _ = Describe("A tenant that abuses the operator changes nothing of another's, whose Dojos become Ready,", Ordered, SpecPriority(1),
+var _ = Describe("Another tenant's objects stay unchanged and its Dojos become Ready while a tenant", Ordered, SpecPriority(1),
 	func() {
 		var b *resident
 		var ns string // the attackers
 		BeforeAll(func(ctx context.Context) { b = newResident(ctx) })
 		BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-		It("by Dojos whose children a quota refuses", func(ctx context.Context) {
+		It("creates Dojos whose children a quota refuses", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			none := resource.MustParse("0")
 			quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
@@ -112,7 +112,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 				"each of three children is tried at once, after 15 seconds, and after as long again")
 		})
 
-		It("by objects of 1 MiB that claim to be the operator's", func(ctx context.Context) {
+		It("creates objects of 1 MiB that claim to be the operator's", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			owner := newDojo(ns, "owner", replicas(0))
 			Expect(k8s.Create(ctx, owner)).To(Succeed())
@@ -134,7 +134,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			Expect(refetch(forged)(ctx)).To(HaveField("GetResourceVersion()", version), "labels alone mean nothing")
 		})
 
-		It("by references to its Secret, without a grant, with one, and after its revocation", func(ctx context.Context) {
+		It("refers to its Secret, without a grant, with one, and after its revocation", func(ctx context.Context) {
 			refers := newDojo(ns, b.kept.Name, func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = b.ns })
 			b.undisturbed(ctx, func() {
 				Expect(k8s.Create(ctx, refers)).To(Succeed())
@@ -157,7 +157,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			})
 		})
 
-		It("by addresses of its own in the Secrets to which Alertmanager posts", func(ctx context.Context) {
+		It("writes addresses of its own into the Secrets to which Alertmanager posts", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			alerted := newDojo(ns, b.kept.Name, inGroup)
 			Expect(k8s.Create(ctx, alerted)).To(Succeed())
@@ -184,7 +184,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			eventuallyReady(ctx, alerted)
 		})
 
-		It("by a Job with the name that its SQL needs", func(ctx context.Context) {
+		It("creates a Job with the name that its SQL needs", func(ctx context.Context) {
 			existingCluster(ctx, ns, "pg")
 			sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"},
 				Data: map[string]string{"tables.sql": "SELECT 1"}}
@@ -215,7 +215,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			eventuallyReady(ctx, dojo)
 		})
 
-		It("by Dojos with the names of the operators' Services", func(ctx context.Context) {
+		It("creates Dojos with the names of the operators' Services", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			service := ofKind("Service", environment.Dojo.Namespace, environment.Dojo.Name+"-metrics")
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())

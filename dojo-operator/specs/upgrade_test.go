@@ -112,7 +112,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupFailed)
 		upgrade(ctx, pg17)
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUpgradeBackupFailed)
-		Expect(message(dojo, "DatabaseReady")).To(And(ContainSubstring("so that nothing is upgraded: rpc error"),
+		Expect(message(dojo, "DatabaseReady")).To(And(ContainSubstring("has failed: rpc error"), ContainSubstring("Nothing is upgraded."),
 			HaveSuffix("or set the version to 16 again.")))
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
 		stays(ctx, pg16)
@@ -270,7 +270,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 			ExitCode: 3, Message: `ERROR:  relation "weapons" does not exist`,
 		})
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(
-			HavePrefix("Postgres 17 runs, and no pod of the application, because the query that verifies it fails: "+
+			HavePrefix("Postgres 17 runs, but no pod of the application does, because the query that verifies the upgrade fails: "+
 				`ERROR:  relation "weapons" does not exist. To repeat it, delete the Job with `),
 			ContainSubstring("The way back is the Backup tokyo-before-"))))
 		Expect(dojo).To(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed))

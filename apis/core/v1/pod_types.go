@@ -2,6 +2,8 @@
 
 package v1
 
+// Types of the fields of a pod. The fields are in DojoSpec, dojo_types.go.
+
 // Probes configure how the kubelet probes the application.
 type Probes struct {
 	// startup succeeds once the application has started; then the other probes

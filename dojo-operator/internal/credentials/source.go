@@ -3,24 +3,9 @@
 package credentials
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/conditions"
 )
-
-// maxGrant is the length in bytes of a list with a thousand of the longest namespaces.
-const maxGrant = 64 << 10
-
-// Strip keeps a foreign Secret's identity, and the namespaces that share it up to maxGrant.
-func Strip(secret *metav1.PartialObjectMetadata) {
-	grant, granted := secret.Annotations[corev1api.AllowedNamespacesAnnotation]
-	ownership.Strip(secret)
-	if granted && len(grant) <= maxGrant {
-		secret.Annotations = map[string]string{corev1api.AllowedNamespacesAnnotation: grant}
-	}
-}
 
 func sourceIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	switch {
@@ -33,8 +18,8 @@ func sourceIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 				"such as %s.", s.Name, dojo.Namespace)
 	case s.Source == nil && s.Name.Namespace == dojo.Namespace:
 		return missing(dojo, s, cfg)
-	case s.Source == nil || !ownership.Shared(dojo, s.Source),
-		s.SourceSecret != nil && !ownership.Shared(dojo, s.SourceSecret): // revoked since
+	case s.Source == nil || !shared(dojo, s.Source),
+		s.SourceSecret != nil && !shared(dojo, s.SourceSecret): // revoked since
 		return notShared(dojo, s)
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// finishedFirst lets a finished rollout overtake: of many new Dojos, nearly all would else become
-// Ready at the very end.
+// finishedFirst puts a Dojo whose rollout has just finished at the front of the queue. Without it,
+// most of many new Dojos become Ready only at the very end.
 type finishedFirst struct{ handler.EventHandler }
 
 // Update implements [handler.EventHandler].

@@ -253,16 +253,3 @@ func PlanOption[L apply.Live](
 	}
 	return child
 }
-
-// Shared reports whether the Dojo's namespace may use a Secret.
-func Shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
-	if secret.GetNamespace() == dojo.Namespace {
-		return true
-	}
-	for allowed := range strings.SplitSeq(secret.GetAnnotations()[corev1api.AllowedNamespacesAnnotation], ",") {
-		if allowed = strings.TrimSpace(allowed); allowed == "*" || allowed == dojo.Namespace {
-			return true
-		}
-	}
-	return false
-}

@@ -21,8 +21,8 @@ const crashLoopRestarts = 3
 // BackoffReset is the time after which the kubelet forgets a container's restarts.
 const BackoffReset = 10 * time.Minute
 
-// Trouble is the reason why a pod is not ready. Messages omit changing details, such as restart
-// counts: each change would be a write of the status.
+// Trouble is the reason why an existing pod is not ready. Messages omit changing details, such as
+// restart counts: each change would be a write of the status.
 type Trouble struct {
 	Reason, Message string
 	// Persistent trouble needs a person.

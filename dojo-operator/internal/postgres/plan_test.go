@@ -469,10 +469,10 @@ func TestMessages(t *testing.T) {
 		"database refused for long": {tokyo(inPG), func(w *world) {
 			w.Database.Live.Status.Applied, w.Database.Live.Status.Message = ptr.To(false), "no"
 			w.unwrittenFor(time.Hour)
-		}, "Postgres has not got the database dojo_school_tokyo for more than 1m30s. CloudNativePG reports: no. " +
+		}, "Postgres still lacks the database dojo_school_tokyo after more than 1m30s. CloudNativePG reports: no. " +
 			"See `kubectl describe databases.postgresql.cnpg.io tokyo-db -n school`."},
 		"role pending": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
-			"Postgres has not got the role dojo_school_tokyo for more than 10m0s. CloudNativePG does not say why. " +
+			"Postgres still lacks the role dojo_school_tokyo after more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
 			"The DatabaseRole school/tokyo-db exists and is not this Dojo's. If it should be, as after a restore, hand it over with " +

@@ -92,9 +92,9 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		trouble = pods.Worst(s.Now, s.Pods)
 	}
 	count := readyCount(live, *live.Spec.Replicas)
-	switch failure := deploymentCondition(live, appsv1.DeploymentReplicaFailure); {
-	case current && failure.Status == corev1.ConditionTrue:
-		return conditions.Degraded(corev1api.ReasonReplicaFailure, "%s; pods cannot be created: %s", count, failure.Message)
+	switch refused := refusedPods(live, count); {
+	case current && refused != nil:
+		return refused
 	case live.Spec.Paused:
 		return conditions.Degraded(corev1api.ReasonDeploymentPaused,
 			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s -n %s`.",

@@ -13,8 +13,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// lostIssue returns the issue of a Dojo whose own Cluster is gone: an empty one would look like a
-// recovery. The Database and the application's credentials (connected) outlive the Cluster.
+// lostIssue returns the issue of a Dojo whose own Cluster is gone. A new, empty Cluster would look
+// like a recovery. The Database and the application's credentials (connected) outlive the Cluster
+// and show that it existed.
 func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 	token := lossToken(dojo)

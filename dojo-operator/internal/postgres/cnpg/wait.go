@@ -55,7 +55,7 @@ func (p Pending) Wait(in Input) *conditions.Issue {
 		since = Latest(since, LastWritten(p.Password))
 	}
 	return conditions.WaitUntil(in.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
-		"Postgres has not got %s for more than %s. %s. See `kubectl describe %s %s -n %s`.",
+		"Postgres still lacks %s after more than %s. %s. See `kubectl describe %s %s -n %s`.",
 		p.What, deadline.Round(time.Second), message, ownership.Resource(p.Kind), p.Object.GetName(),
 		p.Object.GetNamespace()))
 }

@@ -36,13 +36,13 @@ type State struct {
 	TooLarge bool
 	// SameName is the Job with the name that the next one needs, with any controller.
 	SameName *batchv1.Job
-	// Jobs exclude those for statistics. Pods are nil if no SQL is due.
+	// Jobs are the Jobs of the SQL, without those for statistics. Pods is nil if all SQL has run.
 	Jobs       []*batchv1.Job
 	Pods       []corev1.Pod
 	statistics []*batchv1.Job
 }
 
-// Observe reads the SQL of a Dojo. c and db are nil if they do not exist.
+// Observe reads the SQL of a Dojo. cluster and db are nil if they do not exist.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, db *cnpgv1.Database, now time.Time,
 ) (s State, err error) {

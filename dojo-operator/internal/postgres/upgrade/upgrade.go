@@ -269,7 +269,7 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 		issue = backingUp(v, name)
 	case cnpg.BackupFailed(s.Backup):
 		issue = conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
-			"The Backup %s before the upgrade from Postgres %d to %d has failed, so that nothing is upgraded: %s. "+
+			"The Backup %s before the upgrade from Postgres %d to %d has failed: %s. Nothing is upgraded. "+
 				"Retry it with `kubectl delete backups.postgresql.cnpg.io %s -n %s`, or set the version to %d again.",
 			name, v.data, v.wanted, strings.TrimSuffix(s.Backup.Status.Error, "."), name, dojo.Namespace, v.data)
 	default:
@@ -279,7 +279,7 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 		}
 		issue = conditions.WaitUntil(in.Now, since, deadline, backingUp(v, name),
 			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
-				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s, so that nothing is "+
+				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s. Nothing is "+
 					"upgraded. See `kubectl describe backups.postgresql.cnpg.io %s -n %s`; or set the version to %d again.",
 				name, v.data, v.wanted, deadline, name, dojo.Namespace, v.data))
 	}
@@ -374,7 +374,7 @@ func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v v
 func verificationFailed(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, why string) *conditions.Issue {
 	v := versionsOf(dojo, cluster, s)
 	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
-		"Postgres %d runs, and no pod of the application, because the query that verifies it fails: %s. %s",
+		"Postgres %d runs, but no pod of the application does, because the query that verifies the upgrade fails: %s. %s",
 		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(dojo, cluster, s, v.from))
 }
 

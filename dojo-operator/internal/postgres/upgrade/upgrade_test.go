@@ -204,7 +204,7 @@ func TestSteps(t *testing.T) {
 		"no primary":            {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
 		"no backup yet":         {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
 		"the backup runs":       {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
-		"the backup fails":      {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed, so that nothing is upgraded: no space left. Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
+		"the backup fails":      {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed: no space left. Nothing is upgraded. Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
 		"no snapshot yet, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"no snapshot yet, and no pod runs": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), none, true,
@@ -390,7 +390,7 @@ func TestStatus(t *testing.T) {
 		t.Error("without an upgrade there is one")
 	}
 	issue := verificationFailed(dojo, pg("17", "16", 17), s, "no.\n")
-	want := "Postgres 17 runs, and no pod of the application, because the query that verifies it fails: no. " +
+	want := "Postgres 17 runs, but no pod of the application does, because the query that verifies the upgrade fails: no. " +
 		"The way back is the Backup tokyo-before-1 of Postgres 16, in a Dojo beside this one: " +
 		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
 	if issue.Message != want {
