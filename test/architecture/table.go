@@ -13,21 +13,18 @@ package architecture
 // Rules about packages of others are in .golangci.yml (depguard). docs/understand/architecture.md
 // shows the table; `go test ./architecture -update`, in test/, writes it there.
 const Imports = `
-[apis] # users import it
-./core/v1 ./discord/v1alpha1:
+apis/{core/v1,discord/v1alpha1}: # users import it
 
 [libs]
-./conditions ./apply/expectations ./manager/{buildversion,fairqueue,fence}:
+./conditions ./apply/expectations ./kubectl/term ./manager/{buildversion,fairqueue,fence}
+    ./discordclient/{gateway,internal/ratelimit,permissions,guildcache/internal/{fanout,pending}}:
 ./apply: ./apply/expectations ./conditions # no kind of ours
 ./manager: ./manager/fence
-./discordclient/{gateway,internal/ratelimit,permissions}:
 ./discordclient: ./discordclient/{internal/ratelimit,permissions}
 ./discordclient/guildcache: ./discordclient{,/gateway,/guildcache/internal/store}
 ./discordclient/guildcache/internal/store: ./discordclient{,/permissions,/guildcache/internal/{fanout,pending}}
-./discordclient/guildcache/internal/{fanout,pending}:
 ./discordclient/recovery: ./discordclient{,/guildcache}
 ./kubectl: ./kubectl/term # the plugins
-./kubectl/term:
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
 dojo-operator/cmd/dojo-operator: ./{dojo,metrics,options,postgres/sizes} libs/manager{,/buildversion}
@@ -45,13 +42,11 @@ dojo-operator/cmd/dojo-operator: ./{dojo,metrics,options,postgres/sizes} libs/ma
 dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
 ./{ownership,optionalkinds,metrics,release/migrations,postgres/sizes}:
-# The plugin uses the names, states and pure functions of the parts.
-dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion}
+dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion} # uses the parts' names and pure functions
 ./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
     ./{credentials,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,login,pooler,sizes} libs/kubectl{,/term}
-# A plan runs the operator.
 ./cli/plan: ./cli/{kinds,redact} ./{dojo,metrics,optionalkinds,credentials,monitoring,ownership}
-    ./postgres/{cnpg,sizes} libs/kubectl
+    ./postgres/{cnpg,sizes} libs/kubectl # a plan runs the operator
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*
@@ -62,25 +57,21 @@ discord-operator/cmd/kubectl-discord: ./cli/command libs/{kubectl,manager/buildv
     ./kube/{grant,index,status} libs/manager/fence
 ./controller/channel: ./controller{,/webhook} ./discord/{bot,issues,lifecycle,overwrites,resource,tags}
     ./kube/{grant,index,status} libs/manager/fence
-./controller/server: ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,index,status}
-    libs/manager/fence
+./controller/server: ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,index,status} libs/manager/fence
 ./controller/webhook: ./discord/{bot,issues,lifecycle,resource} ./kube/{index,status}
 ./controller: ./discord/{bot,issues,lifecycle} ./kube/{grant,status}
-# lifecycle knows no kind.
 ./discord/lifecycle: ./discord/{issues,order,overwrites,resource} ./kube/{index,status}
-    libs/{manager/fairqueue,discordclient/recovery}
+    libs/{manager/fairqueue,discordclient/recovery} # it knows no kind
 ./discord/bot: ./discord/{issues,overwrites} ./kube/{grant,index}
 ./discord/resource: ./discord/{order,overwrites} libs/discordclient/recovery
 ./discord/issues: libs/manager/fence
 ./discord/{order,overwrites,tags} ./cli{,/schema}:
-# The commands use the tables and the plans of the controllers.
-./cli/command: ./cli{,/export,/kinds,/plan,/recreate,/view,/world} ./discord/bot ./kube/{grant,status}
-    libs/kubectl{,/term}
+./cli/command: ./cli{,/{export,kinds,plan,recreate,view,world}} ./{discord/bot,kube/{grant,status}} libs/kubectl{,/term}
 ./cli/{recreate,view,world}: ./cli/{kinds,world} ./discord/overwrites ./kube/{grant,status} libs/kubectl{,/term}
 ./cli/kinds: ./kube/status libs/kubectl
 ./cli/export: ./cli{,/schema} ./controller/* ./discord/{overwrites,resource} libs/{kubectl,manager}
 ./cli/plan: ./cli{,/schema} ./controller/* ./discord/{bot,issues,lifecycle,overwrites,resource} ./kube/{grant,status}
-    libs/{kubectl,manager}
+    libs/{kubectl,manager} # it uses the tables and plans of the controllers
 
 [discord-operator/internal/kube] apis/discord/v1alpha1 libs/{apply,conditions} # no Discord, with two exceptions:
 ./{index,metrics}:
@@ -89,11 +80,11 @@ discord-operator/cmd/kubectl-discord: ./cli/command libs/{kubectl,manager/buildv
 
 [test] # does not ship: nothing that ships imports test, specs, or a package *test
 ./{architecture,deploy,e2e{,/programs/*},internal/netpol,observability,pages,release}
-    {dojo,discord}-operator/specs libs/apply/applytest tools/{compiled,crds,ferretdb}:
+    ./testcluster/{auditlog,internal/progress,largest,manifests,process,project}
+    {dojo,discord}-operator/specs libs/apply/applytest tools/{compiled,crds,ferretdb,project/{git,location}}:
 tools/{charts,release}: tools/project/{git,location,modules}
 tools/project: tools/project/*
 tools/project/{modules,relocate}: tools/project/{git,location}
-tools/project/{git,location}:
 libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
 libs/kubectl/kubectltest: libs/kubectl
 dojo-operator/internal/{dojotest,cli/apitest}: libs/kubectl/kubectltest apis/*/* libs/conditions
@@ -102,10 +93,8 @@ discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./
 ./discordtest/...: ./discordtest/...
 ./testcluster/{binaries,cmd/testcluster}: ./testcluster/{binaries,internal/progress,process,project}
 ./testcluster{,/cnpgtest,/rbacusage}: ./testcluster{,/auditlog,/binaries,/internal/progress,/process,/project}
-./testcluster/{auditlog,internal/progress,largest,manifests,process,project}:
 ./environment{,/spec}: apis/*/* ./environment ./testcluster{,/*}
-./{bench,chaos,dev,playground}: apis/*/* libs/{conditions,discordclient}
-    ./{discordtest,environment} ./testcluster{,/*}
+./{bench,chaos,dev,playground}: apis/*/* libs/{conditions,discordclient} ./{discordtest,environment} ./testcluster{,/*}
 ./live: apis/discord/v1alpha1 libs/{conditions,discordclient{,/permissions}} ./{discordtest,environment}
 ./e2e/{cmd/cluster,internal/*}: ./e2e/internal/* ./environment ./testcluster{,/binaries,/manifests,/project}
 ./internal/{kubectl,quickstart}: ./testcluster/{binaries,project}

@@ -107,7 +107,7 @@ func TestShared(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := shared(dojotest.Dojo(), dojotest.Source(c.changes...)); got != c.want {
+			if got := ownership.Shared(dojotest.Dojo(), dojotest.Source(c.changes...)); got != c.want {
 				t.Errorf("shared is %v", got)
 			}
 		})

@@ -3,8 +3,6 @@
 package credentials
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -21,17 +19,4 @@ func Strip(secret *metav1.PartialObjectMetadata) {
 	if granted && len(grant) <= maxGrant {
 		secret.Annotations = map[string]string{corev1api.AllowedNamespacesAnnotation: grant}
 	}
-}
-
-// shared reports whether the Dojo's namespace may use a Secret.
-func shared(dojo *corev1api.Dojo, secret metav1.Object) bool {
-	if secret.GetNamespace() == dojo.Namespace {
-		return true
-	}
-	for allowed := range strings.SplitSeq(secret.GetAnnotations()[corev1api.AllowedNamespacesAnnotation], ",") {
-		if allowed = strings.TrimSpace(allowed); allowed == "*" || allowed == dojo.Namespace {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ package credentials
 
 import (
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -18,8 +19,8 @@ func sourceIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 				"such as %s.", s.Name, dojo.Namespace)
 	case s.Source == nil && s.Name.Namespace == dojo.Namespace:
 		return missing(dojo, s, cfg)
-	case s.Source == nil || !shared(dojo, s.Source),
-		s.SourceSecret != nil && !shared(dojo, s.SourceSecret): // revoked since
+	case s.Source == nil || !ownership.Shared(dojo, s.Source),
+		s.SourceSecret != nil && !ownership.Shared(dojo, s.SourceSecret): // revoked since
 		return notShared(dojo, s)
 	}
 	return nil

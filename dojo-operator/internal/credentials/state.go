@@ -98,7 +98,7 @@ func Observe(
 			return s, err
 		}
 	}
-	if s.Source == nil || !shared(dojo, s.Source) {
+	if s.Source == nil || !ownership.Shared(dojo, s.Source) {
 		return s, nil
 	}
 	// If the cache lacks an existing Secret, the POST fails, and nothing is written after it.

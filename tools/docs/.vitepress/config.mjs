@@ -11,15 +11,15 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '../../..')
 // Files that are no pages are shown where the repository is, if its address is given.
 const repository = process.env.DOCS_REPOSITORY
 
-// The index: its questions, under its headings.
+// The index: its links, under its headings.
 function sidebar() {
   const groups = []
   for (const line of readFileSync(join(root, 'docs/README.md'), 'utf8').split('\n')) {
-    const row = line.match(/^\| (.+?) \| \[.*?\]\((.+?)\) \|$/)
+    const item = line.match(/^- \[(.+)\]\((.+)\)$/)
     if (line.startsWith('## ')) {
       groups.push({ text: line.slice(3), items: [], collapsed: false })
-    } else if (row) {
-      groups.at(-1).items.push({ text: row[1], link: '/' + join('docs', row[2]).replace(/(README)?\.md$/, '') })
+    } else if (item) {
+      groups.at(-1).items.push({ text: item[1], link: '/' + join('docs', item[2]).replace(/(README)?\.md$/, '') })
     }
   }
   return groups
