@@ -562,7 +562,8 @@ func TestDeletedObjectsHaveTheirLastVersion(t *testing.T) {
 	w.deletedObjects([]client.Object{short, lasting, edited, listed})
 	w.deleted(old)
 	w.deleted(current)
-	want := map[types.UID]client.Object{"seen": seen, "short": short, "edited": edited, "current": current}
+	w.wrote(object("short", "4"))
+	want := map[types.UID]client.Object{"seen": seen, "short": object("short", "4"), "edited": edited, "current": current}
 	if diff := cmp.Diff(want, w.deletedObjects([]client.Object{lasting})); diff != "" {
 		t.Error(diff)
 	}

@@ -109,7 +109,7 @@ func (r *run) editDataOf(ctx context.Context, slot int, change func(*corev1api.D
 	}
 	before := d.DeepCopy()
 	what = change(d)
-	return what, r.Admin.Patch(ctx, d, client.MergeFrom(before))
+	return what, r.patch(ctx, d, before)
 }
 
 // upgradeData asks for another version; during an upgrade, it reverts every other time.

@@ -201,7 +201,7 @@ func (r *run) editGuest(ctx context.Context, a action) (string, error) {
 	}
 	before := o.DeepCopyObject().(client.Object)
 	what := r.changeGuest(random, o)
-	return kindOf(o) + what, r.Admin.Patch(ctx, o, client.MergeFrom(before))
+	return kindOf(o) + what, r.patch(ctx, o, before)
 }
 
 // The webhook refuses the deletion of an object that would leave a resource on Discord.

@@ -317,5 +317,13 @@ func (r *run) edit(ctx context.Context, name string, o client.Object, change fun
 	}
 	before := o.DeepCopyObject().(client.Object)
 	change()
-	return r.Admin.Patch(ctx, o, client.MergeFrom(before))
+	return r.patch(ctx, o, before)
+}
+
+func (r *run) patch(ctx context.Context, o, before client.Object) error {
+	err := r.Admin.Patch(ctx, o, client.MergeFrom(before))
+	if err == nil {
+		r.observer.wrote(o)
+	}
+	return err
 }

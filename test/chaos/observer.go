@@ -36,7 +36,7 @@ type observer struct {
 	seen       int // versions
 	violations violations
 	// A watch that was cut off may miss a short-lived object or the last versions of one that was
-	// deleted, so listed holds all objects of lists.
+	// deleted, so listed holds all objects of lists and of own edits.
 	gone, listed map[types.UID]client.Object
 	// requested holds all webhook names that a channel's spec ever had, "" for none.
 	requested map[types.UID]map[string]bool
@@ -158,6 +158,13 @@ func (w *observer) deleted(o client.Object) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gone[o.GetUID()] = o
+}
+
+// wrote records the answer to an edit.
+func (w *observer) wrote(o client.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.listed[o.GetUID()] = o.DeepCopyObject().(client.Object)
 }
 
 func (w *observer) secret(o client.Object) {
