@@ -109,8 +109,8 @@ func (r *run) gather(ctx context.Context) (*world, error) { //nolint:funlen // o
 	w.dojos, w.secrets, w.deployments = pointers(dojos.Items), pointers(secrets.Items), pointers(deployments.Items)
 	w.services, w.budgets = pointers(services.Items), pointers(budgets.Items)
 	if failed == nil {
-		w.gone = r.observer.deletedObjects(slices.Concat(objects(w.groups), objects(w.channels), objects(w.roles),
-			objects(w.dojos), objects(w.data.dojos)))
+		w.gone = r.observer.deletedObjects(slices.Concat(objects(w.servers), objects(w.groups), objects(w.channels),
+			objects(w.roles), objects(w.dojos), objects(w.data.dojos)))
 		w.data.gone = maps.Clone(w.gone)
 		maps.DeleteFunc(w.gone, func(_ types.UID, o client.Object) bool { return o.GetNamespace() != namespace })
 		maps.DeleteFunc(w.data.gone, func(_ types.UID, o client.Object) bool { return o.GetNamespace() != archive })
