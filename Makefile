@@ -184,7 +184,7 @@ lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and a
 	done
 
 .PHONY: compat
-compat: bin/release ## Compare the API with the last release of each operator; fails on a breaking change
+compat: bin/release ## Compare the API with the last release of each operator, or the baseline; fails on a breaking change
 	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
 
 .PHONY: vulnerabilities

@@ -97,5 +97,5 @@ discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./
 ./{bench,chaos,dev,playground}: apis/*/* libs/{conditions,discordclient} ./{discordtest,environment} ./testcluster{,/*}
 ./live: apis/discord/v1alpha1 libs/{conditions,discordclient{,/permissions}} ./{discordtest,environment}
 ./e2e/{cmd/cluster,internal/*}: ./e2e/internal/* ./environment ./testcluster{,/binaries,/manifests,/project}
-./internal/{kubectl,quickstart}: ./testcluster/{binaries,project}
+./internal/{former,kubectl,quickstart}: ./testcluster/{binaries,project}
 `

@@ -31,14 +31,19 @@ func TestInputsOfSuites(t *testing.T) {
 			},
 			without: []string{"dojo-operator/internal/workload/plan.go", "docs/do/restore.md"},
 		},
-		"integration": {with: []string{"test/deploy/inputs_test.go", "README.md", "docs/do/restore.md", ".github/workflows/ci.yaml"}},
-		"artifacts":   {with: []string{"tools/release/main.go", "tools/charts/main.go", "dojo-operator/CHANGELOG.md"}},
+		"integration": {with: []string{
+			"test/deploy/inputs_test.go", "README.md", "docs/do/restore.md", ".github/workflows/ci.yaml", ".ci/baseline",
+			"tools/release/former.go",
+		}},
+		"artifacts": {with: []string{"tools/release/main.go", "tools/charts/main.go", "dojo-operator/CHANGELOG.md"}},
 		"playground": {
 			with:    []string{"test/playground/run.go", "discord-operator/internal/controller/channel/plan.go", "dojo-operator/cmd/dojo-operator/main.go"},
 			without: []string{"test/e2e/suite_test.go", "docs/do/restore.md"},
 		},
 		"e2e": {
-			with:    []string{"test/e2e/suite_test.go", "test/e2e/programs/dojo/main.go", "docs/do/restore.md"},
+			with: []string{
+				"test/e2e/suite_test.go", "test/e2e/programs/dojo/main.go", "docs/do/restore.md", "tools/release/former.go",
+			},
 			without: []string{"test/bench/main.go"},
 		},
 	} {

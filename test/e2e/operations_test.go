@@ -138,9 +138,9 @@ spec:
 			Expect(w.inventory(ctx)).To(Equal(before))
 		}, SpecTimeout(8*time.Minute))
 
-	It("is not changed by an upgrade of one operator, then the other", func(ctx SpecContext) {
+	It("is not changed by an upgrade of one operator, then the other, nor by the way back", func(ctx SpecContext) {
 		w.upgrade(ctx, "kyoto-db")
-	}, SpecTimeout(12*time.Minute))
+	}, SpecTimeout(20*time.Minute))
 })
 
 func (w *world) createObjects(ctx context.Context) {

@@ -14,9 +14,18 @@ import (
 )
 
 func (s *Stack) arguments(o environment.Operator) []any {
+	args := s.addresses(o)
+	if o == environment.Dojo {
+		args = append(args, "--docs-url=https://docs.example.org")
+	}
+	return args
+}
+
+// addresses returns the arguments without which nothing works here. Former releases know them.
+func (s *Stack) addresses(o environment.Operator) []any {
 	args := []any{"--discord-api-url=" + discordURL}
 	if o == environment.Dojo {
-		args = append(args, "--dojo-image="+s.Images[DojoApp], "--docs-url=https://docs.example.org")
+		args = append(args, "--dojo-image="+s.Images[DojoApp])
 	}
 	return args
 }

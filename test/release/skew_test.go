@@ -4,128 +4,344 @@ package release
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gbytes"
-	"github.com/onsi/gomega/gexec"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/internal/former"
+	"jutsu.com/operators/test/testcluster"
+	"jutsu.com/operators/test/testcluster/manifests"
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// waitLimit is for a playground to start on a busy machine.
-const waitLimit = 4 * time.Minute
+const (
+	// waitLimit is for an operator to reconcile all samples on a busy machine.
+	waitLimit = 2 * time.Minute
+	// sampleServer is the server of deploy/samples/discord.
+	sampleServer = "1401681709430341704"
+	// owned is the sample with a database and alerts of its own.
+	owned = "sendai-jujutsu-high"
 
-// TestSkew runs the playground with one operator of its last release, and the other one, the kinds
-// and the samples of this checkout: users upgrade one operator after the other.
+	bothUpgraded = "both upgraded"
+)
+
+// TestSkew upgrades one operator after the other from the former release, with its kinds, and rolls
+// them back likewise, while all samples stay Ready. No version replaces pods or changes the objects
+// that another one has made. In each step, it also scales, rotates a password and edits a role.
 func TestSkew(t *testing.T) {
-	playground, err := gexec.Build("jutsu.com/operators/test/playground")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(gexec.CleanupBuildArtifacts)
-	for _, o := range environment.All {
-		t.Run("an earlier "+o.Name, func(t *testing.T) {
-			g := NewWithT(t)
-			revision := earlier(t, o)
-			cmd := exec.Command(playground, "--once")
-			cmd.Env = append(os.Environ(), o.CheckoutVariable()+"="+built(t, o, revision))
-			session, err := gexec.Start(cmd, t.Output(), t.Output())
-			g.Expect(err).NotTo(HaveOccurred())
-			t.Cleanup(func() { <-session.Interrupt().Exited }) // it cleans up in any state
-			g.Eventually(session).WithTimeout(waitLimit).Should(gexec.Exit(0))
-			g.Expect(session).To(gbytes.Say("All samples are Ready"))
-			g.Expect(versionThatRan(g, session, o)).To(Equal(revision))
+	s := startSkew(t)
+	s.start(environment.Dojo, s.before[environment.Dojo.Name])
+	s.start(environment.Discord, s.before[environment.Discord.Name])
+	s.applySamples(s.before[environment.Dojo.Name].root)
+	s.use("both of the former release")
+	for _, step := range []struct {
+		name string
+		o    environment.Operator
+		back bool
+	}{
+		{"an upgraded dojo-operator beside the former discord-operator", environment.Dojo, false},
+		{bothUpgraded, environment.Discord, false},
+		{"the former dojo-operator beside an upgraded discord-operator", environment.Dojo, true},
+		{"both of the former release again", environment.Discord, true},
+	} {
+		s.run(step.name, func() {
+			to := s.now
+			if step.back {
+				to = s.before[step.o.Name]
+			}
+			written := s.written()
+			s.start(step.o, to)
+			s.scale()
+			s.Expect(s.written()).To(Equal(written))
+			if step.name == bothUpgraded { // their samples, and a field that the kinds of the baseline lack
+				s.applySamples(to.root)
+				s.patch(dojoKind, owned, `{"spec":{"rollout":{"minReadySeconds":1}}}`)
+			}
+			s.use(step.name)
 		})
 	}
 }
 
-// earlier returns the last release before this checkout, else the last release candidate, else the
-// commit before.
-func earlier(t *testing.T, o environment.Operator) string {
+// version is a version of an operator.
+type version struct {
+	name   string // empty for this checkout
+	root   string
+	binary string
+}
+
+type skew struct {
+	*WithT
+	*environment.Environment
+	t        *testing.T
+	logs     string
+	token    string
+	now      version            // this checkout
+	before   map[string]version // the former releases by operator
+	running  map[string]*environment.Process
+	replicas int
+	color    int
+}
+
+func startSkew(t *testing.T) *skew {
 	t.Helper()
-	for _, exclude := range []string{o.Name + "/v*-*", ""} {
-		tag, err := git(t, "describe", "--tags", "--abbrev=0", "--match="+o.Name+"/v*", "--exclude="+exclude, "HEAD~1")
-		if err == nil {
-			return tag
+	log.SetLogger(logr.Discard())
+	s := &skew{WithT: NewWithT(t), t: t, before: map[string]version{}, running: map[string]*environment.Process{}}
+	root, err := project.Root()
+	s.Expect(err).NotTo(HaveOccurred())
+	s.now.root = root
+	for _, o := range environment.All {
+		s.before[o.Name] = s.build(o)
+	}
+	s.logs = t.TempDir()
+	var discord *environment.DiscordProcess
+	s.Environment, err = environment.Start(t.Context(), environment.Options{
+		Operators:     environment.All,
+		Cluster:       testcluster.Options{ControllerManager: true, Nodes: 3},
+		CloudNativePG: environment.HealthyPostgres, Prometheus: true, Folder: s.logs,
+		Discord: func(ctx context.Context) (_ environment.DiscordAPI, err error) {
+			discord, err = environment.StartDiscord(ctx, filepath.Join(s.logs, "discordtest.log"),
+				environment.Guild{ID: sampleServer, Name: "Jujutsu High"})
+			return discord, err
+		},
+	})
+	s.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() {
+		for _, p := range s.running {
+			if t.Failed() {
+				t.Logf("the last lines of %s:\n%s", p.Log(), p.Tail())
+			}
+			s.Expect(p.Stop(environment.Grace)).To(Succeed())
+		}
+		s.Expect(s.Stop()).To(Succeed())
+	})
+	token, err := os.ReadFile(discord.TokenFile())
+	s.Expect(err).NotTo(HaveOccurred())
+	s.token = string(bytes.TrimSpace(token))
+	return s
+}
+
+// build checks the former release out and builds it. With -trimpath the go command caches it.
+func (s *skew) build(o environment.Operator) version {
+	s.t.Helper()
+	r, err := former.CheckOut(s.t.Context(), o.Name, filepath.Join(s.t.TempDir(), o.Name))
+	s.Expect(err).NotTo(HaveOccurred())
+	v := version{name: r.Version, root: r.Folder, binary: filepath.Join(r.Folder, "bin", o.Name)}
+	build := exec.CommandContext(s.t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+v.name,
+		"-o="+v.binary, "./cmd/"+o.Name)
+	build.Dir = filepath.Join(r.Folder, o.Name)
+	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=")
+	out, err := build.CombinedOutput()
+	s.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	return v
+}
+
+// run runs a subtest. Later ones are senseless after a failure.
+func (s *skew) run(name string, step func()) {
+	outer, outerT := s.WithT, s.t
+	if s.t.Failed() {
+		return
+	}
+	s.t.Run(name, func(t *testing.T) {
+		s.WithT, s.t = NewWithT(t), t
+		step()
+	})
+	s.WithT, s.t = outer, outerT
+}
+
+// start replaces an operator by a version, with its kinds and permissions.
+func (s *skew) start(o environment.Operator, v version) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	if p := s.running[o.Name]; p != nil {
+		s.Expect(p.Stop(environment.Grace)).To(Succeed())
+	}
+	objects, err := o.Render(v.root, "base")
+	s.Expect(err).NotTo(HaveOccurred())
+	s.Expect(manifests.Apply(ctx, s.Admin, manifests.Without(objects, "Deployment", "PodDisruptionBudget"))).To(Succeed())
+	output := filepath.Join(s.logs, o.Name+cmp.Or(v.name, "-now")+".log")
+	p, err := o.Start(ctx, s.Cluster, environment.Command{Binary: v.binary, Log: output, Args: []string{
+		"--discord-api-url=" + s.Discord.APIURL(), "--zap-encoder=console",
+	}})
+	s.Expect(err).NotTo(HaveOccurred())
+	s.running[o.Name] = p
+	s.Expect(p.AwaitReady(ctx)).To(Succeed())
+	if v.name != "" {
+		text, err := os.ReadFile(output)
+		s.Expect(err).NotTo(HaveOccurred())
+		s.Expect(text).To(MatchRegexp(`starting.*"version": "` + regexp.QuoteMeta(v.name) + `"`))
+	}
+}
+
+// applySamples applies the samples of a checkout.
+func (s *skew) applySamples(root string) {
+	s.t.Helper()
+	for _, folder := range []string{"deploy/samples/discord", "deploy/samples"} {
+		objects, err := manifests.Render(filepath.Join(root, folder))
+		s.Expect(err).NotTo(HaveOccurred())
+		for _, o := range objects {
+			if o.GetKind() == "Secret" && o.GetName() == "discord-bot" {
+				o.Object["stringData"] = map[string]any{"token": s.token}
+			}
+		}
+		s.Expect(manifests.Apply(s.t.Context(), s.Admin, objects)).To(Succeed())
+	}
+	s.awaitReady()
+}
+
+// use rotates a password, which replaces pods, and edits a role. (Discord allows two changes of a
+// channel's topic in ten minutes.)
+func (s *skew) use(name string) {
+	s.t.Helper()
+	login, _, _ := unstructured.NestedString(s.get(dojoKind, owned).Object, "status", "database", "login")
+	s.patch(dojoKind, owned, `{"metadata":{"annotations":{"core.jutsu.com/rotate-password":%q}}}`, name)
+	s.color += 0x10
+	s.patch(roleKind, "on-call", `{"spec":{"color":"#0000%02X"}}`, s.color)
+	s.Eventually(func() map[string]any {
+		database, _, _ := unstructured.NestedMap(s.get(dojoKind, owned).Object, "status", "database")
+		return database
+	}).WithTimeout(waitLimit).Should(And(HaveKeyWithValue("login", Not(Equal(login))), Not(HaveKey("formerLogin"))))
+	s.awaitReady()
+}
+
+// scale is a change that only a working operator reports as reconciled.
+func (s *skew) scale() {
+	s.t.Helper()
+	s.replicas = (s.replicas + 1) % 2
+	for _, o := range s.list(dojoKind) {
+		s.patch(dojoKind, o.GetName(), `{"spec":{"replicas":%d}}`, 2+s.replicas)
+	}
+	for _, kind := range []schema.GroupVersionKind{channelKind, groupKind} {
+		for _, o := range s.list(kind) {
+			if o.GetOwnerReferences() == nil {
+				s.patch(kind, o.GetName(), `{"spec":{"position":%d}}`, 2+s.replicas)
+			}
 		}
 	}
-	commit, err := git(t, "rev-parse", "--short", "--verify", "HEAD~1")
-	if err != nil {
-		t.Skip("this clone has no history to take an earlier version from; `git fetch --unshallow --tags` brings it")
-	}
-	t.Logf("%s is not released yet (no tag %s/v*): the commit before this one stands for a release", o.Name, o.Name)
-	return commit
+	s.awaitReady()
 }
 
-// built checks out an operator at another commit and builds its binary.
-func built(t *testing.T, o environment.Operator, revision string) string {
-	t.Helper()
-	root, err := project.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	archive := exec.CommandContext(t.Context(), "git", "archive", "--format=tar", revision, "apis", "libs", "deploy",
-		"test", o.Name)
-	archive.Dir = root
-	run(t, archive, exec.CommandContext(t.Context(), "tar", "--extract", "--directory="+folder))
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+revision,
-		"-o", filepath.Join(folder, "bin", o.Name), "./cmd/"+o.Name)
-	build.Dir = filepath.Join(folder, o.Name)
-	if _, err := os.Stat(filepath.Join(build.Dir, "main.go")); err == nil {
-		build.Args[len(build.Args)-1] = "." // the layout before cmd/
-	}
-	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
-	run(t, build)
-	return folder
+var (
+	dojoKind    = schema.GroupVersionKind{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}
+	channelKind = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordChannel"}
+	groupKind   = channelKind.GroupVersion().WithKind("DiscordGroup")
+	roleKind    = channelKind.GroupVersion().WithKind("DiscordRole")
+	serverKind  = channelKind.GroupVersion().WithKind("DiscordServer")
+)
+
+// awaitReady waits until each object is Ready in its present generation.
+func (s *skew) awaitReady() {
+	s.t.Helper()
+	s.Eventually(func() (not []string) {
+		for _, kind := range []schema.GroupVersionKind{dojoKind, channelKind, groupKind, roleKind, serverKind} {
+			for _, o := range s.list(kind) {
+				observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+				ready := readyOf(&o)
+				if observed != o.GetGeneration() || ready["status"] != "True" {
+					not = append(not, fmt.Sprintf("%s %s of generation %d (%d observed): %s: %s", kind.Kind, o.GetName(),
+						o.GetGeneration(), observed, ready["reason"], ready["message"]))
+				}
+			}
+		}
+		return not
+	}).WithTimeout(waitLimit).Should(BeEmpty())
 }
 
-// run pipes commands.
-func run(t *testing.T, commands ...*exec.Cmd) {
-	t.Helper()
-	var printed bytes.Buffer
-	for _, cmd := range commands {
-		cmd.Stdin = bytes.NewReader(bytes.Clone(printed.Bytes()))
-		var complaint bytes.Buffer
-		printed.Reset()
-		cmd.Stdout, cmd.Stderr = &printed, &complaint
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("%s: %v: %s", cmd, err, &complaint)
+func readyOf(o *unstructured.Unstructured) map[string]any {
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range all {
+		if c, _ := c.(map[string]any); c["type"] == "Ready" {
+			return c
 		}
 	}
+	return nil
 }
 
-// versionThatRan reads the version from the operator's own log.
-func versionThatRan(g *WithT, session *gexec.Session, o environment.Operator) string {
-	logs := regexp.MustCompile(`The logs are kept: (\S+)`).FindSubmatch(session.Out.Contents())
-	g.Expect(logs).NotTo(BeNil())
-	text, err := os.ReadFile(filepath.Join(string(logs[1]), o.Name+".log"))
-	g.Expect(err).NotTo(HaveOccurred())
-	found := regexp.MustCompile(`starting.*"version": "([^"]+)"`).FindSubmatch(text)
-	g.Expect(found).NotTo(BeNil(), "%s", text)
-	return string(found[1])
+// written returns the generations of the operators' objects, and ids on Discord. A version may
+// change the text of alerts. A Deployment's generation counts replicas; another template is another
+// ReplicaSet.
+func (s *skew) written() map[string]string {
+	s.t.Helper()
+	found := map[string]string{}
+	for _, kind := range []schema.GroupVersionKind{
+		{Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "Service"},
+		{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "postgresql.cnpg.io", Version: "v1", Kind: "Cluster"},
+		{Group: "postgresql.cnpg.io", Version: "v1", Kind: "DatabaseRole"},
+		{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"},
+		{Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"},
+		{Group: "monitoring.coreos.com", Version: "v1alpha1", Kind: "AlertmanagerConfig"},
+		channelKind, groupKind, roleKind,
+	} {
+		objects := s.list(kind)
+		s.Expect(objects).NotTo(BeEmpty(), kind.Kind)
+		for _, o := range objects {
+			said := fmt.Sprintf("generation %d", o.GetGeneration())
+			switch kind.Kind {
+			case "Secret":
+				said = "version " + o.GetResourceVersion()
+			case "Deployment", "ReplicaSet", "PrometheusRule":
+				said = "there"
+			case channelKind.Kind, groupKind.Kind, roleKind.Kind:
+				said = s.onDiscord(&o)
+			}
+			found[kind.Kind+" "+o.GetName()] = said + " of " + string(o.GetUID())
+		}
+	}
+	return found
 }
 
-func git(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	root, err := project.Root()
-	if err != nil {
-		return "", err
+// onDiscord returns the id on Discord and, of a Dojo's own channel, the generation: this test edits
+// the others.
+func (s *skew) onDiscord(o *unstructured.Unstructured) string {
+	var said string
+	for _, field := range []string{"channelId", "groupId", "roleId"} {
+		id, _, _ := unstructured.NestedString(o.Object, "status", field)
+		said += id + " "
 	}
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Dir = root
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+	if o.GetOwnerReferences() != nil {
+		said += fmt.Sprintf("generation %d", o.GetGeneration())
 	}
-	return strings.TrimSpace(string(out)), nil
+	return said
+}
+
+func (s *skew) list(kind schema.GroupVersionKind) []unstructured.Unstructured {
+	s.t.Helper()
+	var list unstructured.UnstructuredList
+	list.SetGroupVersionKind(kind)
+	s.Expect(s.Admin.List(s.t.Context(), &list, client.InNamespace("default"))).To(Succeed())
+	return slices.Clone(list.Items)
+}
+
+func (s *skew) get(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	s.t.Helper()
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	s.Expect(s.Admin.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, o)).To(Succeed())
+	return o
+}
+
+func (s *skew) patch(kind schema.GroupVersionKind, name, patch string, args ...any) {
+	s.t.Helper()
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace("default")
+	o.SetName(name)
+	s.Expect(s.Admin.Patch(s.t.Context(), o, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, patch, args...)))).
+		To(Succeed())
 }

@@ -2,6 +2,13 @@
 
 package main
 
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
 // companion is a second image of an operator, of the same version. Its pods run it, not the
 // operator's; a flag of the operator names it.
 type companion struct{ Program, Flag, Description string }
@@ -12,15 +19,21 @@ var companions = map[string]companion{
 	},
 }
 
-// withCompanion returns the options of an operator's image with those of its companion, if it has one.
-func (o imageOptions) withCompanion() []imageOptions {
+// withCompanion returns the options of an operator's image with those of its companion, if the
+// checkout has one: a former release may not.
+func (o imageOptions) withCompanion() ([]imageOptions, error) {
 	all := []imageOptions{o}
-	if second, ok := companions[o.Operator]; ok {
-		other := o
-		other.Program = second.Program
-		all = append(all, other)
+	second, ok := companions[o.Operator]
+	if !ok {
+		return all, nil
 	}
-	return all
+	_, err := os.Stat(filepath.Join(o.Root, o.Operator, "cmd", second.Program))
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	other := o
+	other.Program = second.Program
+	return append(all, other), err
 }
 
 // flags returns the flags of the released operator by name.

@@ -24,17 +24,24 @@ import (
 type finding struct {
 	// Breaking: existing objects, clients or manifests may stop working.
 	Breaking bool
+	// Accepted is the reason why a breaking change since the baseline is right; empty for none.
+	Accepted string
 	// Where is the kind, version and field.
 	Where string
 	What  string
 }
 
+func (f finding) breaks() bool { return f.Breaking && f.Accepted == "" }
+
 func (f finding) String() string {
-	kind := "warning "
-	if f.Breaking {
-		kind = "BREAKING"
+	switch {
+	case f.breaks():
+		return "BREAKING " + f.Where + ": " + f.What
+	case f.Breaking:
+		change, _, _ := strings.Cut(f.What, " :")
+		return "accepted " + f.Where + ": " + change + ": " + f.Accepted
 	}
-	return kind + " " + f.Where + ": " + f.What
+	return "warning  " + f.Where + ": " + f.What
 }
 
 // policy makes all checks of crdify errors, except texts and additional enum values. Changes that
@@ -117,47 +124,64 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	return found
 }
 
-// checkCompat reports the changes of an operator's API since its last release other than without; a
-// breaking change is an error.
+// checkCompat reports the changes of an operator's API since its last release except without, or
+// since the baseline; a breaking change is an error.
 func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
-	tag, err := r.lastTag(ctx, operator, without)
+	last, err := r.former(ctx, operator, except(without))
 	if err != nil {
 		return err
 	}
-	if tag == "" {
-		_, _ = fmt.Fprintf(out, "API of %s: there is no release yet (no tag %s/v*), so there is nothing to be compatible with.\n", operator, operator)
+	if last == nil {
+		_, _ = fmt.Fprintf(out, "API of %s: there is no release yet (no tag %s/v*) and no baseline (no %s), so there is "+
+			"nothing to be compatible with.\n", operator, operator, baselineFile)
 		return nil
 	}
-	before, err := r.releasedCRDs(ctx, operator, tag)
-	if err != nil {
-		return err
-	}
-	after, err := crdsOf(os.DirFS(filepath.Join(r.root, "deploy", operator, "crds")))
-	if err != nil {
-		return err
-	}
-	found, err := compare(before, after)
+	found, err := r.changes(ctx, last)
 	if err != nil {
 		return err
 	}
 	for _, f := range found {
-		_, _ = fmt.Fprintln(out, f)
+		text := f.String()
+		if last.Baseline && !f.Breaking {
+			text, _, _ = strings.Cut(text, " :\n") // without the difference of rules and texts
+		}
+		_, _ = fmt.Fprintln(out, text)
 	}
-	if slices.ContainsFunc(found, func(f finding) bool { return f.Breaking }) {
-		return fmt.Errorf("the API of %s has a breaking change since %s: serve a new version of the kind, or revert the change", operator, tag)
+	if slices.ContainsFunc(found, finding.breaks) {
+		return fmt.Errorf("the API of %s has a breaking change since %s: serve a new version of the kind, or revert the "+
+			"change", operator, last)
 	}
-	_, _ = fmt.Fprintf(out, "API of %s: compatible with %s.\n", operator, tag)
+	_, _ = fmt.Fprintf(out, "API of %s: compatible with %s.\n", operator, last)
 	return nil
 }
 
-func (r repository) releasedCRDs(ctx context.Context, operator, tag string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := r.lines(ctx, "ls-tree", "--name-only", tag, "deploy/"+operator+"/crds/")
+// changes compares the working tree with a former release.
+func (r repository) changes(ctx context.Context, last *former) ([]finding, error) {
+	before, err := r.crdsAt(ctx, last.Operator, last.Commit)
+	if err != nil {
+		return nil, err
+	}
+	after, err := crdsOf(os.DirFS(filepath.Join(r.root, "deploy", last.Operator, "crds")))
+	if err != nil {
+		return nil, err
+	}
+	found, err := compare(before, after)
+	if err != nil || !last.Baseline {
+		return found, err
+	}
+	return found, accept(found, slices.Collect(maps.Keys(before)))
+}
+
+func (r repository) crdsAt(
+	ctx context.Context, operator, revision string,
+) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := r.lines(ctx, "ls-tree", "--name-only", revision, "deploy/"+operator+"/crds/")
 	if err != nil {
 		return nil, err
 	}
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, file := range files {
-		text, err := r.git(ctx, "show", tag+":"+file)
+		text, err := r.git(ctx, "show", revision+":"+file)
 		if err != nil {
 			return nil, err
 		}

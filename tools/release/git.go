@@ -5,16 +5,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/mod/semver"
-
-	"jutsu.com/operators/tools/project/modules"
 )
 
 type repository struct{ root string }
@@ -60,30 +57,25 @@ func (r repository) describe(ctx context.Context, operator string) (string, erro
 	return strings.TrimSpace(string(out)), err
 }
 
-// lastTag returns the newest release tag of an operator whose released commit is an ancestor of HEAD
-// and that differs from without, or "".
+// lastTag returns the newest release tag of an operator whose released commit HEAD descends from,
+// except without, or "".
 func (r repository) lastTag(ctx context.Context, operator, without string) (string, error) {
-	tags, err := r.lines(ctx, "tag", "--list", operator+"/v*", "--sort=-version:refname")
-	if err != nil {
+	f, err := r.former(ctx, operator, except(without))
+	if err != nil || f == nil || f.Baseline {
 		return "", err
 	}
-	for _, tag := range tags {
-		if tag == without || semver.Prerelease(strings.TrimPrefix(tag, operator+"/")) != "" { // prereleases promise nothing
-			continue
-		}
-		if released, err := r.contains(ctx, tag); err != nil || released {
-			return tag, err
-		}
-	}
-	return "", nil
+	return f.String(), nil
 }
 
-// contains reports whether HEAD has the commit that a tag has released.
-func (r repository) contains(ctx context.Context, tag string) (bool, error) {
-	source, err := modules.Source(ctx, r.clone(), tag)
-	if err != nil {
-		return false, err
+// contains reports whether HEAD has a commit.
+func (r repository) contains(ctx context.Context, commit string) (bool, error) {
+	_, err := r.git(ctx, "merge-base", "--is-ancestor", commit, "HEAD")
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() == 1 {
+		return false, nil
 	}
-	base, err := r.git(ctx, "merge-base", "HEAD", source)
-	return base == source, err
+	return err == nil, err
+}
+
+func except(without string) func(tag, source string) bool {
+	return func(tag, _ string) bool { return tag != without }
 }

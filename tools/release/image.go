@@ -20,12 +20,6 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-const modulePath = "jutsu.com/operators/"
-
-func (o imageOptions) importPath() string {
-	return modulePath + path.Join(o.Operator, "cmd", o.program())
-}
-
 // program is the built program; the image has its name.
 func (o imageOptions) program() string { return cmp.Or(o.Program, o.Operator) }
 
@@ -75,7 +69,11 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 			return nil, err
 		}
 	}
-	workspace, err := workspaceOf(o.Root, o.Operator)
+	module, err := moduleOf(o.Root, o.Operator)
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := workspaceOf(o.Root, module)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +90,7 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the image of %s: %w", o.program(), err)
 	}
-	result, err := builder.Build(ctx, build.StrictScheme+o.importPath())
+	result, err := builder.Build(ctx, build.StrictScheme+path.Join(module.Module.Mod.Path, "cmd", o.program()))
 	if err != nil {
 		return nil, fmt.Errorf("build the image of %s: %w", o.program(), err)
 	}
@@ -182,7 +180,7 @@ func push(ctx context.Context, image build.Result, o imageOptions) error {
 	if err != nil {
 		return err
 	}
-	if _, err := publisher.Publish(ctx, image, o.importPath()); err != nil {
+	if _, err := publisher.Publish(ctx, image, o.program()); err != nil {
 		return err
 	}
 	return publisher.Close()

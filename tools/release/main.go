@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds the operators' images, compares their API with the last release, and
-// releases each operator separately.
+// Command release builds the operators' images, compares their API with the former release, checks
+// that out, and releases each operator separately.
 package main
 
 import (
@@ -29,6 +29,7 @@ var namespaces = map[string]string{"dojo-operator": "dojo-system", "discord-oper
 const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY] [--platform linux/amd64,...] [--folder FOLDER]
        release plugin   OPERATOR [--version v1.2.3] [--plugin-platform linux/amd64,...] [--folder FOLDER]
        release compat   OPERATOR
+       release former   OPERATOR [--folder FOLDER]
        release manifest OPERATOR --version v1.2.3 --image IMAGE@sha256:...
        release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--dry-run] [--key FILE | --identity REGEXP]`
 
@@ -62,7 +63,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&sign.Key, "key", "", "`file` with the private key that signs, whose password is in COSIGN_PASSWORD")
 	flags.StringVar(&sign.Identity, "identity", "", "`regular expression` of the identity, as of a workflow, that signs without a key")
 	flags.StringVar(&sign.Issuer, "issuer", "https://token.actions.githubusercontent.com", "`URL` of who vouches for the identity")
-	folder := flags.String("folder", "", "`folder` for the image and its bills of materials (default out/image/OPERATOR)")
+	folder := flags.String("folder", "",
+		"`folder` for the image and its bills of materials (default out/image/OPERATOR), or for the former release")
 	platform := flags.String("platform", "linux/amd64,linux/arm64", "comma-separated platforms of the image")
 	programs := flags.String("plugin-platform", pluginPlatforms, "comma-separated platforms of the plugin of kubectl")
 	if err := flags.Parse(args[2:]); err != nil {
@@ -96,6 +98,8 @@ func execute(ctx context.Context, r repository, out io.Writer, command, referenc
 		return buildAndWritePlugins(ctx, r, out, build, o.Plugins)
 	case "compat":
 		return checkCompat(ctx, r, out, o.Operator, "")
+	case "former":
+		return printFormer(ctx, r, out, o.Operator, folder)
 	case "manifest":
 		text, err := manifest(build, reference)
 		if err != nil {
@@ -151,7 +155,11 @@ func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (er
 	if err := o.identify(ctx, r); err != nil {
 		return err
 	}
-	for _, one := range o.withCompanion() {
+	all, err := o.withCompanion()
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
 		if err := oneImage(ctx, out, one); err != nil {
 			return err
 		}

@@ -71,7 +71,11 @@ func buildPlugins(ctx context.Context, o imageOptions, platforms []string) (foun
 }
 
 func compile(ctx context.Context, o imageOptions, p plugin, file string) error {
-	workspace, err := workspaceOf(o.Root, o.Operator)
+	module, err := moduleOf(o.Root, o.Operator)
+	if err != nil {
+		return err
+	}
+	workspace, err := workspaceOf(o.Root, module)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,11 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 
 // buildImages builds the operator's image and its companion, whose reference i gets.
 func (p *published) buildImages(ctx context.Context, i *imageOptions) error {
-	for _, one := range i.withCompanion() {
+	all, err := i.withCompanion()
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
 		image, err := buildImage(ctx, one)
 		if err != nil {
 			return err

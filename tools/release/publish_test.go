@@ -135,7 +135,7 @@ func (p *project) release(o releaseOptions) (string, error) {
 		o.Plugins = []string{"linux/amd64"}
 	}
 	if o.Where.Repo == "" {
-		o.Where = location.Location{Repo: strings.TrimSuffix(modulePath, "/"), Registry: "registry.invalid"}
+		o.Where = location.Location{Repo: "jutsu.com/operators", Registry: "registry.invalid"}
 	}
 	err := publishRelease(p.t.Context(), p.repository, &out, o)
 	return out.String(), err

@@ -12,20 +12,21 @@ import (
 // workspaceOf returns GOWORK for the build of an operator. On a branch its go.mod replaces the
 // shared modules by their folders. A tag's commit replaces nothing: there the workspace provides
 // them, which CI keeps at the same versions of libraries.
-func workspaceOf(root, operator string) (string, error) {
-	file := filepath.Join(root, operator, "go.mod")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	parsed, err := modfile.Parse(file, text, nil) // ParseLax drops replacements
-	if err != nil {
-		return "", err
-	}
-	for _, replace := range parsed.Replace {
+func workspaceOf(root string, module *modfile.File) (string, error) {
+	for _, replace := range module.Replace {
 		if replace.New.Version == "" {
 			return "off", nil
 		}
 	}
 	return filepath.Abs(filepath.Join(root, "go.work"))
+}
+
+// moduleOf reads the go.mod of a folder.
+func moduleOf(root, folder string) (*modfile.File, error) {
+	file := filepath.Join(root, folder, "go.mod")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return modfile.Parse(file, text, nil) // ParseLax drops replacements
 }
