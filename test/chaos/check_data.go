@@ -92,8 +92,8 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 	cluster := w.named("Cluster", d.Name+"-db")
 	own := d.Spec.Postgres.Cluster
 	switch {
-	case d.DeletionTimestamp != nil && w.finalBackupBlocks(d, cluster):
-		return expectation{[]string{corev1api.ReasonFinalBackupFailed}}
+	case d.DeletionTimestamp != nil && w.finalBackupBlocks(d, cluster): // pending while Postgres does not start
+		return expectation{[]string{corev1api.ReasonFinalBackupFailed, corev1api.ReasonDeletionStalled}}
 	case d.DeletionTimestamp != nil:
 		return isReady
 	case w.databaseElsewhere(d) && cluster != nil && own != nil: // reported before a fault of its Cluster

@@ -125,6 +125,17 @@ func TestDataChecks(t *testing.T) {
 			w.custom[1].Object["status"] = map[string]any{"phase": "failed"}
 			stuck(w, corev1api.ReasonFinalBackupFailed)
 		}, ""},
+		"a deletion waits for a Backup of a Cluster that does not start": {func(w *dataWorld, k *rowsOf) {
+			w.dojos[0].DeletionTimestamp, w.dojos[0].Spec.Postgres.ReclaimPolicy = now(), corev1api.ReclaimDelete
+			w.custom[1].Object["status"] = map[string]any{"phase": "pending"}
+			k.broken = true
+			stuck(w, corev1api.ReasonDeletionStalled)
+		}, ""},
+		"a deletion waits for a Backup of a Cluster that starts": {func(w *dataWorld, _ *rowsOf) {
+			w.dojos[0].DeletionTimestamp, w.dojos[0].Spec.Postgres.ReclaimPolicy = now(), corev1api.ReclaimDelete
+			w.custom[1].Object["status"] = map[string]any{"phase": "pending"}
+			stuck(w, corev1api.ReasonDeletionStalled)
+		}, "its deletion does not end"},
 		"a deletion does not end": {func(w *dataWorld, _ *rowsOf) { w.dojos[0].DeletionTimestamp = now() },
 			"its deletion does not end"},
 	} {

@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -145,6 +146,32 @@ func TestDropReportsTheMessageOfCloudNativePG(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestPendingFinalBackupNamesItsCluster(t *testing.T) {
+	t.Parallel()
+	dojo := tokyo(ownPG, dropping, backedUp)
+	stalled := func(phase string, started bool) string {
+		w := inSync(t, dojo)
+		w.Cluster.Live.Status.Phase = phase
+		at := metav1.NewTime(noon.Add(-24 * time.Hour))
+		w.Backup.Final = &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at}}
+		if started {
+			w.Backup.Final.Status.StartedAt = &at
+		}
+		return FinalBackup(dojo, w.observe(dojo), testConfig).Issues[0].Message
+	}
+	const unhealthy = "Waiting for the instances to become active"
+	got := stalled(unhealthy, false)
+	if !strings.Contains(got, ", which starts when the Cluster tokyo-db is healthy (now: "+unhealthy+"). "+
+		"See `kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`, or set ") {
+		t.Error(got)
+	}
+	for _, other := range []string{stalled(cnpgv1.PhaseHealthy, false), stalled("", false), stalled(unhealthy, true)} {
+		if !strings.Contains(other, " to complete. See `kubectl describe backups.postgresql.cnpg.io tokyo-db-final-") {
+			t.Error(other)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package backup
 
 import (
+	"fmt"
 	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -57,9 +58,20 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 		if started := s.Final.Status.StartedAt; started != nil {
 			deadline, since = cnpg.MaxBackupTime, started.Time
 		}
-		issue = conditions.WaitUntil(in.Now, since, deadline, issue, cnpg.DeletionStalled("the Backup "+name+" to complete",
-			"See `kubectl describe backups.postgresql.cnpg.io "+name+" -n "+dojo.Namespace+"`, "+orRetain+withoutFinal))
+		issue = conditions.WaitUntil(in.Now, since, deadline, issue, finalStalled(dojo, s, cluster))
 	}
 	step.Blocks = issue
 	return step
+}
+
+// finalStalled names the Cluster if the Backup has not started: CloudNativePG waits for its primary.
+func finalStalled(dojo *corev1api.Dojo, s State, cluster *cnpgv1.Cluster) *conditions.Issue {
+	name := cnpg.FinalBackupName(dojo)
+	what, see := "the Backup "+name+" to complete", "backups.postgresql.cnpg.io "+name
+	if phase := cluster.Status.Phase; s.Final.Status.StartedAt == nil && phase != cnpgv1.PhaseHealthy && phase != "" {
+		what = fmt.Sprintf("the Backup %s, which starts when the Cluster %s is healthy (now: %s)",
+			name, cluster.Name, phase)
+		see = "clusters.postgresql.cnpg.io " + cluster.Name
+	}
+	return cnpg.DeletionStalled(what, "See `kubectl describe "+see+" -n "+dojo.Namespace+"`, "+orRetain+withoutFinal)
 }
