@@ -112,7 +112,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupFailed)
 		upgrade(ctx, pg17)
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUpgradeBackupFailed)
-		Expect(message(dojo, "DatabaseReady")).To(And(ContainSubstring("has failed: rpc error"), ContainSubstring("Nothing is upgraded."),
+		Expect(message(dojo, "DatabaseReady")).To(And(ContainSubstring("has failed: rpc error"),
+			ContainSubstring("Nothing is upgraded."),
 			HaveSuffix("or set the version to 16 again.")))
 		Expect(dojo).To(HaveCondition("Available", "True", ""))
 		stays(ctx, pg16)

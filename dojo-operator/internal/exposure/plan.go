@@ -63,8 +63,8 @@ func waitForIngress(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue
 		conditions.Progressing(corev1api.ReasonWaitingForIngress,
 			"Waiting for an address of the %s, before the HTTPRoute is deleted.", object).For(object),
 		conditions.Degraded(corev1api.ReasonIngressNotReady,
-			"No controller has reported an address of the %[1]s. The HTTPRoute therefore stays, and requests go through "+
-				"its Gateway. See `kubectl describe ingresses.networking.k8s.io %[2]s -n %[3]s`, and correct "+
+			"No controller has reported an address of the %[1]s. The HTTPRoute therefore stays, and requests go "+
+				"through its Gateway. See `kubectl describe ingresses.networking.k8s.io %[2]s -n %[3]s`, and correct "+
 				"spec.exposure.ingress.className. If the Ingress works without an address, delete the HTTPRoute: "+
 				"`kubectl delete httproutes.gateway.networking.k8s.io %[2]s -n %[3]s`.",
 			object, dojo.Name, dojo.Namespace).For(object))

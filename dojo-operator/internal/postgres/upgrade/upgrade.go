@@ -279,8 +279,8 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 		}
 		issue = conditions.WaitUntil(in.Now, since, deadline, backingUp(v, name),
 			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
-				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s. Nothing is "+
-					"upgraded. See `kubectl describe backups.postgresql.cnpg.io %s -n %s`; or set the version to %d again.",
+				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s. Nothing "+
+					"is upgraded. See `kubectl describe backups.postgresql.cnpg.io %s -n %s`; or set the version to %d again.",
 				name, v.data, v.wanted, deadline, name, dojo.Namespace, v.data))
 	}
 	step.Incomplete = issue
@@ -374,7 +374,8 @@ func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v v
 func verificationFailed(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, why string) *conditions.Issue {
 	v := versionsOf(dojo, cluster, s)
 	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
-		"Postgres %d runs, but no pod of the application does, because the query that verifies the upgrade fails: %s. %s",
+		"Postgres %d runs, but no pod of the application does, because the query that verifies the upgrade "+
+			"fails: %s. %s",
 		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(dojo, cluster, s, v.from))
 }
 

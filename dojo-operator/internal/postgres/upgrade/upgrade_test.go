@@ -390,7 +390,8 @@ func TestStatus(t *testing.T) {
 		t.Error("without an upgrade there is one")
 	}
 	issue := verificationFailed(dojo, pg("17", "16", 17), s, "no.\n")
-	want := "Postgres 17 runs, but no pod of the application does, because the query that verifies the upgrade fails: no. " +
+	want := "Postgres 17 runs, but no pod of the application does, because the query that verifies the upgrade " +
+		"fails: no. " +
 		"The way back is the Backup tokyo-before-1 of Postgres 16, in a Dojo beside this one: " +
 		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
 	if issue.Message != want {
