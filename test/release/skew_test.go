@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -309,15 +310,15 @@ func (s *skew) written() map[string]string {
 // onDiscord returns the id on Discord and, of a Dojo's own channel, the generation: this test edits
 // the others.
 func (s *skew) onDiscord(o *unstructured.Unstructured) string {
-	var said string
+	var said []string
 	for _, field := range []string{"channelId", "groupId", "roleId"} {
 		id, _, _ := unstructured.NestedString(o.Object, "status", field)
-		said += id + " "
+		said = append(said, id)
 	}
 	if o.GetOwnerReferences() != nil {
-		said += fmt.Sprintf("generation %d", o.GetGeneration())
+		said = append(said, fmt.Sprintf("generation %d", o.GetGeneration()))
 	}
-	return said
+	return strings.Join(said, " ")
 }
 
 func (s *skew) list(kind schema.GroupVersionKind) []unstructured.Unstructured {
