@@ -137,7 +137,7 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel}))
 	})
 
-	It("a channel that the operator created keeps it while a rival claims it", func(ctx context.Context) {
+	It("a channel of another object: the other object's deletion keeps the channel, and the rival adopts it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)

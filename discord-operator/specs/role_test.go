@@ -168,7 +168,7 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.rolesNamed("on-call")).To(HaveLen(1))
 	})
 
-	It("is deleted with its object unless it is retained or adopted", func(ctx context.Context) {
+	It("deletes its role on Discord with it, unless the role is retained or adopted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "By hand"})
 		created, retained := w.role("created"), w.role("retained", func(s *roleSpec) { s.DeletionPolicy = "Retain" })
@@ -328,7 +328,7 @@ var _ = Describe("The members of a DiscordRole", func() {
 		editRole(ctx, r, func(s *roleSpec) { s.Members = s.Members[1:] })
 	})
 
-	It("are checked from time to time, since Discord reports no members", func(ctx context.Context) {
+	It("are checked from time to time, since Discord sends no event when a member loses a role", func(ctx context.Context) {
 		operator.Stop()
 		operator.Start(ctx, "--live-resync-period=2s", "--resync-period=1s")
 		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) })

@@ -287,7 +287,7 @@ var _ = Describe("An exposed Dojo", func() {
 			"the class belongs into className"),
 	)
 
-	It("cannot lose the class of its Ingress", func(ctx context.Context) {
+	It("refuses to remove the className of an existing Ingress", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, func(dojo *corev1api.Dojo) {
 			exposed("nginx")(dojo)
 		})

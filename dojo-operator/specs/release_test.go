@@ -254,7 +254,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(releasesCreated(ns)).To(HaveLen(3))
 	})
 
-	It("never runs twice at once: killed operator, deleted Job, another image meanwhile", func(ctx context.Context) {
+	It("never runs twice at once, even if the operator is killed, the Job is deleted or the image changes", func(ctx context.Context) {
 		dojo := succeededBefore(ctx)
 		edit(ctx, dojo, withImage(heldImage))
 		job := eventuallyOneRelease(ctx, ns, heldImage)

@@ -115,7 +115,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports a missing key", func(ctx context.Context) {
+	It("reports a key that the ConfigMap of the SQL lacks", func(ctx context.Context) {
 		sql := tables()
 		sql.Data = map[string]string{"table.sql": "SELECT 1"}
 		Expect(k8s.Create(ctx, sql)).To(Succeed())

@@ -111,8 +111,8 @@ func (g Guild) id() string    { return g.ID }
 func (r Role) id() string     { return r.ID }
 func (w Webhook) id() string  { return w.ID }
 
-// Only the part after host and version of a discordgo endpoint is used: the host is the configured
-// one.
+// request takes the path after the API version from a discordgo endpoint. Scheme, host and version
+// come from the configured base URL.
 func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if in != nil {

@@ -2,6 +2,8 @@
 
 package postgres
 
+// The chain down in plan.go has the order of these steps.
+
 import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"

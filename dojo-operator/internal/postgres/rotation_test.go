@@ -176,8 +176,8 @@ func TestRequestsOfRotation(t *testing.T) {
 		return w
 	}
 	const ownerName, secondName = "dojo_school_tokyo", "dojo2_school_tokyo"
-	const stays = "The application has turned from the login dojo_school_tokyo to dojo2_school_tokyo. " +
-		"It stays valid while pods may have it: the rollout is not complete."
+	const stays = "The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. " +
+		"dojo_school_tokyo stays valid while pods may use it: the rollout is not complete."
 	cases := map[string]struct {
 		world func(*testing.T) *world
 		dojo  *corev1api.Dojo
@@ -192,8 +192,8 @@ func TestRequestsOfRotation(t *testing.T) {
 			w.reconcile(tokyo(inPG, requested("monday")))
 			return w
 		}, tokyo(inPG, requested("tuesday")), result{rotation(owner, owner, true), ownerName, secondName,
-			"The application has turned from the login " + secondName + " to " + ownerName +
-				". Waiting until Postgres refuses it. The password is rotated again after that."}},
+			"The application has changed from the login " + secondName + " to " + ownerName +
+				". Waiting until Postgres refuses " + secondName + ". The password is rotated again after that."}},
 		"turned": {turned, tokyo(inPG, requested("monday")), result{rotation(second, second, false), secondName, ownerName, stays}},
 		"turned for long": {turned, tokyo(inPG, requested("monday"), waitingFor("end of the login "+ownerName, time.Hour)),
 			result{rotation(second, second, false), secondName, ownerName, stays + " It has been like this for more than 10m0s. " +
@@ -207,8 +207,8 @@ func TestRequestsOfRotation(t *testing.T) {
 			w.reconcile(tokyo(inPG, requested("monday")))
 			return w
 		}, tokyo(inPG, requested("tuesday")), result{rotation(second, second, true), secondName, ownerName,
-			"The application has turned from the login dojo_school_tokyo to dojo2_school_tokyo. " +
-				"Waiting until Postgres refuses it. The password is rotated again after that."}},
+			"The application has changed from the login dojo_school_tokyo to dojo2_school_tokyo. " +
+				"Waiting until Postgres refuses dojo_school_tokyo. The password is rotated again after that."}},
 		"being deleted": {func(t *testing.T) *world { return running(t, tokyo(inPG)) },
 			tokyo(inPG, rotating, func(dojo *corev1api.Dojo) { dojo.DeletionTimestamp = &metav1.Time{Time: noon} }),
 			result{rotation(owner, owner, false), ownerName, "", ""}},

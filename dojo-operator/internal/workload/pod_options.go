@@ -11,6 +11,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
+// addOptions adds fields that only pods of the application have. internal/pods has those of all pods.
 func addOptions(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 	for i := range dojo.Spec.Volumes {
 		pod.WithVolumes(volumeFor(&dojo.Spec.Volumes[i]))

@@ -106,7 +106,7 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 	}
 	if c.Status.ServerID != "" && c.Status.ServerID != guild.ID {
 		return nil, "", conditions.Degraded(v1alpha1.ReasonServerMismatch,
-			"The channel is in server %s and cannot be moved to %s, that of DiscordServer %s. "+
+			"The channel is in server %s. It cannot be moved to %s, the server of DiscordServer %s. "+
 				"Name a group of the same server, or create a new DiscordChannel.",
 			c.Status.ServerID, guild.ID, server.Name)
 	}

@@ -115,5 +115,6 @@ func WaitingFor(names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted on "+
 			"Discord yet. Move them to another group, or, to keep what they have on Discord, set their spec.deletionPolicy to "+
-			"Retain before you delete them. Without Retain, this loses their messages.", issues.JoinUpToTen(names))
+			"Retain before you delete them. The deletion of a DiscordChannel without Retain loses its messages.",
+		issues.JoinUpToTen(names))
 }

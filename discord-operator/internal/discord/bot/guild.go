@@ -242,7 +242,8 @@ func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions
 	have, exact := g.Snapshot.BotPermissions()
 	if exact && changed.Has(permissions.ManageRoles) && !have.Has(permissions.Administrator) {
 		return issues.Unpermitted("Discord lets only administrators set ManageRoles in permission overwrites, and the bot " +
-			"is none. Take it out of spec.permissionOverwrites, or undo it on Discord if it was set there.")
+			"is no administrator. Remove ManageRoles from spec.permissionOverwrites, or undo it on Discord if it was " +
+			"set there.")
 	}
 	return g.Lacks(changed, "which the permission overwrites change")
 }

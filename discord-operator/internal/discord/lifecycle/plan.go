@@ -36,7 +36,7 @@ type Position struct {
 	Rank  int32
 	Ranks order.Ranks // of the siblings that have one, by id
 	// AwaitsSiblings says that a sibling is about to be created. Discord chooses the positions of new
-	// roles, so the last one sorts all.
+	// roles, so the role that is created last puts all of them in order.
 	AwaitsSiblings bool
 }
 

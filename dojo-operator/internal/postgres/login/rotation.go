@@ -87,22 +87,22 @@ func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 		return step
 	}
 	r := RotationOf(dojo, s)
-	former, current := r.Current.Other(), r.Current.SQLName(dojo)
-	what, later := "Waiting until Postgres refuses it", ""
+	former, current := r.Current.Other().SQLName(dojo), r.Current.SQLName(dojo)
+	what, later := "Waiting until Postgres refuses "+former, ""
 	if in.Outdated != "" {
-		what = "It stays valid while pods may have it: " + in.Outdated
+		what = former + " stays valid while pods may use it: " + in.Outdated
 	}
 	if r.Postponed {
 		later = " The password is rotated again after that."
 	}
-	message := fmt.Sprintf("The application has turned from the login %s to %s. %s.%s",
-		former.SQLName(dojo), current, what, later)
-	object := "end of the login " + former.SQLName(dojo)
+	message := fmt.Sprintf("The application has changed from the login %s to %s. %s.%s",
+		former, current, what, later)
+	object := "end of the login " + former
 	step.Incomplete = conditions.WaitUntil(in.Now, dojo.WaitingSince(object, in.Now), in.Deadline,
 		conditions.Progressing(corev1api.ReasonRotatingPassword, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonRotatingPassword,
 			"%s It has been like this for more than %s. See `kubectl dojo tree %s -n %s`, and "+
 				"`kubectl describe databaseroles.postgresql.cnpg.io %s -n %[4]s`.",
-			message, in.Deadline, dojo.Name, dojo.Namespace, former.ObjectName(dojo)).For(object))
+			message, in.Deadline, dojo.Name, dojo.Namespace, r.Current.Other().ObjectName(dojo)).For(object))
 	return step
 }
