@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,6 +43,8 @@ type tenant struct {
 	beside func(i int) []client.Object
 	edit   func(client.Object)
 	ready  func(client.Object) bool
+	// finish writes after a create or an edit as an operator does, if none watches the object.
+	finish func(ctx context.Context, s *stage, o client.Object) error
 	// least does the same without an operator, if possible: the attack slows that down too.
 	least *tenant
 }
@@ -71,10 +75,38 @@ func channelTenant(c crowd) tenant {
 		},
 		edit:  func(o client.Object) { o.(*v1alpha1.DiscordChannel).Spec.Topic = new("Edited") },
 		ready: channelReady,
+		least: &tenant{
+			object: func(i int) client.Object {
+				direct := &corev1.ConfigMap{}
+				direct.SetNamespace(namespace)
+				direct.SetName(fmt.Sprintf("direct-%05d", i))
+				direct.SetAnnotations(map[string]string{wanted: "created"})
+				return direct
+			},
+			edit:   func(o client.Object) { o.SetAnnotations(map[string]string{wanted: "edited"}) },
+			finish: finishConfigMap,
+			ready: func(o client.Object) bool {
+				return o.(*corev1.ConfigMap).Data["has"] == o.GetAnnotations()[wanted]
+			},
+		},
 	}
 }
 
-// abuse measures a tenant alone, then under one more attack at a time, then a start into all.
+const wanted = "example.org/wanted"
+
+// finishConfigMap writes as often as discord-operator writes a channel: once after each change, and
+// a finalizer before.
+func finishConfigMap(ctx context.Context, s *stage, o client.Object) error {
+	if o.(*corev1.ConfigMap).Data == nil {
+		label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"example.org/direct":"yes"}}}`))
+		if err := s.Admin.Patch(ctx, o, label); err != nil {
+			return err
+		}
+	}
+	data := fmt.Appendf(nil, `{"data":{"has":%q}}`, o.GetAnnotations()[wanted])
+	return s.Admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, data))
+}
+
 func (b *bench) abuse(ctx context.Context, s *stage, at sheet, t tenant, attacks []attack) {
 	at.add("limits.memory", memoryLimit(s), "MiB")
 	lives := 0
@@ -185,7 +217,18 @@ func (t tenant) life(ctx context.Context, s *stage, i int, all *lifeTimes, mu *s
 		return time.Since(began).Seconds()
 	}
 	isReady := func(err error) (bool, error) { return err == nil && t.ready(o), client.IgnoreNotFound(err) }
-	created := timed(func() error { return s.createEach(ctx, append(beside, o)) }, isReady)
+	finish := func(o client.Object) error {
+		if t.finish == nil {
+			return nil
+		}
+		return t.finish(ctx, s, o)
+	}
+	created := timed(func() error {
+		if err := s.createEach(ctx, append(beside, o)); err != nil {
+			return err
+		}
+		return finish(o)
+	}, isReady)
 	edited := timed(func() error {
 		before := o.DeepCopyObject().(client.Object)
 		t.edit(o)
@@ -193,8 +236,17 @@ func (t tenant) life(ctx context.Context, s *stage, i int, all *lifeTimes, mu *s
 		if err := s.Admin.Patch(ctx, after, client.MergeFrom(before)); err != nil {
 			return err
 		}
-		generation := after.GetGeneration() // the cache may lag
-		return s.await(ctx, o, func(err error) (bool, error) { return o.GetGeneration() >= generation, err })
+		edited := after.GetResourceVersion()
+		if err := finish(after); err != nil {
+			return err
+		}
+		return s.await(ctx, o, func(err error) (bool, error) { // the cache may lag
+			if err != nil {
+				return false, err
+			}
+			order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), edited)
+			return order >= 0, err
+		})
 	}, isReady)
 	deleted := timed(func() error { return s.Admin.Delete(ctx, o) },
 		func(err error) (bool, error) { return apierrors.IsNotFound(err), client.IgnoreNotFound(err) })
