@@ -12,9 +12,8 @@ export_flags := export CGO_ENABLED=0 $(flags)
 export_race_flags := export CGO_ENABLED=1 $(flags)
 packages := $(MODULES:%=./%/...)
 
-# Each test process has its own Kubernetes API. Specs wait half of their time, so they need more processes than cores.
+# Each test process has its own Kubernetes API, and waits part of its time.
 PROCS := 4
-SPEC_PROCS := 8
 # Programs under test collect garbage less often: a tenth less time for some memory.
 export_fast := export GOGC=$${GOGC:-200}
 
@@ -117,10 +116,12 @@ artifacts: build testcluster bin/cosign bin/validate-krew-manifest ## Tests of i
 .PHONY: specs
 specs: $(OPERATORS:%=specs-%) ## The specs of both operators
 
+# They need no controllers of Kubernetes: four processes use less than half of two idle cores.
+specs-discord-operator: PROCS := 6
 specs-%: TESTCLUSTER_ALSO := kubectl cloudnative-pg
 specs-%: testcluster ## Such as specs-dojo-operator: its specs, which drive its binary on a real Kubernetes API
-	@echo "testing $*/specs, $(SPEC_PROCS) processes at a time"
-	@cd $* && $(export_race_flags) && $(export_fast) && go tool ginkgo --race --vet=off --procs=$(SPEC_PROCS) --timeout=0 --poll-progress-after=2m --succinct --no-color \
+	@echo "testing $*/specs, $(PROCS) processes at a time"
+	@cd $* && $(export_race_flags) && $(export_fast) && go tool ginkgo --race --vet=off --procs=$(PROCS) --timeout=0 --poll-progress-after=2m --succinct --no-color \
 		--junit-report=junit.xml --output-dir=../out/$* ./specs
 
 .PHONY: e2e
