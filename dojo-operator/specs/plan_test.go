@@ -122,7 +122,9 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	}
 	report := planFile(ctx, next, 3)
 	Expect(report.Dojos).To(HaveExactElements(HaveField("Ready", true)))
-	Expect(operator.WritesAtRest(dojo.Namespace)).To(HaveLen(before), "a plan makes the operator write")
+	// A busy machine may report an earlier change late: the status follows.
+	Expect(slices.DeleteFunc(operator.WritesAtRest(dojo.Namespace)[before:], isStatus)).To(BeEmpty(),
+		"a plan makes the operator write")
 	applied(ctx, next)
 	*dojo = *next
 	expectPlanned(ctx, report, dojo, before)
@@ -141,11 +143,10 @@ func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo,
 	}
 	distinct := func(all []string) (distinct []string) {
 		for _, w := range all {
-			status := strings.HasPrefix(w, "patch dojos/") && strings.HasSuffix(w, "/status")
 			if hashed[withoutHash(w)] {
 				w = withoutHash(w)
 			}
-			if !status && unplanned[w] == "" {
+			if !isStatus(w) && unplanned[w] == "" {
 				distinct = append(distinct, w)
 			}
 		}
@@ -156,6 +157,10 @@ func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo,
 	Eventually(ctx, written).Should(Equal(distinct(want)), "written and planned")
 	eventuallyReady(ctx, dojo)
 	Expect(distinct(operator.WritesAtRest(dojo.Namespace)[before:])).To(Equal(distinct(want)), "written and planned")
+}
+
+func isStatus(write string) bool {
+	return strings.HasPrefix(write, "patch dojos/") && strings.HasSuffix(write, "/status")
 }
 
 // pluginRequest is an event of the audit log.
