@@ -35,7 +35,7 @@ func (s *scratch) write(name, content string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o700); err != nil { //nolint:gosec // scripts
+	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
 		s.t.Fatal(err)
 	}
 }
