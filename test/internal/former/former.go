@@ -38,8 +38,8 @@ func CheckOut(ctx context.Context, operator, folder string) (Release, error) {
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
 	if err != nil {
-		return r, fmt.Errorf("check out the former %s by %s, which `make bin/release` builds: %w: %s", operator, program, err,
-			strings.TrimSpace(complaint.String()))
+		return r, fmt.Errorf("check out the former %s by %s, which `make bin/release` builds: %w: %s",
+			operator, program, err, strings.TrimSpace(complaint.String()))
 	}
 	if n, err := fmt.Sscan(string(out), &r.Version, &r.Commit); n != 2 {
 		return r, fmt.Errorf("release former prints %q: %w", out, err)

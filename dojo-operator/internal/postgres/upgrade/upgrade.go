@@ -280,7 +280,8 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 		issue = conditions.WaitUntil(in.Now, since, deadline, backingUp(v, name),
 			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
 				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s. Nothing "+
-					"is upgraded. See `kubectl describe backups.postgresql.cnpg.io %s -n %s`; or set the version to %d again.",
+					"is upgraded. See `kubectl describe backups.postgresql.cnpg.io %s -n %s`; or set the version to %d "+
+					"again.",
 				name, v.data, v.wanted, deadline, name, dojo.Namespace, v.data))
 	}
 	step.Incomplete = issue
