@@ -77,7 +77,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		live := theCluster()
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
 		Expect(live).To(And(
-			haveField("spec.instances", int64(3)), haveField("spec.imageName", "ghcr.io/cloudnative-pg/postgresql:17"),
+			haveField("spec.instances", int64(3)), haveField("spec.imageName", MatchRegexp(`^ghcr.io/cloudnative-pg/postgresql:17\.\d+-.*@sha256:[0-9a-f]{64}$`)),
 			haveField("spec.storage.size", "1Gi"), haveField("spec.storage.storageClass", "fast"),
 			haveField("spec.smartShutdownTimeout", int64(0)),
 			haveField("spec.resources.requests", map[string]any{"memory": "1Gi"})))

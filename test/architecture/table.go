@@ -27,13 +27,14 @@ apis/{core/v1,discord/v1alpha1}: # users import it
 ./kubectl: ./kubectl/term # the plugins
 
 [dojo-operator/internal] apis/{core/v1,discord/v1alpha1} libs/conditions libs/apply{,/expectations}
-dojo-operator/cmd/dojo-operator: ./{dojo,metrics,options,postgres/sizes} libs/manager{,/buildversion}
-./options: ./{dojo,postgres,credentials,release,workload,exposure,monitoring,pods} libs/manager
-./dojo: ./{postgres{,/cnpg,/sizes},credentials,release,workload,exposure,monitoring,pods,ownership}
+dojo-operator/cmd/dojo-operator: ./{dojo,metrics,mounted,options,postgres/sizes} libs/manager{,/buildversion}
+./options: ./{dojo,postgres{,/images},credentials,release,workload,exposure,monitoring,pods} libs/manager
+./dojo: ./{postgres{,/cnpg,/images,/sizes},mounted,credentials,release,workload,exposure,monitoring,pods,ownership}
     ./{optionalkinds,metrics} libs/manager/{fairqueue,fence}
 ./postgres: ./postgres/* ./{pods,ownership,optionalkinds}
 # A part imports no other part, a step of postgres no other step, and neither imports dojo.
-./postgres/{bootstrap,cluster,database,login,pooler,upgrade}: ./{postgres/cnpg,ownership}
+./postgres/{bootstrap,database,images,login,pooler}: ./{postgres/cnpg,ownership}
+./postgres/{cluster,upgrade}: ./{postgres/{cnpg,images},ownership}
 ./postgres/backup: ./{postgres/cnpg,ownership,optionalkinds}
 ./postgres/schema: ./{postgres/cnpg,ownership,pods}
 ./{postgres/cnpg,exposure,monitoring}: ./{ownership,optionalkinds}
@@ -41,12 +42,12 @@ dojo-operator/cmd/dojo-operator: ./{dojo,metrics,options,postgres/sizes} libs/ma
 ./release: ./{release/migrations,pods,ownership}
 dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
-./{ownership,optionalkinds,metrics,release/migrations,postgres/sizes}:
+./{ownership,optionalkinds,metrics,mounted,release/migrations,postgres/sizes}:
 dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion} # uses the parts' names and pure functions
 ./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
-    ./{credentials,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,login,pooler,sizes} libs/kubectl{,/term}
-./cli/plan: ./cli/{kinds,redact} ./{dojo,metrics,optionalkinds,credentials,monitoring,ownership}
-    ./postgres/{cnpg,sizes} libs/kubectl # a plan runs the operator
+    ./{credentials,mounted,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,images,login,pooler,sizes} libs/kubectl{,/term}
+./cli/plan: ./cli/{kinds,redact} ./{dojo,metrics,mounted,optionalkinds,credentials,monitoring,ownership}
+    ./postgres/{cnpg,images,sizes} libs/kubectl # a plan runs the operator
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*

@@ -357,7 +357,7 @@ func TestValues(t *testing.T) {
 				deployment := newTree(yaml.MustParse(string(text)).YNode())
 				sizes := ""
 				if o.Name == "dojo-operator" {
-					sizes = "- --postgres-sizes=/etc/dojo-operator/sizes\n"
+					sizes = "- --postgres-sizes=/etc/dojo-operator/sizes\n- --postgres-catalog=/etc/dojo-operator/catalog\n"
 				}
 				for path, want := range test.want {
 					want = strings.Replace(want, "SIZES", sizes, 1)

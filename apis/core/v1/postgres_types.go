@@ -97,6 +97,7 @@ type ClusterReference struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.walStorage) || has(self.walStorage)",message="walStorage cannot be taken away: the write-ahead log is on it"
 // +kubebuilder:validation:XValidation:rule="!has(self.synchronous) || self.synchronous.number < (has(self.instances) ? self.instances : has(self.size) ? 9 : 1)",message="synchronous.number must be less than instances: one of the instances is the primary, and a commit waits for others"
 // +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)",message="bootstrap cannot be added or taken away: it is for a Cluster that does not exist yet. Make a new Dojo, as docs/do/restore.md says"
+// +kubebuilder:validation:XValidation:rule="!has(self.versionPolicy) || has(self.version)",message="versionPolicy needs version: the operator replaces no image that the spec or CloudNativePG chose"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.backup) || !has(self.backup.plugin) || self.backup.plugin.name != 'barman-cloud.cloudnative-pg.io' || (has(self.backup.plugin.parameters) && 'serverName' in self.backup.plugin.parameters)",message="with bootstrap.recovery, backup.plugin.parameters needs a serverName of its own, such as \"<dojo>-db-2\": the plugin archives into no place that has the log of another Cluster"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.objectStore) || !has(self.backup) || !has(self.backup.plugin) || !has(self.backup.plugin.parameters) || !('serverName' in self.backup.plugin.parameters) || self.backup.plugin.parameters['serverName'] != self.bootstrap.recovery.objectStore.serverName",message="backup.plugin.parameters.serverName must differ from bootstrap.recovery.objectStore.serverName: the plugin archives into no place that has the log of another Cluster"
 // +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.volumeSnapshot) || !has(self.bootstrap.recovery.volumeSnapshot.walStorage) || has(self.walStorage)",message="bootstrap.recovery.volumeSnapshot.walStorage needs walStorage: the log that is restored has a volume of its own"
@@ -124,7 +125,10 @@ type PostgresCluster struct {
 	Synchronous *Synchronous `json:"synchronous,omitempty"`
 
 	// version is the major version of Postgres, 2 digits such as "17"; 14 or
-	// newer. A higher version upgrades in place: a backup, no pods,
+	// newer. The image is the one that the operator's catalog has for it at the
+	// creation of the Cluster; versionPolicy says when it changes. If the catalog
+	// has none, the Dojo is Degraded with the reason UnknownVersion, and the
+	// Cluster is not changed. A higher version upgrades in place: a backup, no pods,
 	// CloudNativePG's upgrade, a query, pods again (see status.database.upgrade).
 	// Without cluster.backup, an upgrade needs the annotation
 	// core.jutsu.com/upgrade-without-backup. A lower version is refused; until the
@@ -144,6 +148,11 @@ type PostgresCluster struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	ImageName string `json:"imageName,omitempty"`
+
+	// versionPolicy says when the Cluster gets a newer minor version, as soon as
+	// the operator's catalog has one. It needs version. Defaults to Manual.
+	// +optional
+	VersionPolicy *VersionPolicy `json:"versionPolicy,omitempty"`
 
 	// storage is the volume of each instance. It is required without size.
 	// +optional
@@ -532,6 +541,20 @@ type DatabaseStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
+
+	// newerVersion is a newer minor version that the operator's catalog has for
+	// this major version, such as "17.11", at most 128 characters. A newer image
+	// of the same version has its date behind it: "17.11-202608310816". Not set
+	// if there is none, and for a Cluster whose image the spec or CloudNativePG
+	// chose.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	NewerVersion string `json:"newerVersion,omitempty"`
+
+	// newerVersionAt is when the window of versionPolicy opens next, or has
+	// opened if it is open. Not set without a newerVersion and a window.
+	// +optional
+	NewerVersionAt *metav1.Time `json:"newerVersionAt,omitempty"`
 
 	// size has the values in use of a Cluster with a size. Not set without one,
 	// and while the platform does not define it.

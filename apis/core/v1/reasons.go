@@ -216,6 +216,14 @@ const (
 	// spec.postgres.cluster.size, or its definition is invalid. The Cluster is
 	// not changed. Use one of the sizes in the message.
 	ReasonUnknownSize = "UnknownSize"
+	// ReasonUnknownVersion (Degraded): the catalog of Postgres images has no image for
+	// spec.postgres.cluster.version, or is not valid. The Cluster is not changed. Use one of the
+	// versions in the message, or set imageName instead of version.
+	ReasonUnknownVersion = "UnknownVersion"
+	// ReasonUnknownTimeZone (Degraded): the time zone of spec.postgres.cluster.versionPolicy.window
+	// does not exist, and no minor upgrade begins. Use a name of the IANA database, such as
+	// Europe/Belgrade.
+	ReasonUnknownTimeZone = "UnknownTimeZone"
 	// ReasonVersionTooLow (Degraded): version or imageName has a lower major version of Postgres
 	// than the Cluster's data. The Cluster is not changed. Name the version of the data, or a
 	// higher one.

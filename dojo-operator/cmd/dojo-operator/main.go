@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,6 +28,7 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
 	dojometrics "jutsu.com/operators/dojo-operator/internal/metrics"
+	"jutsu.com/operators/dojo-operator/internal/mounted"
 	"jutsu.com/operators/dojo-operator/internal/options"
 	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/libs/manager"
@@ -82,11 +84,15 @@ func addDojos(ctx context.Context, mgr ctrl.Manager, o *options.Options) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	presets, err := sizes.NewStore(o.PostgresSizes)
+	presets, err := mounted.Read(o.PostgresSizes, sizes.Parse)
 	if err != nil {
 		return fmt.Errorf("--postgres-sizes: %w", err)
 	}
-	if err := mgr.Add(presets); err != nil {
+	catalog, err := mounted.Read(o.PostgresCatalog, o.Catalog)
+	if err != nil {
+		return fmt.Errorf("--postgres-catalog: %w", err)
+	}
+	if err := errors.Join(mgr.Add(presets), mgr.Add(catalog)); err != nil {
 		return err
 	}
 	reconciler := &dojo.Reconciler{
@@ -97,6 +103,7 @@ func addDojos(ctx context.Context, mgr ctrl.Manager, o *options.Options) error {
 		Clock:   clock.RealClock{},
 		Config:  o.Config(),
 		Sizes:   presets,
+		Catalog: catalog,
 	}
 	if err := reconciler.SetupWithManager(ctx, mgr, o.Workers); err != nil {
 		return fmt.Errorf("set up the Dojo controller: %w", err)

@@ -30,6 +30,7 @@ func TestChanges(t *testing.T) {
 	t.Parallel()
 	asleep := func(d *corev1api.Dojo) { d.Spec.Suspend = true }
 	bare := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
+	outdated := func(d *corev1api.Dojo) { d.Status.Database.NewerVersion = "18.6" }
 	for name, c := range map[string]struct {
 		args, input string
 		change      func(*corev1api.Dojo)
@@ -47,6 +48,8 @@ func TestChanges(t *testing.T) {
 			pg := d.Spec.Postgres.Cluster
 			return pg.Version + " " + pg.Backup.Plugin.Parameters["serverName"] + " " + pg.Backup.Plugin.Parameters["barmanObjectName"]
 		}, want: "19 sendai-db-2 backups"},
+		"upgrade to a minor version": {args: "upgrade sendai --minor", input: "yes\n", change: outdated,
+			is: func(d *corev1api.Dojo) any { return d.Annotations[corev1api.MinorUpgradeAnnotation] }, want: "18.6"},
 		"upgrade without backup": {args: "upgrade sendai --to 19 --without-backup -y", input: "sendai\n", change: bare,
 			is: func(d *corev1api.Dojo) any {
 				return d.Spec.Postgres.Cluster.Version + " " + d.Annotations[corev1api.UpgradeWithoutBackupAnnotation]

@@ -185,6 +185,8 @@ func TestNotNow(t *testing.T) {
 		d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "shared"}}
 	}
 	bare := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
+	outdated := func(d *corev1api.Dojo) { d.Status.Database.NewerVersion = "18.6" }
+	unversioned := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "" }
 	asleep := func(d *corev1api.Dojo) { d.Spec.Suspend = true }
 	for name, c := range map[string]struct {
 		args, problem string
@@ -206,6 +208,10 @@ func TestNotNow(t *testing.T) {
 		"restore while suspended":     {"restore sendai", "sendai is suspended: restore beside it with --as", asleep},
 		"restore without backups":     {"restore sendai", "has no backups, so the data of now would be lost", bare},
 		"upgrade without a version":   {"upgrade sendai", "name the major version with --to", nil},
+		"upgrade to two versions":     {"upgrade sendai --minor --to 19", "--minor excludes --to, --image and --without-backup", outdated},
+		"upgrade to no minor version": {"upgrade sendai --minor", "the operator knows no newer minor version of Postgres for sendai", nil},
+		"a minor version of others":   {"upgrade sendai --minor", "has no Cluster of its own", others},
+		"a minor version of an image": {"upgrade sendai --minor", "names no version, so the operator does not choose its image", unversioned},
 		"upgrade to nonsense":         {"upgrade sendai --to 18.2", `"18.2" is no major version of Postgres`, nil},
 		"upgrade downwards":           {"upgrade sendai --to 17", "has Postgres 18: there is no way down to 17", nil},
 		"upgrade to what runs":        {"upgrade sendai --to 18", "has Postgres 18 already", nil},

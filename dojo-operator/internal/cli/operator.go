@@ -19,43 +19,55 @@ import (
 
 	"jutsu.com/operators/dojo-operator/internal/cli/check"
 	"jutsu.com/operators/dojo-operator/internal/cli/plan"
+	"jutsu.com/operators/dojo-operator/internal/mounted"
 	"jutsu.com/operators/dojo-operator/internal/options"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// operatorOptions returns the flags of the operator and its sizes of databases, nil for those built
-// in. The flags are given, read from its Deployment, or defaults.
-func (s *session) operatorOptions(
-	ctx context.Context, given string, report *plan.Report,
-) (*options.Options, *sizes.Store, error) {
-	if given != "" {
-		o, err := options.Parse(s.Version, strings.Fields(given), io.Discard)
-		if err != nil {
-			return nil, nil, kubectl.Usage("--operator-args: %w", err)
-		}
-		presets, err := s.givenSizes(ctx, o.PostgresSizes, report)
-		return o, presets, err
-	}
+// platform has the flags of the operator, and its sizes and images of databases.
+type platform struct {
+	*options.Options
+	sizes   sizes.Presets
+	catalog images.Catalog
+}
+
+// platform returns what the operator is configured with: by the given flags, by those of its
+// Deployment, or by default.
+func (s *session) platform(ctx context.Context, given string, report *plan.Report) (p platform, err error) {
 	operator, err := s.operator(ctx)
 	if err != nil {
-		return nil, nil, err
+		return p, err
 	}
-	if operator == nil {
+	var args []string
+	switch {
+	case given != "":
+		args = strings.Fields(given)
+	case operator == nil:
 		report.Note("The Deployment of dojo-operator is not there, or you may not list it: the defaults of its flags " +
-			"and the built-in sizes of databases are assumed. Name other flags with --operator-args.")
-		o, err := options.Parse(s.Version, nil, io.Discard)
-		return o, nil, err
+			"and the built-in sizes and images of databases are assumed. Name other flags with --operator-args.")
+	default:
+		container := operatorContainer(operator)
+		s.noteVersion(container.Image, report)
+		args = container.Args
 	}
-	container := operatorContainer(operator)
-	s.noteVersion(container.Image, report)
-	o, err := options.Parse(s.Version, container.Args, io.Discard)
-	if err != nil {
-		return nil, nil, fmt.Errorf("dojo-operator %s would not start with the flags of the Deployment %s/%s: %w",
+	p.Options, err = options.Parse(s.Version, args, io.Discard)
+	switch {
+	case err != nil && given != "":
+		return p, kubectl.Usage("--operator-args: %w", err)
+	case err != nil:
+		return p, fmt.Errorf("dojo-operator %s would not start with the flags of the Deployment %s/%s: %w",
 			s.Version, operator.Namespace, operator.Name, err)
 	}
-	presets, err := s.mountedSizes(ctx, operator, o.PostgresSizes, report)
-	return o, presets, err
+	own := files{session: s, operator: operator, given: given != "", report: report}
+	presets, err := own.read(ctx, p.PostgresSizes, "sizes")
+	if err != nil {
+		return p, err
+	}
+	catalogs, err := own.read(ctx, p.PostgresCatalog, "images")
+	p.sizes, p.catalog = sizes.Parse(presets), p.Catalog(catalogs)
+	return p, err
 }
 
 // operator returns the operator's Deployment; nil if there is none that the user may list.
@@ -85,59 +97,52 @@ func (s *session) noteVersion(image string, report *plan.Report) {
 	}
 }
 
-// givenSizes reads sizes from a folder that the user names: one of this machine, or else the one
-// that the running operator has.
-func (s *session) givenSizes(ctx context.Context, folder string, report *plan.Report) (*sizes.Store, error) {
-	if folder == "" {
-		return nil, nil
-	}
-	if _, err := os.Stat(folder); err == nil {
-		presets, err := sizes.NewStore(folder)
-		if err != nil {
-			return nil, kubectl.Usage("--operator-args: --postgres-sizes: %w", err)
-		}
-		return presets, nil
-	}
-	operator, err := s.operator(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.mountedSizes(ctx, operator, folder, report)
+// files reads the ConfigMaps that the operator mounts.
+type files struct {
+	*session
+	operator *appsv1.Deployment
+	given    bool
+	report   *plan.Report
 }
 
-// mountedSizes reads sizes from the ConfigMap that the operator mounts at a folder. It takes the
-// built-in sizes if the user may not read it.
-func (s *session) mountedSizes(
-	ctx context.Context, operator *appsv1.Deployment, folder string, report *plan.Report,
-) (*sizes.Store, error) {
+// read reads the files of a folder: one of this machine if the user names it, or else the ConfigMap
+// that the operator mounts there. It has none if the user may not read it.
+func (f *files) read(ctx context.Context, folder, what string) (map[string][]byte, error) {
 	if folder == "" {
 		return nil, nil
 	}
-	name := mountedAt(operator, folder)
+	if _, err := os.Stat(folder); f.given && err == nil {
+		all, err := mounted.Read(folder, func(all map[string][]byte) map[string][]byte { return all })
+		if err != nil {
+			return nil, kubectl.Usage("--operator-args: %w", err)
+		}
+		return all.Current(), nil
+	}
+	name := mountedAt(f.operator, folder)
 	if name.Name == "" {
-		report.Note("No ConfigMap with sizes of databases is known at " + folder + " of dojo-operator: " +
-			"the built-in sizes are assumed.")
+		f.report.Note("No ConfigMap with " + what + " of databases is known at " + folder + " of dojo-operator: " +
+			"the built-in " + what + " are assumed.")
 		return nil, nil
 	}
-	var files corev1.ConfigMap
-	switch err := s.Get(ctx, name, &files); {
+	var found corev1.ConfigMap
+	switch err := f.Get(ctx, name, &found); {
 	case apierrors.IsForbidden(err):
-		report.Note("You may not read the sizes of databases in the ConfigMap " + name.String() + ": " +
-			"the built-in sizes are assumed.")
+		f.report.Note("You may not read the " + what + " of databases in the ConfigMap " + name.String() + ": " +
+			"the built-in " + what + " are assumed.")
 		return nil, nil
 	case apierrors.IsNotFound(err): // as for the operator
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	all := maps.Clone(files.BinaryData)
+	all := maps.Clone(found.BinaryData)
 	if all == nil {
 		all = map[string][]byte{}
 	}
-	for name, text := range files.Data {
+	for name, text := range found.Data {
 		all[name] = []byte(text)
 	}
-	return sizes.Fixed(sizes.Parse(all)), nil
+	return all, nil
 }
 
 // mountedAt returns the name of the ConfigMap at a folder of the operator, or none.

@@ -119,7 +119,7 @@ func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report
 	if err := s.findKinds(&facts); err != nil {
 		return nil, err
 	}
-	config, presets, err := s.operatorOptions(ctx, f.operatorArgs, report)
+	operator, err := s.platform(ctx, f.operatorArgs, report)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,8 @@ func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report
 		return kubectl.May(ctx, s, namespace, kubectl.To(verb, kind), subresource)
 	}
 	return plan.New(ctx, plan.Input{
-		Live: s, Checker: &plan.DryRun{Client: s, May: may}, Config: config.Config(), Sizes: presets, Now: s.Now(),
+		Live: s, Checker: &plan.DryRun{Client: s, May: may}, Config: operator.Config(), Now: s.Now(),
+		Sizes: operator.sizes, Catalog: operator.catalog,
 		Served: func(k optionalkinds.Kind) bool {
 			kind := kinds.Kind{GroupVersionKind: k.GroupVersionKind, Plural: k.Plural}
 			return facts.Kinds[kind.Resource()] == check.Served

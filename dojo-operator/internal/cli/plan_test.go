@@ -106,7 +106,7 @@ func TestSizesOfPlan(t *testing.T) {
 			unknown, "You may not read the sizes of databases in the ConfigMap dojo-system/",
 		}},
 		"no operator": {"", "list deployments.apps", []string{
-			unknown, "the built-in sizes of databases are assumed",
+			unknown, "the built-in sizes and images of databases are assumed",
 		}},
 		"given":               {"--operator-args=--postgres-sizes=" + folder, "list deployments.apps", []string{known}},
 		"given, of the other": {mounted, "", []string{known}},

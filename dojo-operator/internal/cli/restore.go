@@ -50,7 +50,7 @@ to delete it and to create backups.postgresql.cnpg.io; with --as only to create 
 	flags.StringVar(&r.as, "as", "", "`NAME` of another Dojo, which is created with the data")
 	flags.StringVar(&r.backup, "backup", "", "`NAME` of the Backup to restore; by default it is found by the time")
 	flags.StringVar(&r.image, "postgres-image", "",
-		"`IMAGE` of Postgres of a lost Cluster, with or without a tag; by default "+recovery.DefaultImage)
+		"`IMAGE` of Postgres of a lost Cluster, or without a tag the mirror of the built-in catalog's images")
 	flags.BoolVar(&r.planOnly, "plan", false, "print the plan and the manifest, and change nothing")
 	flags.DurationVar(&r.timeout, "timeout", time.Hour, "how long each step may take at most")
 	r.Bind(cmd)

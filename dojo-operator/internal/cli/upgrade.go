@@ -19,24 +19,29 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/libs/kubectl"
 )
 
 // upgradeRequest is the wish of a user.
 type upgradeRequest struct {
-	to, image     string
-	withoutBackup bool
+	to, image            string
+	minor, withoutBackup bool
 }
 
 func (c *cli) newUpgrade() *cobra.Command {
 	var ask kubectl.Asking
 	var wait waiting
 	var r upgradeRequest
-	cmd := c.forWorld("upgrade", "Upgrade Postgres to another major version",
-		`Asks the operator to upgrade the Dojo's own Cluster: a backup, no pods, CloudNativePG's upgrade, a query, pods
+	cmd := c.forWorld("upgrade", "Upgrade Postgres to a newer minor or major version",
+		`With --minor, the Cluster gets the newest minor version that the operator knows: its instances restart one after
+the other, the primary last. With --to, it gets another major version.
+
+Asks the operator to upgrade the Dojo's own Cluster: a backup, no pods, CloudNativePG's upgrade, a query, pods
 again. Until the upgrade of the data begins, the former version can be set again.`,
 		func(ctx context.Context, s *session, w *world.World) error { return s.upgrade(ctx, w, r, &ask, &wait) })
 	cmd.Flags().StringVar(&r.to, "to", "", "the major `VERSION`, such as 18")
+	cmd.Flags().BoolVar(&r.minor, "minor", false, "take the newer minor version of kubectl dojo status")
 	cmd.Flags().StringVar(&r.image, "image", "", "the `IMAGE`, of a Dojo that names imageName instead of version")
 	cmd.Flags().BoolVar(&r.withoutBackup, "without-backup", false, "upgrade without a backup to go back to")
 	ask.Bind(cmd)
@@ -49,6 +54,9 @@ func (s *session) upgrade(
 	ctx context.Context, w *world.World, r upgradeRequest, ask *kubectl.Asking, wait *waiting,
 ) error {
 	d := w.Dojo
+	if r.minor {
+		return s.upgradeMinor(ctx, w, r, ask, wait)
+	}
 	ch, to, err := upgradeOf(w, r)
 	if err != nil {
 		return err
@@ -66,6 +74,47 @@ func (s *session) upgrade(
 		db := d.Status.Database
 		return isReady(d) && db != nil && db.Upgrade == nil && majorOf(db.Version) >= to
 	})
+}
+
+func (s *session) upgradeMinor(
+	ctx context.Context, w *world.World, r upgradeRequest, ask *kubectl.Asking, wait *waiting,
+) error {
+	ch, version, err := minorUpgradeOf(w.Dojo, r)
+	if err != nil {
+		return err
+	}
+	if err := s.apply(ctx, w.Dojo, ch, ask.Asker(ctx, s.Plugin)); err != nil {
+		return err
+	}
+	return s.finish(ctx, w.Dojo.Name, wait, func(d *corev1api.Dojo) bool {
+		db := d.Status.Database
+		return isReady(d) && db != nil && db.NewerVersion != version
+	})
+}
+
+// minorUpgradeOf plans the upgrade to the newer minor version in the status.
+func minorUpgradeOf(d *corev1api.Dojo, r upgradeRequest) (ch change, version string, err error) {
+	if r.to != "" || r.image != "" || r.withoutBackup {
+		return ch, "", kubectl.Usage("--minor excludes --to, --image and --without-backup")
+	}
+	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil {
+		return ch, "", fmt.Errorf("%s has no Cluster of its own: upgrade Postgres where its database is", d.Name)
+	}
+	if d.Spec.Postgres.Cluster.Version == "" {
+		return ch, "", fmt.Errorf("%s names no version, so the operator does not choose its image: "+
+			"set spec.postgres.cluster.version or imageName", d.Name)
+	}
+	db := d.Status.Database
+	if db == nil || db.NewerVersion == "" {
+		return ch, "", fmt.Errorf("the operator knows no newer minor version of Postgres for %s", d.Name)
+	}
+	ch.Annotations = map[string]string{corev1api.MinorUpgradeAnnotation: db.NewerVersion}
+	outage := "The primary restarts last: requests fail for some seconds."
+	if _, desired, _ := strings.Cut(db.Instances, "/"); desired == "1" {
+		outage = "There is one instance: requests fail until it runs again."
+	}
+	ch.Means = []string{fmt.Sprintf("Postgres %s of %s becomes %s.", db.Version, d.Name, db.NewerVersion), outage}
+	return ch, db.NewerVersion, nil
 }
 
 func majorOf(version string) int {
@@ -87,7 +136,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, to int, err error) 
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(d))
 	has := 0
 	if live != nil {
-		_, _, has = cnpg.Majors(d, live, cnpg.Images{Image: recovery.DefaultImage})
+		_, _, has = images.Majors(d, live, images.Input{Catalog: images.BuiltIn("")})
 	} else if d.Status.Database != nil {
 		has = majorOf(d.Status.Database.Version)
 	}
@@ -125,7 +174,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, to int, err error) 
 func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	switch {
 	case r.to == "" && r.image == "":
-		return 0, kubectl.Usage("name the major version with --to, such as --to 18")
+		return 0, kubectl.Usage("name the major version with --to, such as --to 18, or say --minor")
 	case r.to != "" && r.image != "":
 		return 0, kubectl.Usage("--to and --image exclude each other")
 	case pg.ImageName != "" && r.to != "":
@@ -133,7 +182,7 @@ func target(pg *corev1api.PostgresCluster, r upgradeRequest) (int, error) {
 	case pg.ImageName == "" && r.image != "":
 		return 0, kubectl.Usage("the Dojo does not name imageName: name the major version with --to")
 	}
-	text := cmp.Or(r.to, cnpg.VersionOf(r.image))
+	text := cmp.Or(r.to, images.VersionOf(r.image))
 	if to := majorOf(text); to >= 14 && to < 100 && (r.image != "" || text == strconv.Itoa(to)) {
 		return to, nil
 	}

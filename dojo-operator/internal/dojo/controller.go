@@ -32,11 +32,13 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/metrics"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/mounted"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
@@ -58,7 +60,9 @@ type Reconciler struct {
 	Kinds   Kinds
 	Clock   clock.PassiveClock
 	Config  Config
-	Sizes   *sizes.Store
+	// Sizes and Catalog have the platform's sizes and images of databases; nil for those built in.
+	Sizes   *mounted.Folder[sizes.Presets]
+	Catalog *mounted.Folder[images.Catalog]
 
 	applier *apply.Applier
 }
@@ -131,7 +135,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler),
 			builder.WithPredicates(targetChanged)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, objects, builder.WithPredicates(scalerChanged)).
-		WatchesRawSource(r.sizesChanged()).
+		WatchesRawSource(whenChanged(r, r.Sizes, hasSize)).
+		WatchesRawSource(whenChanged(r, r.Catalog, hasVersion)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			NewQueue:                fairqueue.New, // namespaces take turns
@@ -150,7 +155,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (recon
 	if !dojo.DeletionTimestamp.IsZero() && !hasFinalizer(dojo) {
 		return r.applySafeguards(ctx, dojo) // the garbage collector deletes the children
 	}
-	dojo, unsized := sizes.Resolve(dojo, r.Sizes.Current())
+	dojo, unsized := sizes.Resolve(dojo, current(r.Sizes, sizes.BuiltIn))
 	state, err := r.observe(ctx, dojo)
 	state.Postgres.Unsized = unsized
 	if errors.Is(err, apply.ErrStale) {
@@ -178,11 +183,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (recon
 		return conditions.Result(append(issues, conditions.Issue{RequeueAfter: wait}))
 	}
 	result, err := r.updateStatus(ctx, dojo, next, issues)
-	if wait := workload.AwaitsMetrics(dojo, state.Workload); err == nil && wait > 0 &&
-		(result.RequeueAfter == 0 || wait < result.RequeueAfter) {
-		result.RequeueAfter = wait
+	for _, wait := range []time.Duration{
+		workload.AwaitsMetrics(dojo, state.Workload), postgres.AwaitsWindow(dojo, state.Postgres),
+	} {
+		if err == nil && wait > 0 && (result.RequeueAfter == 0 || wait < result.RequeueAfter) {
+			result.RequeueAfter = wait
+		}
 	}
 	return result, err
+}
+
+// current returns the value of a folder, or the one built in.
+func current[T any](folder *mounted.Folder[T], builtIn func() T) T {
+	if folder == nil {
+		return builtIn()
+	}
+	return folder.Current()
+}
+
+func (r *Reconciler) catalog() images.Catalog {
+	return current(r.Catalog, func() images.Catalog { return images.BuiltIn("") })
 }
 
 // applySafeguards is for a deleted Dojo that another client's finalizer keeps.
@@ -231,7 +251,7 @@ func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State
 	if s.Monitoring, err = monitoring.Observe(ctx, reader, dojo, r.Kinds.Has, now); err != nil {
 		return s, err
 	}
-	generated, err := s.observePostgres(ctx, reader, dojo, r.Kinds, r.Config, now)
+	generated, err := r.observePostgres(ctx, reader, dojo, &s, now)
 	if err != nil {
 		return s, err
 	}
@@ -241,10 +261,10 @@ func (r *Reconciler) observe(ctx context.Context, dojo *corev1api.Dojo) (s State
 	return s, err
 }
 
-func (s *State) observePostgres(
-	ctx context.Context, reader apply.Reader, dojo *corev1api.Dojo, kinds Kinds, cfg Config, now time.Time,
+func (r *Reconciler) observePostgres(
+	ctx context.Context, reader apply.Reader, dojo *corev1api.Dojo, s *State, now time.Time,
 ) (_ *credentials.Generated, err error) {
-	target := release.Target{Image: workload.Image(dojo, cfg.Workload), SecretName: credentials.Name(dojo)}
+	target := release.Target{Image: workload.Image(dojo, r.Config.Workload), SecretName: credentials.Name(dojo)}
 	if dojo.Spec.Postgres == nil {
 		s.Postgres = postgres.State{Now: now}
 		s.Release, err = release.Observe(ctx, reader, dojo, target, now)
@@ -254,7 +274,7 @@ func (s *State) observePostgres(
 	if err != nil {
 		return nil, err
 	}
-	s.Postgres, err = postgres.Observe(ctx, reader, dojo, credentials.SourceOf(own), kinds, cfg.Postgres, now)
+	s.Postgres, err = postgres.Observe(ctx, reader, dojo, credentials.SourceOf(own), r.Kinds, r.catalog(), now)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/mounted"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
@@ -46,7 +48,7 @@ var databaseNoon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 var databaseConfig = Config{
 	Postgres: postgres.Config{
-		Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second, Image: "registry.example/postgres",
+		Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second,
 	},
 	Workload: workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
 }
@@ -119,6 +121,7 @@ func newDatabaseWorld(t *testing.T, dojo *corev1api.Dojo) *databaseWorld {
 	w := &databaseWorld{t: t, server: server, dojo: dojo.DeepCopy()}
 	w.Reconciler = &Reconciler{
 		Client: server, Live: server, Kinds: w, Clock: clock, Config: databaseConfig,
+		Catalog: mounted.Fixed(dojotest.Catalog()),
 		applier: apply.New(server, ownership.FieldOwner, apply.Reasons{Refused: corev1api.ReasonChildRefused}, clock),
 	}
 	noError(t, server.Create(t.Context(), w.dojo))

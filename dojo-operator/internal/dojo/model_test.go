@@ -30,6 +30,8 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/mounted"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/workload"
@@ -107,7 +109,8 @@ func newHistory(t rapid.TB, dojo *corev1api.Dojo) *history {
 
 // Restart starts an operator without memory.
 func (h *history) Restart(*rapid.T) {
-	h.r = &Reconciler{Client: asCached(h.server), Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig}
+	h.r = &Reconciler{Client: asCached(h.server), Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig,
+		Catalog: mounted.Fixed(dojotest.Catalog())}
 	h.r.applier = apply.New(h.server, ownership.FieldOwner, apply.Reasons{}, h.clock)
 }
 

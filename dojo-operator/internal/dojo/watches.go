@@ -26,6 +26,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/mounted"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
@@ -147,10 +148,12 @@ func (r *Reconciler) dojosWithKind(ctx context.Context, kind optionalkinds.Kind)
 	})
 }
 
-// sizesChanged enqueues the Dojos with a size after a change of the presets.
-func (r *Reconciler) sizesChanged() source.Source {
+// whenChanged enqueues the Dojos that match after a change of the folder.
+func whenChanged[T any](
+	r *Reconciler, folder *mounted.Folder[T], matches func(*corev1api.Dojo) bool,
+) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		if r.Sizes == nil {
+		if folder == nil {
 			return nil
 		}
 		go func() {
@@ -158,15 +161,19 @@ func (r *Reconciler) sizesChanged() source.Source {
 				select {
 				case <-ctx.Done():
 					return
-				case <-r.Sizes.Changed():
+				case <-folder.Changed():
 				}
-				for _, request := range r.dojosMatching(ctx, hasSize) {
+				for _, request := range r.dojosMatching(ctx, matches) {
 					queue.Add(request)
 				}
 			}
 		}()
 		return nil
 	})
+}
+
+func hasVersion(dojo *corev1api.Dojo) bool {
+	return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil && dojo.Spec.Postgres.Cluster.Version != ""
 }
 
 func hasSize(dojo *corev1api.Dojo) bool {

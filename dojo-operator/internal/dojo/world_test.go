@@ -21,6 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/metrics"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/mounted"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/workload"
@@ -31,7 +32,7 @@ import (
 // testConfig differs from every default.
 var testConfig = Config{
 	Postgres: postgres.Config{
-		Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second, Image: "registry.example/postgres",
+		Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second,
 	},
 	Credentials: credentials.Config{ProgressDeadline: 90 * time.Second},
 	Workload:    workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
@@ -72,7 +73,8 @@ func newWorld(t dojotest.TB, objects ...client.Object) *world {
 	w := &world{Cluster: c, t: t, events: events.NewFakeRecorder(100)}
 	w.reconciler = &Reconciler{
 		Client: asCached(c.Server), Live: c.Server, Events: w.events, Metrics: counts, Kinds: w, Config: testConfig,
-		Clock: testclock.NewFakePassiveClock(dojotest.Noon), applier: c.Applier,
+		Catalog: mounted.Fixed(dojotest.Catalog()),
+		Clock:   testclock.NewFakePassiveClock(dojotest.Noon), applier: c.Applier,
 	}
 	return w
 }

@@ -87,6 +87,8 @@ var (
 	backupDesc = prometheus.NewDesc("dojo_last_backup_timestamp_seconds",
 		"When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one.",
 		perDojo, nil)
+	outdatedDesc = prometheus.NewDesc("dojo_postgres_outdated",
+		"Whether there is a newer minor version of Postgres for a Dojo's own Cluster (1) or not (0).", perDojo, nil)
 )
 
 type gauges struct {
@@ -101,6 +103,7 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- readyDesc
 	out <- transitionDesc
 	out <- backupDesc
+	out <- outdatedDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -131,6 +134,9 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		gauge(readyDesc, float64(dojo.Status.ReadyReplicas))
 		if dojo.BackupPolicy() != nil {
 			gauge(backupDesc, lastBackup(dojo))
+		}
+		if own := dojo.Spec.Postgres; own != nil && own.Cluster != nil && dojo.Status.Database != nil {
+			gauge(outdatedDesc, map[bool]float64{true: 1}[dojo.Status.Database.NewerVersion != ""])
 		}
 	}
 }

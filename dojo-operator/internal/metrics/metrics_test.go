@@ -93,10 +93,14 @@ func TestGauges(t *testing.T) {
 	}
 	nara := dojotest.Dojo(dojotest.Named("nara"), dojotest.Replicas(0), backedUp)
 	nara.Status.Database = &corev1api.DatabaseStatus{
-		LastBackup: &corev1api.CompletedBackup{Name: "b", Time: metav1.Unix(1785585601, 0)},
+		LastBackup: &corev1api.CompletedBackup{Name: "b", Time: metav1.Unix(1785585601, 0)}, NewerVersion: "17.11",
+	}
+	osaka := dojotest.Dojo(dojotest.Named("osaka"), dojotest.Replicas(0), backedUp)
+	osaka.Status.Database = &corev1api.DatabaseStatus{
+		LastBackup: &corev1api.CompletedBackup{Name: "b", Time: metav1.Unix(1785585602, 0)},
 	}
 	never := dojotest.Dojo(dojotest.Named("otaru"), dojotest.Replicas(0), backedUp)
-	_, registry := metricsOf(t, elected, kyoto, nara, never, dojotest.Dojo())
+	_, registry := metricsOf(t, elected, kyoto, nara, never, osaka, dojotest.Dojo())
 	want := `
 # HELP dojo_condition Whether a condition of a Dojo is True (1) or not (0).
 # TYPE dojo_condition gauge
@@ -107,7 +111,12 @@ dojo_condition{dojo="kyoto",namespace="school",reason="ReplicasReady",type="Avai
 # HELP dojo_last_backup_timestamp_seconds ` + backupHelp + `
 # TYPE dojo_last_backup_timestamp_seconds gauge
 dojo_last_backup_timestamp_seconds{dojo="nara",namespace="school"} 1.785585601e+09
+dojo_last_backup_timestamp_seconds{dojo="osaka",namespace="school"} 1.785585602e+09
 dojo_last_backup_timestamp_seconds{dojo="otaru",namespace="school"} 0
+# HELP dojo_postgres_outdated ` + outdatedHelp + `
+# TYPE dojo_postgres_outdated gauge
+dojo_postgres_outdated{dojo="nara",namespace="school"} 1
+dojo_postgres_outdated{dojo="osaka",namespace="school"} 0
 # HELP dojo_ready_transition_timestamp_seconds ` + transitionHelp + `
 # TYPE dojo_ready_transition_timestamp_seconds gauge
 dojo_ready_transition_timestamp_seconds{dojo="kyoto",namespace="school"} 1.7855856e+09
@@ -115,12 +124,14 @@ dojo_ready_transition_timestamp_seconds{dojo="kyoto",namespace="school"} 1.78558
 # TYPE dojo_replicas_desired gauge
 dojo_replicas_desired{dojo="kyoto",namespace="school"} 4
 dojo_replicas_desired{dojo="nara",namespace="school"} 0
+dojo_replicas_desired{dojo="osaka",namespace="school"} 0
 dojo_replicas_desired{dojo="otaru",namespace="school"} 0
 dojo_replicas_desired{dojo="tokyo",namespace="school"} 3
 # HELP dojo_replicas_ready Replicas of a Dojo that are ready.
 # TYPE dojo_replicas_ready gauge
 dojo_replicas_ready{dojo="kyoto",namespace="school"} 4
 dojo_replicas_ready{dojo="nara",namespace="school"} 0
+dojo_replicas_ready{dojo="osaka",namespace="school"} 0
 dojo_replicas_ready{dojo="otaru",namespace="school"} 0
 dojo_replicas_ready{dojo="tokyo",namespace="school"} 0
 `
@@ -130,6 +141,7 @@ dojo_replicas_ready{dojo="tokyo",namespace="school"} 0
 const (
 	transitionHelp = "When the condition Ready of a Dojo last changed its status, in seconds since 1970."
 	backupHelp     = "When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one."
+	outdatedHelp   = "Whether there is a newer minor version of Postgres for a Dojo's own Cluster (1) or not (0)."
 	desiredHelp    = "Replicas that a Dojo should have: spec.replicas, or what an autoscaler of its Deployment has set."
 	readyHelp      = "Time until a Dojo was Ready, from its creation or from when it was last not Ready: " +
 		"after a change of its spec, or a failure."
@@ -137,7 +149,7 @@ const (
 
 var gaugeNames = []string{
 	"dojo_condition", "dojo_ready_transition_timestamp_seconds", "dojo_replicas_ready", "dojo_replicas_desired",
-	"dojo_last_backup_timestamp_seconds",
+	"dojo_last_backup_timestamp_seconds", "dojo_postgres_outdated",
 }
 
 func TestGaugesOfTheLeaderOnly(t *testing.T) {

@@ -60,6 +60,16 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 				"The database of Dojo "+name+" is not ready: {{ $labels.reason }}",
 				"The condition DatabaseReady of the Dojo shows what it waits for: "+see("status")+"."))
 	}
+	if own := dojo.Spec.Postgres; own != nil && own.Cluster != nil && own.Cluster.Version != "" {
+		lasting := "1440m"
+		if p := own.Cluster.VersionPolicy; p != nil && p.Minor == corev1api.MinorAutomatic {
+			lasting = "11520m" // the window of a week has passed
+		}
+		rules = append(rules, rule(dojo, "DojoPostgresOutdated", lasting, "info",
+			fmt.Sprintf(`max(dojo_postgres_outdated{%s}) == 1`, operatorLabels),
+			"Postgres of Dojo "+name+" is outdated",
+			"There is a newer minor version, with corrections of errors and of security: "+see("upgrade", "--minor")+"."))
+	}
 	if policy := dojo.BackupPolicy(); policy != nil {
 		rules = append(rules, backupRules(dojo, policy, operatorLabels, name)...)
 	}

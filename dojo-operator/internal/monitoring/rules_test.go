@@ -27,6 +27,12 @@ func withCluster(backup *corev1api.Backup) func(*corev1api.Dojo) {
 	}
 }
 
+func withVersion(policy *corev1api.VersionPolicy) func(*corev1api.Dojo) {
+	return func(dojo *corev1api.Dojo) {
+		dojo.Spec.Postgres.Cluster.Version, dojo.Spec.Postgres.Cluster.VersionPolicy = "17", policy
+	}
+}
+
 // The alerts depend on the Dojo. Each has a duration, a severity and texts, and is documented.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
@@ -62,6 +68,12 @@ func TestAlerts(t *testing.T) {
 			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoBackupFailed", "DojoBackupOverdue")},
 		"with backups that CloudNativePG refuses": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "99 2 * * *"})),
 			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoBackupFailed")},
+		"with a version": {dojotest.Dojo(withCluster(nil), withVersion(nil)),
+			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoPostgresOutdated")},
+		"with automatic minors": {
+			dojotest.Dojo(withCluster(nil), withVersion(&corev1api.VersionPolicy{Minor: corev1api.MinorAutomatic})),
+			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoPostgresOutdated"),
+		},
 	} {
 		if diff := cmp.Diff(c.want, names(c.dojo)); diff != "" {
 			t.Error(name, diff)
@@ -72,7 +84,7 @@ func TestAlerts(t *testing.T) {
 // Each alert links to the configured dashboard, and to its own section or that of its reason.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	dojo := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}))
+	dojo := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}), withVersion(nil))
 	dashboard, err := url.Parse("https://grafana.example.org/d/x?orgId=2")
 	must(t, err)
 	const thisDojo, ofReason = "https://grafana.example.org/d/x?orgId=2&var-dojo=tokyo&var-namespace=school",
@@ -83,6 +95,7 @@ func TestLinks(t *testing.T) {
 		"DojoReplicasMissing": "/dojo-alerts.md#dojoreplicasmissing", "DojoDatabaseNotReady": ofReason,
 		"DojoDatabaseUnreachable": "/dojo-alerts.md#dojodatabaseunreachable",
 		"DojoBackupFailed":        ofReason, "DojoBackupOverdue": "/dojo-alerts.md#dojobackupoverdue",
+		"DojoPostgresOutdated": "/dojo-alerts.md#dojopostgresoutdated",
 	}
 	for alert := range sections {
 		page, err := os.ReadFile("../../../docs/dojo-alerts.md")

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/manager"
@@ -31,12 +33,12 @@ type Options struct {
 	Manager manager.Flags
 	// Workers is the number of Dojos that are reconciled at once.
 	Workers int
-	// PostgresSizes is the folder with the sizes of databases; empty for those built in.
-	PostgresSizes string
+	// PostgresSizes is the folder with the sizes of databases, PostgresCatalog that with the catalogs
+	// of their images; empty for those built in.
+	PostgresSizes, PostgresCatalog string
 
 	image            string
 	postgresImage    string
-	postgresCatalog  string
 	migrateImage     string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
@@ -51,7 +53,7 @@ func (o *Options) Config() dojo.Config {
 	return dojo.Config{
 		Postgres: postgres.Config{
 			Deadline: o.databaseDeadline, ProgressDeadline: o.progressDeadline,
-			Image: o.postgresImage, Catalog: o.postgresCatalog, Users: o.users,
+			Users: o.users,
 		},
 		Credentials: credentials.Config{ProgressDeadline: o.progressDeadline, Namespaces: o.Manager.Namespaces},
 		Release: release.Config{
@@ -64,6 +66,14 @@ func (o *Options) Config() dojo.Config {
 			WebhookBase: o.webhookBase(),
 		},
 	}
+}
+
+// Catalog returns the catalog in files, or the one built in.
+func (o *Options) Catalog(files map[string][]byte) images.Catalog {
+	if len(files) == 0 {
+		return images.BuiltIn(o.postgresImage)
+	}
+	return images.Parse(files)
 }
 
 // parsing guards --kubeconfig, which controller-runtime keeps in a global variable.
@@ -79,10 +89,11 @@ func Parse(version string, args []string, out io.Writer) (*Options, error) {
 	flags.DurationVar(&o.databaseDeadline, "database-deadline", 15*time.Minute,
 		"how long CloudNativePG may take for a step towards the database of a Dojo before the Dojo is Degraded; 1s to 24h")
 	flags.StringVar(&o.postgresImage, "postgres-image", "ghcr.io/cloudnative-pg/postgresql",
-		"`image` of Postgres, without a tag, for Dojos that ask for a version; the tag is the major version")
-	flags.StringVar(&o.postgresCatalog, "postgres-image-catalog", "",
-		"`name` of the ClusterImageCatalog that has the image of each version, instead of --postgres-image; "+
-			"a change of the catalog rolls the Clusters")
+		"`image` of Postgres, without a tag, such as of a mirror; it replaces that of the built-in catalog, whose tags "+
+			"and digests stay")
+	flags.StringVar(&o.PostgresCatalog, "postgres-catalog", "",
+		"`folder` with files of the kind ClusterImageCatalog that have the image of each version, such as of a mounted "+
+			"ConfigMap; without files there is the built-in catalog")
 	flags.StringVar(&o.migrateImage, "migrate-image", "",
 		"`image` of dojo-migrate of this version, which Dojos with spec.release.migrations need")
 	flags.StringVar(&o.PostgresSizes, "postgres-sizes", "",
@@ -129,8 +140,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("--dashboard-url is %q, it must begin with http:// or https://, or be empty", o.dashboard)
 	case !absolute(o.docs), strings.ContainsAny(o.docs, "?#"):
 		return fmt.Errorf("--docs-url is %q, it must begin with http:// or https://, without ? and #, or be empty", o.docs)
-	case o.postgresImage == "":
-		return errors.New("--postgres-image must not be empty")
+	case o.postgresImage == "", strings.ContainsAny(path.Base(o.postgresImage), ":@"):
+		return fmt.Errorf("--postgres-image is %q, it must be an image without tag and digest", o.postgresImage)
 	case o.Workers < 1:
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.Workers)
 	}

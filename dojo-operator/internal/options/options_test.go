@@ -35,7 +35,7 @@ func TestFlags(t *testing.T) {
 	}{
 		"by default": {nil, dojo.Config{
 			Postgres: postgres.Config{
-				Deadline: 15 * time.Minute, ProgressDeadline: 2 * time.Minute, Image: "ghcr.io/cloudnative-pg/postgresql",
+				Deadline: 15 * time.Minute, ProgressDeadline: 2 * time.Minute,
 			},
 			Credentials: credentials.Config{ProgressDeadline: 2 * time.Minute},
 			Release:     release.Config{ProgressDeadline: 2 * time.Minute},
@@ -47,12 +47,12 @@ func TestFlags(t *testing.T) {
 		}, 16},
 		"all changed": {[]string{
 			"--dojo-image=dojo:9", "--migrate-image=migrate:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
-			"--concurrency=1", "--watch-namespaces=team-b, team-a", "--postgres-image-catalog=pinned",
+			"--concurrency=1", "--watch-namespaces=team-b, team-a", "--postgres-catalog=/etc/catalog",
 			"--platform-users", "--dashboard-url=https://grafana.example.org/d/x",
 			"--docs-url=https://wiki.example.org/dojos/", "--discord-api-url=http://discord.example.com:8080",
 		}, dojo.Config{
 			Postgres: postgres.Config{
-				Deadline: 20 * time.Second, ProgressDeadline: 10 * time.Second, Image: "pg", Catalog: "pinned",
+				Deadline: 20 * time.Second, ProgressDeadline: 10 * time.Second,
 				Users: pods.Users{ByPlatform: true},
 			},
 			Credentials: credentials.Config{
@@ -94,7 +94,8 @@ func TestWrongFlags(t *testing.T) {
 		want string // "" for a valid command line
 	}{
 		"no image":                       {"--dojo-image=", "--dojo-image must not be empty"},
-		"no image of Postgres":           {"--postgres-image=", "--postgres-image must not be empty"},
+		"no image of Postgres":           {"--postgres-image=", `--postgres-image is "", it must be an image without tag and digest`},
+		"a tag of Postgres":              {"--postgres-image=r:5000/pg:17", `--postgres-image is "r:5000/pg:17", it must be`},
 		"deadline of less than a second": {"--progress-deadline=999ms", "--progress-deadline is 999ms, it must be at least 1s"},
 		"deadline of more than a day": {
 			"--progress-deadline=25h", "--progress-deadline is 25h0m0s, it must be at least 1s and at most 24h",

@@ -111,7 +111,7 @@ func appliedFor(t *testing.T, dojo *corev1api.Dojo) []*unstructured.Unstructured
 	if dojo.Spec.Postgres.Cluster == nil {
 		return all
 	}
-	all = append(all, cluster.For(dojo, nil, testConfig.images()))
+	all = append(all, cluster.For(dojo, nil, catalog))
 	if pooler.Wanted(dojo) != nil {
 		all = append(all, pooler.For(dojo, false), pooler.For(dojo, true))
 	}
@@ -311,7 +311,7 @@ func TestAppliedFields(t *testing.T) {
 }
 
 func ownCluster(dojo *corev1api.Dojo) *unstructured.Unstructured {
-	return cluster.For(dojo, nil, testConfig.images())
+	return cluster.For(dojo, nil, catalog)
 }
 
 func scheduleOf(dojo *corev1api.Dojo) *unstructured.Unstructured {

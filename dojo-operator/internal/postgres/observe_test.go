@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
@@ -152,7 +153,7 @@ func TestObserve(t *testing.T) {
 			cache = append(cache, objects(w.secrets[owner])...)
 			cache = append(cache, objects(w.jobs...)...)
 			cache = append(cache, backup, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "schema"}})
-			s, err := Observe(t.Context(), readerOf(cache, cache), c.dojo, "", c.has, testConfig, noon)
+			s, err := Observe(t.Context(), readerOf(cache, cache), c.dojo, "", c.has, dojotest.Catalog(), noon)
 			must(t, err)
 			got := result{
 				Missing: strings.Join(s.Missing, ", "),
@@ -182,7 +183,7 @@ func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {
 		r := readerOf(nil, nil)
 		r.Expectations.Expect(expectations.KeyOf(kind, "school", "tokyo-db"), "7")
-		_, err := Observe(t.Context(), r, tokyo(ownPG), "", installed{}, testConfig, noon)
+		_, err := Observe(t.Context(), r, tokyo(ownPG), "", installed{}, dojotest.Catalog(), noon)
 		if !errors.Is(err, apply.ErrStale) {
 			t.Errorf("%s: %v", kind, err)
 		}

@@ -328,26 +328,15 @@ func TestImages(t *testing.T) {
 		"image":                  {pg("", "x:17"), nil, "x:17"},
 		"no image":               {pg("", ""), byDefault, ""},
 		"version removed":        {pg("", ""), versioned, "registry.example/postgres:17"},
-		"version, default image": {pg("18", ""), byDefault, "registry.example/postgres:18"},
+		"version, default image": {pg("18", ""), byDefault, "cnpg/postgresql:18"},
+		"another version":        {pg("17", ""), byDefault, "registry.example/postgres:17"},
 	} {
 		dojo := tokyo(ownPG, pgVersion(c.want.Version))
 		dojo.Spec.Postgres.Cluster.ImageName = c.want.ImageName
-		got, _ := cluster.For(dojo, c.live, testConfig.images()).Object["spec"].(map[string]any)["imageName"].(string)
+		got, _ := cluster.For(dojo, c.live, catalog).Object["spec"].(map[string]any)["imageName"].(string)
 		if got != c.is {
 			t.Errorf("%s: %q, not %q", name, got, c.is)
 		}
-	}
-	cfg := testConfig
-	cfg.Catalog = "postgresql"
-	spec := cluster.For(tokyo(ownPG, pgVersion("17")), nil, cfg.images()).Object["spec"].(map[string]any)
-	catalog := map[string]any{
-		"apiGroup": "postgresql.cnpg.io", "kind": "ClusterImageCatalog", "name": "postgresql", "major": int64(17),
-	}
-	if diff := cmp.Diff(catalog, spec["imageCatalogRef"]); diff != "" || spec["imageName"] != nil {
-		t.Error(diff, spec["imageName"])
-	}
-	if spec := cluster.For(tokyo(ownPG), nil, cfg.images()).Object["spec"].(map[string]any); spec["imageCatalogRef"] != nil {
-		t.Error("without a version there is nothing to look up in a catalog")
 	}
 	// A lower version is refused, whichever field had the higher one.
 	for name, dojo := range map[string]*corev1api.Dojo{
@@ -355,7 +344,7 @@ func TestImages(t *testing.T) {
 		"image":   tokyo(ownPG, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.ImageName = "x:16.9" }),
 	} {
 		for was, live := range map[string]*cnpgv1.Cluster{"version": versioned, "default": byDefault} {
-			if issue := cluster.VersionTooLow(dojo, live, testConfig.images()); issue == nil || !issue.IsDegraded() {
+			if issue := cluster.VersionTooLow(dojo, live, catalog); issue == nil || !issue.IsDegraded() {
 				t.Errorf("%s 16 after %s: %+v", name, was, issue)
 			}
 		}

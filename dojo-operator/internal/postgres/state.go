@@ -18,6 +18,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/database"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/login"
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
@@ -31,13 +32,8 @@ type Config struct {
 	// Deadline limits a step of CloudNativePG, ProgressDeadline missing SQL and reported failures.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
-	// Image has no tag: that is the version in the spec. Catalog replaces it if not empty.
-	Image   string
-	Catalog string
-	Users   pods.Users
+	Users            pods.Users
 }
-
-func (c Config) images() cnpg.Images { return cnpg.Images{Image: c.Image, Catalog: c.Catalog} }
 
 func (c Config) schema() schema.Config {
 	return schema.Config{Deadline: c.Deadline, ProgressDeadline: c.ProgressDeadline, Users: c.Users}
@@ -47,6 +43,7 @@ func (c Config) schema() schema.Config {
 type State struct {
 	Now         time.Time
 	Unchanged   apply.Unchanged
+	Catalog     images.Catalog
 	Application Application
 	// While a kind is Unreadable, no object of CloudNativePG is read, and any may exist.
 	Missing []string
@@ -87,9 +84,9 @@ type Kinds interface {
 
 // Observe reads the database. source names the Secret of the application's credentials, or "".
 func Observe(
-	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, kinds Kinds, cfg Config, now time.Time,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, kinds Kinds, catalog images.Catalog, now time.Time,
 ) (s State, err error) {
-	s = State{Now: now, Unchanged: r.Unchanged}
+	s = State{Now: now, Unchanged: r.Unchanged, Catalog: catalog}
 	if dojo.Spec.Postgres == nil {
 		return s, nil
 	}
@@ -103,7 +100,7 @@ func Observe(
 		if err := s.Backup.ObserveTaken(ctx, r, dojo, s.Cluster.Live); err != nil {
 			return s, err
 		}
-		if s.Upgrade, err = upgrade.Observe(ctx, r, dojo, s.Cluster.Live, cfg.images()); err != nil {
+		if s.Upgrade, err = upgrade.Observe(ctx, r, dojo, s.Cluster.Live, s.images()); err != nil {
 			return s, err
 		}
 		if s.Bootstrap, err = bootstrap.Observe(ctx, r, dojo, s.Cluster.Live); err != nil {
@@ -168,6 +165,13 @@ func UpgradeStep(dojo *corev1api.Dojo, s State) corev1api.UpgradeStep {
 // stopped reports whether no pod of the application and no SQL runs, and no Job may begin SQL.
 func stopped(s State) bool {
 	return s.Application.Stopped && len(s.Schema.Alive()) == 0 && len(s.Schema.StopIdle()) == 0
+}
+
+func (s *State) images() images.Input {
+	return images.Input{
+		Catalog: s.Catalog, Now: s.Now,
+		Busy: s.Application.Releasing || len(s.Schema.Alive()) > 0 || upgrade.Verifies(s.Cluster.Live),
+	}
 }
 
 // DatabaseID identifies a Dojo's database, or is "" until it exists.

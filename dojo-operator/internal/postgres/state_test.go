@@ -21,9 +21,11 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/login"
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
@@ -37,8 +39,10 @@ const owner, second = cnpg.Owner, cnpg.Second
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 var testConfig = Config{
-	Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second, Image: "registry.example/postgres",
+	Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second,
 }
+
+var catalog = images.Input{Catalog: dojotest.Catalog(), Now: noon}
 
 func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	dojo := &corev1api.Dojo{
@@ -115,7 +119,7 @@ type world struct {
 
 // newWorld is a world without a database, but with the Cluster of the Dojo's reference.
 func newWorld(t *testing.T, dojo *corev1api.Dojo) *world {
-	w := &world{t: t, dojo: dojo, State: State{Now: noon}}
+	w := &world{t: t, dojo: dojo, State: State{Now: noon, Catalog: dojotest.Catalog()}}
 	if dojo.Spec.Postgres.ClusterRef != nil {
 		w.Cluster.Live = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 			Namespace: dojo.Namespace, Name: "pg", UID: "uid of pg", CreationTimestamp: metav1.NewTime(noon),

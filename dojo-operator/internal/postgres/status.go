@@ -3,6 +3,8 @@
 package postgres
 
 import (
+	"time"
+
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,6 +19,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/database"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/login"
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
@@ -80,6 +83,21 @@ func poolerUnreachable(dojo *corev1api.Dojo, s State) bool {
 	return s.readable() && s.Application.Pooled && !pooler.Answers(dojo, s.Pooler)
 }
 
+// AwaitsWindow returns the time until the window of a minor upgrade opens or ends; 0 for none.
+func AwaitsWindow(dojo *corev1api.Dojo, s State) time.Duration {
+	if dojo.Spec.Postgres == nil || !s.readable() {
+		return 0
+	}
+	at := images.NewerAt(dojo, s.Cluster.Live, s.images())
+	if at == nil {
+		return 0
+	}
+	if wait := at.Sub(s.Now); wait > 0 {
+		return wait
+	}
+	return at.Add(dojo.Spec.Postgres.Cluster.VersionPolicy.Window.Duration.Duration).Sub(s.Now)
+}
+
 // BackupCondition returns the condition of the last backup, or nil.
 func BackupCondition(dojo *corev1api.Dojo, s State) *metav1.Condition {
 	return backup.Condition(dojo, s.Cluster.Live)
@@ -116,6 +134,12 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	default:
 		status.Version, status.Instances, status.Primary = known.Version, known.Instances, known.Primary
 		status.Pooler = known.Pooler
+	}
+	if s.readable() {
+		status.NewerVersion = images.Newer(dojo, live, s.Catalog)
+		status.NewerVersionAt = images.NewerAt(dojo, live, s.images())
+	} else if known != nil {
+		status.NewerVersion, status.NewerVersionAt = known.NewerVersion, known.NewerVersionAt
 	}
 	if s.Login.Connected {
 		status.Login = s.Login.Current.SQLName(dojo)

@@ -16,6 +16,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/database"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/login"
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
@@ -85,13 +86,14 @@ func planBootstrap(in input) cnpg.Step {
 
 func checkData(in input) cnpg.Step {
 	return cnpg.Blocked(cmp.Or(bootstrap.Check(in.dojo, in.bootstrap()),
-		cluster.VersionTooLow(in.dojo, in.state.Cluster.Live, in.config.images())))
+		images.Unknown(in.dojo, in.state.Cluster.Live, in.state.images()),
+		cluster.VersionTooLow(in.dojo, in.state.Cluster.Live, in.state.images())))
 }
 
 func (in input) cluster(changes ...cnpg.Change) cluster.Input {
 	s := in.state
 	return cluster.Input{
-		Input: in.Input, Images: in.config.images(), Changes: changes, Incomplete: in.before.Incomplete,
+		Input: in.Input, Images: in.state.images(), Changes: changes, Incomplete: in.before.Incomplete,
 		Stopped: stopped(s), Running: describeRunning(s), Idle: s.Schema.StopIdle(),
 	}
 }
@@ -104,14 +106,20 @@ func planCluster(in input) cnpg.Step {
 	if s.Unsized != nil && s.Cluster.Live == nil {
 		return cnpg.Blocked(s.Unsized)
 	}
+	if unknown := images.Unknown(dojo, s.Cluster.Live, in.state.images()); unknown != nil {
+		if s.Cluster.Live == nil {
+			return cnpg.Blocked(unknown)
+		}
+		return cnpg.Step{Incomplete: unknown}
+	}
 	// CloudNativePG refuses all fields together with a version that is too low.
-	if tooLow := cluster.VersionTooLow(dojo, s.Cluster.Live, in.config.images()); tooLow != nil {
+	if tooLow := cluster.VersionTooLow(dojo, s.Cluster.Live, in.state.images()); tooLow != nil {
 		return cnpg.Step{Incomplete: tooLow}
 	}
 	data := bootstrap.Plan(dojo, s.Bootstrap, in.bootstrap()).Change
 	step := planUpgrade(in)
 	all := step.With(cluster.Plan(dojo, s.Cluster, in.cluster(data, step.Change)))
-	all.Incomplete = cmp.Or(s.Unsized, all.Incomplete)
+	all.Incomplete = cmp.Or(s.Unsized, images.UnknownZone(dojo), all.Incomplete)
 	return all
 }
 

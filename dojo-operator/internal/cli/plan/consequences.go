@@ -12,6 +12,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
 // Effect is a kind of consequence.
@@ -166,7 +167,7 @@ func (j *judge) cluster() {
 			j.add(RestartsPostgres, "Postgres starts again")
 		}
 	}
-	if j.changed("spec.imageName", "spec.imageCatalogRef") {
+	if j.changed("spec.imageName") {
 		if was, now := majorOf(imageOf(j.before)), majorOf(imageOf(j.after)); was != now && was != "" && now != "" {
 			j.add(Downtime, "Postgres is upgraded from %s to %s: it is stopped while its data is changed", was, now)
 		} else {
@@ -194,6 +195,6 @@ func imageOf(cluster *object) string {
 }
 
 func majorOf(image string) string {
-	major, _, _ := strings.Cut(cnpg.VersionOf(image), ".")
+	major, _, _ := strings.Cut(images.VersionOf(image), ".")
 	return major
 }

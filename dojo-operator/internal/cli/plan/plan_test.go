@@ -32,6 +32,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
+	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply/applytest"
@@ -46,7 +48,7 @@ func TestMain(m *testing.M) {
 
 var testConfig = dojo.Config{
 	Postgres: postgres.Config{
-		Deadline: 15 * time.Minute, ProgressDeadline: 2 * time.Minute, Image: "ghcr.io/cloudnative-pg/postgresql",
+		Deadline: 15 * time.Minute, ProgressDeadline: 2 * time.Minute,
 	},
 	Credentials: credentials.Config{ProgressDeadline: 2 * time.Minute},
 	Release:     release.Config{MigrateImage: "dojo-migrate:0.1.0", ProgressDeadline: 2 * time.Minute},
@@ -80,6 +82,7 @@ func plannerOn(t *testing.T, live client.Reader, checker Checker) *Planner {
 	t.Helper()
 	p, err := New(t.Context(), Input{
 		Live: live, Checker: checker, Config: testConfig, Now: dojotest.Noon.Add(time.Hour),
+		Sizes: sizes.BuiltIn(), Catalog: images.BuiltIn(""),
 		Served: func(optionalkinds.Kind) bool { return true },
 	})
 	if err != nil {

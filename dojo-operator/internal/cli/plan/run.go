@@ -22,7 +22,9 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
 	"jutsu.com/operators/dojo-operator/internal/metrics"
+	"jutsu.com/operators/dojo-operator/internal/mounted"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -44,9 +46,10 @@ type Input struct {
 	Served func(optionalkinds.Kind) bool
 	// Config has the operator's flags.
 	Config dojo.Config
-	// Sizes has the operator's sizes of databases; nil for those built in.
-	Sizes *sizes.Store
-	Now   time.Time
+	// Sizes and Catalog have the operator's sizes and images of databases.
+	Sizes   sizes.Presets
+	Catalog images.Catalog
+	Now     time.Time
 }
 
 // Planner plans Dojos, one after another, on one Model.
@@ -67,7 +70,7 @@ func New(ctx context.Context, in Input) (*Planner, error) {
 	}
 	r := &dojo.Reconciler{
 		Client: m, Live: m, Events: noEvents{}, Metrics: counts, Kinds: served(in.Served), Clock: fixed(in.Now),
-		Config: in.Config, Sizes: in.Sizes,
+		Config: in.Config, Sizes: mounted.Fixed(in.Sizes), Catalog: mounted.Fixed(in.Catalog),
 	}
 	return &Planner{model: m, reconciler: r, before: map[key]*object{}}, r.Prepare(ctx, m)
 }

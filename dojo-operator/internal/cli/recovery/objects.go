@@ -20,6 +20,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
@@ -92,9 +93,9 @@ func describe(pg *corev1api.PostgresCluster, image string) string {
 	words := []string{}
 	switch {
 	case image != "":
-		words = append(words, "Postgres "+cmp.Or(cnpg.VersionOf(image), image))
+		words = append(words, "Postgres "+cmp.Or(images.VersionOf(image), image))
 	case pg.ImageName != "":
-		words = append(words, "Postgres "+cmp.Or(cnpg.VersionOf(pg.ImageName), pg.ImageName))
+		words = append(words, "Postgres "+cmp.Or(images.VersionOf(pg.ImageName), pg.ImageName))
 	case pg.Version != "":
 		words = append(words, "Postgres "+pg.Version)
 	}
@@ -178,7 +179,7 @@ func clusterFor(
 	if origin := bootstrap.Origin(d); origin != "" { // the operator uses no Cluster of another origin than the spec's
 		change.Annotations[corev1api.OriginAnnotation] = origin
 	}
-	desired := cluster.For(d, live, cnpg.Images{Image: cmp.Or(r.Image, DefaultImage)})
+	desired := cluster.For(d, live, images.Input{Catalog: r.catalog(), Now: w.Now})
 	change.Make(desired)
 	spec := desired.Object["spec"].(map[string]any)
 	switch {
@@ -191,11 +192,11 @@ func clusterFor(
 		spec["imageCatalogRef"] = ref
 	case live != nil && live.Spec.ImageName != "":
 		spec["imageName"] = live.Spec.ImageName
-	case cnpg.VersionOf(r.Image) != "":
+	case images.VersionOf(r.Image) != "":
 		spec["imageName"] = r.Image
 	case spec["imageName"] == nil:
-		if major := cmp.Or(from.major, currentMajor(w)); major > 0 {
-			spec["imageName"] = fmt.Sprintf("%s:%d", cmp.Or(r.Image, DefaultImage), major)
+		if image := r.catalog().Image(cmp.Or(from.major, currentMajor(w))); image != "" {
+			spec["imageName"] = image
 		}
 	}
 	return desired, nil

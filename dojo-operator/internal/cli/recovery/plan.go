@@ -18,6 +18,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
@@ -29,13 +30,18 @@ type Request struct {
 	Backup string
 	// As is the name of another Dojo, which gets the data; empty to restore in place.
 	As string
-	// Image is the image of Postgres of a Cluster that is lost, for the version of the spec or the
-	// backup where it has no tag; empty for [DefaultImage].
+	// Image is the image of Postgres of a Cluster that is lost. One without a tag has those of the
+	// built-in catalog, as --postgres-image of the operator; empty for the images of that catalog.
 	Image string
 }
 
-// DefaultImage is the operator's default of --postgres-image.
-const DefaultImage = "ghcr.io/cloudnative-pg/postgresql"
+// catalog has the images of a Cluster that is lost.
+func (r Request) catalog() images.Catalog {
+	if images.VersionOf(r.Image) != "" {
+		return images.BuiltIn("")
+	}
+	return images.BuiltIn(r.Image)
+}
 
 // Action identifies a step.
 type Action int

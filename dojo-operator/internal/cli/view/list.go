@@ -42,6 +42,9 @@ func listRow(d *corev1api.Dojo, now time.Time, style term.Style) []string {
 	version, backup := "", ""
 	if db := d.Status.Database; db != nil {
 		version = "Postgres " + cmp.Or(db.Version, "?")
+		if db.NewerVersion != "" {
+			version += " (" + db.NewerVersion + " is there)"
+		}
 		if db.LastBackup != nil {
 			backup = term.Age(db.LastBackup.Time.Time, now)
 		}

@@ -173,6 +173,17 @@ func schemaRow(w *world.World) []string {
 	return []string{"Schema", job.State, "Job " + latest.Name, ""}
 }
 
+// newer says which newer version there is, and when the Cluster gets it.
+func newer(db *corev1api.DatabaseStatus) string {
+	switch {
+	case db.NewerVersion == "":
+		return ""
+	case db.NewerVersionAt != nil:
+		return fmt.Sprintf(" (%s from %s)", db.NewerVersion, term.Exact(db.NewerVersionAt.Time))
+	}
+	return fmt.Sprintf(" (%s is there)", db.NewerVersion)
+}
+
 func databaseRow(w *world.World, style term.Style) []string {
 	db := w.Dojo.Status.Database
 	if db == nil {
@@ -183,7 +194,7 @@ func databaseRow(w *world.World, style term.Style) []string {
 	}
 	var about []string
 	if db.Version != "" {
-		about = append(about, "Postgres "+db.Version)
+		about = append(about, "Postgres "+db.Version+newer(db))
 	}
 	if pg := w.Dojo.Spec.Postgres; pg != nil && pg.Cluster != nil {
 		about = append(about, cmp.Or(string(pg.Cluster.Size), pg.Cluster.Storage.Size.String()))

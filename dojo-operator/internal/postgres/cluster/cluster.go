@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"fmt"
-	"strconv"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,11 +12,12 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/libs/apply"
 )
 
 // For sends no empty fields: CloudNativePG would restart the primary for ever.
-func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstructured.Unstructured {
+func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *unstructured.Unstructured {
 	want := sized(dojo.Spec.Postgres.Cluster, live)
 	spec := map[string]any{
 		"description": fmt.Sprintf("database of Dojo %s/%s", dojo.Namespace, dojo.Name),
@@ -27,11 +27,8 @@ func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstru
 		// (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
 		"smartShutdownTimeout": int64(0),
 	}
-	if major, err := strconv.ParseInt(want.Version, 10, 64); err == nil && images.Catalog != "" {
-		spec["imageCatalogRef"] = map[string]any{
-			"apiGroup": cnpgv1.SchemeGroupVersion.Group, "kind": "ClusterImageCatalog", "name": images.Catalog, "major": major,
-		}
-	} else if image := cnpg.ImageFor(want, live, images); image != "" {
+	image := images.For(dojo, live, in)
+	if image != "" {
 		spec["imageName"] = image
 	}
 	if resources := apply.As[map[string]any](want.Resources); len(resources) > 0 {
@@ -39,5 +36,9 @@ func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *unstru
 	}
 	addSettings(spec, want)
 	addBackup(spec, want.Backup)
-	return ownership.Data(dojo, cnpg.ClusterKind.GroupVersionKind, cnpg.ObjectName(dojo), spec)
+	cluster := ownership.Data(dojo, cnpg.ClusterKind.GroupVersionKind, cnpg.ObjectName(dojo), spec)
+	if image != "" && want.Version != "" {
+		cnpg.Change{Annotations: map[string]string{images.Annotation: image}}.Make(cluster)
+	}
+	return cluster
 }

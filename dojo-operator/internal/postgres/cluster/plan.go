@@ -13,6 +13,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -20,7 +21,7 @@ import (
 // Input is the input of a plan for the Cluster.
 type Input struct {
 	cnpg.Input
-	Images  cnpg.Images
+	Images  images.Input
 	Changes []cnpg.Change
 	// Filling is the issue while data is restored or imported, Incomplete that of the steps before.
 	Filling    *conditions.Issue
@@ -56,15 +57,15 @@ func write(dojo *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg
 }
 
 // VersionTooLow returns the issue of an image that is older than the Cluster's data, or nil.
-func VersionTooLow(dojo *corev1api.Dojo, live *cnpgv1.Cluster, images cnpg.Images) *conditions.Issue {
+func VersionTooLow(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *conditions.Issue {
 	if live == nil {
 		return nil
 	}
-	wanted, _, data := cnpg.Majors(dojo, live, images)
+	wanted, _, data := images.Majors(dojo, live, in)
 	if wanted == 0 || wanted >= data {
 		return nil
 	}
-	image := cnpg.ImageFor(dojo.Spec.Postgres.Cluster, live, images)
+	image := images.For(dojo, live, in)
 	return conditions.Degraded(corev1api.ReasonVersionTooLow,
 		"The data of the Cluster %s/%s is of Postgres %d, which the image %s does not open, so the Cluster is not changed. "+
 			"Name %d or a higher version in spec.postgres.cluster.", dojo.Namespace, live.Name, data, image, data)

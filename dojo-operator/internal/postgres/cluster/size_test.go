@@ -14,7 +14,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
-	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
 func sizedDojo(size corev1api.SizeName, storage string, instances *int32) *corev1api.Dojo {
@@ -63,7 +63,7 @@ func TestSizesShrinkNoVolume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			before := c.dojo.DeepCopy()
-			spec := For(c.dojo, c.live, cnpg.Images{}).Object["spec"].(map[string]any)
+			spec := For(c.dojo, c.live, images.Input{}).Object["spec"].(map[string]any)
 			if got := spec["storage"].(map[string]any)["size"]; got != c.want {
 				t.Errorf("a volume of %v, want %s", got, c.want)
 			}
@@ -82,7 +82,7 @@ func TestSizesShrinkNoVolume(t *testing.T) {
 // A size that is not defined any more changes nothing, and takes over nothing of CloudNativePG.
 func TestUnresolvableSizeKeepsTheCluster(t *testing.T) {
 	t.Parallel()
-	spec := For(sizedDojo("Gone", "", nil), liveCluster("20Gi"), cnpg.Images{}).Object["spec"].(map[string]any)
+	spec := For(sizedDojo("Gone", "", nil), liveCluster("20Gi"), images.Input{}).Object["spec"].(map[string]any)
 	want := map[string]any{"instances": int64(3), "storage": map[string]any{"size": "20Gi"},
 		"resources":  map[string]any{"requests": map[string]any{"memory": "2Gi"}},
 		"postgresql": map[string]any{"parameters": map[string]any{"shared_buffers": "512MB"}}}

@@ -12,11 +12,12 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
 // Describe sets the Cluster's fields of a Dojo's status.
 func Describe(cluster *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
-	status.Version = cnpg.VersionOf(cluster.Status.Image)
+	status.Version = images.VersionOf(cluster.Status.Image)
 	if data := cluster.Status.PGDataImageInfo; status.Version == "" && data != nil && data.MajorVersion > 0 {
 		status.Version = strconv.Itoa(data.MajorVersion)
 	}

@@ -3,8 +3,6 @@
 package sizes
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -127,40 +125,5 @@ func TestInvalidNamesAreUnusable(t *testing.T) {
 		if p.invalid == "" {
 			t.Errorf("%q is a size", name)
 		}
-	}
-}
-
-func TestStoreFollowsItsFolder(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := NewStore(folder)
-	if err != nil || len(s.Current()) != 3 {
-		t.Fatalf("an empty folder: %v, %v", s.Current(), err)
-	}
-	write("..data", "the kubelet's")
-	if changed, err := s.reload(); changed || err != nil {
-		t.Errorf("changed %v, %v", changed, err)
-	}
-	write("Mine", "{instances: 1, storage: 1Gi}")
-	if changed, err := s.reload(); !changed || err != nil || len(s.Current()) != 1 {
-		t.Errorf("changed %v, %v: %v", changed, err, s.Current())
-	}
-	if changed, err := s.reload(); changed || err != nil {
-		t.Errorf("changed %v, %v", changed, err)
-	}
-	write("Large", strings.Repeat("#", maxFile+1))
-	if changed, err := s.reload(); changed || err == nil || len(s.Current()) != 1 {
-		t.Errorf("a huge file: changed %v, %v: %v", changed, err, s.Current())
-	}
-	if none, err := NewStore(filepath.Join(folder, "missing")); err != nil || len(none.Current()) != 3 {
-		t.Errorf("no folder: %v", err)
-	}
-	if len((*Store)(nil).Current()) != 3 {
-		t.Error("without a store there are no sizes")
 	}
 }

@@ -26,6 +26,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -38,7 +39,7 @@ const backupAnnotation = "core.jutsu.com/upgrade-backup"
 
 // State holds the observed objects of an upgrade; nil for an object that does not exist.
 type State struct {
-	Images cnpg.Images
+	Images images.Input
 	// Backup is the one before the upgrade, After the first one of the new version.
 	Backup, After *cnpgv1.Backup
 	Job           *batchv1.Job
@@ -47,9 +48,9 @@ type State struct {
 
 // Observe reads the objects of an upgrade of a Dojo's own Cluster, if one is due.
 func Observe(
-	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, images cnpg.Images,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in images.Input,
 ) (s State, err error) {
-	s.Images = images
+	s.Images = in
 	v := versionsOf(dojo, cluster, s)
 	if !v.due() && !v.begun() {
 		return s, nil
@@ -86,7 +87,7 @@ func versionsOf(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (v versi
 	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || !ownership.Holds(dojo, cluster) {
 		return v
 	}
-	v.wanted, v.image, v.data = cnpg.Majors(dojo, cluster, s.Images)
+	v.wanted, v.image, v.data = images.Majors(dojo, cluster, s.Images)
 	v.from, _ = strconv.Atoi(cluster.Annotations[fromAnnotation])
 	v.reachable, v.committed = cnpg.Up(cluster), committed(s.Job, s.Pods)
 	return v
@@ -94,6 +95,11 @@ func versionsOf(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (v versi
 
 // begun reports whether the Cluster names its new version, which is not verified yet.
 func (v versions) begun() bool { return v.from > 0 }
+
+// Verifies reports whether the Cluster has its new version, whose upgrade has not ended.
+func Verifies(cluster *cnpgv1.Cluster) bool {
+	return cluster != nil && cluster.Annotations[fromAnnotation] != ""
+}
 
 func (v versions) due() bool { return !v.begun() && v.data > 0 && v.wanted > v.data }
 

@@ -20,6 +20,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 )
 
 // wants gives the Dojo its own Cluster of this version, with backups.
@@ -149,18 +150,21 @@ func TestCommitted(t *testing.T) {
 func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	t.Parallel()
 	dojo, live := dojotest.Dojo(wants("17")), pg("17", "16", 17)
-	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}} // the object of the Backup is gone
+	s := State{Images: images.Input{Catalog: dojotest.Catalog()}} // the object of the Backup is gone
 	want := cluster.For(dojo, live, s.Images)
 	ownership.Annotate(want, corev1api.OriginAnnotation, "the Backup kyoto")
 	verified := want.DeepCopy()
 	change(dojo, live, s, corev1api.UpgradeVerifying).Make(want)
 	during := map[string]string{
+		images.Annotation:          "registry.example/postgres:17",
 		corev1api.OriginAnnotation: "the Backup kyoto", fromAnnotation: "16", backupAnnotation: "tokyo-before-1",
 	}
 	if diff := cmp.Diff(during, want.GetAnnotations()); diff != "" {
 		t.Error(diff)
 	}
-	after := map[string]string{corev1api.OriginAnnotation: "the Backup kyoto"}
+	after := map[string]string{
+		images.Annotation: "registry.example/postgres:17", corev1api.OriginAnnotation: "the Backup kyoto",
+	}
 	in := Input{Cluster: live, Step: corev1api.UpgradeVerifying}
 	Plan(dojo, s, in).Change.Make(verified)
 	if diff := cmp.Diff(after, verified.GetAnnotations()); diff != "" {
@@ -199,7 +203,7 @@ func TestSteps(t *testing.T) {
 		want    result
 	}{
 		"no version":            {to16, pg("16", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
-		"another minor version": {dojotest.Dojo(wants("16")), pg("16.4", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
+		"another minor version": {dojotest.Dojo(wants("16")), pg("16.4", "", 16), none, false, result{"", false, "16.4 <- ", "", ""}},
 		"no Cluster yet":        {to17, nil, none, false, result{"", false, "17 <- ", "", ""}},
 		"no primary":            {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
 		"no backup yet":         {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
@@ -258,7 +262,7 @@ func TestSteps(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.state.Images = cnpg.Images{Image: "registry.example/postgres"}
+			c.state.Images = images.Input{Catalog: dojotest.Catalog()}
 			step := Next(c.dojo, c.cluster, c.state, c.stopped)
 			got := result{Step: step, Stops: RequiresStop(c.dojo, c.state, step)}
 			in := Input{
@@ -269,7 +273,7 @@ func TestSteps(t *testing.T) {
 			out := Plan(c.dojo, c.state, in)
 			change(c.dojo, c.cluster, c.state, step).Make(want)
 			image, _, _ := unstructured.NestedString(want.Object, "spec", "imageName")
-			got.Names = cnpg.VersionOf(image) + " <- " + want.GetAnnotations()[fromAnnotation]
+			got.Names = images.VersionOf(image) + " <- " + want.GetAnnotations()[fromAnnotation]
 			issue := out.Plan().Issues
 			if issue != nil {
 				got.Issue = dojotest.Worst(issue)
@@ -288,7 +292,7 @@ func TestSteps(t *testing.T) {
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	dojo, cluster := dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16)
-	s := State{Images: cnpg.Images{Image: "registry.example/postgres"}}
+	s := State{Images: images.Input{Catalog: dojotest.Catalog()}}
 	plan := takeBefore(dojo, cluster, s, Input{}).Plan()
 	if len(plan.Apply) != 1 || plan.Apply[0].Kind != "Backup" {
 		t.Fatal(dojotest.Kinds(plan))
@@ -348,7 +352,7 @@ func podOf(j *batchv1.Job, name string, controlled bool) *corev1.Pod {
 
 func TestObserve(t *testing.T) {
 	t.Parallel()
-	images := cnpg.Images{Image: "registry.example/postgres"}
+	in := images.Input{Catalog: dojotest.Catalog()}
 	own := pg("17", "16", 16)
 	theirs := job(true)
 	theirs.Namespace, theirs.OwnerReferences[0].UID = "school", own.UID
@@ -357,11 +361,11 @@ func TestObserve(t *testing.T) {
 	c := dojotest.NewCluster(t, theirs, before)
 	c.Put(podOf(theirs, "its", true))
 	c.Put(podOf(theirs, "forged", false))
-	s, err := Observe(t.Context(), c.Reader(dojotest.Dojo()), dojotest.Dojo(wants("17")), own, images)
+	s, err := Observe(t.Context(), c.Reader(dojotest.Dojo()), dojotest.Dojo(wants("17")), own, in)
 	if err != nil || s.Job == nil || s.Backup == nil || s.After != nil || len(s.Pods) != 1 || s.Pods[0].Name != "its" {
 		t.Error(s, err)
 	}
-	s, err = Observe(t.Context(), c.Reader(dojotest.Dojo()), dojotest.Dojo(wants("16")), pg("16", "", 16), images)
+	s, err = Observe(t.Context(), c.Reader(dojotest.Dojo()), dojotest.Dojo(wants("16")), pg("16", "", 16), in)
 	if err != nil || s.Job != nil || s.Backup != nil {
 		t.Error("without an upgrade:", s, err)
 	}
@@ -370,7 +374,7 @@ func TestObserve(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(wants("17"))
-	s := State{Backup: backup("completed"), Images: cnpg.Images{Image: "registry.example/postgres"}}
+	s := State{Backup: backup("completed"), Images: images.Input{Catalog: dojotest.Catalog()}}
 	for _, cluster := range []*cnpgv1.Cluster{pg("16", "", 16), pg("17", "16", 16), pg("17", "16", 17)} {
 		want := &corev1api.UpgradeStatus{
 			From: "16", To: "17", Step: "Stopping", Backup: "tokyo-before-1", RequestedAt: new(metav1.NewTime(dojotest.Noon)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sizes
+// Package mounted reads the files of a mounted ConfigMap again and again.
+package mounted
 
 import (
 	"context"
@@ -25,43 +26,39 @@ const (
 	maxFile  = 64 << 10
 )
 
-// Store holds the presets of a folder, and reads them again while it runs.
-type Store struct {
-	folder  string
-	current atomic.Pointer[Presets]
+// Folder holds the value of a folder's files, and reads them again while it runs.
+type Folder[T any] struct {
+	path    string
+	parse   func(files map[string][]byte) T
+	current atomic.Pointer[T]
 	changed chan struct{}
 }
 
-// NewStore reads the folder. "" and a folder that does not exist have no files.
-func NewStore(folder string) (*Store, error) {
-	s := &Store{folder: folder, changed: make(chan struct{}, 1)}
-	_, err := s.reload()
-	return s, err
+// Read reads a folder. "" and a folder that does not exist have no files.
+func Read[T any](path string, parse func(files map[string][]byte) T) (*Folder[T], error) {
+	f := &Folder[T]{path: path, parse: parse, changed: make(chan struct{}, 1)}
+	_, err := f.reload()
+	return f, err
 }
 
-// Fixed returns a store of presets that never change, which needs no Start.
-func Fixed(presets Presets) *Store {
-	s := &Store{changed: make(chan struct{}, 1)}
-	s.current.Store(&presets)
-	return s
+// Fixed returns a value that never changes, which needs no Start.
+func Fixed[T any](value T) *Folder[T] {
+	f := &Folder[T]{changed: make(chan struct{}, 1)}
+	f.current.Store(&value)
+	return f
 }
 
-// Current returns the presets, which the caller must not change. A nil store has those built in.
-func (s *Store) Current() Presets {
-	if s == nil {
-		return BuiltIn()
-	}
-	return *s.current.Load()
-}
+// Current returns the value, which the caller must not change.
+func (f *Folder[T]) Current() T { return *f.current.Load() }
 
 // Changed receives after a change. Several changes may be one.
-func (s *Store) Changed() <-chan struct{} { return s.changed }
+func (f *Folder[T]) Changed() <-chan struct{} { return f.changed }
 
 // NeedLeaderElection is false: a new leader has the current presets.
-func (s *Store) NeedLeaderElection() bool { return false }
+func (f *Folder[T]) NeedLeaderElection() bool { return false }
 
 // Start reads the folder again and again. While that fails, the former presets stay.
-func (s *Store) Start(ctx context.Context) error {
+func (f *Folder[T]) Start(ctx context.Context) error {
 	ticker := time.NewTicker(reloadInterval)
 	defer ticker.Stop()
 	for {
@@ -70,27 +67,27 @@ func (s *Store) Start(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		changed, err := s.reload()
+		changed, err := f.reload()
 		if err != nil {
-			logf.FromContext(ctx).Error(err, "read the sizes of databases; the former ones stay in use")
+			logf.FromContext(ctx).Error(err, "read the files of "+f.path+"; the former ones stay in use")
 		}
 		if !changed {
 			continue
 		}
 		select {
-		case s.changed <- struct{}{}:
+		case f.changed <- struct{}{}:
 		default: // one is pending
 		}
 	}
 }
 
-func (s *Store) reload() (changed bool, err error) {
-	files, err := read(s.folder)
+func (f *Folder[T]) reload() (changed bool, err error) {
+	files, err := read(f.path)
 	if err != nil {
 		return false, err
 	}
-	next := Parse(files)
-	before := s.current.Swap(&next)
+	next := f.parse(files)
+	before := f.current.Swap(&next)
 	return before == nil || !reflect.DeepEqual(*before, next), nil
 }
 
@@ -111,7 +108,7 @@ func read(folder string) (map[string][]byte, error) {
 			continue
 		}
 		if len(files) == maxFiles {
-			return nil, errors.New("more than 64 sizes in " + folder)
+			return nil, errors.New("more than 64 files in " + folder)
 		}
 		text, err := os.ReadFile(filepath.Join(folder, entry.Name())) //nolint:gosec // G304: the platform's folder
 		if err != nil {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package images
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// maxImage is the longest image of the API.
+const maxImage = 512
+
+//go:embed catalog.yaml
+var builtIn []byte
+
+// Catalog has the image of each major version of Postgres.
+type Catalog struct {
+	images map[int]string
+	// invalid says why the platform's catalog cannot be used.
+	invalid string
+}
+
+// BuiltIn returns the catalog of this version of the operator. A repository that is not empty
+// replaces the images' own: that of a mirror, which has the same tags and digests.
+func BuiltIn(repository string) Catalog {
+	all := Parse(map[string][]byte{"catalog.yaml": builtIn})
+	if repository == "" {
+		return all
+	}
+	for major, image := range all.images {
+		name, _, _ := strings.Cut(image, ":") // no port: the repository is that of catalog.yaml
+		all.images[major] = repository + strings.TrimPrefix(image, name)
+	}
+	return all
+}
+
+// Parse reads catalogs, each a ClusterImageCatalog or ImageCatalog in YAML. One that is invalid
+// makes all of them unusable.
+func Parse(files map[string][]byte) Catalog {
+	all := Catalog{images: map[int]string{}}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := all.add(files[name]); err != nil {
+			return Catalog{invalid: fmt.Sprintf("%s: %s", name, err)}
+		}
+	}
+	return all
+}
+
+func (c Catalog) add(text []byte) error {
+	var file cnpgv1.ImageCatalog // a ClusterImageCatalog has the same fields
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return err
+	}
+	if file.Kind != "ImageCatalog" && file.Kind != "ClusterImageCatalog" {
+		return fmt.Errorf("%q is not ClusterImageCatalog or ImageCatalog", file.Kind)
+	}
+	for _, entry := range file.Spec.Images {
+		switch has := majorOf(entry.Image); {
+		case len(entry.Image) > maxImage:
+			return fmt.Errorf("the image of %d has more than %d characters", entry.Major, maxImage)
+		case has != entry.Major:
+			return fmt.Errorf("the tag of the image %s is not of version %d", entry.Image, entry.Major)
+		case c.images[has] != "":
+			return fmt.Errorf("there are two images of version %d", has)
+		}
+		c.images[entry.Major] = entry.Image
+	}
+	return nil
+}
+
+// Image returns the image of a major version, or "".
+func (c Catalog) Image(major int) string { return c.images[major] }
+
+// Offers lists the major versions.
+func (c Catalog) Offers() string {
+	var all []string
+	for _, major := range slices.Sorted(maps.Keys(c.images)) {
+		all = append(all, fmt.Sprint(major))
+	}
+	return strings.Join(all, ", ")
+}

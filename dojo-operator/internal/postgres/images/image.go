@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package images chooses the image of Postgres for a Dojo's Cluster: that of the spec, or that of a
+// catalog for the version in the spec. A Cluster keeps its image until a minor upgrade begins.
+package images
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// For returns the image of a Cluster, or "" if CloudNativePG chooses it. A Cluster keeps its image
+// if the catalog has none for the version.
+func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
+	switch want := dojo.Spec.Postgres.Cluster; {
+	case want.ImageName != "":
+		return want.ImageName
+	case want.Version != "":
+		return ofVersion(dojo, live, in)
+	// Without the field, CloudNativePG would write its present default, and upgrade.
+	case live != nil && apply.OwnedFields(ownership.FieldOwner, live).Has(fieldpath.MakePathOrDie("spec", "imageName")):
+		return live.Spec.ImageName
+	}
+	return ""
+}
+
+func ofVersion(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
+	major, _ := strconv.Atoi(dojo.Spec.Postgres.Cluster.Version)
+	has := current(live, major)
+	if majorOf(has) == major && !minorDue(dojo, live, in) {
+		return has
+	}
+	return cmp.Or(in.Catalog.images[major], has)
+}
+
+// Annotation of a Cluster is the image that the operator has chosen for the version in the spec, so
+// that a change by another client is drift.
+const Annotation = "core.jutsu.com/image"
+
+// current returns the image that the Cluster should have until an upgrade, or "".
+func current(live *cnpgv1.Cluster, major int) string {
+	switch {
+	case live == nil:
+		return ""
+	case majorOf(live.Annotations[Annotation]) == major:
+		return live.Annotations[Annotation]
+	case live.Spec.ImageCatalogRef != nil: // of a former version of the operator
+		return live.Status.Image
+	}
+	return live.Spec.ImageName
+}
+
+// Unknown returns the issue of a version that the catalog does not have, or nil.
+func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
+	own := dojo.Spec.Postgres.Cluster
+	if own == nil || own.ImageName != "" || own.Version == "" || strconv.Itoa(majorOf(For(dojo, live, in))) == own.Version {
+		return nil
+	}
+	if in.Catalog.invalid != "" {
+		return conditions.Degraded(corev1api.ReasonUnknownVersion,
+			"The platform's catalog of Postgres images is not valid, and the Cluster is not changed: %s. The platform "+
+				"corrects it in a ConfigMap of the operator; or set spec.postgres.cluster.imageName instead of version.",
+			in.Catalog.invalid)
+	}
+	return conditions.Degraded(corev1api.ReasonUnknownVersion,
+		"The catalog of Postgres images has no version %s, and the Cluster is not changed. Use one of %s, or set "+
+			"spec.postgres.cluster.imageName instead of version.", own.Version, in.Catalog.Offers())
+}
+
+// Majors returns the major versions of spec, Cluster image and data; 0 if one is not known.
+func Majors(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) (wanted, image, data int) {
+	wanted, image = majorOf(For(dojo, live, in)), majorOf(live.Spec.ImageName)
+	if ref := live.Spec.ImageCatalogRef; ref != nil {
+		image = ref.Major
+	}
+	data = majorOf(cmp.Or(live.Status.Image, live.Spec.ImageName))
+	if info := live.Status.PGDataImageInfo; info != nil {
+		data = info.MajorVersion
+	}
+	return wanted, image, data
+}
+
+func majorOf(image string) int {
+	digits, _, _ := strings.Cut(VersionOf(image), ".")
+	major, _ := strconv.Atoi(digits)
+	return major
+}
+
+// maxTag is that of opencontainers/distribution-spec (spec.md). It bounds the status.
+const maxTag = 128
+
+// VersionOf returns the version in an image's tag, such as "17.6" or "17", or "".
+func VersionOf(image string) string {
+	tag := tagOf(image)
+	end := strings.IndexFunc(tag, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end < 0 {
+		end = len(tag)
+	}
+	return strings.Trim(tag[:min(end, maxTag)], ".")
+}
+
+func tagOf(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	return tag
+}

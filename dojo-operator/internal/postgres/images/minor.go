@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package images
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Input is the input of the choice of an image.
+type Input struct {
+	Catalog Catalog
+	Now     time.Time
+	// Busy reports whether SQL of a release step or an upgrade runs or may begin, which a restart of
+	// the primary would break off.
+	Busy bool
+}
+
+// tag matches the tags of CloudNativePG's images and their like: version, date of the build, and
+// the kind of image with its operating system
+// (https://github.com/cloudnative-pg/postgres-containers#image-tags).
+var tag = regexp.MustCompile(`^(\d{1,4})\.(\d{1,4})(?:-(\d{8,14}))?((?:-[a-z].*)?)$`)
+
+type build struct {
+	major, minor int
+	date         string
+	kind         string
+}
+
+func buildOf(image string) (b build, ok bool) {
+	parts := tag.FindStringSubmatch(tagOf(image))
+	if parts == nil {
+		return b, false
+	}
+	b.major, _ = strconv.Atoi(parts[1])
+	b.minor, _ = strconv.Atoi(parts[2])
+	b.date, b.kind = parts[3], parts[4]
+	return b, true
+}
+
+// newer reports whether the Cluster of the former image can run the build. Another operating
+// system sorts text in another way, which breaks indexes
+// (https://www.postgresql.org/docs/current/collation.html).
+func (b build) newer(former build) bool {
+	if b.major != former.major || b.kind != former.kind {
+		return false
+	}
+	return b.minor > former.minor || b.minor == former.minor && len(b.date) == len(former.date) && b.date > former.date
+}
+
+// Newer returns the version of the catalog's image if it is a newer minor version or a newer build
+// of the Cluster's, or "".
+func Newer(dojo *corev1api.Dojo, live *cnpgv1.Cluster, catalog Catalog) string {
+	own := dojo.Spec.Postgres.Cluster
+	if own == nil || own.Version == "" || own.ImageName != "" {
+		return ""
+	}
+	major, _ := strconv.Atoi(own.Version)
+	former, known := buildOf(current(live, major))
+	next, ok := buildOf(catalog.images[major])
+	switch {
+	case !known || !ok || !next.newer(former):
+		return ""
+	case next.minor == former.minor:
+		return fmt.Sprintf("%d.%d-%s", next.major, next.minor, next.date)
+	}
+	return fmt.Sprintf("%d.%d", next.major, next.minor)
+}
+
+// minorDue reports whether the Cluster gets the catalog's image now.
+func minorDue(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) bool {
+	newer := Newer(dojo, live, in.Catalog)
+	if newer == "" || in.Busy {
+		return false
+	}
+	if dojo.Annotations[corev1api.MinorUpgradeAnnotation] == newer {
+		return true
+	}
+	policy := dojo.Spec.Postgres.Cluster.VersionPolicy
+	if policy == nil || policy.Minor != corev1api.MinorAutomatic ||
+		!cnpg.Up(live) || live.Status.ReadyInstances < live.Spec.Instances {
+		return false
+	}
+	if policy.Window == nil {
+		return true
+	}
+	_, open, err := opening(policy.Window, in.Now)
+	return err == nil && open
+}
+
+// NewerAt returns when the window opens, or has opened if it is open; nil without a newer version.
+func NewerAt(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *metav1.Time {
+	if Newer(dojo, live, in.Catalog) == "" {
+		return nil
+	}
+	policy := dojo.Spec.Postgres.Cluster.VersionPolicy
+	if policy == nil || policy.Window == nil {
+		return nil
+	}
+	at, _, err := opening(policy.Window, in.Now)
+	if err != nil {
+		return nil
+	}
+	return &metav1.Time{Time: at}
+}
+
+// UnknownZone returns the issue of a window in a time zone that does not exist, or nil.
+func UnknownZone(dojo *corev1api.Dojo) *conditions.Issue {
+	own := dojo.Spec.Postgres.Cluster
+	if own == nil || own.VersionPolicy == nil || own.VersionPolicy.Window == nil {
+		return nil
+	}
+	zone := own.VersionPolicy.Window.TimeZone
+	if _, err := time.LoadLocation(zone); err == nil {
+		return nil
+	}
+	return conditions.Degraded(corev1api.ReasonUnknownTimeZone,
+		"The time zone %s of spec.postgres.cluster.versionPolicy.window does not exist, so no minor upgrade begins. Use a "+
+			"name of the IANA database, such as Europe/Belgrade or UTC.", zone)
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+func versioned(version string, policy *corev1api.VersionPolicy) func(*corev1api.Dojo) {
+	return withCluster(func(pg *corev1api.PostgresCluster) { pg.Version, pg.VersionPolicy = version, policy })
+}
+
+// automatic opens a window of two hours at a time from now.
+func automatic(from time.Duration) *corev1api.VersionPolicy {
+	return &corev1api.VersionPolicy{Minor: corev1api.MinorAutomatic, Window: &corev1api.Window{
+		Start: time.Now().UTC().Add(from).Format("15:04"), Duration: metav1.Duration{Duration: 2 * time.Hour},
+	}}
+}
+
+var _ = Describe("The minor version of Postgres", func() {
+	var ns, folder string
+	offer := func(tag string) {
+		GinkgoHelper()
+		text := "{kind: ImageCatalog, spec: {images: [{major: 17, image: 'registry.example.org/pg:" + tag + "'}]}}"
+		Expect(os.WriteFile(filepath.Join(folder, "catalog.yaml"), []byte(text), 0o600)).To(Succeed())
+	}
+	BeforeEach(func(ctx context.Context) {
+		ns = newNamespace(ctx)
+		folder = GinkgoT().TempDir()
+		offer("17.6")
+		operator.Restart(ctx, "--postgres-catalog="+folder)
+	})
+	created := func(ctx context.Context, policy *corev1api.VersionPolicy) *corev1api.Dojo {
+		GinkgoHelper()
+		dojo := newDojo(ns, "tokyo", versioned("17", policy))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.Database).To(And(HaveField("Version", "17.6"), HaveField("NewerVersion", "")))
+		return dojo
+	}
+	cluster := func() *unstructured.Unstructured { return ofKind("Cluster", ns, "tokyo-db") }
+	has := func(tag string) OmegaMatcher { return haveField("spec.imageName", "registry.example.org/pg:"+tag) }
+	newer := func(dojo *corev1api.Dojo) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			err := k8s.Get(ctx, nameOf(ns, dojo.Name), dojo)
+			return dojo.Status.Database.NewerVersion, err
+		}
+	}
+
+	It("stays until a user allows the newer one in the status", func(ctx context.Context) {
+		dojo := created(ctx, nil)
+		offer("17.11")
+		Eventually(ctx, newer(dojo)).Should(Equal("17.11"))
+		Expect(dojo).To(HaveCondition("Ready", "True", ""))
+
+		By("changing the image behind the operator's back")
+		live := cluster()
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), live)).To(Succeed())
+		Expect(unstructured.SetNestedField(live.Object, "registry.example.org/pg:17.1", "spec", "imageName")).To(Succeed())
+		Expect(k8s.Update(ctx, live)).To(Succeed())
+		Eventually(ctx, refetch(cluster())).Should(has("17.6"))
+
+		By("allowing another version")
+		edit(ctx, dojo, func(d *corev1api.Dojo) {
+			d.Annotations = map[string]string{corev1api.MinorUpgradeAnnotation: "17.10"}
+		})
+		Consistently(ctx, refetch(cluster())).Should(has("17.6"))
+		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Annotations[corev1api.MinorUpgradeAnnotation] = "17.11" })
+		Eventually(ctx, refetch(cluster())).Should(has("17.11"))
+		Eventually(ctx, newer(dojo)).Should(BeEmpty())
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.Database.Version).To(Equal("17.11"))
+	})
+
+	It("changes in the window only, and the status says when it opens", func(ctx context.Context) {
+		dojo := created(ctx, automatic(3*time.Hour))
+		offer("17.11")
+		Eventually(ctx, newer(dojo)).Should(Equal("17.11"))
+		Expect(dojo.Status.Database.NewerVersionAt.Time).To(BeTemporally("~", time.Now().Add(3*time.Hour), 2*time.Minute))
+		Consistently(ctx, refetch(cluster())).Should(has("17.6"))
+
+		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.VersionPolicy = automatic(-time.Hour) })
+		Eventually(ctx, refetch(cluster())).Should(has("17.11"))
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.Database).To(And(HaveField("NewerVersion", ""), HaveField("NewerVersionAt", BeNil())))
+	})
+
+	It("is that of the Cluster while the catalog lacks the version", func(ctx context.Context) {
+		dojo := created(ctx, nil)
+		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "18" })
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("has no version 18, and the Cluster is not changed. Use one of 17"))
+		Consistently(ctx, refetch(cluster())).Should(has("17.6"))
+		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "17" })
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("stays if the time zone of the window does not exist", func(ctx context.Context) {
+		policy := automatic(-time.Hour)
+		policy.Window.TimeZone = "Europe/Atlantis"
+		dojo := newDojo(ns, "tokyo", versioned("17", policy))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownTimeZone)
+		offer("17.11")
+		Eventually(ctx, newer(dojo)).Should(Equal("17.11"))
+		Consistently(ctx, refetch(cluster())).Should(has("17.6"))
+	})
+
+	window := func(change func(*corev1api.Window)) *corev1api.VersionPolicy {
+		policy := automatic(0)
+		change(policy.Window)
+		return policy
+	}
+	DescribeTable("is refused by the schema", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
+		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
+	},
+		Entry("a policy without a version", versioned("", automatic(0)), "versionPolicy needs version"),
+		Entry("a window without Automatic", versioned("17", &corev1api.VersionPolicy{Window: automatic(0).Window}),
+			"window needs minor: Automatic"),
+		Entry("another policy", versioned("17", &corev1api.VersionPolicy{Minor: "Never"}), "Unsupported value"),
+		Entry("no time of day", versioned("17", window(func(w *corev1api.Window) { w.Start = "24:00" })),
+			"must be a time from 00:00 to 23:59"),
+		Entry("no day", versioned("17", window(func(w *corev1api.Window) { w.Days = []corev1api.Weekday{"Funday"} })),
+			"Unsupported value"),
+		Entry("a day twice", versioned("17", window(func(w *corev1api.Window) { w.Days = []corev1api.Weekday{"Sat", "Sat"} })),
+			"Duplicate value"),
+		Entry("a moment", versioned("17", window(func(w *corev1api.Window) { w.Duration.Duration = time.Minute })),
+			"must be at least 10m and at most 24h"),
+		Entry("a file", versioned("17", window(func(w *corev1api.Window) { w.TimeZone = "../../etc/passwd" })),
+			"must be a name of the IANA time zone database"),
+	)
+})
