@@ -36,12 +36,13 @@ dojo-operator/cmd/dojo-operator: ./{dojo,metrics,options,postgres/sizes} libs/ma
 ./postgres/{bootstrap,cluster,database,login,pooler,upgrade}: ./{postgres/cnpg,ownership}
 ./postgres/backup: ./{postgres/cnpg,ownership,optionalkinds}
 ./postgres/schema: ./{postgres/cnpg,ownership,pods}
+./postgres/sizes: ./postgres/cluster # the limits of parameters
 ./{postgres/cnpg,exposure,monitoring}: ./{ownership,optionalkinds}
 ./workload: ./{pods,ownership}
 ./release: ./{release/migrations,pods,ownership}
 dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
-./{ownership,optionalkinds,metrics,release/migrations,postgres/sizes}:
+./{ownership,optionalkinds,metrics,release/migrations}:
 dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion} # uses the parts' names and pure functions
 ./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
     ./{credentials,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,login,pooler,sizes} libs/kubectl{,/term}
