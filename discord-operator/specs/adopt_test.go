@@ -124,7 +124,8 @@ var _ = Describe("Adopting", func() {
 		Expect(category(lateGroup)).To(And(HaveField("ID", group), HaveField("Name", "mine")))
 	})
 
-	It("a channel that the operator created is a conflict, and deleting the rival deletes nothing", func(ctx context.Context) {
+	It("a channel that another object created is a Conflict, "+
+		"and deleting the second object leaves the channel on Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -143,7 +144,7 @@ var _ = Describe("Adopting", func() {
 		ready(ctx, w.server(), c, g)
 		rival, rivalGroup := w.channel("", "mine", adopting(c.Status.ChannelID)), w.group("mine", groupAdopting(g.Status.GroupID))
 		create(ctx, rival, rivalGroup)
-		Expect(eventuallyDegraded(ctx, rival, "Conflict")).To(ContainSubstring("Delete this object, which deletes nothing on Discord"))
+		Expect(eventuallyDegraded(ctx, rival, "Conflict")).To(ContainSubstring("Delete this object; Discord is not changed by that"))
 		eventuallyDegraded(ctx, rivalGroup, "Conflict")
 		deleteAndWait(ctx, c, g)
 		eventuallyReady(ctx, rival, rivalGroup)

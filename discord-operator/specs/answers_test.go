@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("An object", func() {
-	It("is Degraded when Discord accepts an edit and ignores it, and does not repeat it", func(ctx context.Context) {
+var _ = Describe("An object whose values Discord stores in another form", func() {
+	It("is Degraded when Discord accepts an edit and ignores it, and does not repeat the edit", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true})
 		w := newWorld(ctx)
 		server, c := w.server(), w.channel("", "tokyo")
@@ -47,7 +47,7 @@ var _ = Describe("An object", func() {
 		Expect(discord.Guild(w.guild).RulesChannelID).To(Equal(c.Status.ChannelID))
 	})
 
-	It("remembers that Discord stores a topic in another form", func(ctx context.Context) {
+	It("does not edit a channel again when Discord stores its topic in another form", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Topic: func(string) string { return "rewritten" }}})
 		w := newWorld(ctx)

@@ -67,7 +67,7 @@ var _ = Describe("A protected object", func() {
 		Entry("a group", "DiscordGroup", group),
 	)
 
-	It("goes with its namespace", func(ctx context.Context) {
+	It("is deleted with its namespace", func(ctx context.Context) {
 		begin(ctx, server)
 		Eventually(ctx, func(ctx context.Context) error { // the API server has to compile the policy first
 			return k8s.Delete(ctx, protected, client.DryRunAll)

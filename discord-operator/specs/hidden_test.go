@@ -74,7 +74,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		Consistently(ctx, refetch(s)).WithTimeout(time.Second).Should(HaveField("Status.Channels.Total", BeEquivalentTo(2)))
 	})
 
-	It("lets the channels of its group wait", func(ctx context.Context) {
+	It("makes the channels of its group wait if it is a category", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g := w.group("incidents")
 		ready(ctx, w.server(), g)

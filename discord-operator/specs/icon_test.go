@@ -102,7 +102,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		cm.BinaryData = map[string][]byte{"logo.png": first}
 		create(ctx, cm)
 		Eventually(ctx, refetch(s)).Should(WithTransform(func(s *v1alpha1.DiscordServer) string { return message(s, "Degraded") },
-			ContainSubstring(`has no key "icon.png"`)))
+			And(ContainSubstring(`has no key "icon.png" in binaryData. Add the image under that key`),
+				Not(ContainSubstring("kubectl create")))))
 		cm.BinaryData = map[string][]byte{"icon.png": first}
 		Expect(k8s.Update(ctx, cm)).To(Succeed())
 		eventuallyReady(ctx, s)

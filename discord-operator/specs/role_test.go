@@ -384,7 +384,7 @@ var _ = Describe("A lost create of a DiscordRole", func() {
 })
 
 var _ = Describe("An overwrite's roleRef", func() {
-	It("lets channels and groups wait for the role, and follows it", func(ctx context.Context) {
+	It("makes channels and groups wait for the role, and follows it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))
@@ -427,7 +427,7 @@ var _ = Describe("An overwrite's roleRef", func() {
 			eventuallyReady(ctx, g)
 		})
 
-	It("lets channels and groups wait again after its object was deleted and retained the role", func(ctx context.Context) {
+	It("makes channels and groups wait again after its object was deleted and retained the role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))

@@ -40,7 +40,8 @@ var _ = Describe("The token of a bot", func() {
 		inSecret(ctx, "bot", w.bot.Token)
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).
-			To(ContainSubstring(`has no value for the key "token"`))
+			To(And(ContainSubstring(`has no value for the key "token". Add the bot's token under that key`),
+				Not(ContainSubstring("kubectl create"))))
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.TokenSecretRef.Key = "bot" })
 		eventuallyReady(ctx, s)
 	})

@@ -376,7 +376,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("leaves its PodDisruptionBudget to CloudNativePG, in any order of creation", func(ctx context.Context) {
+	It("leaves the Cluster's PodDisruptionBudget to CloudNativePG when another Dojo has the Cluster's name, "+
+		"whichever is created first", func(ctx context.Context) {
 		theBudget := ofKind("PodDisruptionBudget", ns, "tokyo-db")
 		ofCloudNativePG := haveField("spec.selector.matchLabels", HaveKeyWithValue("cnpg.io/cluster", "tokyo-db"))
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }),

@@ -69,7 +69,8 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 			Should(BeEmpty(), "fields of other clients should not cause a write")
 	})
 
-	It("owns its children, corrects their drift, and deletes them with their option", func(ctx context.Context) {
+	It("controls its Ingress, ServiceMonitor and PrometheusRule, corrects their drift, "+
+		"and deletes each when the spec no longer asks for it", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, everything)
 		ingress := ingressOf(dojo)
 		monitor, rule := ofKind("ServiceMonitor", ns, "tokyo"), ofKind("PrometheusRule", ns, "tokyo")

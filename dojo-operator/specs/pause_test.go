@@ -65,7 +65,7 @@ var _ = Describe("A paused Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("stays with its data after a deletion with the policy Delete", func(ctx context.Context) {
+	It("is not deleted, nor is its data, until it is resumed (reclaimPolicy Delete)", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, dojo, pause)
 		Eventually(ctx, refetch(dojo)).Should(paused)

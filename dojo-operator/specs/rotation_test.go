@@ -29,7 +29,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		eventuallyReady(ctx, dojo)
 		return dojo
 	}
-	DescribeTable("turns to the other login, and Postgres accepts every pod's credentials at any time",
+	DescribeTable("switches to the other login, and Postgres accepts every pod's credentials at any time",
 		func(ctx context.Context, create func(context.Context) *corev1api.Dojo) {
 			dojo := create(ctx)
 			name := dojo.Status.Database.Name

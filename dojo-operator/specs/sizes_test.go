@@ -82,7 +82,7 @@ var _ = Describe("The size of a database", func() {
 		Consistently(ctx, refetch(theCluster())).Should(haveField("spec", field(before, "spec")))
 	})
 
-	It("is the platform's, also while the operator runs", func(ctx context.Context) {
+	It("is defined by the platform, also while the operator runs", func(ctx context.Context) {
 		define("Tiny", "{instances: 1, storage: 1Gi, parameters: {work_mem: 1MB}}")
 		define("Broken", "{instances: many}")
 		operator.Restart(ctx, "--postgres-sizes="+folder)

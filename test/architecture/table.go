@@ -37,15 +37,17 @@ dojo-operator/cmd/dojo-operator: ./{dojo,metrics,mounted,options,postgres/sizes}
 ./postgres/{cluster,upgrade}: ./{postgres/{cnpg,images},ownership}
 ./postgres/backup: ./{postgres/cnpg,ownership,optionalkinds}
 ./postgres/schema: ./{postgres/cnpg,ownership,pods}
+./postgres/sizes: ./postgres/cluster # the limits of parameters
 ./{postgres/cnpg,exposure,monitoring}: ./{ownership,optionalkinds}
 ./workload: ./{pods,ownership}
 ./release: ./{release/migrations,pods,ownership}
 dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
-./{ownership,optionalkinds,metrics,mounted,release/migrations,postgres/sizes}:
+./{ownership,optionalkinds,metrics,mounted,release/migrations}:
 dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion} # uses the parts' names and pure functions
 ./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
-    ./{credentials,mounted,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,images,login,pooler,sizes} libs/kubectl{,/term}
+    ./{credentials,mounted,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,images,login,pooler,sizes}
+    libs/kubectl{,/term}
 ./cli/plan: ./cli/{kinds,redact} ./{dojo,metrics,mounted,optionalkinds,credentials,monitoring,ownership}
     ./postgres/{cnpg,images,sizes} libs/kubectl # a plan runs the operator
 
@@ -89,7 +91,7 @@ tools/project/{modules,relocate}: tools/project/{git,location}
 libs/discordclient/guildcache/cachetest: libs/discordclient{,/gateway,/guildcache} ./discordtest
 libs/kubectl/kubectltest: libs/kubectl
 dojo-operator/internal/{dojotest,cli/apitest}: libs/kubectl/kubectltest apis/*/* libs/conditions
-    dojo-operator/internal/{ownership,cli/kinds} libs/apply{,/applytest,/expectations}
+    dojo-operator/internal/{ownership,cli/kinds,postgres/images} libs/apply{,/applytest,/expectations}
 discord-operator/internal/discord/guildtest: libs/discordclient{,/guildcache} ./discordtest
 ./discordtest/...: ./discordtest/...
 ./testcluster/{binaries,cmd/testcluster}: ./testcluster/{binaries,internal/progress,process,project}

@@ -60,8 +60,8 @@ func (c crowd) calls() float64 {
 	return 1
 }
 
-// least returns the fewest seconds: 50 calls of a bot at once, then 50 per second, then the latency
-// of the last channel's calls.
+// least returns the shortest possible duration in seconds. A bot makes 50 calls at once and then 50
+// per second; the latency of the last channel's calls is added.
 func (c crowd) least(calls float64) float64 {
 	return max(0, calls/float64(c.bots)/callsPerSecond-1) + c.calls()*c.latency.Seconds()
 }

@@ -131,7 +131,7 @@ func table(target string, differences []difference) string {
 	return out.String()
 }
 
-// cell is code in a table.
+// cell formats a value as code for a cell of a Markdown table.
 func cell(value string) string {
 	value = strings.NewReplacer("\n", " ", "|", `\|`, "`", "'").Replace(value)
 	if value == "" {

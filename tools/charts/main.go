@@ -6,7 +6,10 @@
 // With default values the chart equals the overlay for production; each value that switches
 // something on equals a component (switches.go). Templates come from comparisons: a component's
 // changes of the overlay become conditions (merge.go, template.go). fields.go has further settings
-// of users, such as resources, and assets the files that are no manifests.
+// of users, such as resources. assets has the files that are no manifests.
+//
+// assets/values.schema.json defines the values of the charts: their names, types, defaults and
+// descriptions. values.yaml is generated from it (values_file.go).
 package main
 
 import (

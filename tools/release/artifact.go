@@ -102,7 +102,7 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 	return a, err
 }
 
-// chartLinks are the lines of a chart in the repository that link to a branch.
+// chartLinks matches the lines of Chart.yaml that link to a branch of the repository.
 var chartLinks = regexp.MustCompile(`(?m)^(home|sources): .*\n|^  artifacthub\.io/links: \|\n(    .*\n)+`)
 
 // linkChart replaces the links of a chart, whose annotations are last, by those to a release's docs.

@@ -94,7 +94,7 @@ const (
 	// to a role of the bot, or invite the bot again by the server's status.inviteURL.
 	ReasonMissingPermissions = "MissingPermissions"
 	// ReasonConflict (Degraded): another object manages the same server, channel or category; the
-	// message names it. Delete the Degraded object, which deletes nothing on Discord. If you delete
+	// message names it. Delete the Degraded object; Discord is not changed by that. If you delete
 	// the other one instead, its resources stay on Discord.
 	ReasonConflict = "Conflict"
 	// ReasonNotAllowed (Degraded): the object refers to a server or group of another namespace that

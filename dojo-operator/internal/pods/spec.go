@@ -20,7 +20,9 @@ type Users struct {
 	ByPlatform bool
 }
 
-// Spec returns a pod with one container that passes "restricted" pod security.
+// Spec returns a pod with one container that passes "restricted" pod security. All pods of the
+// operator are made of it; internal/workload/pod_options.go adds the fields that only the
+// application's pods have.
 func Spec(
 	dojo *corev1api.Dojo, user int64, users Users, size string, container *corev1ac.ContainerApplyConfiguration,
 ) *corev1ac.PodSpecApplyConfiguration {

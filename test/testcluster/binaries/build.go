@@ -36,19 +36,20 @@ type build struct {
 	target  string // path of the finished binary
 }
 
-// groups splits builds by module, version and flags, so by their folder in the cache.
-func groups(builds []build) (groups [][]build) {
+// groups puts builds of the same module, version and flags together. They share a folder in the
+// cache.
+func groups(builds []build) (grouped [][]build) {
 	index := map[string]int{}
 	for _, b := range builds {
 		folder := filepath.Dir(b.target)
 		i, ok := index[folder]
 		if !ok {
-			i = len(groups)
-			index[folder], groups = i, append(groups, nil)
+			i = len(grouped)
+			index[folder], grouped = i, append(grouped, nil)
 		}
-		groups[i] = append(groups[i], b)
+		grouped[i] = append(grouped[i], b)
 	}
-	return groups
+	return grouped
 }
 
 // workshop is the working folder of one process.

@@ -74,7 +74,7 @@ func (r *Reconciler) observeIcon(ctx context.Context, server *v1alpha1.DiscordSe
 	ref := server.Spec.Icon.ConfigMapKeyRef
 	name, metadata := types.NamespacedName{Namespace: server.Namespace, Name: ref.Name}, apply.Metadata("v1", "ConfigMap")
 	if err := r.Client.Get(ctx, name, metadata); apierrors.IsNotFound(err) {
-		return Icon{Issue: iconNotFound(server, "does not exist")}, nil
+		return Icon{Issue: iconNotFound(server)}, nil
 	} else if err != nil {
 		return Icon{}, fmt.Errorf("get ConfigMap %s: %w", name, err)
 	}
@@ -102,7 +102,7 @@ func ReadIcon(ctx context.Context, objects client.Reader, server *v1alpha1.Disco
 	var cm corev1.ConfigMap
 	err := objects.Get(ctx, types.NamespacedName{Namespace: server.Namespace, Name: ref.Name}, &cm)
 	if apierrors.IsNotFound(err) {
-		return Icon{Issue: iconNotFound(server, "does not exist")}, nil
+		return Icon{Issue: iconNotFound(server)}, nil
 	} else if err != nil {
 		return Icon{}, fmt.Errorf("read ConfigMap %s: %w", ref.Name, err)
 	}
@@ -114,7 +114,9 @@ func ReadIcon(ctx context.Context, objects client.Reader, server *v1alpha1.Disco
 		icon.Issue = iconUnusable(server, "is text, in data. An image belongs into binaryData, where "+
 			"kubectl create configmap --from-file puts it")
 	case !exists:
-		icon.Issue = iconNotFound(server, fmt.Sprintf("has no key %q in binaryData", ref.Key))
+		icon.Issue = conditions.Degraded(v1alpha1.ReasonIconNotFound,
+			"ConfigMap %s of spec.icon has no key %q in binaryData. Add the image under that key, or name another key in "+
+				"spec.icon.", ref.Name, ref.Key)
 	case why != "":
 		icon.Issue = iconUnusable(server, why)
 	default:
@@ -125,12 +127,12 @@ func ReadIcon(ctx context.Context, objects client.Reader, server *v1alpha1.Disco
 	return icon, nil
 }
 
-func iconNotFound(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
+func iconNotFound(server *v1alpha1.DiscordServer) *conditions.Issue {
 	ref := server.Spec.Icon.ConfigMapKeyRef
 	return conditions.Degraded(v1alpha1.ReasonIconNotFound,
-		"ConfigMap %s of spec.icon %s. Create it with the image: "+
-			"`kubectl create configmap %[1]s -n %[3]s --from-file=%[4]s=FILE`.",
-		ref.Name, what, server.Namespace, ref.Key)
+		"ConfigMap %[1]s of spec.icon does not exist. Create it with the image: "+
+			"`kubectl create configmap %[1]s -n %[2]s --from-file=%[3]s=FILE`.",
+		ref.Name, server.Namespace, ref.Key)
 }
 
 func iconUnusable(server *v1alpha1.DiscordServer, why string) *conditions.Issue {

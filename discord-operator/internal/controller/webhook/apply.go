@@ -106,7 +106,8 @@ func (w *Webhooks) create(
 	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
 		w.Records.Unknown(c.UID)
 		return nil, conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"Discord's response to the create of the webhook was lost. The operator looks for it before it creates another one.",
+			"Discord's answer to the create of the webhook was lost. The operator looks for the webhook before it sends "+
+				"another create.",
 		).After(lostRetry)
 	}
 	if err != nil {

@@ -131,7 +131,8 @@ func refusedCreate(s State) *conditions.Issue {
 		return s.Guild.Lacks(permissions.ManageWebhooks, forWhat)
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"An earlier create of the webhook may have succeeded. The operator looks for it before it creates another one.",
+			"The operator has no answer to an earlier create of the webhook, which may have succeeded. It looks for the "+
+				"webhook before it sends another create.",
 		).After(min(cmp.Or(s.RetryAfter, issues.MaxTransient), issues.MaxTransient))
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)

@@ -105,7 +105,7 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 	name := types.NamespacedName{Namespace: server.Namespace, Name: server.Spec.TokenSecretRef.Name}
 	meta := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
 	if err := b.cached.Get(ctx, name, meta); apierrors.IsNotFound(err) {
-		return nil, missing(server, "does not exist")
+		return nil, missing(server)
 	} else if err != nil {
 		return nil, fmt.Errorf("get Secret %s: %w", name, err)
 	}
@@ -195,7 +195,7 @@ func (b *Bots) read(
 ) (use, error) {
 	var secret corev1.Secret
 	if err := b.live.Get(ctx, name, &secret); apierrors.IsNotFound(err) {
-		return use{}, missing(server, "does not exist")
+		return use{}, missing(server)
 	} else if err != nil {
 		return use{}, fmt.Errorf("read Secret %s: %w", name, err)
 	}
@@ -206,7 +206,9 @@ func (b *Bots) read(
 	key := server.Spec.TokenSecretRef.Key
 	token, ok := ParseToken(string(secret.Data[key]))
 	if token == "" {
-		return use{}, missing(server, fmt.Sprintf("has no value for the key %q", key))
+		return use{}, conditions.Degraded(v1alpha1.ReasonTokenNotFound,
+			"Secret %s of spec.tokenSecretRef has no value for the key %q. Add the bot's token under that key, or name "+
+				"another key in spec.tokenSecretRef.", name.Name, key)
 	}
 	if !ok {
 		return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed,
@@ -236,11 +238,11 @@ func tokenRefused(server *v1alpha1.DiscordServer) *conditions.Issue {
 		server.Spec.TokenSecretRef.Name, replaceToken(server))
 }
 
-func missing(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
+func missing(server *v1alpha1.DiscordServer) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonTokenNotFound,
-		"Secret %s %s. Create it with the bot's token: "+
-			"`kubectl create secret generic %[1]s -n %[3]s --from-file=%[4]s=FILE`.",
-		server.Spec.TokenSecretRef.Name, what, server.Namespace, server.Spec.TokenSecretRef.Key)
+		"Secret %[1]s does not exist. Create it with the bot's token: "+
+			"`kubectl create secret generic %[1]s -n %[2]s --from-file=%[3]s=FILE`.",
+		server.Spec.TokenSecretRef.Name, server.Namespace, server.Spec.TokenSecretRef.Key)
 }
 
 // assign gives a server the bot of a token, and starts a new bot.

@@ -101,7 +101,8 @@ func failure(e *discordclient.Error) string {
 	return fmt.Sprintf("%s (HTTP %d)", e.Message, e.Status)
 }
 
-// Unverified is the issue that Discord cannot be asked. The object's own back-off delays the retry.
+// Unverified returns an issue for an object that cannot be compared with Discord now. The object's
+// own back-off delays the retry.
 func Unverified(reason, format string, args ...any) *conditions.Issue {
 	issue := conditions.Progressing(reason, format, args...)
 	issue.Unverified = true

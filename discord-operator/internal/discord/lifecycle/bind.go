@@ -215,7 +215,7 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
 			return unbound, conditions.Degraded(v1alpha1.ReasonConflict,
-				"%q (%s) on Discord is already managed by %s. Delete this object, which deletes nothing on Discord.",
+				"%q (%s) on Discord is already managed by %s. Delete this object; Discord is not changed by that.",
 				live.GetName(), live.GetID(), owner.nameFor(b.Object.GetNamespace()))
 		}
 	}
@@ -283,8 +283,8 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 		b.Recovered, b.Guessed = true, result.Proof != recovery.ProofAuditLog
 		if b.Guessed && status.Paused(b.Object) {
 			return Binding{Lookup: b.Lookup, Identity: b.Identity}, conditions.Progressing(v1alpha1.ReasonPaused,
-				"%q (%s) on Discord matches an interrupted create, and nothing proves that it is its result. The object is "+
-					"paused, so it is not bound. Name it in spec.adopt, or bind it: `%s`.",
+				"%q (%s) on Discord may be the result of this object's create, whose answer was lost. The object is paused, so "+
+					"it is not bound. Set spec.adopt to this id, or resume the object: `%s`.",
 				live.GetName(), live.GetID(), issues.Annotate(b.Object, v1alpha1.PausedAnnotation+"-"))
 		}
 		if b.Guessed {
@@ -308,7 +308,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 			result.Why, r.Kind.Noun).After(result.After)
 	default:
 		return b, conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"An earlier create may have succeeded. The operator looks for its result before it creates another one: %s.",
-			result.Why).After(result.After)
+			"The operator has no answer to an earlier create, which may have succeeded. It looks for the %s before it sends "+
+				"another create: %s.", r.Kind.Noun, result.Why).After(result.After)
 	}
 }

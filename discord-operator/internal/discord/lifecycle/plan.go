@@ -61,7 +61,8 @@ const (
 	deleted   = "deleted"
 	gone      = "gone"
 	abandoned = "abandoned" // by force
-	// Retained follows the deletion policy.
+	// Retained means: the resource stays on Discord, by the deletion policy, because another object
+	// claims it, or because it may belong to another user.
 	Retained = "retained"
 )
 
@@ -76,7 +77,7 @@ type Deletion struct {
 // PlanDeletion plans the deletion of an object's resource. known issues block it.
 func (k *Kind) PlanDeletion(retained bool, b Binding, known []conditions.Issue) Plan {
 	var d Deletion
-	waits := unretained(retained, b)
+	waits := k.unretained(retained, b)
 	switch {
 	case len(known) > 0:
 		return Plan{Issues: known, NoRetention: b.NoRetention}

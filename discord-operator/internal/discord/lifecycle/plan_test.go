@@ -52,8 +52,8 @@ func TestPlanDeletion(t *testing.T) {
 		}},
 		"claimed in its namespace, retention not allowed": {
 			binding: Binding{Lookup: none, Live: live, ClaimedBy: "ns/other", ClaimedHere: true},
-			issues: []conditions.Issue{*conditions.Degraded("NotAllowed", "The object is being deleted, and ns/other claims "+
-				"what it has on Discord too. Delete that object first: No.")},
+			issues: []conditions.Issue{*conditions.Degraded("NotAllowed", "This object is being deleted, but ns/other also "+
+				"claims its channel on Discord. Delete ns/other first: No.")},
 		},
 		"claimed in another namespace, retention not allowed": {
 			binding: Binding{Lookup: none, Live: live, ClaimedBy: "an object of another namespace"}, want: &Deletion{

@@ -24,7 +24,7 @@ func (b *Binding) IsAdopted(results Results) bool {
 
 // unretained returns why a deletion waits: it would retain a resource without permission. A claim
 // of the same namespace may be given up later, so it is no way out.
-func unretained(retained bool, b Binding) *conditions.Issue {
+func (k *Kind) unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:
 		return nil //nolint:nilerr // a mismatch is no error of this call
@@ -32,8 +32,8 @@ func unretained(retained bool, b Binding) *conditions.Issue {
 		return b.NoRetention
 	case b.ClaimedHere:
 		return conditions.Degraded(v1alpha1.ReasonNotAllowed,
-			"The object is being deleted, and %s claims what it has on Discord too. Delete that object first: %s",
-			b.ClaimedBy, b.NoRetention.Message)
+			"This object is being deleted, but %[1]s also claims its %[2]s on Discord. Delete %[1]s first: %[3]s",
+			b.ClaimedBy, k.Noun, b.NoRetention.Message)
 	}
 	return nil
 }

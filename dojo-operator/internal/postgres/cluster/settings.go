@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The schema checks parameters first (PostgresCluster in apis/core/v1/postgres_types.go), and
-// CloudNativePG's webhook last.
+// The schema checks parameters first (parameters.go has its limits), and CloudNativePG's webhook
+// last.
 func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,

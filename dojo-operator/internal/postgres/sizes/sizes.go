@@ -5,7 +5,6 @@
 package sizes
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -34,16 +34,11 @@ type Preset struct {
 type Presets map[string]Preset
 
 const (
-	maxInstances  = 9
-	maxParameters = 64
-	maxName       = 63
-	maxValue      = 256
+	maxInstances = 9
+	maxName      = 63
 )
 
-var (
-	sizeName      = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
-	parameterName = regexp.MustCompile(`^[a-z_][a-z0-9_]*([.][a-z_][a-z0-9_]*)?$`)
-)
+var sizeName = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // BuiltIn returns the sizes of a platform that defines none.
 func BuiltIn() Presets {
@@ -90,15 +85,8 @@ func (p *Preset) problem(name string) string {
 		return "storage must be greater than 0"
 	case p.CPU.Sign() < 0 || p.Memory.Sign() < 0:
 		return "cpu and memory must not be negative"
-	case len(p.Parameters) > maxParameters:
-		return "there may be at most 64 parameters"
 	}
-	for _, parameter := range slices.Sorted(maps.Keys(p.Parameters)) {
-		if len(parameter) > maxName || !parameterName.MatchString(parameter) || len(p.Parameters[parameter]) > maxValue {
-			return fmt.Sprintf("%q is no parameter of Postgres, or has a value of more than 256 characters", parameter)
-		}
-	}
-	return ""
+	return cluster.CheckParameters(p.Parameters)
 }
 
 // Resolve returns the Dojo with the fields of its size where it has none of its own. Without a size
@@ -124,22 +112,22 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 	return sized, nil
 }
 
-func (p *Preset) fill(cluster *corev1api.PostgresCluster) {
-	if cluster.Instances == nil {
-		cluster.Instances = new(p.Instances)
+func (p *Preset) fill(own *corev1api.PostgresCluster) {
+	if own.Instances == nil {
+		own.Instances = new(p.Instances)
 	}
-	if cluster.Storage.Size.IsZero() {
-		cluster.Storage.Size = p.Storage.DeepCopy()
+	if own.Storage.Size.IsZero() {
+		own.Storage.Size = p.Storage.DeepCopy()
 	}
-	if cluster.Resources == nil {
-		cluster.Resources = p.resources()
+	if own.Resources == nil {
+		own.Resources = p.resources()
 	}
-	parameters := make(map[string]corev1api.ParameterValue, len(p.Parameters)+len(cluster.Parameters))
+	parameters := make(map[string]corev1api.ParameterValue, len(p.Parameters)+len(own.Parameters))
 	for name, value := range p.Parameters {
 		parameters[name] = corev1api.ParameterValue(value)
 	}
-	maps.Copy(parameters, cluster.Parameters)
-	cluster.Parameters = parameters
+	maps.Copy(parameters, own.Parameters)
+	own.Parameters = parameters
 }
 
 // resources limits memory, which Postgres plans with, and no CPU, which would only slow it down.

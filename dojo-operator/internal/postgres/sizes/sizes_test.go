@@ -98,8 +98,8 @@ func TestUnusableSizes(t *testing.T) {
 		"no storage":            {"Mine", "{instances: 1}", "storage must be greater than 0"},
 		"no quantity":           {"Mine", "{instances: 1, storage: much}", "not valid"},
 		"negative memory":       {"Mine", "{" + good + ", memory: -1}", "must not be negative"},
-		"no name of Postgres":   {"Mine", "{" + good + `, parameters: {"A B": x}}`, `"A B" is no parameter of Postgres`},
-		"a very long value":     {"Mine", "{" + good + ", parameters: {a: " + strings.Repeat("x", 257) + "}}", `"a" is no parameter`},
+		"no name of Postgres":   {"Mine", "{" + good + `, parameters: {"A B": x}}`, `"A B" is not a valid name`},
+		"a very long value":     {"Mine", "{" + good + ", parameters: {a: " + strings.Repeat("x", 257) + "}}", "more than 256"},
 		"a long error is short": {"Mine", "{" + strings.Repeat("x", 900) + ": 1}", "..."},
 	}
 	for name, c := range cases {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// The schema has the same limits for spec.postgres.cluster.parameters: the CEL rule and
+// MaxProperties of Parameters, and MaxLength of ParameterValue, in apis/core/v1/postgres_types.go.
+const (
+	parameterPattern  = `^[a-z_][a-z0-9_]*([.][a-z_][a-z0-9_]*)?$`
+	maxParameters     = 64
+	maxParameterName  = 63
+	maxParameterValue = 256
+)
+
+var parameterName = regexp.MustCompile(parameterPattern)
+
+// CheckParameters returns what is wrong with the parameters of a platform's size, which no schema
+// checks; empty if nothing is.
+func CheckParameters(parameters map[string]string) string {
+	if len(parameters) > maxParameters {
+		return fmt.Sprintf("there may be at most %d parameters", maxParameters)
+	}
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		if len(name) > maxParameterName || !parameterName.MatchString(name) {
+			return fmt.Sprintf("%q is not a valid name of a parameter of Postgres", name)
+		}
+		if len(parameters[name]) > maxParameterValue {
+			return fmt.Sprintf("the value of the parameter %q has more than %d characters", name, maxParameterValue)
+		}
+	}
+	return ""
+}
