@@ -76,7 +76,7 @@ const maxRequest = 1 << 10
 func requestAnnotations() []string {
 	return []string{
 		corev1api.RotatePasswordAnnotation, corev1api.RecreateDatabaseAnnotation, corev1api.UpgradeWithoutBackupAnnotation,
-		corev1api.PausedAnnotation, corev1api.RetryReleaseAnnotation,
+		corev1api.PausedAnnotation, corev1api.RetryReleaseAnnotation, corev1api.MinorUpgradeAnnotation,
 	}
 }
 
