@@ -113,8 +113,11 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 		Eventually(ctx, w.condition).WithArguments("osaka", "Progressing").WithTimeout(eventually).
 			Should(HavePrefix("True " + corev1api.ReasonWaitingForCredentials))
 		Eventually(ctx, w.primary).WithArguments("dojo").WithTimeout(eventually).ShouldNot(BeEmpty())
-		w.writeMongoSecret(ctx, w.applicationPassword(ctx))
+		password := w.applicationPassword(ctx)
+		began := time.Now()
+		w.writeMongoSecret(ctx, password)
 		w.awaitReady(ctx, "osaka")
+		measured("with its connection string, the Dojo on MongoDB's protocol is Ready after %s", time.Since(began))
 		Expect(w.addWeapon(ctx, "osaka", first.ID, first.Name)).To(Succeed())
 		awaitWeapons(ctx, first)
 	}, SpecTimeout(10*time.Minute))
@@ -143,11 +146,14 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 	}, SpecTimeout(10*time.Minute))
 
 	It("reads all after a restart of its pods, of FerretDB and of Postgres", func(ctx SpecContext) {
+		began := time.Now()
 		w.kill(ctx, client.MatchingLabels{"cnpg.io/cluster": "dojo"})
 		w.kill(ctx, client.MatchingLabels{"app": "ferretdb"}) // its pool of connections has no former password after that
 		w.kill(ctx, client.MatchingLabels{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "osaka"})
 		awaitWeapons(ctx, first, second)
 		w.awaitReady(ctx, "osaka")
+		measured("all pods of the Dojo on MongoDB's protocol, of FerretDB and of Postgres killed: Ready after %s",
+			time.Since(began))
 	}, SpecTimeout(10*time.Minute))
 
 	It("is Degraded with the credentials of a Postgres, and its pods serve on", func(ctx SpecContext) {

@@ -21,6 +21,10 @@ type FormerOperator struct {
 	Image string
 }
 
+func (b *FormerOperator) String() string {
+	return b.Release.Version + " of commit " + b.Release.Commit[:12]
+}
+
 // BuildFormer builds and pushes the former release unless the registry has it.
 func BuildFormer(ctx context.Context, o environment.Operator, registry, folder string) (*FormerOperator, error) {
 	checkout, err := os.MkdirTemp(folder, "checkout-")

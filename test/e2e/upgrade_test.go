@@ -61,16 +61,35 @@ spec:
 `, postgres))
 	w.awaitReady(ctx, "tokyo")
 	w.visit(ctx, "tokyo")
-	w.useVersion(ctx, "tokyo")
-	for _, o := range environment.All {
-		step("upgrade %s", o.Name)
-		w.replaceVersion(ctx, "tokyo", o, installed.Images[o.Name], func() error { return installed.Upgrade(ctx, o) })
+	w.answersWhile(ctx, "tokyo", "rotation by the former dojo-operator", func() { w.useVersion(ctx, "tokyo") })
+	for i, o := range environment.All {
+		w.answersWhile(ctx, "tokyo", fmt.Sprintf("upgrade of %s from %s", o.Name, old[i]), func() {
+			w.replaceVersion(ctx, "tokyo", o, installed.Images[o.Name], func() error { return installed.Upgrade(ctx, o) })
+		})
 	}
 	for _, b := range old {
-		step("roll %s back", b.Name)
-		w.replaceVersion(ctx, "tokyo", b.Operator, b.Image, func() error { return installed.Downgrade(ctx, b) })
+		w.answersWhile(ctx, "tokyo", fmt.Sprintf("rollback of %s to %s", b.Name, b), func() {
+			w.replaceVersion(ctx, "tokyo", b.Operator, b.Image, func() error { return installed.Downgrade(ctx, b) })
+		})
 	}
-	Expect(w.visits(ctx, "tokyo")).To(HaveField("Failures", 0), "and Last says how one failed")
+}
+
+// answersWhile counts the requests to a visited Dojo during do, and expects that none has failed
+// since visit.
+func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) {
+	GinkgoHelper()
+	before, err := w.visits(ctx, dojo)
+	Expect(err).NotTo(HaveOccurred())
+	step("%s", what)
+	began := time.Now()
+	do()
+	took := time.Since(began)
+	after, err := w.visits(ctx, dojo)
+	Expect(err).NotTo(HaveOccurred())
+	failed := after.Failures - before.Failures
+	measured("%s: %s, %d of %d requests failed, the longest time without an answer so far was %d ms", what, took, failed,
+		failed+after.Answers-before.Answers, after.LongestMS)
+	Expect(after).To(HaveField("Failures", 0), "and Last says how one failed")
 }
 
 // replaceVersion installs another version of an operator, which rewrites nothing and works.

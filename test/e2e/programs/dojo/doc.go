@@ -9,4 +9,7 @@
 //     /probe/liveness, /probe/readiness (503 while the database does not answer), /metrics, and
 //     /weapon: GET lists the table weapons, POST {"id","name"} adds to it.
 //   - It writes traces.json to its working directory. It does not create the table.
+//
+// As a release step, "dojo release NAME DURATION" adds the weapon "NAME begun" to the table at its
+// start, and "NAME completed" after DURATION. It fails if DURATION is none.
 package main

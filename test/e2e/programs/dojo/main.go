@@ -20,7 +20,12 @@ const grace = 10 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx)
+	var err error
+	if len(os.Args) == 4 && os.Args[1] == "release" {
+		err = release(ctx, os.Args[2], os.Args[3])
+	} else {
+		err = run(ctx)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "dojo:", err)
