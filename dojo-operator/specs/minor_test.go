@@ -78,8 +78,8 @@ var _ = Describe("The minor version of Postgres", func() {
 		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Annotations[corev1api.MinorUpgradeAnnotation] = "17.11" })
 		Eventually(ctx, refetch(cluster())).Should(has("17.11"))
 		Eventually(ctx, newer(dojo)).Should(BeEmpty())
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Version", "17.11"))
 		eventuallyReady(ctx, dojo)
-		Expect(dojo.Status.Database.Version).To(Equal("17.11"))
 	})
 
 	It("changes in the window only, and the status says when it opens", func(ctx context.Context) {

@@ -86,9 +86,14 @@ func (s *session) upgradeMinor(
 	if err := s.apply(ctx, w.Dojo, ch, ask.Asker(ctx, s.Plugin)); err != nil {
 		return err
 	}
+	minor, _, _ := strings.Cut(version, "-")
 	return s.finish(ctx, w.Dojo.Name, wait, func(d *corev1api.Dojo) bool {
 		db := d.Status.Database
-		return isReady(d) && db != nil && db.NewerVersion != version
+		if db == nil || db.NewerVersion == version || db.Version != minor {
+			return false
+		}
+		ready, desired, _ := strings.Cut(db.Instances, "/")
+		return isReady(d) && ready == desired
 	})
 }
 

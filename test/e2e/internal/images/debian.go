@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"time"
 
@@ -31,6 +32,8 @@ var (
 	postgresScript string
 	//go:embed postgres17.sh
 	newPostgresScript string
+	//go:embed postgres_former.sh
+	formerPostgresScript string
 	//go:embed barman.sh
 	barmanScript string
 	//go:embed pgbouncer.sh
@@ -45,6 +48,27 @@ func PostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 // NewPostgresArchive makes the image that upgrades data of PostgresArchive.
 func NewPostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+NewPostgresVersion, newPostgresScript, progress)
+}
+
+// FormerPostgresArchive makes the image of PostgresArchive without Debian's security updates, which
+// is a former minor version except in the days after a point release of Debian.
+func FormerPostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
+	return debian(ctx, "postgres-"+PostgresVersion+"-former", formerPostgresScript, progress)
+}
+
+var postgresPackage = regexp.MustCompile(`(?s)\nPackage: postgresql-\d+\n.*?\nVersion: (\d+\.\d+)`)
+
+// MinorOf returns the version of Postgres in an archive, such as "15.17".
+func MinorOf(archive string) (string, error) {
+	status, err := exec.Command("tar", "--extract", "--to-stdout", "--file", archive, "./var/lib/dpkg/status").Output()
+	if err != nil {
+		return "", fmt.Errorf("read the packages of %s: %w", archive, err)
+	}
+	found := postgresPackage.FindSubmatch(status)
+	if found == nil {
+		return "", fmt.Errorf("%s has no package of Postgres", archive)
+	}
+	return string(found[1]), nil
 }
 
 // BarmanArchive makes the sidecar image of CloudNativePG's plugin, with Debian 13's barman-cloud.
