@@ -24,8 +24,8 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 	var w *world
 	var former, newer string
 	BeforeAll(func(ctx SpecContext) {
-		former = pushMinor(ctx, images.FormerPostgresArchive)
-		newer = pushMinor(ctx, images.PostgresArchive)
+		former = pushMinor(ctx, images.PostgresArchive)
+		newer = pushMinor(ctx, images.SecurePostgresArchive)
 		if former == newer {
 			Skip("Debian has one minor version of Postgres 15 today: " + newer)
 		}

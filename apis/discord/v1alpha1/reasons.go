@@ -80,8 +80,8 @@ const (
 	// ReasonTokenNotFound (Degraded): the Secret of spec.tokenSecretRef does not exist or lacks the
 	// key. Create it.
 	ReasonTokenNotFound = "TokenNotFound"
-	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. No call is made with
-	// it until the Secret changes. Replace the token.
+	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. It is tried
+	// again when the Secret changes, else after one, ten and sixty minutes. Replace the token.
 	ReasonAuthenticationFailed = "AuthenticationFailed"
 	// ReasonBotNotInServer (Degraded): the bot is not a member of the server, or the server does
 	// not exist. Add the bot by status.inviteURL.

@@ -32,8 +32,8 @@ var (
 	postgresScript string
 	//go:embed postgres17.sh
 	newPostgresScript string
-	//go:embed postgres_former.sh
-	formerPostgresScript string
+	//go:embed postgres_security.sh
+	securePostgresScript string
 	//go:embed barman.sh
 	barmanScript string
 	//go:embed pgbouncer.sh
@@ -50,10 +50,10 @@ func NewPostgresArchive(ctx context.Context, progress io.Writer) (string, error)
 	return debian(ctx, "postgres-"+NewPostgresVersion, newPostgresScript, progress)
 }
 
-// FormerPostgresArchive makes the image of PostgresArchive without Debian's security updates, which
-// is a former minor version except in the days after a point release of Debian.
-func FormerPostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
-	return debian(ctx, "postgres-"+PostgresVersion+"-former", formerPostgresScript, progress)
+// SecurePostgresArchive makes the image of PostgresArchive with Debian's security updates, which is
+// a newer minor version except in the days after a point release of Debian.
+func SecurePostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
+	return debian(ctx, "postgres-"+PostgresVersion+"-security", securePostgresScript, progress)
 }
 
 var postgresPackage = regexp.MustCompile(`(?s)\nPackage: postgresql-\d+\n.*?\nVersion: (\d+\.\d+)`)

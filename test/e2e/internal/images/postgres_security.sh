@@ -1,13 +1,11 @@
-# Makes the files of the image of postgres.sh without Debian's security updates. Arguments: an empty folder to work in, the tar file to make.
+# Makes the files of the image of postgres.sh with Debian's security updates. Arguments: an empty folder to work in, the tar file to make.
 set -eu
 folder=$1/root archive=$2
 debootstrap --variant=minbase --include=postgresql-15,ca-certificates bookworm "$folder"
 inside() { chroot "$folder" "$@"; }
-echo "deb http://deb.debian.org/debian bookworm main" >"$folder/etc/apt/sources.list"
-rm -rf "$folder"/etc/apt/sources.list.d/* "$folder"/var/lib/apt/lists/*
+echo "deb http://deb.debian.org/debian-security bookworm-security main" >"$folder/etc/apt/sources.list.d/security.list"
 inside apt-get -q update
-inside env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends --allow-downgrades install \
-	postgresql-15/bookworm postgresql-client-15/bookworm libpq5/bookworm
+inside env DEBIAN_FRONTEND=noninteractive apt-get -q -y --only-upgrade install postgresql-15 postgresql-client-15 libpq5
 inside usermod --uid 26 postgres
 inside groupmod --non-unique --gid 26 postgres # Debian has a group of that number, for tapes
 inside sh -c 'ln -s /usr/lib/postgresql/15/bin/* /usr/local/bin/ 2>/dev/null || true'
