@@ -54,8 +54,9 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		Eventually(ctx, w.dojo).WithArguments("hakone").WithTimeout(8 * time.Minute).
 			Should(HaveField("Status.Database", HaveValue(And(HaveField("Version", newer),
 				HaveField("NewerVersion", ""), HaveField("Instances", "3/3")))))
+		Eventually(ctx, w.psql).WithArguments("hakone", "hakone-db-rw", "SHOW server_version").
+			WithTimeout(8 * time.Minute).Should(HavePrefix(newer))
 		w.awaitReady(ctx, "hakone")
-		Expect(w.psql(ctx, "hakone", "hakone-db-rw", "SHOW server_version")).To(HavePrefix(newer))
 		visits, err := w.visits(ctx, "hakone")
 		Expect(err).NotTo(HaveOccurred())
 		measured("Postgres %s to %s, three instances, in a window: %s, %d of %d requests failed, the longest time "+

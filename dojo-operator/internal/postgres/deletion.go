@@ -2,8 +2,6 @@
 
 package postgres
 
-// The chain down in plan.go has the order of these steps.
-
 import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -17,6 +15,26 @@ import (
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
+
+// down deletes one object at a time. With a Cluster, CloudNativePG releases its objects. Without,
+// any other order hangs: Postgres drops no database with open sessions, and no role that owns
+// something.
+var down = chain{
+	dropBackup,   // no backup is taken any more
+	dropPooler,   // no client connects
+	dropCluster,  // the Dojo's own Cluster is gone
+	dropDatabase, // the database is gone
+	dropSecond,   // the second login is gone
+	dropOwner,    // the owner is gone
+}
+
+// Drop plans the deletion of the data. A Cluster of another origin is not the Dojo's to delete.
+func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
+	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
+		return apply.Plan{}
+	}
+	return down.plan(newInput(dojo, s, cfg)).Plan()
+}
 
 // InUse returns the issue of deleting a Cluster that holds databases of others, or nil.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(dojo, s.Cluster) }

@@ -4,7 +4,6 @@ package postgres
 
 import (
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
@@ -39,18 +38,6 @@ var asleep = chain{
 	hibernate,          // no client uses the Cluster, and it is hibernated
 	stopPooler,         // the Pooler has no pods
 	waitForHibernation, // the instances have stopped
-}
-
-// down deletes one object at a time. With a Cluster, CloudNativePG releases its objects. Without,
-// any other order hangs: Postgres drops no database with open sessions, and no role that owns
-// something.
-var down = chain{
-	dropBackup,   // no backup is taken any more
-	dropPooler,   // no client connects
-	dropCluster,  // the Dojo's own Cluster is gone
-	dropDatabase, // the database is gone
-	dropSecond,   // the second login is gone
-	dropOwner,    // the owner is gone
 }
 
 // chain is a list of pure functions.
@@ -96,12 +83,4 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) Database {
 		complete: all.Blocks == nil && !sleeps, passwordCurrent: all.PasswordCurrent,
 		migrating: !schema.Applied(s.Schema, s.Database.Live),
 	}
-}
-
-// Drop plans the deletion of the data. A Cluster of another origin is not the Dojo's to delete.
-func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
-	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
-		return apply.Plan{}
-	}
-	return down.plan(newInput(dojo, s, cfg)).Plan()
 }

@@ -15,7 +15,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Wait blocks until Postgres is reachable, and is incomplete until all instances are ready.
+// Wait blocks until Postgres is reachable, and is incomplete until all instances are ready and have
+// the image and parameters of the spec.
 func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	own, live := dojo.Spec.Postgres.Cluster, s.Live
 	switch {
@@ -26,7 +27,8 @@ func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 			"The Cluster %s/%s is hibernated. Resume it with `%s`.", dojo.Namespace, live.Name, cnpg.Resume(live))
 	case !cnpg.Up(live):
 		step.Blocks = cmp.Or(in.Filling, waitForPrimary(dojo, live, in))
-	case own != nil && !in.Incomplete.IsDegraded() && live.Status.ReadyInstances < live.Spec.Instances:
+	case own != nil && !in.Incomplete.IsDegraded() &&
+		(live.Status.ReadyInstances < live.Spec.Instances || live.Status.Phase == cnpgv1.PhaseUpgrade):
 		step.Incomplete = waitForStandbys(dojo, live, in)
 	}
 	return step

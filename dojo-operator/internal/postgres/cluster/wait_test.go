@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,5 +32,26 @@ func TestHibernationMessages(t *testing.T) {
 	}
 	if issue := hibernation(dojo, cluster, in); issue.Type != conditions.TypeProgressing || issue.WaitingFor == "" {
 		t.Errorf("%+v", issue)
+	}
+}
+
+// CloudNativePG sets the image in the Cluster's status before the first instance has it.
+func TestARollOutIsIncomplete(t *testing.T) {
+	t.Parallel()
+	dojo := sizedDojo("", "1Gi", nil)
+	live := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
+	live.Spec.Instances = 3
+	live.Status = cnpgv1.ClusterStatus{
+		ReadyInstances: 3, CurrentPrimary: "db-1", TargetPrimary: "db-1", Phase: cnpgv1.PhaseUpgrade,
+		InstancesStatus: map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"db-1"}},
+	}
+	in := Input{Input: cnpg.Input{Now: dojotest.Noon, Deadline: time.Minute}}
+	step := Wait(dojo, State{Live: live}, in)
+	if i := step.Incomplete; step.Blocks != nil || i == nil || !strings.HasSuffix(i.Message, "are ready: Upgrading cluster.") {
+		t.Errorf("%+v", step)
+	}
+	live.Status.Phase = cnpgv1.PhaseHealthy
+	if step := Wait(dojo, State{Live: live}, in); step.Blocks != nil || step.Incomplete != nil {
+		t.Errorf("%+v", step)
 	}
 }
