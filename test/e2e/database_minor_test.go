@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -101,11 +102,12 @@ func pushMinor(ctx context.Context, made func(context.Context, io.Writer) (strin
 // offer writes the platform's catalog. Versions 16 and 17 are those of postgres.yaml.
 func offer(ctx context.Context, tag string) {
 	GinkgoHelper()
-	text := "{kind: ClusterImageCatalog, spec: {images: ["
+	var entries []string
 	for _, image := range []string{tag, "16", "17"} {
-		text += fmt.Sprintf("{major: %s, image: 'ghcr.io/cloudnative-pg/postgresql:%s'},", image[:2], image)
+		entries = append(entries, fmt.Sprintf("{major: %s, image: 'ghcr.io/cloudnative-pg/postgresql:%s'}", image[:2], image))
 	}
+	text := "{kind: ClusterImageCatalog, spec: {images: [" + strings.Join(entries, ", ") + "]}}"
 	catalog := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "dojo-system", Name: "dojo-operator-catalog"}}
-	patch := fmt.Appendf(nil, `{"data":{"catalog.yaml":%q}}`, text+"]}}")
+	patch := fmt.Appendf(nil, `{"data":{"catalog.yaml":%q}}`, text)
 	Expect(k8s.Patch(ctx, catalog, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
 }

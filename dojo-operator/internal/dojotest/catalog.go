@@ -2,7 +2,11 @@
 
 package dojotest
 
-import "jutsu.com/operators/dojo-operator/internal/postgres/images"
+import (
+	"strings"
+
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
+)
 
 // Catalog returns a catalog with the images registry.example/postgres:16 to :18, or with the given
 // ones.
@@ -10,9 +14,10 @@ func Catalog(tags ...string) images.Catalog {
 	if len(tags) == 0 {
 		tags = []string{"16", "17", "18"}
 	}
-	text := "{kind: ImageCatalog, spec: {images: ["
+	entries := make([]string, 0, len(tags))
 	for _, tag := range tags {
-		text += "{major: " + tag[:2] + ", image: 'registry.example/postgres:" + tag + "'},"
+		entries = append(entries, "{major: "+tag[:2]+", image: 'registry.example/postgres:"+tag+"'}")
 	}
-	return images.Parse(map[string][]byte{"test": []byte(text + "]}}")})
+	text := "{kind: ImageCatalog, spec: {images: [" + strings.Join(entries, ", ") + "]}}"
+	return images.Parse(map[string][]byte{"test": []byte(text)})
 }

@@ -84,7 +84,8 @@ type Kinds interface {
 
 // Observe reads the database. source names the Secret of the application's credentials, or "".
 func Observe(
-	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, kinds Kinds, catalog images.Catalog, now time.Time,
+	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, source string, kinds Kinds, catalog images.Catalog,
+	now time.Time,
 ) (s State, err error) {
 	s = State{Now: now, Unchanged: r.Unchanged, Catalog: catalog}
 	if dojo.Spec.Postgres == nil {

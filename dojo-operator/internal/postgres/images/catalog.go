@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -81,7 +82,7 @@ func (c Catalog) Image(major int) string { return c.images[major] }
 func (c Catalog) Offers() string {
 	var all []string
 	for _, major := range slices.Sorted(maps.Keys(c.images)) {
-		all = append(all, fmt.Sprint(major))
+		all = append(all, strconv.Itoa(major))
 	}
 	return strings.Join(all, ", ")
 }

@@ -62,7 +62,8 @@ func current(live *cnpgv1.Cluster, major int) string {
 // Unknown returns the issue of a version that the catalog does not have, or nil.
 func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	own := dojo.Spec.Postgres.Cluster
-	if own == nil || own.ImageName != "" || own.Version == "" || strconv.Itoa(majorOf(For(dojo, live, in))) == own.Version {
+	if own == nil || own.ImageName != "" || own.Version == "" ||
+		strconv.Itoa(majorOf(For(dojo, live, in))) == own.Version {
 		return nil
 	}
 	if in.Catalog.invalid != "" {
