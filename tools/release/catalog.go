@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -19,9 +20,9 @@ import (
 const catalogFile = "dojo-operator/internal/postgres/images/catalog.yaml"
 
 // checkCatalog asks the registry for each image of dojo-operator's catalog: no Cluster may get one
-// that cannot be pulled, or whose tag has moved.
-func checkCatalog(ctx context.Context, root, operator string, out io.Writer) error {
-	if operator != "dojo-operator" {
+// that cannot be pulled. A rehearsal asks no registry.
+func checkCatalog(ctx context.Context, root string, o releaseOptions, out io.Writer) error {
+	if o.Operator != "dojo-operator" || o.DryRun || strings.HasPrefix(o.Repo, "127.0.0.1:") {
 		return nil
 	}
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(catalogFile)))

@@ -53,12 +53,12 @@ func TestCatalog(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		err := checkCatalog(t.Context(), root, "dojo-operator", &out)
+		err := checkCatalog(t.Context(), root, releaseOptions{Operator: "dojo-operator", Repo: "ghcr.io/you"}, &out)
 		if want == "" && (err != nil || !strings.Contains(out.String(), "has the 1 images")) ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, %s", what, err, out.String())
 		}
-		if err := checkCatalog(t.Context(), root, "discord-operator", &out); err != nil {
+		if err := checkCatalog(t.Context(), root, releaseOptions{Operator: "discord-operator"}, &out); err != nil {
 			t.Error(err)
 		}
 	}

@@ -50,10 +50,8 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 		return err
 	}
 	p := published{registry: o.Repo}
-	if !o.DryRun && !strings.HasPrefix(o.Repo, "127.0.0.1:") {
-		if err := checkCatalog(ctx, r.root, o.Operator, out); err != nil {
-			return err
-		}
+	if err := checkCatalog(ctx, r.root, o, out); err != nil {
+		return err
 	}
 	if o.DryRun {
 		loopback, err := startRegistry(ctx)
