@@ -43,14 +43,14 @@ const (
 // Window is a time of the week that comes again.
 type Window struct {
 	// days are the days of the week on which the window opens: Mon, Tue, Wed,
-	// Thu, Fri, Sat and Sun. Defaults to every day.
+	// Thu, Fri, Sat and Sun, at most 7. Defaults to every day.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=7
 	Days []Weekday `json:"days,omitempty"`
 
 	// start is the time of day at which the window opens, from "00:00" to
-	// "23:59".
+	// "23:59", 5 characters.
 	// +required
 	// +kubebuilder:validation:MaxLength=5
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3]):[0-5][0-9]$')",message="must be a time from 00:00 to 23:59"
