@@ -101,7 +101,7 @@ var _ = Describe("kubectl dojo", func() {
 		Expect(operator.Writes(ns)).To(Equal(writes))
 	})
 
-	It("tells a user who may only read Dojos which permissions are missing", func(ctx context.Context) {
+	It("names the missing permissions of a user who may only read Dojos", func(ctx context.Context) {
 		created(ctx)
 		reader, err := cluster.UserKubeconfig("reader-of-" + ns)
 		Expect(err).NotTo(HaveOccurred())

@@ -99,7 +99,7 @@ func pushMinor(ctx context.Context, made func(context.Context, io.Writer) (strin
 	return version
 }
 
-// offer writes the platform's catalog. Versions 16 and 17 are those of postgres.yaml.
+// offer writes the platform's catalog. postgres.yaml has the same versions 16 and 17.
 func offer(ctx context.Context, tag string) {
 	GinkgoHelper()
 	var entries []string

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,8 +33,8 @@ var (
 	postgresScript string
 	//go:embed postgres17.sh
 	newPostgresScript string
-	//go:embed postgres_security.sh
-	securePostgresScript string
+	//go:embed security_updates.sh
+	securityUpdates string
 	//go:embed barman.sh
 	barmanScript string
 	//go:embed pgbouncer.sh
@@ -53,7 +54,13 @@ func NewPostgresArchive(ctx context.Context, progress io.Writer) (string, error)
 // SecurePostgresArchive makes the image of PostgresArchive with Debian's security updates, which is
 // a newer minor version except in the days after a point release of Debian.
 func SecurePostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
-	return debian(ctx, "postgres-"+PostgresVersion+"-security", securePostgresScript, progress)
+	return debian(ctx, "postgres-"+PostgresVersion+"-security", securePostgresScript(), progress)
+}
+
+// securePostgresScript is postgres.sh with the updates before it removes what apt needs.
+func securePostgresScript() string {
+	const next = "inside usermod"
+	return strings.Replace(postgresScript, next, securityUpdates+next, 1)
 }
 
 var postgresPackage = regexp.MustCompile(`(?s)\nPackage: postgresql-\d+\n.*?\nVersion: (\d+\.\d+)`)

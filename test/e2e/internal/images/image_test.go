@@ -10,12 +10,20 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
+
+func TestSecurityUpdatesAreInstalledOnce(t *testing.T) {
+	script := securePostgresScript()
+	if strings.Count(script, securityUpdates) != 1 || strings.Count(script, "\ninside usermod") != 1 {
+		t.Error(script)
+	}
+}
 
 func TestWriteLayer(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
