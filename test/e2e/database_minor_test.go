@@ -50,6 +50,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		Expect(w.psql(ctx, "hakone", "hakone-db-rw", "SHOW server_version")).To(HavePrefix(former))
 
 		w.visit(ctx, "hakone")
+		w.visitPage(ctx, "hakone", "hakone-retries", "weapon?retry", "50ms", "30s")
 		began := time.Now()
 		w.apply(ctx, hakone(window(-time.Hour)))
 		Eventually(ctx, w.dojo).WithArguments("hakone").WithTimeout(8 * time.Minute).
@@ -58,11 +59,16 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		Eventually(ctx, w.psql).WithArguments("hakone", "hakone-db-rw", "SHOW server_version").
 			WithTimeout(8 * time.Minute).Should(HavePrefix(newer))
 		w.awaitReady(ctx, "hakone")
-		visits, err := w.visits(ctx, "hakone")
-		Expect(err).NotTo(HaveOccurred())
-		measured("Postgres %s to %s, three instances, in a window: %s, %d of %d requests failed, the longest time "+
-			"without an answer was %d ms", former, newer, time.Since(began), visits.Failures,
-			visits.Failures+visits.Answers, visits.LongestMS)
+		for application, name := range map[string]string{
+			"an application that retries nothing": "hakone", "one that retries": "hakone-retries",
+		} {
+			visits, err := w.visits(ctx, name)
+			Expect(err).NotTo(HaveOccurred())
+			measured("Postgres %s to %s, three instances, in a window, %s: %s, %d of %d requests failed, the longest "+
+				"time without an answer was %d ms", former, newer, application, time.Since(began), visits.Failures,
+				visits.Failures+visits.Answers, visits.LongestMS)
+		}
+		Expect(w.visits(ctx, "hakone-retries")).To(HaveField("Failures", 0), "and Last says how one failed")
 		Expect(w.weapons(ctx, "hakone")).To(HaveLen(1))
 	}, SpecTimeout(20*time.Minute))
 })

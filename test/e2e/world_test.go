@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -158,28 +159,35 @@ type visits struct {
 // visit requests the Dojo's weapons twenty times a second from within the cluster.
 func (w *world) visit(ctx context.Context, dojo string) {
 	GinkgoHelper()
+	w.visitPage(ctx, dojo, dojo, "weapon")
+}
+
+// visitPage begins to count the answers of a page. The results have the name, for visits.
+func (w *world) visitPage(ctx context.Context, dojo, name, page string, args ...string) {
+	GinkgoHelper()
+	args = append([]string{fmt.Sprintf("http://%s.%s.svc/%s", dojo, w.namespace, page)}, args...)
 	w.apply(ctx, fmt.Sprintf(`
 apiVersion: v1
 kind: Pod
-metadata: {name: visitor-%[1]s}
+metadata: {name: visitor-%s}
 spec:
   automountServiceAccountToken: false
   terminationGracePeriodSeconds: 0
   securityContext: {runAsNonRoot: true, runAsUser: 65532, seccompProfile: {type: RuntimeDefault}}
   containers:
     - name: visitor
-      image: %[2]s
-      args: ["http://%[1]s.%[3]s.svc/weapon"]
+      image: %s
+      args: [%s]
       securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
-`, dojo, installed.Images[Visitor], w.namespace))
-	Eventually(ctx, func() (visits, error) { return w.visits(ctx, dojo) }).
+`, name, installed.Images[Visitor], strings.Join(args, ", ")))
+	Eventually(ctx, func() (visits, error) { return w.visits(ctx, name) }).
 		Should(HaveField("Answers", BeNumerically(">", 5)))
 }
 
-func (w *world) visits(ctx context.Context, dojo string) (visits, error) {
+func (w *world) visits(ctx context.Context, name string) (visits, error) {
 	var v visits
 	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("pods").
-		Name("visitor-" + dojo + ":8080").SubResource("proxy").DoRaw(ctx)
+		Name("visitor-" + name + ":8080").SubResource("proxy").DoRaw(ctx)
 	if err != nil {
 		return v, fmt.Errorf("%w: %s", err, answer)
 	}

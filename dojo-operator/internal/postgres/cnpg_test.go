@@ -242,35 +242,35 @@ func TestAppliedFields(t *testing.T) {
 		want fields
 	}{
 		"Cluster": {"smallest", ownCluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "primaryUpdateMethod": "switchover", "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 		}},
 		"Cluster, no count": {"no count of instances", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(1), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 		}},
 		"Cluster, version": {"version", ownCluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "primaryUpdateMethod": "switchover", "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"imageName": "registry.example/postgres:17",
 		}},
 		"Cluster, image": {"image", ownCluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "primaryUpdateMethod": "switchover", "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"imageName": "registry.example/postgres:17.2",
 		}},
 		"Cluster, synchronous": {"synchronous", ownCluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "primaryUpdateMethod": "switchover", "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"postgresql": fields{"synchronous": fields{
 				"method": "any", "number": int64(2), "dataDurability": "required", "failoverQuorum": true,
 			}},
 		}},
 		"Cluster, resources": {"resources", ownCluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "primaryUpdateMethod": "switchover", "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"resources": fields{"limits": fields{"memory": "1Gi", "cpu": "500m"}},
 		}},
 		"Cluster, snapshots of a class": {"snapshots of a class", ownCluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "primaryUpdateMethod": "switchover", "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"backup": fields{"volumeSnapshot": fields{"snapshotOwnerReference": "none", "className": "csi"}},
 		}},
 		"Cluster, plugin": {"plugin with parameters", ownCluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "primaryUpdateMethod": "switchover", "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"plugins": []any{fields{
 				"name": "barman-cloud.cloudnative-pg.io", "enabled": true, "isWALArchiver": true,
 				"parameters": fields{"barmanObjectName": "store"},

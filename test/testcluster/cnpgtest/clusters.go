@@ -28,6 +28,7 @@ const (
 	failingOver   = "Failing over"
 	waitingActive = "Waiting for the instances to become active"
 	diskFull      = "Not enough disk space"
+	upgrading     = "Upgrading cluster"
 )
 
 // pendingFailover is the target primary until an instance takes over.
@@ -42,6 +43,7 @@ type instances struct {
 
 	upgrades  Upgrades
 	data      pgData
+	roll      roll
 	archiving string // error of archiving the write-ahead log, or empty
 
 	failedPods int32 // of the Job that fills the Cluster
@@ -123,6 +125,7 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 		status["phase"], status["readyInstances"] = phase, int64(0)
 		status["instancesStatus"] = map[string]any{"healthy": []any(nil)}
 	}
+	s.playRoll(o, image, status)
 	status["image"], status["writeService"], status["pgDataImageInfo"] = image, o.GetName()+"-rw", data
 	ready, reason, message, since := "True", "ClusterIsReady", "Cluster is Ready", time.Now()
 	switch phase := status["phase"]; {

@@ -12,6 +12,8 @@
 //     the Ready condition. It gets its Services, the Secret of the application and the
 //     PodDisruptionBudgets; objects that have these names already are replaced. StandIn.FailPrimary,
 //     Promote, FillDisk and FailArchiving cause faults.
+//   - With another image of the same major version, or other resources, the pods are replaced one after
+//     another, the primary's last, in the phase "Upgrading cluster".
 //   - Only a healthy Cluster can hibernate. It then has no ready instance and stays Ready=True.
 //   - With an image of a higher major version no instance runs, and a Job upgrades the data.
 //     StandIn.SetUpgrades sets its outcome. After a failure no instance runs until the image is one of

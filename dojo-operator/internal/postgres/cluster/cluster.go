@@ -27,6 +27,11 @@ func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *unstructu
 		// (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
 		"smartShutdownTimeout": int64(0),
 	}
+	if ptr.Deref(want.Instances, 1) > 1 {
+		// By default, CloudNativePG restarts the primary where it is, and nobody can write until it has
+		// started (docs/src/rolling_update.md).
+		spec["primaryUpdateMethod"] = string(cnpgv1.PrimaryUpdateMethodSwitchover)
+	}
 	image := images.For(dojo, live, in)
 	if image != "" {
 		spec["imageName"] = image

@@ -16,7 +16,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-const dbTimeout = 5 * time.Second
+const (
+	dbTimeout = 5 * time.Second
+	patience  = 20 * time.Second
+	pause     = 100 * time.Millisecond
+)
 
 type weapon struct {
 	ID   string `json:"id"`
@@ -54,20 +58,35 @@ func (a *app) readiness(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
+// list retries errors of the database if the request asks for that (?retry), as an application should.
 func (a *app) list(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), dbTimeout)
-	defer cancel()
-	rows, err := a.db.Query(ctx, "SELECT id, name FROM weapons ORDER BY id")
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, err)
-		return
+	weapons, err := a.weapons(r.Context())
+	if r.URL.Query().Has("retry") {
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		for err != nil && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+				weapons, err = a.weapons(ctx)
+			}
+		}
 	}
-	weapons, err := pgx.CollectRows(rows, pgx.RowToStructByPos[weapon])
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err)
 		return
 	}
 	answer(w, http.StatusOK, weapons)
+}
+
+func (a *app) weapons(ctx context.Context) ([]weapon, error) {
+	ctx, cancel := context.WithTimeout(ctx, dbTimeout)
+	defer cancel()
+	rows, err := a.db.Query(ctx, "SELECT id, name FROM weapons ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[weapon])
 }
 
 func (a *app) add(w http.ResponseWriter, r *http.Request) {

@@ -3,7 +3,7 @@
 // Command visitor requests a page of a Service repeatedly from within the cluster, and serves its
 // results as JSON on port 8080.
 //
-//	visitor URL [INTERVAL]
+//	visitor URL [INTERVAL [TIMEOUT]]
 //
 // Each request opens a new connection, so each is routed like a new user's.
 package main
@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,16 +32,18 @@ type visits struct {
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: visitor URL [INTERVAL]")
+		fmt.Fprintln(os.Stderr, "usage: visitor URL [INTERVAL [TIMEOUT]]")
 		os.Exit(2)
 	}
-	interval, err := time.ParseDuration(cmp.Or(append(os.Args[2:], "50ms")...))
-	if err != nil {
+	given := append(os.Args[2:], "", "")
+	interval, err := time.ParseDuration(cmp.Or(given[0], "50ms"))
+	timeout, err2 := time.ParseDuration(cmp.Or(given[1], "5s"))
+	if err := errors.Join(err, err2); err != nil {
 		fmt.Fprintln(os.Stderr, "visitor:", err)
 		os.Exit(2)
 	}
 	v := &visitor{url: os.Args[1],
-		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+		client: &http.Client{Timeout: timeout, Transport: &http.Transport{DisableKeepAlives: true}}}
 	go v.visit(interval)
 	server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(v.serve), ReadHeaderTimeout: 5 * time.Second}
 	fmt.Fprintln(os.Stderr, "visitor:", server.ListenAndServe())

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cnpgtest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestRolled(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		instances int64
+		method    string
+		want      []string
+	}{
+		"the standbys first, then a switchover": {3, "switchover", []string{
+			"pg-1 [pg-1 pg-2] Upgrading cluster", "pg-1 [pg-1 pg-3] Upgrading cluster",
+			"pg-2 [pg-2 pg-3] Upgrading cluster", "pg-2 [pg-2 pg-3 pg-1] Cluster in healthy state",
+		}},
+		"by default nobody can write in between": {2, "restart", []string{
+			"pg-1 [pg-1] Upgrading cluster", "pg-1 [pg-2] Upgrading cluster", "pg-1 [pg-1 pg-2] Cluster in healthy state",
+		}},
+		"an only instance is away": {1, "switchover", []string{
+			"pg-1 [] Upgrading cluster", "pg-1 [pg-1] Cluster in healthy state",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := object("Cluster", "pg", map[string]any{"instances": c.instances, "primaryUpdateMethod": c.method})
+			o.SetUID("1")
+			var i instances
+			next := func(image string) string {
+				status := i.status(o)
+				i = i.rolled(o, image, status)
+				list, _, _ := unstructured.NestedSlice(status, "instancesStatus", "healthy")
+				return fmt.Sprint(status["currentPrimary"], " ", list, " ", status["phase"])
+			}
+			settled := next("postgresql:17.5")
+			if again := next("postgresql:17.5"); again != settled {
+				t.Errorf("pods are replaced though nothing has changed: %s", again)
+			}
+			var got []string
+			for range c.want {
+				got = append(got, next("postgresql:17.6"))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
