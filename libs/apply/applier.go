@@ -8,12 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,22 +18,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"jutsu.com/operators/libs/apply/expectations"
-	"jutsu.com/operators/libs/conditions"
 )
 
 const (
 	// StaleRetry is when to reconcile again after [ErrStale].
-	StaleRetry = 50 * time.Millisecond
-	// No watch reports changes of quotas and policies: retry with growing pauses.
-	minRefusedRetry, maxRefusedRetry = 15 * time.Second, 10 * time.Minute
-	maxLag                           = 2 * time.Second
-	maxRemembered                    = 4096
+	StaleRetry    = 50 * time.Millisecond
+	maxRemembered = 4096
 )
 
 // ErrStale reports that the cache lacks our last writes, so nothing can be decided.
@@ -272,61 +264,4 @@ func (a *Applier) setFinalizers(ctx context.Context, owner client.Object, finali
 		a.Expectations.Expect(key, after.GetResourceVersion())
 	}
 	return nil
-}
-
-// failure turns the API server's error into an issue or an error. It drops the text of a Secret's
-// error, which may quote the Secret. A conflict is retried quietly.
-func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
-	refused, refusal := conditions.Refused(err), invalid
-	if !apierrors.IsInvalid(err) || invalid.Reason == "" {
-		refusal = Refusal{a.reasons.Refused, "Check quotas, admission policies and the operator's permissions."}
-	}
-	switch {
-	case replaced(err): // the new object will be observed
-		return ErrStale
-	case apierrors.IsAlreadyExists(err):
-		return a.exists(key, what)
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return conditions.Progressing(a.reasons.NamespaceTerminating,
-			"The namespace %s is being deleted.", key.Namespace)
-	case key.Kind == "Secret" && conditions.StatusCode(err) == http.StatusUnprocessableEntity:
-		err = fmt.Errorf("%w. If it was made immutable, delete it: it is created again", conditions.Redacted(err))
-	case key.Kind == "Secret" && !conditions.Conflict(err):
-		err = conditions.Redacted(err)
-	}
-	if !refused {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return conditions.Degraded(refusal.Reason, "The API server refuses the %s: %s. %s",
-		what, strings.TrimSuffix(err.Error(), "."), refusal.Advice).After(retryAfter(a.failingFor(a.refused, key)))
-}
-
-// exists handles a create of an unobserved object: the cache lags, or the object is foreign. A
-// tenant can compute the names of Jobs and occupy them.
-func (a *Applier) exists(key expectations.Key, what string) error {
-	duration := a.failingFor(a.existing, key)
-	if duration < maxLag {
-		return ErrStale
-	}
-	return conditions.Degraded(a.reasons.NameConflict, "The %s cannot be created: another object has its name, and "+
-		"is not the operator's. Delete that object; the operator tries again.", what).After(retryAfter(duration))
-}
-
-func (a *Applier) failingFor(failures *cache.LRUExpireCache, key expectations.Key) time.Duration {
-	now := a.clock.Now()
-	since := now
-	if known, ok := failures.Get(key); ok {
-		since = known.(time.Time)
-	}
-	failures.Add(key, since, 2*maxRefusedRetry)
-	return now.Sub(since)
-}
-
-func retryAfter(failing time.Duration) time.Duration {
-	return wait.Jitter(min(max(failing, minRefusedRetry), maxRefusedRetry), 0.1)
-}
-
-func replaced(err error) bool {
-	causes := conditions.StatusDetails(err).Causes
-	return slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }

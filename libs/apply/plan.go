@@ -53,13 +53,6 @@ type Object struct {
 	ReplaceSpec map[string]any
 }
 
-// Refusal describes the issue of a refused object.
-type Refusal struct {
-	Reason string
-	// Advice follows the API server's error in the message: sentences that say how to fix it.
-	Advice string
-}
-
 // Deletion is an object of ours that is no longer desired.
 type Deletion struct {
 	expectations.Key

@@ -37,7 +37,6 @@ dojo-operator/cmd/dojo-operator: ./{dojo,metrics,mounted,options,postgres/sizes}
 ./postgres/{cluster,upgrade}: ./{postgres/{cnpg,images},ownership}
 ./postgres/backup: ./{postgres/cnpg,ownership,optionalkinds}
 ./postgres/schema: ./{postgres/cnpg,ownership,pods}
-./postgres/sizes: ./postgres/cluster # the limits of parameters
 ./{postgres/cnpg,exposure,monitoring}: ./{ownership,optionalkinds}
 ./workload: ./{pods,ownership}
 ./release: ./{release/migrations,pods,ownership}

@@ -165,7 +165,7 @@ func (w *world) visit(ctx context.Context, dojo string) {
 // visitPage begins to count the answers of a page. The results have the name, for visits.
 func (w *world) visitPage(ctx context.Context, dojo, name, page string, args ...string) {
 	GinkgoHelper()
-	args = append([]string{fmt.Sprintf("http://%s.%s.svc/%s", dojo, w.namespace, page)}, args...)
+	url := fmt.Sprintf("http://%s.%s.svc/%s", dojo, w.namespace, page)
 	w.apply(ctx, fmt.Sprintf(`
 apiVersion: v1
 kind: Pod
@@ -177,9 +177,9 @@ spec:
   containers:
     - name: visitor
       image: %s
-      args: [%s]
+      args: ["%s"]
       securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
-`, name, installed.Images[Visitor], strings.Join(args, ", ")))
+`, name, installed.Images[Visitor], strings.Join(append([]string{url}, args...), `", "`)))
 	Eventually(ctx, func() (visits, error) { return w.visits(ctx, name) }).
 		Should(HaveField("Answers", BeNumerically(">", 5)))
 }

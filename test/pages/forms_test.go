@@ -136,7 +136,7 @@ func TestNoAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := 0
-	for _, folder := range []string{"deploy", ".github", "tools/charts/assets"} {
+	for _, folder := range []string{"deploy", ".github", "tools/charts"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

@@ -19,12 +19,12 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-//go:embed all:assets
+//go:embed all:assets values.schema.json
 var assets embed.FS
 
 var paths = map[string]string{
-	"Chart.yaml": "Chart.yaml", "values.schema.json": "values.schema.json", "README.md": "README.md",
-	"NOTES.txt": "templates/NOTES.txt", "_helpers.tpl": "templates/_helpers.tpl",
+	"assets/Chart.yaml": "Chart.yaml", "values.schema.json": "values.schema.json", "assets/README.md": "README.md",
+	"assets/NOTES.txt": "templates/NOTES.txt", "assets/_helpers.tpl": "templates/_helpers.tpl",
 }
 
 // samples are Artifact Hub's examples, below deploy/samples.
@@ -81,7 +81,7 @@ func addAssets(root string, o operator, d defaults, objects []*object, files map
 
 // fill uses delimiters that leave Helm's alone.
 func (f fields) fill(name string) (string, error) {
-	t, err := template.New(name).Delims("[[", "]]").ParseFS(assets, "assets/"+name)
+	t, err := template.New(filepath.Base(name)).Delims("[[", "]]").ParseFS(assets, name)
 	if err != nil {
 		return "", err
 	}

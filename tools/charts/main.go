@@ -8,7 +8,7 @@
 // changes of the overlay become conditions (merge.go, template.go). fields.go has further settings
 // of users, such as resources. assets has the files that are no manifests.
 //
-// assets/values.schema.json defines the values of the charts: their names, types, defaults and
+// values.schema.json defines the values of the charts: their names, types, defaults and
 // descriptions. values.yaml is generated from it (write_values.go).
 package main
 

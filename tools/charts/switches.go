@@ -70,7 +70,7 @@ func switchesOf(folder string) ([]change, error) {
 	}
 	for component := range components {
 		return nil, fmt.Errorf("no value switches components/%s on: add it to changes in tools/charts/switches.go, and to "+
-			"values.schema.json in tools/charts/assets", component)
+			"tools/charts/values.schema.json", component)
 	}
 	return of, nil
 }

@@ -13,8 +13,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The schema checks parameters first (parameters.go has its limits), and CloudNativePG's webhook
-// last.
+// The schema checks parameters first, and CloudNativePG's webhook last.
 func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -86,7 +85,7 @@ func (p *Preset) problem(name string) string {
 	case p.CPU.Sign() < 0 || p.Memory.Sign() < 0:
 		return "cpu and memory must not be negative"
 	}
-	return cluster.CheckParameters(p.Parameters)
+	return checkParameters(p.Parameters)
 }
 
 // Resolve returns the Dojo with the fields of its size where it has none of its own. Without a size

@@ -126,14 +126,3 @@ func (l *Limiter) refuse(c Call, a *Answer, now time.Time) {
 		l.block(c, until, a.Refused.Scope)
 	}
 }
-
-// block closes a route without a bucket for one major parameter. It makes up a bucket for that.
-func (l *Limiter) block(c Call, until time.Time, scope string) {
-	r := l.routes[c.Route]
-	if r.name == "" {
-		r.name = "route:" + c.Route
-		l.kinds[r.name] = &kind{limit: math.MaxInt32}
-	}
-	b := l.bucket(bucketKey{r.name, c.Major}, l.now())
-	b.blocked, b.scope = until, scope
-}

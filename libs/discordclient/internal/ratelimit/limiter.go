@@ -77,12 +77,6 @@ type Limiter struct {
 
 type hiddenKey struct{ kind, major string }
 
-type route struct {
-	known   bool
-	name    string    // of the bucket; empty for none
-	probing time.Time // when the call that will show it was let through; zero for none
-}
-
 // New makes a limiter. perSecond is the global limit (Discord: 50).
 func New(perSecond int, now func() time.Time) *Limiter {
 	return &Limiter{
@@ -151,20 +145,10 @@ func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	if until := l.hidden[hiddenKey{c.Hidden, c.Major}]; c.Hidden != "" && now.Before(until) {
 		return nil, nil, &Wait{until.Sub(now), ScopeHidden}
 	}
-	r := l.routes[c.Route]
-	if r == nil {
-		r = &route{}
-		l.routes[c.Route] = r
-	}
-	if !r.known && now.Sub(r.probing) < probeExpiry {
-		return nil, nil, &Wait{probePause, ScopeUnknown}
-	}
-	var b *bucket
-	if r.known && r.name != "" {
-		b = l.bucket(bucketKey{r.name, c.Major}, now)
-		if wait := b.wait(c, l.kinds[r.name], now); wait != nil {
-			return nil, nil, wait
-		}
+	r := l.route(c)
+	b, wait := l.routeWait(r, c, now)
+	if wait != nil {
+		return nil, nil, wait
 	}
 	if wait := l.globalWait(c, now); wait != nil {
 		return nil, nil, wait

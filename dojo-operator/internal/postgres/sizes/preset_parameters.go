@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package sizes
 
 import (
 	"fmt"
@@ -20,9 +20,9 @@ const (
 
 var parameterName = regexp.MustCompile(parameterPattern)
 
-// CheckParameters returns what is wrong with the parameters of a platform's size, which no schema
+// checkParameters returns what is wrong with the parameters of a platform's size, which no schema
 // checks; empty if nothing is.
-func CheckParameters(parameters map[string]string) string {
+func checkParameters(parameters map[string]string) string {
 	if len(parameters) > maxParameters {
 		return fmt.Sprintf("there may be at most %d parameters", maxParameters)
 	}

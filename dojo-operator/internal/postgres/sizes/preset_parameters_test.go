@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package sizes
 
 import (
 	"fmt"
@@ -42,7 +42,7 @@ func TestSchemaHasTheSameLimitsOfParameters(t *testing.T) {
 			fmt.Sprintf("self.all(name, size(name) <= %d && name.matches('%s'))", maxParameterName, parameterPattern),
 		}
 		if diff := cmp.Diff(want, []any{got["maxProperties"], length, rules[0].(map[string]any)["rule"]}); diff != "" {
-			t.Error("change parameters.go and apis/core/v1/postgres_types.go together", diff)
+			t.Error("change preset_parameters.go and apis/core/v1/postgres_types.go together", diff)
 		}
 	}
 }
