@@ -42,7 +42,7 @@ dojo-operator/cmd/dojo-operator: ./{dojo,metrics,mounted,options,postgres/sizes}
 ./release: ./{release/migrations,pods,ownership}
 dojo-operator/cmd/dojo-migrate: ./release/migrations # no kind of Kubernetes
 ./{credentials,pods}: ./ownership
-./{ownership,optionalkinds,metrics,mounted,release/migrations}:
+./{ownership,optionalkinds,metrics,mounted,release/migrations,postgres/sizes}:
 dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion} # uses the parts' names and pure functions
 ./cli{,/check,/kinds,/recovery,/redact,/view,/world}: ./cli/* ./{exposure,monitoring,optionalkinds}
     ./{credentials,mounted,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,images,login,pooler,sizes}
