@@ -64,6 +64,8 @@ var actionKinds = []actionKind{
 
 	{"create-data", 5, dataSlots, 1, (*run).createData},
 	{"upgrade-data", 8, dataSlots, 0, (*run).upgradeData},
+	{"offer-minors", 4, 0, 0, (*run).offerMinors},
+	{"allow-minor", 6, dataSlots, 0, (*run).allowMinor},
 	{"rotate-data", 4, dataSlots, 0, (*run).rotateData},
 	{"retain-data", 2, dataSlots, 0, (*run).retainData},
 	{"delete-data", 3, dataSlots, 0, (*run).deleteData},

@@ -33,6 +33,7 @@ type dataWorld struct {
 	rows            []acknowledged
 	deletedClusters map[types.UID]bool
 	refused         map[string]string
+	offered         map[string]string // image by major version
 }
 
 // gatherData also lets each application commit a row.
@@ -53,6 +54,7 @@ func (r *run) gatherData(ctx context.Context) (*dataWorld, error) {
 		_, err := r.writeRow(ctx, dataName(slot))
 		failed = errors.Join(failed, err)
 	}
+	w.offered = r.minors.current()
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
 	w.rows, w.deletedClusters = slices.Clone(r.ledger.rows), maps.Clone(r.ledger.deletedClusters)
@@ -71,6 +73,7 @@ func (w *dataWorld) check() (wrong violations) {
 			wrong.add("the application of a Dojo that is Ready writes", id(d), "%s", w.refused[d.Name])
 		}
 	}
+	wrong = append(wrong, w.checkMinors()...)
 	for _, row := range w.rows {
 		if why := w.missing(row); why != "" {
 			wrong.add("no acknowledged row is lost", row.name, "%s of the Cluster %s: %s", row.text, row.cluster, why)

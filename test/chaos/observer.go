@@ -31,6 +31,7 @@ type observer struct {
 	secrets  *secrets
 	live     client.Reader
 	releases releases
+	minors   *minors
 
 	mu         sync.Mutex
 	seen       int // versions
@@ -48,7 +49,9 @@ type observer struct {
 
 type text struct{ where, what string }
 
-func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hidden *secrets) (*observer, error) {
+func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hidden *secrets, m *minors) (
+	*observer, error,
+) {
 	informers, err := cache.New(config,
 		cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{namespace: {}, guest: {}, archive: {}}})
 	if err != nil {
@@ -58,7 +61,7 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 	if err != nil {
 		return nil, err
 	}
-	w := &observer{secrets: hidden, live: live, gone: map[types.UID]client.Object{}, listed: map[types.UID]client.Object{},
+	w := &observer{secrets: hidden, minors: m, live: live, gone: map[types.UID]client.Object{}, listed: map[types.UID]client.Object{},
 		requested: map[types.UID]map[string]bool{}, reported: map[string]bool{}}
 	var failed error
 	add := func(kind client.Object, seen, deleted func(client.Object)) {
@@ -86,6 +89,7 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 	for _, kind := range []client.Object{&batchv1.Job{}, &appsv1.Deployment{}, &corev1.Pod{}} {
 		add(kind, w.ofRelease, func(client.Object) {})
 	}
+	add(postgresObject("Cluster", ""), w.cluster, func(client.Object) {})
 	add(&corev1.Secret{}, w.secret, func(client.Object) {})
 	add(&eventsv1.Event{}, w.event, func(client.Object) {})
 	go func() { _ = informers.Start(ctx) }()
@@ -111,6 +115,16 @@ func (w *observer) version(o client.Object) {
 	if err == nil {
 		w.texts = append(w.texts, text{fmt.Sprintf("%s, version %s", id(o), o.GetResourceVersion()), string(version)})
 	}
+}
+
+func (w *observer) cluster(o client.Object) {
+	if o.GetNamespace() != archive {
+		return
+	}
+	found := w.minors.cluster(o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.violations = append(w.violations, found...)
 }
 
 // ofRelease lists pods anew: versions of different objects may come out of order.

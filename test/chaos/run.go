@@ -62,7 +62,7 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	r.secrets.add(wrongToken)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	if r.observer, err = watch(watching, s.Cluster.Config(), s.Admin.Scheme(), r.secrets); err != nil {
+	if r.observer, err = watch(watching, s.Cluster.Config(), s.Admin.Scheme(), r.secrets, s.minors); err != nil {
 		return environment.UnlessInterrupted(ctx, err)
 	}
 	if r.audit, err = auditlog.Open(s.Cluster.AuditLog()); err != nil {
@@ -142,6 +142,9 @@ func (r *run) endFaults(ctx context.Context) error {
 	r.discord.Weaken(weaklyConsistent(discordtest.Weakness{}))
 	r.discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	r.calmPostgres()
+	if _, err := r.offer(func() int { return lastMinor }); err != nil {
+		return err
+	}
 	for _, k := range r.replicas {
 		_ = k.signal(syscall.SIGCONT, false) // fails if the process is down
 	}

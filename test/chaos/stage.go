@@ -45,6 +45,7 @@ type stage struct {
 	working  sync.WaitGroup
 
 	ledger  *ledger
+	minors  *minors
 	discord *discordtest.Server
 	botID   string
 	guild   string // id
@@ -60,7 +61,7 @@ type stage struct {
 }
 
 func newStage(ctx context.Context, folder string, seed uint64, j *journal, out io.Writer) (*stage, error) {
-	s := &stage{folder: folder, seed: seed, journal: j}
+	s := &stage{folder: folder, seed: seed, journal: j, minors: newMinors()}
 	s.ledger = &ledger{deletedClusters: map[types.UID]bool{}, refused: map[string]string{}}
 	if err := s.start(ctx, out); err != nil {
 		return nil, errors.Join(fmt.Errorf("set up: %w", err), s.close())
@@ -80,12 +81,16 @@ func (s *stage) start(ctx context.Context, out io.Writer) (err error) {
 	if err := s.setUp(ctx); err != nil {
 		return err
 	}
+	if _, err := s.offer(func() int { return 1 }); err != nil {
+		return err
+	}
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.ending = end
 	for i := range replicas {
 		s.replicas = append(s.replicas, newReplica(s, environment.Discord, i+1, "--recovery-wait="+recoveryWait.String(),
 			"--namespace-selectors"),
-			newReplica(s, environment.Dojo, i+1, "--database-deadline=1m"))
+			newReplica(s, environment.Dojo, i+1, "--database-deadline=1m",
+				"--postgres-catalog="+s.catalogFolder()))
 	}
 	for _, k := range s.replicas {
 		s.working.Go(func() { k.run(working) })

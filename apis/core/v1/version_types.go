@@ -16,8 +16,10 @@ type VersionPolicy struct {
 	// core.jutsu.com/minor-upgrade has the value of
 	// status.database.newerVersion. Automatic sets the newer image in the
 	// window, once all instances are ready and no release step runs.
-	// CloudNativePG then restarts the standbys one after the other, and the
-	// primary last; with one instance, requests fail until it runs again.
+	// CloudNativePG then replaces the standbys one after the other, and promotes
+	// one before it replaces the primary: requests that the application does not
+	// retry fail for some seconds. With one instance, they fail until it runs
+	// again.
 	// Defaults to Manual.
 	// +optional
 	// +kubebuilder:default=Manual
