@@ -197,6 +197,7 @@ func TestPolicySamplesRuleChanges(t *testing.T) {
 	g := NewWithT(t)
 	admin, _, _ := startAPIServer(t)
 	apply(t, admin, environment.Dojo.Base())
+	awaitKinds(t, admin, both[0])
 	makeNamespace(t, admin, "team-a", nil)
 	dojo := &unstructured.Unstructured{}
 	const many = "image: docker.io/x, replicas: 11, postgres: {cluster: {storage: {size: 101Gi}}}"

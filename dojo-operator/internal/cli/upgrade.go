@@ -35,7 +35,7 @@ func (c *cli) newUpgrade() *cobra.Command {
 	var r upgradeRequest
 	cmd := c.forWorld("upgrade", "Upgrade Postgres to a newer minor or major version",
 		`With --minor, the Cluster gets the newest minor version that the operator knows: its instances restart one after
-the other, the primary last. With --to, it gets another major version.
+the other, with a switchover before the last. With --to, it gets another major version.
 
 Asks the operator to upgrade the Dojo's own Cluster: a backup, no pods, CloudNativePG's upgrade, a query, pods
 again. Until the upgrade of the data begins, the former version can be set again.`,
