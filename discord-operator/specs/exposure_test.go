@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("The status reports access", func() {
+var _ = Describe("The status reports who has access", func() {
 	It("to a channel that was moved into a private group, until it is closed", func(ctx context.Context) {
 		w := newWorld(ctx)
 		w.user("Yuji")

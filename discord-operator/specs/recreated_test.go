@@ -51,7 +51,7 @@ func logged(words ...string) func() []string {
 }
 
 var _ = Describe("A resource that is created again", func() {
-	It("causes a warning with both ids and the losses", func(ctx context.Context) {
+	It("causes a warning event with both ids and what was lost", func(ctx context.Context) {
 		w := newWorld(ctx)
 		channel, group, role := w.channel("", "tokyo", withWebhook), w.group("team"), w.role("on-call")
 		ready(ctx, w.server(), channel, group, role)
@@ -85,7 +85,7 @@ var _ = Describe("A resource that is created again", func() {
 })
 
 var _ = Describe("A deleted DiscordServer", func() {
-	It("says how to retain its dependents, and a user who follows that loses nothing", func(ctx context.Context) {
+	It("says how to retain its dependents, with commands that lose nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("team"), w.channel("team", "tokyo", withWebhook)
 		ready(ctx, s, g, c)
@@ -117,7 +117,7 @@ var _ = Describe("A deleted DiscordServer", func() {
 })
 
 var _ = Describe("The log", func() {
-	It("has a line per change of an object's reason, and none for a reconcile without changes", func(ctx context.Context) {
+	It("has a line per change of an object's reason, and none for an unchanged object", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "tokyo")
 		create(ctx, c)
