@@ -63,11 +63,11 @@ var _ = Describe("A resource that is created again", func() {
 			lossSays string
 		}{
 			{channel, func() string { return channel.Status.ChannelID }, discord.DeleteChannelByHand,
-				`deleted the channel "tokyo" (`, "Lost are its messages, threads and invites, and the URLs of its webhooks"},
+				`deleted the channel "tokyo" (`, "This lost its messages, threads and invites, and the URLs of its webhooks"},
 			{group, func() string { return group.Status.GroupID }, discord.DeleteChannelByHand,
-				`deleted the category "team" (`, "Lost are its permission overwrites"},
+				`deleted the category "team" (`, "This lost its permission overwrites"},
 			{role, func() string { return role.Status.RoleID }, func(id string) { discord.DeleteRoleByHand(w.guild, id) },
-				`deleted the role "on-call" (`, "Lost are its members but for those of spec.members"},
+				`deleted the role "on-call" (`, "This lost its members but for those of spec.members"},
 		} {
 			was := o.id()
 			o.remove(was)

@@ -170,7 +170,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(message(dojo, "Degraded")).To(And(
 			ContainSubstring("pods of the Job tokyo-db-1-full-recovery have failed (1)"),
 			ContainSubstring("`kubectl logs job/tokyo-db-1-full-recovery -n "+ns+" --all-containers`"),
-			ContainSubstring("`kubectl delete clusters.postgresql.cnpg.io tokyo-db -n "+ns+"`, which has no data yet")))
+			ContainSubstring("which has no data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n "+ns+"`.")))
 		absent(ctx, "Database", "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
 		failed := theCluster.GetUID()
@@ -278,7 +278,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonDatabaseNotRestored))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(
-			"it has app dojo_x_kyoto postgres, and no dojo_x_tokyo. No empty database is made in its place."))
+			"it has app dojo_x_kyoto postgres, and no dojo_x_tokyo. No empty database replaces it."))
 		absent(ctx, "Database", "tokyo-db")
 		By("deleting the Dojo and its Cluster, and naming the database in the backup")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())

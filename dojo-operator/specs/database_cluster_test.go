@@ -387,7 +387,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		other := newDojo(ns, "tokyo-db", replicas(2))
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyDegraded(ctx, other, corev1api.ReasonNameConflict)
-		Expect(message(other, "Degraded")).To(ContainSubstring("is that of the Cluster of the Dojo tokyo."))
+		Expect(message(other, "Degraded")).To(ContainSubstring("belongs to the Cluster of the Dojo tokyo."))
 		Consistently(ctx, refetch(theBudget)).Should(ofCloudNativePG, "nobody fights for it")
 
 		By("deleting the Dojo with the Cluster, and making it again")
@@ -421,7 +421,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, guest)
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonClusterInUse))
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("others have databases: Dojo kyoto."))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("others have databases in it: Dojo kyoto."))
 		Expect(k8s.Delete(ctx, guest)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("Degraded", ContainSubstring("Database kyoto-db.")), "it is retained")
 		Expect(deletions(ns)).To(BeEmpty())

@@ -99,7 +99,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		dojo := created(ctx, nil)
 		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "18" })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("has no version 18, and the Cluster is not changed. Use one of 17"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("has no version 18, so the Cluster is not changed. Use one of 17"))
 		Consistently(ctx, refetch(cluster())).Should(has("17.6"))
 		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "17" })
 		eventuallyReady(ctx, dojo)

@@ -42,7 +42,7 @@ var _ = Describe("A paused Dojo", func() {
 		Eventually(ctx, func(ctx context.Context) (string, error) {
 			_, err := refetch(dojo)(ctx)
 			return message(dojo, "Ready"), err
-		}).Should(And(HavePrefix("The Dojo is paused. To be written: Deployment tokyo, "), ContainSubstring("Service tokyo"),
+		}).Should(And(HavePrefix("The Dojo is paused. Pending writes: Deployment tokyo, "), ContainSubstring("Service tokyo"),
 			HaveSuffix(". To resume: `kubectl annotate dojos.core.jutsu.com tokyo -n "+ns+" core.jutsu.com/paused-`.")))
 		Consistently(func() []string { return withoutStatus(operator.Writes(ns))[before:] }).Should(BeEmpty())
 

@@ -71,8 +71,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 		return step
 	case hibernates:
 		return cnpg.Blocked(conditions.Degraded(corev1api.ReasonClusterHibernated,
-			"The Cluster %s/%s is hibernated, so that no database in it can be deleted. "+
-				"Resume it with `%s`, or set the reclaimPolicy to Retain.",
+			"The Cluster %s/%s is hibernated, so no database in it can be deleted. Resume it with `%s`, or set the "+
+				"reclaimPolicy to Retain.",
 			dojo.Namespace, in.Cluster.Name, cnpg.Resume(in.Cluster)))
 	}
 	return cnpg.Removal{

@@ -100,11 +100,11 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 	switch {
 	case !known:
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform defines no size %s of spec.postgres.cluster, and the Cluster is not changed. Use %s, or set the "+
-				"fields of the Cluster.", size, names(presets))
+			"The platform defines no size %s for spec.postgres.cluster.size, so the Cluster is not changed. Use %s, or set "+
+				"the fields of the Cluster.", size, names(presets))
 	case preset.invalid != "":
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The size %s of spec.postgres.cluster is not valid, and the Cluster is not changed: %s. The platform defines "+
+			"The size %s of spec.postgres.cluster is not valid, so the Cluster is not changed: %s. The platform defines "+
 				"sizes in a ConfigMap of the operator.", size, short(preset.invalid))
 	}
 	sized := dojo.DeepCopy()
