@@ -230,7 +230,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 	})
 
 var _ = Describe("A granted tenant that edits its channels all the time", SpecPriority(1), func() {
-	// looped is how many channels it edits every second, more than its share of the calls allows.
+	// looped is the number of channels that it edits every second, more than its share of the calls allows.
 	const looped = 60
 
 	It("takes at most half of the bot's calls, and delays no other tenant", func(ctx context.Context) {
@@ -290,7 +290,7 @@ func busiestSecond(times []time.Time) (most int) {
 	return most
 }
 
-// heldBack is how many calls the operator has held back for a limit, by its scope.
+// heldBack returns how many calls the operator has held back for a limit, by its scope.
 func heldBack(ctx context.Context, scope string) int {
 	GinkgoHelper()
 	series := fmt.Sprintf(`(?m)^discord_rate_limited_total\{origin="local",scope=%q\} (\d+)$`, scope)

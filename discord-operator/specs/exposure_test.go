@@ -42,7 +42,7 @@ var _ = Describe("The status reports who has access", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("by a role whose spec has no permissions", func(ctx context.Context) {
+	It("through a role whose spec has no permissions", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.EditRoleByHand(w.guild, w.guild, func(r *discordtest.Role) { r.Permissions = view | send })
 		r, none := w.role("on-call"), w.role("none", func(r *roleSpec) { r.Permissions = []v1alpha1.Permission{} })

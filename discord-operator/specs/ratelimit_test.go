@@ -15,7 +15,7 @@ import (
 )
 
 // retriedBy matches the part of a message that reports when a rate limit ends.
-const retriedBy = `It is retried by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
+const retriedBy = `The operator retries it by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
 
 var _ = Describe("A rate limit", func() {
 	// long is the duration of a reported limit: until all other objects are Ready, also on a busy

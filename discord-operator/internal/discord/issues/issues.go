@@ -131,7 +131,7 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 	if l.ExceedsShare() {
 		limit = "The share that the objects of this namespace have of the calls of another namespace's bot"
 	}
-	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s delays %q. It is retried by %s.",
+	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s delays the call %q. The operator retries it by %s.",
 		limit, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 

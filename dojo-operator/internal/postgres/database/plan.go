@@ -80,7 +80,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 	}.Drop(in.Input)
 }
 
-// holds ignores a Database in another Cluster, which a former Dojo has retained.
+// holds reports whether a Database belongs to the Dojo. One in another Cluster does not: a former Dojo
+// has retained it.
 func holds(dojo *corev1api.Dojo, db *cnpgv1.Database) bool {
 	return ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }

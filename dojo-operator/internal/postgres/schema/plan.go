@@ -261,7 +261,7 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	if pod, c := p.findContainer(func(c corev1.ContainerState) bool { return c.Running != nil }); pod != nil {
 		return p.stalledAfter(p.config.Deadline, c.Running.StartedAt.Time, applying,
 			"The SQL has run for more than %s. See `kubectl logs %s -n %s`, and what it waits for in pg_stat_activity; "+
-				"it goes on, unless you delete the Job with `kubectl delete job %s -n %[3]s`.",
+				"it continues unless you delete the Job with `kubectl delete job %s -n %[3]s`.",
 			p.config.Deadline, pod.Name, p.dojo.Namespace, p.job.Name)
 	}
 	ended := func(c corev1.ContainerState) bool { return c.Terminated != nil && c.Terminated.ExitCode == 0 }

@@ -89,8 +89,8 @@ func (p *Preset) problem(name string) string {
 	return cluster.CheckParameters(p.Parameters)
 }
 
-// Resolve returns the Dojo with the fields of its size where it has none of its own. Without a size
-// that is the Dojo itself; with an unknown one too, and an issue.
+// Resolve returns a copy of the Dojo in which its size sets the fields that the spec leaves out. It
+// returns the Dojo itself without a size, and with an unknown size, which is an issue.
 func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *conditions.Issue) {
 	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || dojo.Spec.Postgres.Cluster.Size == "" {
 		return dojo, nil
