@@ -105,7 +105,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		for _, o := range []client.Object{c, g} {
 			Expect(k8s.Delete(ctx, o)).To(Succeed())
 			Expect(eventuallyDegraded(ctx, o, v1alpha1.ReasonDeletionFailed)).To(And(
-				ContainSubstring("hides it from the bot"), ContainSubstring(v1alpha1.ForceDeleteAnnotation)))
+				ContainSubstring("Discord hides the "), ContainSubstring(v1alpha1.ForceDeleteAnnotation)))
 		}
 		w.expectIdle(ctx)
 		Expect(w.edits()).To(HaveLen(edits))

@@ -134,7 +134,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		}})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForBackup))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonBackupNotUsable)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("The Backup " + ns + "/nightly does not exist, so that no Cluster"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("The Backup " + ns + "/nightly does not exist, so no Cluster"))
 		absent(ctx, "Cluster", "tokyo-db")
 		By("creating it as a copy of the final Backup, with its location")
 		nightly := ofKind("Backup", ns, "nightly")

@@ -42,7 +42,7 @@ func (p *Plan) notes(w *world.World, from source) {
 			"if that is wrong, name the image with its tag in --postgres-image.")
 	}
 	if p.Replaces {
-		note("The current data stays in the backup that is taken first: kubectl dojo restore %s --as OTHER restores it.",
+		note("A backup keeps the current data: kubectl dojo restore %s --as OTHER restores it.",
 			w.Dojo.Name)
 	}
 	if p.InPlace && p.ServerName != "" {

@@ -251,8 +251,7 @@ func (p *planner) waitForFormer() *conditions.Issue {
 	slices.Sort(names)
 	what := strings.Join(names, ", ")
 	return p.stalledAfter(p.config.Deadline, since,
-		conditions.Progressing(corev1api.ReasonApplyingSchema, "Waiting until the Jobs "+
-			"and pods of former SQL are gone: %s.", what),
+		conditions.Progressing(corev1api.ReasonApplyingSchema, "Waiting for the end of former SQL: %s.", what),
 		"Former SQL has not ended, so no new SQL runs: %s. Find out what keeps it running, and delete that.", what)
 }
 

@@ -224,7 +224,7 @@ func TestSteps(t *testing.T) {
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"pods run": {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
 		"pods run for long": {slow, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed",
-			"from Postgres 16 to 17: 1, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and goes on. See `kubectl dojo tree tokyo -n school`, and whether the pod's node answers. " + back}},
+			"from Postgres 16 to 17: 1, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and continues. See `kubectl dojo tree tokyo -n school`, and whether the pod's node answers. " + back}},
 		"pods stopped, after a long time":   {slow, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"pods stopped":                      {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"CloudNativePG upgrades":            {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
@@ -241,7 +241,7 @@ func TestSteps(t *testing.T) {
 		"a user goes back after pg_upgrade has succeeded": {to16, pg("17", "16", 16, down), runs(0, ended, hasSucceeded), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "before it has ended."}},
 		"pg_upgrade runs for long": {to17, pg("17", "16", 16, down), runs(time.Hour, linking), true,
-			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and goes on. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`."}},
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and continues. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`."}},
 		"pg_upgrade has just begun, after a long stop": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "pg_upgrade has begun"}},
 		"the former version does not start": {
