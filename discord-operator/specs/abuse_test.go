@@ -164,7 +164,8 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 				"each counts towards a ban of the address")
 		})
 
-		It("creates Secrets of 1 MiB that claim to be the operator's, with the names of the other's", func(ctx context.Context) {
+		It("creates Secrets of 1 MiB with the operator's labels "+
+			"and the names of the other tenant's Secrets", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			origin, err := b.secretOf(b.kept.WebhookSecretName())(ctx)
 			Expect(err).NotTo(HaveOccurred())
@@ -185,7 +186,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			Expect(operator.Writes(a.ns)).To(BeEmpty(), "the operator leaves what it has not made")
 		})
 
-		It("refers to the other's group, server, channel and Secret", func(ctx context.Context) {
+		It("refers to the group, server, channel and Secret of the other tenant", func(ctx context.Context) {
 			a := b.newTenant(ctx, nil)
 			inGroup := a.channel("team", "alerts", withWebhook, func(c *v1alpha1.DiscordChannel) {
 				c.Spec.Webhook.SecretName = b.kept.WebhookSecretName()
@@ -229,10 +230,10 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 	})
 
 var _ = Describe("A granted tenant that edits its channels all the time", SpecPriority(1), func() {
-	// looped is how many channels it edits every second, more than its share of the calls allows.
+	// looped is the number of channels that it edits every second, more than its share of the calls allows.
 	const looped = 60
 
-	It("takes at most half of the bot's calls, and nobody else waits for a call", func(ctx context.Context) {
+	It("takes at most half of the bot's calls, and delays no other tenant", func(ctx context.Context) {
 		l := discordtest.NoRateLimits()
 		l.Global = discordtest.Rate{N: 50, Per: time.Second}
 		anotherDiscord(ctx, discordtest.Options{Limits: l})
@@ -289,7 +290,7 @@ func busiestSecond(times []time.Time) (most int) {
 	return most
 }
 
-// heldBack is how many calls the operator has held back for a limit, by its scope.
+// heldBack returns how many calls the operator has held back for a limit, by its scope.
 func heldBack(ctx context.Context, scope string) int {
 	GinkgoHelper()
 	series := fmt.Sprintf(`(?m)^discord_rate_limited_total\{origin="local",scope=%q\} (\d+)$`, scope)

@@ -21,7 +21,7 @@ func groupAdopting(id string) func(*v1alpha1.DiscordGroup) {
 }
 
 var _ = Describe("Adopting", func() {
-	It("a channel and a category that match the spec changes nothing", func(ctx context.Context) {
+	It("a channel and a category that match the spec edits neither", func(ctx context.Context) {
 		w := newWorld(ctx)
 		group := w.categoryByHand("incidents")
 		id := w.channelByHand(discordtest.Channel{Name: "alerts", ParentID: group, Topic: "What burns", NSFW: true,
@@ -39,7 +39,8 @@ var _ = Describe("Adopting", func() {
 		Eventually(ctx, eventsOf(g)).Should(ConsistOf("Normal Adopted", "Normal Ready"))
 	})
 
-	It("is not blocked by an object in another namespace, which cannot adopt there", func(ctx context.Context) {
+	It("succeeds although an object of another namespace, which is not allowed to adopt, "+
+		"names the same channel", func(ctx context.Context) {
 		w, other := newWorld(ctx), newWorld(ctx)
 		group := w.categoryByHand("incidents")
 		id := w.channelByHand(discordtest.Channel{Name: "alerts", ParentID: group})
@@ -61,7 +62,7 @@ var _ = Describe("Adopting", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("a channel with capitals in its name renames it once", func(ctx context.Context) {
+	It("a channel with capitals in its name renames the channel once", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "Alerts"})
 		discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Name = "Alerts" })
@@ -71,7 +72,7 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(Equal([]string{patchChannel}))
 	})
 
-	DescribeTable("a channel outside of this server is Degraded and creates nothing",
+	DescribeTable("a channel outside of the server makes the object Degraded and creates nothing",
 		func(ctx context.Context, elsewhere bool) {
 			w := newWorld(ctx)
 			channelID, groupID := "123456789", "123456790"
@@ -91,7 +92,7 @@ var _ = Describe("Adopting", func() {
 		Entry("in a server without the bot", true),
 	)
 
-	It("a channel of another type is Degraded and changes nothing", func(ctx context.Context) {
+	It("a channel of another type makes the object Degraded and changes nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		voice := w.channelByHand(discordtest.Channel{Type: discordtest.TypeVoice, Name: "Lounge"})
 		group := w.categoryByHand("incidents")
@@ -105,7 +106,7 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(BeEmpty())
 	})
 
-	It("another object's channel is Degraded and names that object until it is deleted", func(ctx context.Context) {
+	It("another object's channel makes the object Degraded until the other one is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		group := w.categoryByHand("incidents")
@@ -124,8 +125,8 @@ var _ = Describe("Adopting", func() {
 		Expect(category(lateGroup)).To(And(HaveField("ID", group), HaveField("Name", "mine")))
 	})
 
-	It("a channel that another object created is a Conflict, "+
-		"and deleting the second object leaves the channel on Discord", func(ctx context.Context) {
+	It("another object's channel is a Conflict, "+
+		"and a deletion of the second object keeps the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -138,7 +139,8 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel}))
 	})
 
-	It("a channel of another object: the other object's deletion keeps the channel, and the rival adopts it", func(ctx context.Context) {
+	It("another object's channel succeeds when that object is deleted, "+
+		"which keeps the channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, w.server(), c, g)

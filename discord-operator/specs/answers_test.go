@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("An object whose values Discord stores in another form", func() {
+var _ = Describe("An object whose values Discord ignores or stores in another form", func() {
 	It("is Degraded when Discord accepts an edit and ignores it, and does not repeat the edit", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true})
 		w := newWorld(ctx)
@@ -31,7 +31,7 @@ var _ = Describe("An object whose values Discord stores in another form", func()
 		eventuallyReady(ctx, server, c)
 	})
 
-	It("is Degraded while a server ignores a setting of communities", func(ctx context.Context) {
+	It("is Degraded while Discord ignores a setting that only communities have", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{CommunityChannels: true}})
 		w := newWorld(ctx)
@@ -61,7 +61,7 @@ var _ = Describe("An object whose values Discord stores in another form", func()
 		Expect(w.edits()).To(Equal([]string{postChannel, patchChannel}))
 	})
 
-	It("sets the overwrites of its group if a new channel lacks them", func(ctx context.Context) {
+	It("gets the overwrites of its group when Discord creates the channel without them", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Unsynced: true}})
 		w := newWorld(ctx)

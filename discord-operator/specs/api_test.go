@@ -132,7 +132,7 @@ var _ = Describe("The API", func() {
 		Entry("the longest webhook name", "DiscordChannel", `{webhook: {name: `+strings.Repeat("é", 80)+`}}`),
 	)
 
-	DescribeTable("refuses values that Discord would refuse or rewrite, with the allowed ones",
+	DescribeTable("refuses values that Discord would refuse or rewrite, and names the allowed ones",
 		func(ctx context.Context, kind, change, says string) {
 			Expect(submit(ctx, object(kind, change))).To(MatchError(ContainSubstring(says)))
 		},
@@ -488,7 +488,7 @@ var _ = Describe("The API", func() {
 			`spec.adopt cannot be another channel than the one that this object has already, see status.channelId`),
 	)
 
-	It("distinguishes no overwrites from unmanaged ones, also through the Go types", func(ctx context.Context) {
+	It("distinguishes an empty list of overwrites from none, also through the Go types", func(ctx context.Context) {
 		ns := newNamespace(ctx)
 		DeferCleanup(func(ctx context.Context) { deleteAll(ctx, ns) })
 		for name, list := range map[string][]v1alpha1.PermissionOverwrite{"none": {}, "unmanaged": nil} {
@@ -507,7 +507,7 @@ var _ = Describe("The API", func() {
 		}
 	})
 
-	It("sets the defaults, and no more", func(ctx context.Context) {
+	It("sets the defaults and no other field", func(ctx context.Context) {
 		for kind, spec := range map[string]string{
 			"DiscordServer":  `{tokenSecretRef: {name: discord-bot, key: token}, serverId: "123456", deletionPolicy: Retain}`,
 			"DiscordGroup":   smallest["DiscordGroup"],

@@ -22,8 +22,8 @@ func (w *world) unknown(route string, times int) {
 }
 
 // Discord sometimes answers so for a moment.
-var _ = Describe("A channel that Discord does not know for a moment", func() {
-	Describe("while it is read every three seconds", Ordered, ContinueOnFailure, SpecPriority(1), func() {
+var _ = Describe("A channel that Discord briefly reports as unknown", func() {
+	Describe("with a resync every three seconds", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 		BeforeAll(func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
 		})
@@ -48,7 +48,7 @@ var _ = Describe("A channel that Discord does not know for a moment", func() {
 			Entry("without it", false),
 		)
 
-		It("is created again after a deletion that no event reported", func(ctx context.Context) {
+		It("is created again after a deletion without an event", func(ctx context.Context) {
 			discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 			w := newWorld(ctx)
 			c := w.channel("", "alerts")
@@ -61,7 +61,7 @@ var _ = Describe("A channel that Discord does not know for a moment", func() {
 		})
 	})
 
-	Describe("in lists that are late", Ordered, ContinueOnFailure, SpecPriority(1), func() {
+	Describe("with lists that lag behind", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 		BeforeAll(func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{
 				Limits: discordtest.NoRateLimits(), Weakness: discordtest.Weakness{Stale: 1},

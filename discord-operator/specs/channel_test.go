@@ -23,7 +23,7 @@ func with(change func(*channelSpec)) func(*v1alpha1.DiscordChannel) {
 }
 
 var _ = Describe("A DiscordChannel", func() {
-	It("is created once, with everything in the create call, private from its first moment", func(ctx context.Context) {
+	It("is created by one call with all fields, and is private from its first moment", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		g := w.group("incidents")
@@ -69,7 +69,7 @@ var _ = Describe("A DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("waits for its server and its group, and names them", func(ctx context.Context) {
+	It("waits for its server and its group, and names them in its status", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c, g := w.channel("incidents", "alerts"), w.group("incidents")
 		create(ctx, c)
@@ -91,7 +91,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(c.Status.GroupID).To(BeEmpty())
 	})
 
-	It("never adopts a channel of the same name, in another category or in its own", func(ctx context.Context) {
+	It("never adopts a channel of the same name in any category", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.group("a"), w.group("b")
 		ready(ctx, w.server(), a, b)
@@ -106,7 +106,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(w.idsNamed("alerts")).To(ConsistOf(append(unowned, first.Status.ChannelID, second.Status.ChannelID)))
 	})
 
-	It("is edited by one call with all different fields, and no others", func(ctx context.Context) {
+	It("is edited by one call with exactly the fields that differ", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.Topic, s.NSFW = new("What burns"), new(false) }))
 		ready(ctx, w.server(), c)
@@ -123,7 +123,8 @@ var _ = Describe("A DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("loses its topic when the spec has an empty one, and keeps fields outside the spec", func(ctx context.Context) {
+	It("loses its topic when the spec has an empty one, "+
+		"and keeps fields that the spec leaves out", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.Topic = new("What burns") }))
 		ready(ctx, w.server(), c)
@@ -142,7 +143,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(on(c).Topic).To(Equal("by hand"))
 	})
 
-	It("moves between groups, leaves them and enters them, always the same channel", func(ctx context.Context) {
+	It("stays the same channel when it enters, changes and leaves a group", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b, c := w.group("a"), w.group("b"), w.channel("a", "alerts")
 		ready(ctx, w.server(), a, b, c)
@@ -160,7 +161,7 @@ var _ = Describe("A DiscordChannel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("cannot move to a group of another server, and is Degraded meanwhile", func(ctx context.Context) {
+	It("is Degraded while its group is in another server, and does not move", func(ctx context.Context) {
 		w := newWorld(ctx)
 		other := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
 		discord.AddMember(other, w.bot.UserID, everything)
@@ -178,7 +179,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(w.bodies(patchChannel)).To(BeEmpty())
 	})
 
-	DescribeTable("becomes an announcement channel, and a text channel again, if the server allows it",
+	DescribeTable("changes between text and announcement channel if the server allows it",
 		func(ctx context.Context, created, wanted v1alpha1.ChannelType, kind float64) {
 			w := newWorld(ctx)
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
@@ -220,7 +221,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Entry("an existing channel", true),
 	)
 
-	It("does not rename forever when Discord stores the name in another form", func(ctx context.Context) {
+	It("is renamed once when Discord stores the name in another form", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Normalise: func(name string) string {
 			return strings.ReplaceAll(discordtest.NormaliseName(name), "_", "-")
 		}}, "--resync-period=1s")

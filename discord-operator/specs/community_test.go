@@ -34,7 +34,8 @@ var _ = Describe("Community", func() {
 	}
 	BeforeEach(prepare)
 
-	It("is enabled once both channels exist, by one edit, and again when a user has disabled it", func(ctx context.Context) {
+	It("is enabled by one edit once both channels exist, "+
+		"and again after a user has disabled it", func(ctx context.Context) {
 		administrator()
 		forum := w.channel("", "ideas", func(c *v1alpha1.DiscordChannel) { c.Spec.Type = v1alpha1.ChannelTypeForum })
 		create(ctx, s, rules, forum)
@@ -70,7 +71,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(BeEmpty())
 	})
 
-	It("needs an administrator, and everything else is reconciled without one", func(ctx context.Context) {
+	It("needs a bot that is administrator, and blocks nothing else without one", func(ctx context.Context) {
 		s.Spec.Name = "Tokyo"
 		create(ctx, s, rules, moderators)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).
@@ -87,7 +88,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(ContainElement("COMMUNITY"))
 	})
 
-	It("gets another rules channel by one edit, without an administrator", func(ctx context.Context) {
+	It("gets another rules channel by one edit, also if the bot is no administrator", func(ctx context.Context) {
 		administrator()
 		other := w.channel("", "principles")
 		ready(ctx, s, rules, moderators, other)
@@ -158,7 +159,7 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(ConsistOf("COMMUNITY", "NEWS"))
 	})
 
-	It("is reported as a difference by a server that only observes", func(ctx context.Context) {
+	It("is a difference in the status of a server with managementPolicy Observe", func(ctx context.Context) {
 		ready(ctx, w.server(), rules, moderators)
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) {
 			asCommunity(s)
@@ -168,7 +169,7 @@ var _ = Describe("Community", func() {
 			`rulesChannelRef: none -> "rules"`, `publicUpdatesChannelRef: none -> "moderators"`, "community: none -> Enabled")
 	})
 
-	It("applies the settings again once Community is enabled, although Discord had ignored them", func(ctx context.Context) {
+	It("has its settings applied again once it is enabled, after Discord had ignored them", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Locale: true, Description: true}})
 		prepare(ctx)

@@ -17,9 +17,9 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// A server of other people's making: other error codes, no audit log, no roles in the guild, events
+// A server that others wrote: other error codes, no audit log, no roles in the guild, events
 // of few channels, and those twice.
-var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPriority(1), func() {
+var _ = Describe("With a server that is compatible with Discord", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, "--resync-period=3s")
 	})
@@ -44,7 +44,7 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPri
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 	})
 
-	It("a lost create makes one channel, also after a kill", func(ctx context.Context) {
+	It("a create without a response leaves one channel, also after a kill of the operator", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		w.fault(discordtest.Fault{Route: postChannel, Times: 2, Action: discordtest.DropAfter()})
@@ -94,7 +94,7 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, SpecPri
 		Expect(on(c).Overwrites).To(BeEmpty(), "without overwrites in the spec, they are a user's from then on")
 	})
 
-	It("writes nothing to deleted objects when a namespace is deleted", func(ctx context.Context) {
+	It("a deleted namespace costs no write to a deleted object", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("g")}
 		for i := range 20 {

@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("kubectl discord export --copy-to", func() {
-	It("opens no closed channel of the original", func(ctx context.Context) {
+	It("opens no private channel of the original", func(ctx context.Context) {
 		const view, manage = discordtest.PermViewChannel, discordtest.PermManageChannels
 		w := newWorldOf(ctx, newBot(), guildtest.Needed)
 		ops := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Ops"})

@@ -44,7 +44,7 @@ var _ = Describe("A protected object", func() {
 	server := func(w *world) client.Object { return w.server() }
 	group := func(w *world) client.Object { return w.group("alerts") }
 
-	DescribeTable("stays, however it is deleted, until the protection is lifted",
+	DescribeTable("stays after any kind of deletion, until the protection is removed",
 		func(ctx context.Context, kind string, of func(*world) client.Object) {
 			begin(ctx, of)
 			name := protected.GetName()

@@ -47,7 +47,7 @@ var _ = Describe("Deleting", func() {
 		Entry("adopted, Retain: stays", true, v1alpha1.DeletionPolicyRetain, true),
 	)
 
-	It("an object deletes the channel that replaced its adopted one", func(ctx context.Context) {
+	It("an object deletes the channel that the operator created in place of the adopted one", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", adopting(w.channelByHand(discordtest.Channel{Name: "alerts"})))
 		g := w.group("incidents", groupAdopting(w.categoryByHand("incidents")))
@@ -95,7 +95,7 @@ var _ = Describe("Deleting", func() {
 		Expect(w.idsNamed("alerts")).To(ConsistOf(unowned), "what a user has created under the same name stays")
 	})
 
-	It("a channel is retried when Discord fails, and happens once", func(ctx context.Context) {
+	It("a channel is retried when Discord fails, and succeeds once", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -106,7 +106,7 @@ var _ = Describe("Deleting", func() {
 		Expect(w.audited(channelDeleted)).To(Equal(1))
 	})
 
-	It("a group waits for its channels and names them, until they are gone or moved", func(ctx context.Context) {
+	It("a group waits until its channels are gone or moved, and names them", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, a, b := w.group("incidents"), w.channel("incidents", "a"), w.channel("incidents", "b")
 		ready(ctx, w.server(), g, a, b, w.group("other"))
@@ -133,7 +133,7 @@ var _ = Describe("Deleting", func() {
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 	})
 
-	It("a namespace, the token first, leaves nothing on Discord", func(ctx context.Context) {
+	It("a namespace leaves nothing on Discord, even if the token's Secret goes first", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "tokyo")
 		ready(ctx, s, g, c)
@@ -144,7 +144,7 @@ var _ = Describe("Deleting", func() {
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 	})
 
-	It("a channel works by force while Discord keeps failing", func(ctx context.Context) {
+	It("a channel by force succeeds while Discord keeps failing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
@@ -170,7 +170,7 @@ var _ = Describe("Deleting", func() {
 		Expect(w.idsNamed("alerts")).To(BeEmpty())
 	})
 
-	It("a channel that Discord refuses to delete is Degraded", func(ctx context.Context) {
+	It("a channel makes the object Degraded when Discord refuses it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "rules")
 		ready(ctx, w.server(), c)

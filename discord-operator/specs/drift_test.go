@@ -100,7 +100,7 @@ var channelChanges = map[string]func(*discordtest.Channel){
 var _ = Describe("Drift on Discord", func() {
 	Describe("while the Gateway is up", func() {
 		for field, change := range channelChanges {
-			It("is corrected: the "+field+" of a channel", func(ctx context.Context) {
+			It("is corrected in the "+field+" of a channel", func(ctx context.Context) {
 				m := newManaged(ctx)
 				before, counted := len(m.edits()), driftCount(ctx, "DiscordChannel", field)
 				expectCorrected(ctx, m.live, m.editByHand(change))
@@ -125,7 +125,7 @@ var _ = Describe("Drift on Discord", func() {
 			eventuallyReady(ctx, m.channel)
 		})
 
-		It("is corrected when its event is lost on the wire: the next event reveals the gap", func(ctx context.Context) {
+		It("is corrected when its event is lost and the next event reveals the gap", func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()})
 			m := newManaged(ctx)
 			discord.Gateway().SetFaults(discordtest.GatewayFaults{
@@ -159,7 +159,7 @@ var _ = Describe("Drift on Discord", func() {
 			Expect(took[len(took)/2]).To(BeNumerically("<", time.Second))
 		})
 
-		It("is corrected: the order of channels", func(ctx context.Context) {
+		It("is corrected in the order of channels", func(ctx context.Context) {
 			m := newManaged(ctx)
 			before, counted := len(m.edits()), driftCount(ctx, "DiscordChannel", "position")
 			expectCorrected(ctx, m.order, m.editByHand(func(c *discordtest.Channel) { c.Position = 9 }))
@@ -167,7 +167,7 @@ var _ = Describe("Drift on Discord", func() {
 			Eventually(ctx, driftCount).WithArguments("DiscordChannel", "position").Should(BeNumerically(">", counted))
 		})
 
-		It("is corrected: the name and the overwrites of a category", func(ctx context.Context) {
+		It("is corrected in the name and the overwrites of a category", func(ctx context.Context) {
 			m := newManaged(ctx)
 			category := func() discordtest.Channel {
 				ch, _ := discord.Channel(m.group.Status.GroupID)
@@ -182,7 +182,7 @@ var _ = Describe("Drift on Discord", func() {
 			Eventually(ctx, eventsOf(m.group)).Should(ContainElement("Normal DriftCorrected"))
 		})
 
-		It("is corrected: the settings of a server", func(ctx context.Context) {
+		It("is corrected in the settings of a server", func(ctx context.Context) {
 			m := newManaged(ctx)
 			settings := func() []any {
 				g := discord.Guild(m.guild)
@@ -200,7 +200,7 @@ var _ = Describe("Drift on Discord", func() {
 			Eventually(ctx, eventsOf(m.server)).Should(ContainElement("Normal DriftCorrected"))
 		})
 
-		It("stays in fields outside the spec", func(ctx context.Context) {
+		It("stays in fields that the spec leaves out", func(ctx context.Context) {
 			m := newManaged(ctx)
 			discord.EditChannelByHand(m.below.Status.ChannelID, func(c *discordtest.Channel) {
 				c.Topic, c.NSFW, c.RateLimitPerUser, c.Overwrites = "mine", true, 10, nil
@@ -214,7 +214,7 @@ var _ = Describe("Drift on Discord", func() {
 			Expect(live).To(And(HaveField("Topic", "mine"), HaveField("NSFW", true), HaveField("RateLimitPerUser", 10)))
 		})
 
-		It("is corrected: a deleted channel, with its webhook", func(ctx context.Context) {
+		It("is corrected by a new channel and webhook when a user deletes the channel", func(ctx context.Context) {
 			m := newManaged(ctx)
 			before, counted := m.live(), driftCount(ctx, "DiscordChannel", "existence")
 			secret := webhookURL(ctx, m.channel)
@@ -232,7 +232,7 @@ var _ = Describe("Drift on Discord", func() {
 			Eventually(ctx, driftCount).WithArguments("DiscordChannel", "existence").Should(Equal(counted + 1))
 		})
 
-		It("is corrected: a deleted category, with its channels back in it", func(ctx context.Context) {
+		It("is corrected by a new category, with its channels, when a user deletes the category", func(ctx context.Context) {
 			m := newManaged(ctx)
 			before := m.group.Status.GroupID
 			discord.DeleteChannelByHand(before)
@@ -248,7 +248,8 @@ var _ = Describe("Drift on Discord", func() {
 			Expect(discord.Guild(m.guild).Channels).To(HaveLen(3))
 		})
 
-		It("is corrected: a deleted webhook, whose Secret gets the new URL", func(ctx context.Context) {
+		It("is corrected by a new webhook, with its URL in the Secret, "+
+			"when a user deletes the webhook", func(ctx context.Context) {
 			m := newManaged(ctx)
 			secret := webhookURL(ctx, m.channel)
 			discord.DeleteWebhookByHand(m.channel.Status.Webhook.ID)
@@ -258,7 +259,7 @@ var _ = Describe("Drift on Discord", func() {
 		})
 	})
 
-	It("is corrected in a status too, at once", func(ctx context.Context) {
+	It("of an object's status is corrected at once, without a call to Discord", func(ctx context.Context) {
 		m := newManaged(ctx)
 		m.expectIdle(ctx)
 		calls := len(m.calls())
@@ -271,7 +272,7 @@ var _ = Describe("Drift on Discord", func() {
 	})
 
 	Describe("while the Gateway is down", func() {
-		It("is corrected at the next resync, of four calls for any number of channels", func(ctx context.Context) {
+		It("is corrected at the next resync, which costs four calls for any number of channels", func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=1s")
 			m := newManaged(ctx)
 			for i := range 10 {
@@ -299,7 +300,7 @@ var _ = Describe("Drift on Discord", func() {
 			expectCorrected(ctx, m.live, m.editByHand(channelChanges["nsfw"]))
 		})
 
-		It("is corrected after a reconnect of the Gateway, which sent no event of it", func(ctx context.Context) {
+		It("is corrected after a reconnect when the Gateway sent no event of it", func(ctx context.Context) {
 			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()})
 			m := newManaged(ctx)
 			discord.Gateway().SetFaults(discordtest.GatewayFaults{

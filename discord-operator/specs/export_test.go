@@ -30,7 +30,8 @@ import (
 const readyTimeout = 2 * time.Minute
 
 var _ = Describe("kubectl discord export", func() {
-	It("prints manifests that become Ready without an edit, and edit nothing when deleted", func(ctx context.Context) {
+	It("prints manifests whose objects become Ready without an edit, "+
+		"and edit nothing when deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		populate(ctx, w)
 		before := discord.Guild(w.guild)
@@ -57,7 +58,7 @@ var _ = Describe("kubectl discord export", func() {
 		expectSame(discord.Guild(w.guild), before)
 	})
 
-	It("prints only valid objects, whatever the names of channels", func(ctx context.Context) {
+	It("prints only valid objects for any name of a channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		for i, name := range oddNames() {
 			category := ""
@@ -85,7 +86,7 @@ var _ = Describe("kubectl discord export", func() {
 
 var _ = Describe("An export of a random server", func() {
 	for seed := range uint64(10) {
-		It(fmt.Sprintf("changes nothing there, and rebuilds it in an empty one, with seed %d", seed), func(ctx context.Context) {
+		It(fmt.Sprintf("changes nothing in that server, and rebuilds it in an empty one, seed %d", seed), func(ctx context.Context) {
 			w := newWorldOf(ctx, newBot(), guildtest.Needed)
 			Expect(guildtest.Populate(ctx, discord, w.guild, w.bot, seed)).To(Succeed())
 			empty := newWorldOf(ctx, w.bot, guildtest.Needed)
@@ -291,7 +292,7 @@ func expectSame(now, before discordtest.Guild) {
 }
 
 var _ = Describe("kubectl discord plan", func() {
-	It("is empty for an export, and has an exit status for changes", func(ctx context.Context) {
+	It("lists no change for an export, and has exit status 3 for changes", func(ctx context.Context) {
 		w := newWorld(ctx)
 		populate(ctx, w)
 		folder := GinkgoT().TempDir()

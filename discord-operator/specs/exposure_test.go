@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-var _ = Describe("The status reports access", func() {
+var _ = Describe("The status reports who has access", func() {
 	It("to a channel that was moved into a private group, until it is closed", func(ctx context.Context) {
 		w := newWorld(ctx)
 		w.user("Yuji")
@@ -42,7 +42,7 @@ var _ = Describe("The status reports access", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("by a role whose spec has no permissions", func(ctx context.Context) {
+	It("through a role whose spec has no permissions", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.EditRoleByHand(w.guild, w.guild, func(r *discordtest.Role) { r.Permissions = view | send })
 		r, none := w.role("on-call"), w.role("none", func(r *roleSpec) { r.Permissions = []v1alpha1.Permission{} })

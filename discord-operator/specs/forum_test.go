@@ -133,10 +133,10 @@ func inThreads(seconds int) func(*channelSpec) {
 
 var _ = Describe("A forum or media channel", func() {
 	for name, s := range forumSettings {
-		It("has as in its spec, after changes there and by hand: "+name, func(ctx context.Context) { expectSetting(ctx, s) })
+		It("follows edits of the spec and corrects edits by hand: "+name, func(ctx context.Context) { expectSetting(ctx, s) })
 	}
 
-	DescribeTable("is created by one call, and edited by one for all changes",
+	DescribeTable("is created by one call, and edited by one call for all changes",
 		func(ctx context.Context, kind v1alpha1.ChannelType, number float64) {
 			w := newCommunity(ctx)
 			change, sent := merged(kind, forumSettings)
@@ -163,7 +163,7 @@ var _ = Describe("A forum or media channel", func() {
 		Entry("a media channel", v1alpha1.ChannelTypeMedia, 16.0),
 	)
 
-	DescribeTable("sets its flags, and keeps Discord's own",
+	DescribeTable("has the flags of its spec, and keeps Discord's own flags",
 		func(ctx context.Context, kind v1alpha1.ChannelType, field string, flag int, set func(*v1alpha1.ChannelForum, *bool)) {
 			w := newCommunity(ctx)
 			to := func(want *bool) func(*channelSpec) {
@@ -262,7 +262,7 @@ var _ = Describe("A forum or media channel", func() {
 			ContainElement(v1alpha1.ForumTagStatus{Name: "bug", ID: now["bug"]})))
 	})
 
-	It("loses its tags with an empty list in the spec, and keeps them without one", func(ctx context.Context) {
+	It("loses its tags with an empty list in the spec, and keeps them without a list", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "ideas", ofType(v1alpha1.ChannelTypeForum, tagged("bug idea")))
 		ready(ctx, w.server(), c)
@@ -277,7 +277,7 @@ var _ = Describe("A forum or media channel", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("adopts a forum with its tags, by their names", func(ctx context.Context) {
+	It("keeps the tags with equal names when it adopts a forum", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		id := w.channelByHand(discordtest.Channel{Name: "ideas", Type: discordtest.TypeForum, Tags: []discordtest.Tag{
 			{Name: "bug", Emoji: discordtest.Emoji{Name: "🐛"}}, {Name: "idea", Moderated: true},
@@ -303,7 +303,7 @@ var _ = Describe("A forum or media channel", func() {
 		Expect(eventuallyDegraded(ctx, c, "Refused")).To(ContainSubstring("Unknown Emoji"))
 	})
 
-	It("is Degraded if it requires a tag and members may use none", func(ctx context.Context) {
+	It("is Degraded if it requires a tag and has none", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		ready(ctx, w.server())
 		c := w.channel("", "ideas", ofType(v1alpha1.ChannelTypeForum,

@@ -20,7 +20,7 @@ var _ = Describe("Discord's Gateway", func() {
 		}})
 	}
 
-	It("is replaced by reads when it is connected but silent after a change", func(ctx context.Context) {
+	It("is replaced by reads when it sends no event after a change", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()},
 			"--event-timeout=3s", "--resync-period=3s") // longer than an event takes on a busy machine
 		w := newWorld(ctx)
@@ -40,7 +40,7 @@ var _ = Describe("Discord's Gateway", func() {
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	})
 
-	It("is made up for by the next read after it lost the event of a webhook", func(ctx context.Context) {
+	It("loses the event of a deleted webhook, which the next read finds", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--live-resync-period=2s")
 		w := newWorld(ctx)
 		c := w.channel("", "tokyo", withWebhook)
@@ -68,7 +68,7 @@ var _ = Describe("Discord's Gateway", func() {
 		Eventually(ctx, func() string { return on(c).Name }).Should(Equal("tokyo"))
 	})
 
-	It("follows a server that joins a session later", func(ctx context.Context) {
+	It("reports a server that the bot joins during a session", func(ctx context.Context) {
 		w := newWorld(ctx)
 		kyoto := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
 		discord.AddMember(kyoto, w.bot.UserID, everything)

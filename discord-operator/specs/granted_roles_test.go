@@ -41,7 +41,7 @@ func withMember(user string) func(*roleSpec) {
 }
 
 var _ = Describe("A tenant with a grant for roles", func() {
-	It("has none by the grant for groups and channels", func(ctx context.Context) {
+	It("may create no role with a grant for groups and channels only", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermAdministrator)
 		a, toji := w.newTenant(ctx, nil), w.user("Toji")
@@ -65,7 +65,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	DescribeTable("gets permissions that the owner lists by name, and none that they imply",
+	DescribeTable("gets the permissions that the owner lists by name, and none that those imply",
 		func(ctx context.Context, ceiling, asked []v1alpha1.Permission, refused string) {
 			w := newWorld(ctx)
 			discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermAdministrator)
@@ -87,7 +87,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		Entry("Administrator itself", []v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"Administrator"}, ""),
 	)
 
-	It("keeps no permission above the ceiling, and gives such a role to nobody", func(ctx context.Context) {
+	It("loses each permission that the owner does not list, and gives such a role to no user", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")
 		s := w.server(allowsRoles("SendMessages", "ViewChannel"))
@@ -134,7 +134,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		eventuallyReady(ctx, r)
 	})
 
-	It("gives nobody a role after the grant is withdrawn, and deletes nothing", func(ctx context.Context) {
+	It("gives no user a role after the grant is withdrawn, and loses no role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")
 		s := w.server(allowsRoles("SendMessages"))
@@ -151,7 +151,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		Expect(w.rolesNamed("team")).To(BeEmpty())
 	})
 
-	It("adopts and observes no role, whatever else is allowed", func(ctx context.Context) {
+	It("adopts and observes no role, even if it may adopt channels", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		mods := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Mods", Permissions: permBan})
@@ -175,7 +175,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		Expect(w.rolesNamed("Mods")).To(HaveExactElements(And(HaveField("ID", mods), HaveField("Permissions", permBan))))
 	})
 
-	It("stays below the roles of the server and of people, without fights", func(ctx context.Context) {
+	It("keeps its roles below those of the server and of users, without repeated moves", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		ranked := func(position int32) func(*roleSpec) { return func(s *roleSpec) { s.Position = &position } }
@@ -213,7 +213,7 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		Consistently(w.traffic).WithTimeout(3*time.Second).Should(Equal(before), "two tenants do not fight about places")
 	})
 
-	It("may be selected by a selector for roles", func(ctx context.Context) {
+	It("can be selected by labels of its namespace", func(ctx context.Context) {
 		w := newWorld(ctx)
 		labels := map[string]string{"roles": "yes"}
 		a := w.newTenant(ctx, labels)

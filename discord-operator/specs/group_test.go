@@ -13,7 +13,7 @@ import (
 )
 
 var _ = Describe("A DiscordGroup", func() {
-	It("is created once, with everything in the create call, and may have any name", func(ctx context.Context) {
+	It("is created by one call with all fields, and may have any name", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		ready(ctx, w.server())
@@ -45,7 +45,7 @@ var _ = Describe("A DiscordGroup", func() {
 		Expect(w.idsNamed("Incidents")).To(ConsistOf(unowned, a.Status.GroupID, b.Status.GroupID))
 	})
 
-	It("is edited by one call with all different fields, and no others", func(ctx context.Context) {
+	It("is edited by one call with exactly the fields that differ", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g := w.group("incidents")
 		ready(ctx, w.server(), g)
@@ -82,7 +82,7 @@ var _ = Describe("A DiscordGroup", func() {
 		Eventually(ctx, eventsOf(g)).Should(ContainElement("Warning Recreated"))
 	})
 
-	It("is created again with a channel that was deleted together with it", func(ctx context.Context) {
+	It("is created again, with its channel, when a user deletes both", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("incidents", "alerts", withWebhook)
 		ready(ctx, w.server(), g, c)

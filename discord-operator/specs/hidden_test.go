@@ -46,7 +46,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		Expect(w.edits()).To(HaveLen(edits))
 	})
 
-	It("is not created again without the Gateway either", func(ctx context.Context) {
+	It("is not created again while the Gateway is down", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s") // longer than idle is
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 		w := newWorld(ctx)
@@ -88,7 +88,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(2))
 	})
 
-	It("is not adopted, and its deletion waits", func(ctx context.Context) {
+	It("is not adopted, and its object's deletion waits", func(ctx context.Context) {
 		w := newWorld(ctx)
 		hidden := w.channelByHand(discordtest.Channel{Name: "secret"})
 		w.hide(hidden)
@@ -105,7 +105,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		for _, o := range []client.Object{c, g} {
 			Expect(k8s.Delete(ctx, o)).To(Succeed())
 			Expect(eventuallyDegraded(ctx, o, v1alpha1.ReasonDeletionFailed)).To(And(
-				ContainSubstring("hides it from the bot"), ContainSubstring(v1alpha1.ForceDeleteAnnotation)))
+				ContainSubstring("Discord hides the "), ContainSubstring(v1alpha1.ForceDeleteAnnotation)))
 		}
 		w.expectIdle(ctx)
 		Expect(w.edits()).To(HaveLen(edits))

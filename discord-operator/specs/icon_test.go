@@ -44,7 +44,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		s = w.server(withIcon)
 	})
 
-	It("is set from a ConfigMap, follows it, and is set again when a user changes or removes it", func(ctx context.Context) {
+	It("follows its ConfigMap, and is set again when a user changes or removes it", func(ctx context.Context) {
 		cm := w.iconMap(first)
 		create(ctx, cm)
 		ready(ctx, s)
@@ -89,7 +89,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(w.edits()).To(HaveLen(4))
 	})
 
-	It("is Degraded without its ConfigMap or key, while everything else is reconciled", func(ctx context.Context) {
+	It("makes the server Degraded without its ConfigMap or key, and blocks nothing else", func(ctx context.Context) {
 		s.Spec.Name = "Tokyo"
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonIconNotFound)).To(And(ContainSubstring("ConfigMap icon"),
@@ -115,7 +115,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(w.icon()).To(Equal(set), "it stays as it is")
 	})
 
-	DescribeTable("is Degraded, without a call, with an invalid image", func(ctx context.Context, image []byte, why string) {
+	DescribeTable("makes the server Degraded without a call "+
+		"when the image is invalid", func(ctx context.Context, image []byte, why string) {
 		cm := w.iconMap(image)
 		if strings.HasPrefix(why, "is text") {
 			cm.BinaryData, cm.Data = nil, map[string]string{"icon.png": string(image)}
@@ -134,7 +135,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Entry("a broken one", first[:len(first)-20], "is a broken image"),
 	)
 
-	It("is animated only in servers with that feature", func(ctx context.Context) {
+	It("is animated only in servers with the feature ANIMATED_ICON", func(ctx context.Context) {
 		create(ctx, w.iconMap(discordtest.GIF(3)), s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonIconUnusable)).To(ContainSubstring("boost"))
 		Expect(w.edits()).To(BeEmpty())
@@ -144,7 +145,8 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveField("DiscordHash", w.icon()))
 	})
 
-	It("blocks no other setting when Discord refuses it, and is set again after a lost answer", func(ctx context.Context) {
+	It("blocks no other setting when Discord refuses it, "+
+		"and is sent again after a lost response", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Match: func(r discordtest.Request) bool {
 			return r.Route == patchGuild && strings.Contains(string(r.Body), `"icon"`)
 		}, Times: 1, Action: discordtest.FailAfter(500)})
@@ -158,7 +160,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 		Expect(s.Status.Icon).To(HaveField("DiscordHash", w.icon()))
 	})
 
-	It("is a difference by its hash in an observing server", func(ctx context.Context) {
+	It("is a difference by its hash in a server with managementPolicy Observe", func(ctx context.Context) {
 		observing(s)
 		create(ctx, w.iconMap(first), s)
 		eventuallyDiffers(ctx, s, "icon: none -> "+hashOf(first))

@@ -26,7 +26,7 @@ func (w *world) channelNames() (names []string) {
 var _ = Describe("A leader that is stopped beyond its Lease", func() {
 	const old, fresh = 6, 6
 
-	It("creates nothing beside its successor, and ends", func(ctx context.Context) {
+	It("ends, and creates nothing that its successor creates", func(ctx context.Context) {
 		flags := []string{"--lease-duration=6s", "--lease-renew-deadline=5s", "--lease-retry-period=500ms"}
 		operator.Restart(ctx, flags...)
 		w := newWorld(ctx)

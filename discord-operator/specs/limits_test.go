@@ -19,7 +19,7 @@ import (
 const roomRetryPeriod = 90 * time.Second
 
 var _ = Describe("A limit of Discord", func() {
-	It("is reported before a call, until there is room", SpecPriority(1), func(ctx context.Context) {
+	It("is reported without a call until there is room", SpecPriority(1), func(ctx context.Context) {
 		w := newWorld(ctx)
 		category := w.categoryByHand("full")
 		hookedID := w.channelByHand(discordtest.Channel{Name: "hooked"})
@@ -58,7 +58,7 @@ var _ = Describe("A limit of Discord", func() {
 		Expect(on(moving).ParentID).To(Equal(full.Status.GroupID))
 	})
 
-	DescribeTable("of a whole server is reported before a call",
+	DescribeTable("of a whole server is reported without a call",
 		func(ctx context.Context, kind, n int, what string, last func(*world) client.Object) {
 			w := newWorld(ctx)
 			for i := range n {
@@ -79,7 +79,7 @@ var _ = Describe("A limit of Discord", func() {
 			func(w *world) client.Object { return w.group("last") }),
 	)
 
-	It("is reported if the operator does not know it, and the call is not repeated", func(ctx context.Context) {
+	It("that the operator does not know is reported, and the call is not repeated", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Action{Status: 400,

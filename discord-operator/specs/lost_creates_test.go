@@ -96,7 +96,7 @@ var _ = Describe("A create without a response", func() {
 		Expect([]int{w.audited(channelCreated), w.audited(webhookCreated)}).To(Equal([]int{1, 1}))
 	})
 
-	It("is reported during the search for its result", func(ctx context.Context) {
+	It("is reported while the operator searches for its result", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.FailBefore(500)})
 		c := w.channel("", "alerts")
 		create(ctx, c)
@@ -118,7 +118,8 @@ var _ = Describe("A create without a response", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal Recovered"))
 	})
 
-	It("retains a channel bound without proof until a user names it", func(ctx context.Context) {
+	It("has its channel retained, if nothing proves who created it, "+
+		"until spec.adopt names it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s := w.server()
 		ready(ctx, s)
@@ -169,7 +170,7 @@ var _ = Describe("A create without a response", func() {
 		Expect(w.audited(channelCreated)).To(Equal(3))
 	})
 
-	It("leaves nothing if its object is deleted meanwhile", func(ctx context.Context) {
+	It("leaves nothing if its object is deleted before the response", func(ctx context.Context) {
 		c, release := inFlight(ctx)
 		deleteObjects(ctx, c)
 		restartAfterCrash(ctx, release)
@@ -185,7 +186,7 @@ var _ = Describe("A create without a response", func() {
 		Expect(w.audited(channelCreated)).To(Equal(1))
 	})
 
-	It("is recovered for a webhook after a kill", func(ctx context.Context) {
+	It("of a webhook is recovered after a kill", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, c)
 		release := w.holdAnswer(postWebhook)

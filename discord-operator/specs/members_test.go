@@ -24,7 +24,7 @@ var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 		period = 300 * time.Millisecond
 	)
 
-	It("get and lose the roles by one call each, however few calls Discord allows", func(ctx context.Context) {
+	It("get and lose the roles by one call each, even if Discord allows few calls", func(ctx context.Context) {
 		l := limits()
 		l.Routes[giveRole] = discordtest.Rate{N: 7, Per: period}
 		l.Routes[takeRole] = discordtest.Rate{N: 7, Per: period}

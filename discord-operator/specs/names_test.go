@@ -45,7 +45,7 @@ var channelNames = []string{
 var suggestion = regexp.MustCompile(`write "(.*)"`)
 
 var _ = Describe("The name of a channel", func() {
-	DescribeTable("is accepted if Discord stores it unchanged, otherwise another one is suggested",
+	DescribeTable("is accepted if Discord stores it unchanged, else the API suggests another one",
 		func(ctx context.Context, names []string) {
 			for _, name := range names {
 				normal := discordclient.NormaliseChannelName(discordgo.ChannelTypeGuildText, name)

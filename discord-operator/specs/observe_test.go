@@ -70,7 +70,7 @@ func eventuallyDiffers(ctx context.Context, o client.Object, lines ...string) {
 }
 
 var _ = Describe("An object with managementPolicy Observe", func() {
-	It("lists its differences, for every kind, and writes nothing to Discord", func(ctx context.Context) {
+	It("of every kind lists its differences and writes nothing to Discord", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji := w.user("Yuji")
 		category := w.categoryByHand("incidents")
@@ -126,7 +126,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		w.expectInSync(ctx, s, g, c, r)
 	})
 
-	It("reports that it is not on Discord, and is created when it is managed", func(ctx context.Context) {
+	It("reports that its resource is missing, and creates it once managementPolicy is Manage", func(ctx context.Context) {
 		w := newWorld(ctx)
 		byName := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		g, c, r := w.group("incidents"), w.channel("", "alerts"), w.role("on-call")
@@ -147,7 +147,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		Expect(c.Status.ChannelID).NotTo(Equal(byName))
 	})
 
-	It("lists moves and deleted channels", func(ctx context.Context) {
+	It("lists moved and deleted channels", func(ctx context.Context) {
 		w := newWorld(ctx)
 		at := func(n int32) func(*v1alpha1.DiscordChannel) {
 			return func(c *v1alpha1.DiscordChannel) { c.Spec.Position = &n }
@@ -175,7 +175,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		Expect(w.namesIn("")).To(Equal([]string{"b", "a"}))
 	})
 
-	It("is deleted without its channel, category, role or webhook", func(ctx context.Context) {
+	It("leaves its channel, category, role and webhook on Discord when it is deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c, r := w.server(), w.group("incidents"), w.channel("incidents", "alerts", withWebhook), w.role("on-call")
 		c.Spec.DeletionPolicy, g.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyDelete

@@ -30,7 +30,7 @@ func groupOverwrites(list ...v1alpha1.PermissionOverwrite) func(*v1alpha1.Discor
 }
 
 var _ = Describe("Permission overwrites", func() {
-	It("are for roles by name or id, everyone and users, and stay in sync in any order", func(ctx context.Context) {
+	It("are for roles by name or id, @everyone and users, and stay in sync in any order", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei, student, idle := discord.AddRole(w.guild, "Sensei", 0), discord.AddRole(w.guild, "Student", 0),
 			discord.AddRole(w.guild, "Idle", 0)
@@ -66,7 +66,7 @@ var _ = Describe("Permission overwrites", func() {
 		Expect(w.bodies(patchChannel)).To(HaveLen(1), "the one edit that set them")
 	})
 
-	It("outside the spec are removed by the call that sets the others", func(ctx context.Context) {
+	It("that the spec lacks are removed by the call that sets the others", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei, student := discord.AddRole(w.guild, "Sensei", 0), discord.AddRole(w.guild, "Student", 0)
 		id := w.channelByHand(discordtest.Channel{Name: "alerts",
@@ -85,7 +85,7 @@ var _ = Describe("Permission overwrites", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("are all removed with an empty list, and stay without a list", func(ctx context.Context) {
+	It("are all removed by an empty list, and stay without a list", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		has := []discordtest.Overwrite{{ID: sensei, Allow: send}}
@@ -118,7 +118,7 @@ var _ = Describe("Permission overwrites", func() {
 		Expect(w.bodies(patchChannel)).To(HaveLen(1), "that of the group")
 	})
 
-	It("of a new channel with an empty list are none, whatever its group has", func(ctx context.Context) {
+	It("of a new channel with an empty list are not those of its group", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.AddRole(w.guild, "Sensei", 0)
 		g := w.group("incidents", groupOverwrites(allowing("Sensei", "SendMessages")))
@@ -128,7 +128,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("that exclude the bot are completed by one for the bot", func(ctx context.Context) {
+	It("that exclude the bot get one more, which admits the bot", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "private", withOverwrites(denying("@everyone", "ViewChannel")), withWebhook)
 		g := w.group("secret", groupOverwrites(denying("@everyone", "ViewChannel")))
@@ -144,7 +144,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, c, g, inside)
 	})
 
-	DescribeTable("for a missing role, and then for an ambiguous one, are Degraded, without a call, until that changes",
+	DescribeTable("for a missing or an ambiguous role make the object Degraded without a call",
 		func(ctx context.Context, exists bool) {
 			w := newWorld(ctx)
 			c, g := w.channel("", "alerts"), w.group("incidents")
@@ -181,7 +181,7 @@ var _ = Describe("Permission overwrites", func() {
 		Entry("existing objects", true),
 	)
 
-	It("that the bot may not grant are Degraded, without a call, until it may", func(ctx context.Context) {
+	It("that the bot may not grant make the object Degraded, without a call, until it may", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)

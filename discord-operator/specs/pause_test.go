@@ -28,7 +28,7 @@ var _ = Describe("An object that is paused", func() {
 		o.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"})
 	}
 
-	It("is not changed on Discord, says so, and is changed when it is resumed", func(ctx context.Context) {
+	It("is changed on Discord only after it is resumed, and its status says so", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "alerts", withWebhook)
 		r := w.role("on-call")
@@ -83,7 +83,7 @@ var _ = Describe("An object that is paused", func() {
 		eventuallyReady(ctx, g, c, r)
 	})
 
-	It("stays with its channel after its deletion", func(ctx context.Context) {
+	It("stays after its deletion, with its channel, until it is resumed", func(ctx context.Context) {
 		w := newWorld(ctx)
 		g, c := w.group("incidents"), w.channel("", "alerts")
 		ready(ctx, w.server(), g, c)

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("A call that Discord does not permit", func() {
-	It("is not repeated by every event of the server, but when a role has changed", func(ctx context.Context) {
+	It("is repeated when a role has changed, not by other events of the server", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, c, hooked := w.server(), w.channel("", "tokyo"), w.channel("", "kyoto")
 		ready(ctx, s, c, hooked)

@@ -62,7 +62,7 @@ func userWith(ctx context.Context, namespace string, roles ...string) string {
 }
 
 var _ = Describe("kubectl discord", func() {
-	It("shows a server with the objects of all namespaces, to a user as far as they may list them", func(ctx context.Context) {
+	It("shows a server with its objects in all namespaces that the user may list", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -229,7 +229,7 @@ var _ = Describe("kubectl discord undelete", func() {
 		Expect(w.edits()[edits:]).To(BeEmpty(), "nothing on Discord should be edited")
 	})
 
-	It("refuses a tenant whose server does not allow to retain and to adopt, and changes nothing", func(ctx context.Context) {
+	It("refuses a tenant, and changes nothing, if the server allows no retention or adoption", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s, g := w.server(serverAllows(v1alpha1.FromAll)), a.group("theirs")

@@ -19,7 +19,7 @@ func groupPosition(n int32) func(*v1alpha1.DiscordGroup) {
 }
 
 var _ = Describe("Positions", func() {
-	It("of channels and groups created in the wrong order are corrected", func(ctx context.Context) {
+	It("are corrected when channels and groups are created in another order", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server(), w.group("z", groupPosition(30)))
 		objects := []client.Object{w.group("y", groupPosition(20)), w.group("x", groupPosition(10))}
@@ -39,7 +39,7 @@ var _ = Describe("Positions", func() {
 		w.expectInSync(ctx, objects...)
 	})
 
-	It("change in one call, whatever the number of channels", func(ctx context.Context) {
+	It("change by one call for any number of channels", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("g")}
 		for i := range int32(12) {
@@ -59,7 +59,7 @@ var _ = Describe("Positions", func() {
 		w.expectInSync(ctx, objects...)
 	})
 
-	It("are relative: gaps, equal numbers and unmanaged channels do not count", func(ctx context.Context) {
+	It("are relative, so gaps, equal numbers and unmanaged channels cause no move", func(ctx context.Context) {
 		w := newWorld(ctx)
 		byHand := func(name string, at int) string {
 			return w.channelByHand(discordtest.Channel{Name: name, Position: at})
@@ -109,7 +109,7 @@ var _ = Describe("Positions", func() {
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("outside the spec leave a channel in its place", func(ctx context.Context) {
+	It("that the spec leaves out keep a channel in its place", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.channel("", "a"), w.channel("", "b", position(5))
 		ready(ctx, w.server(), a, b)
@@ -119,7 +119,7 @@ var _ = Describe("Positions", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, postChannel}))
 	})
 
-	It("count in the new group of a moved channel", func(ctx context.Context) {
+	It("order a moved channel in its new group", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b, moved := w.channel("g", "a", position(1)), w.channel("g", "b", position(3)),
 			w.channel("", "moved", position(2))

@@ -24,7 +24,7 @@ var _ = Describe("A forged finalizer", func() {
 		return w.channelByHand(discordtest.Channel{Name: name})
 	}
 
-	It("binds nothing across namespaces, and the object has a channel of its own", func(ctx context.Context) {
+	It("binds no channel of another namespace, and the object gets a channel of its own", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -40,7 +40,7 @@ var _ = Describe("A forged finalizer", func() {
 		Expect(w.idsNamed("general")).To(ConsistOf(companys))
 	})
 
-	It("makes the object Degraded if the bot may not view the audit log", func(ctx context.Context) {
+	It("makes the object Degraded, and binds nothing, if the bot may not view the audit log", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll)))

@@ -15,7 +15,7 @@ import (
 )
 
 // retriedBy matches the part of a message that reports when a rate limit ends.
-const retriedBy = `It is retried by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
+const retriedBy = `The operator retries it by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
 
 var _ = Describe("A rate limit", func() {
 	// long is the duration of a reported limit: until all other objects are Ready, also on a busy
@@ -27,7 +27,7 @@ var _ = Describe("A rate limit", func() {
 		return func(r discordtest.Request) bool { return strings.HasSuffix(r.Path, end) }
 	}
 
-	It("of one channel: the status says when it ends, and no other object waits", func(ctx context.Context) {
+	It("of one channel delays no other object, and the status says when it ends", func(ctx context.Context) {
 		w := newWorld(ctx)
 		limited, free := w.channel("", "limited"), w.channel("", "free")
 		ready(ctx, w.server(), limited, free)
@@ -79,7 +79,7 @@ var _ = Describe("A rate limit", func() {
 			Should(Equal([]string{"patch discordchannels/alerts/status"}), "the audit log has it a moment later")
 	})
 
-	It("of names and topics, which no header announces, delays only them", func(ctx context.Context) {
+	It("of names and topics, which no header announces, delays no other field", func(ctx context.Context) {
 		l := limits()
 		l.NameTopic = discordtest.Rate{N: 2, Per: 20 * time.Second}
 		anotherDiscord(ctx, discordtest.Options{Limits: l})

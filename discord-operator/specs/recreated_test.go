@@ -51,7 +51,7 @@ func logged(words ...string) func() []string {
 }
 
 var _ = Describe("A resource that is created again", func() {
-	It("causes a warning with both ids and the losses", func(ctx context.Context) {
+	It("causes a warning event with both ids and what was lost", func(ctx context.Context) {
 		w := newWorld(ctx)
 		channel, group, role := w.channel("", "tokyo", withWebhook), w.group("team"), w.role("on-call")
 		ready(ctx, w.server(), channel, group, role)
@@ -63,11 +63,11 @@ var _ = Describe("A resource that is created again", func() {
 			lossSays string
 		}{
 			{channel, func() string { return channel.Status.ChannelID }, discord.DeleteChannelByHand,
-				`deleted the channel "tokyo" (`, "Lost are its messages, threads and invites, and the URLs of its webhooks"},
+				`deleted the channel "tokyo" (`, "This lost its messages, threads and invites, and the URLs of its webhooks"},
 			{group, func() string { return group.Status.GroupID }, discord.DeleteChannelByHand,
-				`deleted the category "team" (`, "Lost are its permission overwrites"},
+				`deleted the category "team" (`, "This lost its permission overwrites"},
 			{role, func() string { return role.Status.RoleID }, func(id string) { discord.DeleteRoleByHand(w.guild, id) },
-				`deleted the role "on-call" (`, "Lost are its members but for those of spec.members"},
+				`deleted the role "on-call" (`, "This lost its members but for those of spec.members"},
 		} {
 			was := o.id()
 			o.remove(was)
@@ -85,7 +85,7 @@ var _ = Describe("A resource that is created again", func() {
 })
 
 var _ = Describe("A deleted DiscordServer", func() {
-	It("says how to retain its dependents, and a user who follows that loses nothing", func(ctx context.Context) {
+	It("says how to retain its dependents, with commands that lose nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("team"), w.channel("team", "tokyo", withWebhook)
 		ready(ctx, s, g, c)
@@ -117,7 +117,7 @@ var _ = Describe("A deleted DiscordServer", func() {
 })
 
 var _ = Describe("The log", func() {
-	It("has a line per change of an object's reason, and none for a reconcile without changes", func(ctx context.Context) {
+	It("has a line per change of an object's reason, and none for an unchanged object", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "tokyo")
 		create(ctx, c)

@@ -52,7 +52,7 @@ func editMany(ctx context.Context, c *v1alpha1.DiscordChannel, change func(*chan
 }
 
 var _ = Describe("Refusals by Discord", func() {
-	DescribeTable("count for the namespace that causes them, and delay no other",
+	DescribeTable("delay the namespace that causes them, and no other",
 		func(ctx context.Context, most int, change func(*channelSpec, int)) {
 			b := newResident(ctx)
 			a := b.newTenant(ctx, nil)

@@ -27,7 +27,7 @@ var _ = Describe("A channel with a setting that Discord refuses", func() {
 		return ContainElement(discordtest.Overwrite{ID: w.guild, Deny: closes})
 	}
 
-	DescribeTable("still gets its overwrites", func(ctx context.Context, reason, message string,
+	DescribeTable("gets its overwrites all the same", func(ctx context.Context, reason, message string,
 		change func(*v1alpha1.ChannelVoice), refuse func(*world),
 	) {
 		w := newCommunity(ctx)

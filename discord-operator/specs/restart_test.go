@@ -22,7 +22,8 @@ func (w *world) eventuallyLeads(ctx context.Context) {
 }
 
 var _ = Describe("When the operator starts again", func() {
-	DescribeTable("it changes nothing without changes", func(ctx context.Context, end func(context.Context)) {
+	DescribeTable("it edits "+
+		"and writes nothing if nothing has changed", func(ctx context.Context, end func(context.Context)) {
 		m := newManaged(ctx)
 		m.expectIdle(ctx)
 		edits, writes := m.edits(), operator.Writes(m.ns)
@@ -38,7 +39,7 @@ var _ = Describe("When the operator starts again", func() {
 		Entry("after a crash", func(ctx context.Context) { operator.Kill(ctx) }),
 	)
 
-	It("it corrects drift of the meantime", func(ctx context.Context) {
+	It("it corrects drift from while it was stopped", func(ctx context.Context) {
 		m := newManaged(ctx)
 		edits := len(m.edits())
 		operator.Stop()
@@ -57,7 +58,7 @@ var _ = Describe("When the operator starts again", func() {
 		Expect(m.edits()[edits:]).To(ConsistOf(patchChannel, postChannel, postWebhook))
 	})
 
-	It("it applies specs that changed meanwhile", func(ctx context.Context) {
+	It("it applies specs that changed while it was stopped", func(ctx context.Context) {
 		m := newManaged(ctx)
 		operator.Kill(ctx)
 		edit(ctx, m.channel, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("Everything") })

@@ -112,9 +112,9 @@ var _ = Describe("A deleted object of a tenant", func() {
 	for kind := range kinds {
 		entries = append(entries, Entry(kind, kind))
 	}
-	DescribeTable("leaves nothing that the operator created, unless the server allows it", entries...)
+	DescribeTable("leaves nothing that the operator created unless the server allows it", entries...)
 
-	It("leaves nothing that another of its objects claims", func(ctx context.Context) {
+	It("waits for the deletion of another object of the tenant that claims its channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll)))
@@ -130,7 +130,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 		Expect(w.count("left")()).To(BeZero())
 	})
 
-	It("leaves nothing by force, while the server could allow it", func(ctx context.Context) {
+	It("cannot be deleted by force until the server allows it to leave its channel", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -148,7 +148,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 		Expect(w.count("left")()).To(Equal(1))
 	})
 
-	It("leaves adopted resources, and the server's own namespace any", func(ctx context.Context) {
+	It("leaves the channel that it adopted", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		general := w.channelByHand(discordtest.Channel{Name: "general"})
@@ -160,7 +160,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 		Expect(w.count("general")() + w.count("own")()).To(Equal(2))
 	})
 
-	It("does not shield a role from the server's ceiling", func(ctx context.Context) {
+	It("does not keep permissions of a role that the server no longer allows", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(allowsRoles("SendMessages"))

@@ -15,7 +15,7 @@ import (
 var _ = Describe("The name of a role in an overwrite", func() {
 	private := []v1alpha1.PermissionOverwrite{denying("@everyone", "ViewChannel"), allowing("Dev", "ViewChannel")}
 
-	It("stands for one role until it leaves the spec, whatever other roles have the name", func(ctx context.Context) {
+	It("stands for one role until it leaves the spec, even if other roles get the name", func(ctx context.Context) {
 		w := newWorld(ctx)
 		first := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		c, g := w.channel("", "private", withOverwrites(private...)), w.group("private", groupOverwrites(private...))
@@ -66,7 +66,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 		Expect(g.Status.Roles).To(Equal([]v1alpha1.ResolvedRole{{Name: "Dev", ID: second}}))
 	})
 
-	It("is recorded before its overwrite is written", func(ctx context.Context) {
+	It("has its id recorded before the overwrite is written", func(ctx context.Context) {
 		w := newWorld(ctx)
 		dev := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
 		c := w.channel("", "private")
@@ -77,7 +77,7 @@ var _ = Describe("The name of a role in an overwrite", func() {
 			HaveField("Status.Roles", Equal([]v1alpha1.ResolvedRole{{Name: "Dev", ID: dev}})), "before Discord answers")
 	})
 
-	It("finds no role that a DiscordRole of another namespace has", func(ctx context.Context) {
+	It("does not find the role of a DiscordRole in another namespace", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll), rolesAllowed))

@@ -77,7 +77,7 @@ func editRole(ctx context.Context, r *v1alpha1.DiscordRole, change func(*roleSpe
 }
 
 var _ = Describe("A DiscordRole", func() {
-	It("is created once, with everything in the create call", func(ctx context.Context) {
+	It("is created by one call with all fields", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		r := w.role("on-call", func(s *roleSpec) {
@@ -98,7 +98,7 @@ var _ = Describe("A DiscordRole", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	It("keeps Discord's defaults of fields outside the spec", func(ctx context.Context) {
+	It("keeps Discord's defaults of fields that the spec leaves out", func(ctx context.Context) {
 		w := newWorld(ctx)
 		r := w.role("on-call")
 		ready(ctx, w.server(), r)
@@ -110,7 +110,7 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.edits()).To(Equal([]string{postRole}))
 	})
 
-	It("is edited by one call for all differences, and drift is corrected", func(ctx context.Context) {
+	It("is edited by one call with all fields that differ, also after drift", func(ctx context.Context) {
 		w := newWorld(ctx)
 		r := w.role("on-call")
 		ready(ctx, w.server(), r)
@@ -141,7 +141,7 @@ var _ = Describe("A DiscordRole", func() {
 		w.expectInSync(ctx, r)
 	})
 
-	It("has a gradient if the server may have one, otherwise is Degraded", func(ctx context.Context) {
+	It("has a gradient if the server may have one, else is Degraded", func(ctx context.Context) {
 		w := newWorld(ctx)
 		gradient := func(s *roleSpec) { s.Color, s.SecondaryColor = new("#0000FF"), new("#00FF00") }
 		r := w.role("on-call", gradient)
@@ -182,7 +182,7 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.edits()).To(ConsistOf(postRole, postRole, patchRole, deleteRole))
 	})
 
-	It("keeps its server until it is gone", func(ctx context.Context) {
+	It("blocks the deletion of its DiscordServer", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, r := w.server(), w.role("on-call")
 		ready(ctx, s, r)
@@ -207,7 +207,8 @@ var _ = Describe("A DiscordRole", func() {
 		Entry("@everyone", func(w *world) string { return w.guild }),
 	)
 
-	It("above the bot's highest role is Degraded, without a call, until a user drags the bot's above it", func(ctx context.Context) {
+	It("above the bot's highest role is Degraded without a call until a user drags the bot's role above "+
+		"it", func(ctx context.Context) {
 		w := newWorld(ctx)
 		r := w.role("on-call", func(s *roleSpec) { s.Hoist = new(false) })
 		ready(ctx, w.server(), r)
@@ -231,7 +232,7 @@ var _ = Describe("A DiscordRole", func() {
 		eventuallyReady(ctx, r)
 	})
 
-	It("of another namespace needs the server's permission", func(ctx context.Context) {
+	It("in another namespace needs a grant of the server", func(ctx context.Context) {
 		w, guest := newWorld(ctx), newNamespace(ctx)
 		s := w.server()
 		r := w.role("on-call", func(s *roleSpec) { s.ServerRef.Namespace = w.ns })
@@ -251,7 +252,7 @@ var _ = Describe("A DiscordRole", func() {
 })
 
 var _ = Describe("The positions of DiscordRoles", func() {
-	It("are brought into order by one call, below the bot, and stay so", func(ctx context.Context) {
+	It("are set by one call, below the bot's role, and stay", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.AddRole(w.guild, "Sensei", 0)
 		objects := []client.Object{}
@@ -276,7 +277,7 @@ var _ = Describe("The positions of DiscordRoles", func() {
 		Expect(len(w.edits())).To(BeNumerically("<=", before+2), "a user's drags are corrected together")
 	})
 
-	It("do not wait for a role that cannot be created", func(ctx context.Context) {
+	It("are set although one role cannot be created", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		refused := w.role("refused", func(s *roleSpec) {
@@ -292,7 +293,7 @@ var _ = Describe("The positions of DiscordRoles", func() {
 })
 
 var _ = Describe("The members of a DiscordRole", func() {
-	It("get it, and only those to whom the operator gave it lose it", func(ctx context.Context) {
+	It("get the role, and lose it only if the operator gave it to them", func(ctx context.Context) {
 		w := newWorld(ctx)
 		yuji, nobara, megumi := w.user("Yuji"), w.user("Nobara"), w.user("Megumi")
 		r := w.role("on-call")
@@ -371,7 +372,7 @@ var _ = Describe("A lost create of a DiscordRole", func() {
 		Expect(w.audited(roleCreated)).To(Equal(1))
 	})
 
-	It("is recovered without an entry in the audit log, and retained", func(ctx context.Context) {
+	It("is recovered without an entry in the audit log, and its role is retained on deletion", func(ctx context.Context) {
 		discord.Faults().LoseAudit(-1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		w.fault(discordtest.Fault{Route: postRole, Times: 1, Action: discordtest.DropAfter()})
@@ -384,7 +385,7 @@ var _ = Describe("A lost create of a DiscordRole", func() {
 })
 
 var _ = Describe("An overwrite's roleRef", func() {
-	It("makes channels and groups wait for the role, and follows it", func(ctx context.Context) {
+	It("makes channels and groups wait for the role, and follows its id", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))
@@ -409,7 +410,7 @@ var _ = Describe("An overwrite's roleRef", func() {
 		w.expectInSync(ctx, r, c, g)
 	})
 
-	It("may be the role's name, and its objects continue when the role exists, whoever creates it",
+	It("by name makes channels and groups wait until the role exists, whoever creates it",
 		func(ctx context.Context) {
 			w := newWorld(ctx)
 			named := func(name string) []v1alpha1.PermissionOverwrite {
@@ -427,7 +428,8 @@ var _ = Describe("An overwrite's roleRef", func() {
 			eventuallyReady(ctx, g)
 		})
 
-	It("makes channels and groups wait again after its object was deleted and retained the role", func(ctx context.Context) {
+	It("makes channels and groups wait again after a deletion of its object, "+
+		"which retains the role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
 		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))

@@ -46,7 +46,7 @@ var _ = Describe("A DiscordServer", func() {
 		Eventually(ctx, refetch(s)).Should(HaveField("Status.Channels.Total", int32(2)), "a category and a channel")
 	})
 
-	It("waits for its bot to be invited, and continues automatically when it is", func(ctx context.Context) {
+	It("waits until its bot is invited, and then continues automatically", func(ctx context.Context) {
 		discord.RemoveMember(w.guild, w.bot.UserID)
 		s, c := w.server(), w.channel("", "alerts")
 		create(ctx, s, c)
@@ -104,7 +104,7 @@ var _ = Describe("A DiscordServer", func() {
 		eventuallyReady(ctx, allIn(ctx, w.ns)...)
 	})
 
-	It("can manage nothing without the permission to manage channels", func(ctx context.Context) {
+	It("is not Available without the bot's permission to manage channels", func(ctx context.Context) {
 		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermViewChannel)
 		s, c := w.server(), w.channel("", "alerts")
 		create(ctx, s)
@@ -136,7 +136,7 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(on(c).Topic).To(Equal("What is wrong"))
 	})
 
-	It("belongs to the older of two objects, and to the other after its deletion", func(ctx context.Context) {
+	It("is a conflict for the younger of two objects, until the older one is deleted", func(ctx context.Context) {
 		first := w.server()
 		ready(ctx, first)
 		second := w.server(func(s *v1alpha1.DiscordServer) { s.Name = "kyoto" })
@@ -186,7 +186,7 @@ var _ = Describe("A DiscordServer", func() {
 	})
 
 	Describe("the settings", func() {
-		It("are applied in one call, and settings outside the spec stay", func(ctx context.Context) {
+		It("are applied by one call, and settings that the spec leaves out stay", func(ctx context.Context) {
 			lounge := w.channelByHand(discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice})
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) {
 				g.Description, g.ExplicitContentFilter, g.PreferredLocale = "old", 2, "ja"
@@ -219,7 +219,7 @@ var _ = Describe("A DiscordServer", func() {
 				HaveField("PreferredLocale", "en-US"), HaveField("SystemChannelFlags", 0)))
 		})
 
-		It("name channels as soon as these exist, and follow them", func(ctx context.Context) {
+		It("with references wait for their channels, and follow these", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) {
 				s.Spec.SystemChannelRef = &v1alpha1.ChannelReference{Name: "welcome"}
 				s.Spec.RulesChannelRef, s.Spec.PublicUpdatesChannelRef = s.Spec.SystemChannelRef, s.Spec.SystemChannelRef
@@ -253,7 +253,7 @@ var _ = Describe("A DiscordServer", func() {
 			Expect(refetch(c)(ctx)).To(HaveField("Status.ChannelID", discord.Guild(w.guild).SystemChannelID))
 		})
 
-		It("are reported if Discord refuses them, and groups and channels continue", func(ctx context.Context) {
+		It("are reported if Discord refuses them, and do not block groups and channels", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.AFKChannelID = new("123456789012345678") })
 			create(ctx, s)
 			Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonRefused)).To(ContainSubstring("afk_channel_id"))
@@ -264,7 +264,7 @@ var _ = Describe("A DiscordServer", func() {
 	})
 
 	Describe("that is deleted", func() {
-		It("stays on Discord, with everything in it", func(ctx context.Context) {
+		It("leaves the server on Discord with everything in it", func(ctx context.Context) {
 			s := w.server()
 			ready(ctx, s)
 			deleteAndWait(ctx, s)

@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("The operator's process", func() {
-	It("serves metrics over HTTPS to authorized clients only, without a Discord id", func(ctx context.Context) {
+	It("serves metrics over HTTPS to authorized clients only, with no Discord id in them", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "tokyo", withWebhook)
 		ready(ctx, s, g, c)
@@ -44,7 +44,7 @@ var _ = Describe("The operator's process", func() {
 		}
 	})
 
-	It("hands over to a standby when it is stopped", func(ctx context.Context) {
+	It("hands over to a standby on SIGTERM", func(ctx context.Context) {
 		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // before there is a standby, which might be the leader else
 		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -56,7 +56,7 @@ var _ = Describe("The operator's process", func() {
 		ready(ctx, newWorld(ctx).server())
 	})
 
-	It("prints its version, and errors of its command line", func(ctx context.Context) {
+	It("prints its version, and reports an invalid command line", func(ctx context.Context) {
 		out, err := exec.CommandContext(ctx, operator.Binary, "--version").Output()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(out)).To(HavePrefix("discord-operator "))

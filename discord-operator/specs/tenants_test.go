@@ -97,7 +97,7 @@ func namespaces(s *v1alpha1.DiscordServer) func(context.Context) (int32, error) 
 }
 
 var _ = Describe("Several namespaces with one server", func() {
-	It("use it as far as it allows, and lose it without losing anything", func(ctx context.Context) {
+	It("use it as far as it allows, and keep their resources when it withdraws that", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		s, g := w.server(), w.group("alerts")
@@ -152,7 +152,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Eventually(ctx, namespaces(s)).Should(BeEquivalentTo(2))
 	})
 
-	It("learn nothing of a server or group that they may not use", func(ctx context.Context) {
+	It("do not learn whether a server or group exists that they may not use", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(), w.group("alerts"))
@@ -180,7 +180,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		}
 	})
 
-	It("cannot delete another's resource by a forged status", func(ctx context.Context) {
+	It("cannot delete another tenant's resource by a forged status", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		general := w.channelByHand(discordtest.Channel{Name: "general"})
@@ -195,7 +195,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(w.edits()).To(BeEmpty())
 	})
 
-	It("adopt nothing, unless the server allows it, and never another object's resource", func(ctx context.Context) {
+	It("adopt only if the server allows it, and never another object's resource", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		general := w.channelByHand(discordtest.Channel{Name: "general"})
@@ -227,7 +227,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(adopts).To(HaveCondition("Ready", "True", ""), "what has been adopted stays so")
 	})
 
-	It("put their own channels into order, and no others", func(ctx context.Context) {
+	It("order their own channels and no others", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		ready(ctx, w.server(), w.group("alerts", groupAllows(v1alpha1.FromAll)))
@@ -252,7 +252,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(w.edits()[before:]).To(Equal([]string{moveChannels}))
 	})
 
-	It("cannot make the bot of the server ask for permissions", func(ctx context.Context) {
+	It("cannot add permissions to the invite URL of the server's bot", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -269,7 +269,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(s.Status.InviteURL).To(Equal(invite))
 	})
 
-	It("learn that a server is not available, its reason, and that its owner can help", func(ctx context.Context) {
+	It("learn that a server is not available, why, and whom to ask", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -282,7 +282,7 @@ var _ = Describe("Several namespaces with one server", func() {
 			To(Equal("DiscordServer " + w.ns + "/jujutsu is not available (TokenNotFound). Ask its owner."))
 	})
 
-	It("keep a server and a group from being deleted while they have resources there", func(ctx context.Context) {
+	It("keep a server and a group from being deleted while they have channels there", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
 		s, g := w.server(serverAllows(v1alpha1.FromAll)), w.group("alerts", groupAllows(v1alpha1.FromAll))
@@ -306,7 +306,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(w.idsNamed("alerts")).To(BeEmpty())
 	})
 
-	It("have the share that a ResourceQuota allows", func(ctx context.Context) {
+	It("have as many objects as a ResourceQuota allows", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(serverAllows(v1alpha1.FromAll)))
@@ -369,7 +369,7 @@ var _ = Describe("allowedNamespaces.selector", func() {
 		Expect(w.idsNamed("other")).To(BeEmpty())
 	})
 
-	It("selects none without the component, as the conditions say", func(ctx context.Context) {
+	It("selects none without the component, and the conditions say so", func(ctx context.Context) {
 		w := newWorld(ctx)
 		t := w.newTenant(ctx, labels)
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.AllowedNamespaces = selecting(labels) })
@@ -387,7 +387,7 @@ var _ = Describe("allowedNamespaces.selector", func() {
 		eventuallyReady(ctx, s, g, others)
 	})
 
-	It("selects none if the operator watches single namespaces, and All means those", func(ctx context.Context) {
+	It("selects none with --watch-namespaces, where All means the watched namespaces", func(ctx context.Context) {
 		w := newWorld(ctx)
 		watched, unwatched := w.newTenant(ctx, labels), w.newTenant(ctx, labels)
 		operator.Restart(ctx, "--namespace-selectors", "--watch-namespaces="+w.ns+","+watched.ns)

@@ -24,7 +24,7 @@ var _ = Describe("The token of a bot", func() {
 		edit(ctx, w.token(), func(secret *corev1.Secret) { secret.Data = map[string][]byte{key: []byte(token)} })
 	}
 
-	It("is used when it appears", func(ctx context.Context) {
+	It("is used as soon as its Secret exists", func(ctx context.Context) {
 		deleteObjects(ctx, w.token())
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).
@@ -68,7 +68,7 @@ var _ = Describe("The token of a bot", func() {
 		eventuallyReady(ctx, s)
 	})
 
-	It("may be rotated without a restart", func(ctx context.Context) {
+	It("can be rotated without a restart", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, s, c)
 		rotated, err := discord.RotateToken(w.bot.Token)
@@ -84,7 +84,7 @@ var _ = Describe("The token of a bot", func() {
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 	})
 
-	It("may be replaced by another bot's, which continues with the same channels", func(ctx context.Context) {
+	It("can be replaced by another bot's, which manages the same channels", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, s, c)
 		second := newBot()

@@ -187,10 +187,10 @@ func inSlowmode(seconds int) func(*channelSpec) {
 
 var _ = Describe("A voice or stage channel", func() {
 	for name, s := range voiceSettings {
-		It("has as in its spec, after changes there and by hand: "+name, func(ctx context.Context) { expectSetting(ctx, s) })
+		It("follows edits of the spec and corrects edits by hand: "+name, func(ctx context.Context) { expectSetting(ctx, s) })
 	}
 
-	DescribeTable("is created by one call, with a name as users write it, and a webhook",
+	DescribeTable("is created by one call, with capitals and spaces in its name and a webhook",
 		func(ctx context.Context, kind v1alpha1.ChannelType, number float64) {
 			w := newCommunity(ctx)
 			change, sent := merged(kind, voiceSettings)
@@ -207,7 +207,7 @@ var _ = Describe("A voice or stage channel", func() {
 		Entry("a stage", v1alpha1.ChannelTypeStage, 13.0),
 	)
 
-	It("is edited by one call for all changes", func(ctx context.Context) {
+	It("is edited by one call for all changed fields", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice))
 		ready(ctx, w.server(), c)
@@ -217,7 +217,7 @@ var _ = Describe("A voice or stage channel", func() {
 		Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{sent}))
 	})
 
-	It("is ordered among voice channels, which Discord shows below all others", func(ctx context.Context) {
+	It("is ordered among voice channels, below all others", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		at := func(place int32, kind v1alpha1.ChannelType, name string) *v1alpha1.DiscordChannel {
 			return w.channel("g", name, ofType(kind, func(s *channelSpec) { s.Position = new(place) }))
@@ -238,7 +238,7 @@ var _ = Describe("A voice or stage channel", func() {
 		w.expectInSync(ctx, hall, alerts, stage, news, den)
 	})
 
-	It("adopts a channel of its type only", func(ctx context.Context) {
+	It("adopts only a channel of its type", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		hall := w.channelByHand(discordtest.Channel{Name: "Hall", Type: discordtest.TypeVoice, UserLimit: 3})
 		right := w.channel("", "right", adopting(hall), ofType(v1alpha1.ChannelTypeVoice, func(s *channelSpec) { s.Name = "Hall" }))
@@ -251,7 +251,7 @@ var _ = Describe("A voice or stage channel", func() {
 			To(And(ContainSubstring("the type Text"), ContainSubstring("the type Voice")))
 	})
 
-	It("lets the bot connect if it is private, so that the bot can manage it", func(ctx context.Context) {
+	It("lets the bot connect if it is private, else the bot cannot manage it", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, func(s *channelSpec) {
 			s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{denying("@everyone", "Connect")}
@@ -269,7 +269,7 @@ var _ = Describe("A voice or stage channel", func() {
 		Expect(eventuallyDegraded(ctx, c, "MissingPermissions")).To(ContainSubstring("Connect"))
 	})
 
-	It("is Degraded, without a call, with a higher bitrate than the boosts allow", func(ctx context.Context) {
+	It("is Degraded without a call if the server's boost level does not allow the bitrate", func(ctx context.Context) {
 		w := newCommunity(ctx)
 		ready(ctx, w.server())
 		bitrate := func(n int32) func(*channelSpec) {
@@ -298,7 +298,7 @@ var _ = Describe("A voice or stage channel", func() {
 	})
 })
 
-var _ = DescribeTable("A channel for community servers is Degraded, without a call, in any other",
+var _ = DescribeTable("A channel of a type for communities is Degraded without a call in another server",
 	func(ctx context.Context, kind v1alpha1.ChannelType) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
@@ -314,7 +314,8 @@ var _ = DescribeTable("A channel for community servers is Degraded, without a ca
 	Entry("a media channel", v1alpha1.ChannelTypeMedia),
 )
 
-var _ = It("A channel is completed in the same reconcile if Discord ignored settings of its create", func(ctx context.Context) {
+var _ = It("A channel is edited in the same reconcile if Discord ignored settings of the "+
+	"create", func(ctx context.Context) {
 	anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Bare: true}})
 	w := newCommunity(ctx)
 	change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)

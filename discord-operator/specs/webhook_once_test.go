@@ -81,7 +81,7 @@ func loseStatus(ctx context.Context, c *v1alpha1.DiscordChannel) {
 	Expect(k8s.Status().Patch(ctx, c, client.MergeFrom(before))).To(Succeed())
 }
 
-var _ = Describe("A webhook that exists once", func() {
+var _ = Describe("The only webhook of a DiscordChannel", func() {
 	var (
 		w *world
 		c *v1alpha1.DiscordChannel
@@ -96,7 +96,7 @@ var _ = Describe("A webhook that exists once", func() {
 	// touch has the webhooks of the channel listed again.
 	touch := func() { discord.CreateWebhookByHand(c.Status.ChannelID, "another") }
 
-	It("stays alone while lists lack it", func(ctx context.Context) {
+	It("is not created again while lists lack it", func(ctx context.Context) {
 		old := hooks(c)[0]
 		w.listed(0)
 		touch()
@@ -108,7 +108,7 @@ var _ = Describe("A webhook that exists once", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("stays alone when a list lacks it and Discord once reports it as unknown", func(ctx context.Context) {
+	It("is not created again when a list lacks it and Discord reports it as unknown once", func(ctx context.Context) {
 		old := hooks(c)[0]
 		w.unknownWebhook(1)
 		w.listed(0)
@@ -132,7 +132,8 @@ var _ = Describe("A webhook that exists once", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is recovered under another name after a lost create and a restart", func(ctx context.Context) {
+	It("is recovered after a lost create and a restart, "+
+		"although its name in the spec has changed", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
 		release := w.holdAnswer(postWebhook)
@@ -148,7 +149,7 @@ var _ = Describe("A webhook that exists once", func() {
 		Expect(w.secretOf("late-webhook")(ctx)).To(holdURLOf(hooks(late)[0]))
 	})
 
-	It("stays alone after a lost create and a restart while lists lack it", func(ctx context.Context) {
+	It("is not created again after a lost create and a restart while lists lack it", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
 		release := w.holdAnswer(postWebhook)
@@ -189,7 +190,7 @@ var _ = Describe("A webhook that exists once", func() {
 		}),
 	)
 
-	It("stays, and a second one of its object is deleted", func(ctx context.Context) {
+	It("stays, and a second one that the operator created for the object is deleted", func(ctx context.Context) {
 		old := hooks(c)[0]
 		second := w.hookOfBot(ctx, c, "alertmanager", reasonOf(c))
 		foreign := w.hookOfBot(ctx, c, "alertmanager", "of another program")
@@ -200,7 +201,7 @@ var _ = Describe("A webhook that exists once", func() {
 		w.expectInSync(ctx, c)
 	})
 
-	It("is not that of another program with the same bot", func(ctx context.Context) {
+	It("is never the webhook of another program with the same bot", func(ctx context.Context) {
 		late := w.channel("", "late")
 		ready(ctx, late)
 		foreign := w.hookOfBot(ctx, late, "alertmanager", "of another program")
@@ -210,7 +211,7 @@ var _ = Describe("A webhook that exists once", func() {
 		Expect(late.Status.Webhook.ID).NotTo(Equal(foreign))
 	})
 
-	It("is known by its Secret if neither the status nor the audit log has it", func(ctx context.Context) {
+	It("is found by the id in its Secret if neither the status nor the audit log has it", func(ctx context.Context) {
 		discord.Faults().LoseAudit(-1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		late := w.channel("", "late", withWebhook)
@@ -224,7 +225,8 @@ var _ = Describe("A webhook that exists once", func() {
 		Expect(idsOf(late)()).To(ConsistOf(made))
 	})
 
-	It("is not another channel's that a user writes into its Secret", func(ctx context.Context) {
+	It("is never the webhook of another channel, "+
+		"even if a user writes its id into the Secret", func(ctx context.Context) {
 		other := w.channel("", "other", withWebhook)
 		ready(ctx, other)
 		foreign := hooks(other)[0]

@@ -55,7 +55,7 @@ var _ = Describe("A webhook", func() {
 		w.expectIdle(ctx)
 	})
 
-	It("costs one call and one Secret, which has its URL and belongs to the channel", func(ctx context.Context) {
+	It("costs one call and one Secret with its URL, which the DiscordChannel owns", func(ctx context.Context) {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook}))
 		Expect(w.writesTo("discordchannels", "alerts")).
 			To(Equal([]string{"patch discordchannels/alerts", "patch discordchannels/alerts/status"}))
@@ -83,7 +83,8 @@ var _ = Describe("A webhook", func() {
 		Expect(hooks(c)).To(ConsistOf(hook))
 	})
 
-	DescribeTable("has its Secret corrected after a user edited it", func(ctx context.Context, change func(*corev1.Secret)) {
+	DescribeTable("has its Secret corrected "+
+		"after a user edits it", func(ctx context.Context, change func(*corev1.Secret)) {
 		hook, before := hooks(c)[0], len(w.edits())
 		secret, err := w.secretOf("alerts-webhook")(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -100,7 +101,7 @@ var _ = Describe("A webhook", func() {
 		Entry("no annotations", func(s *corev1.Secret) { s.Annotations = nil }),
 	)
 
-	It("keeps what other clients add to its Secret", func(ctx context.Context) {
+	It("keeps the keys and labels that other clients add to its Secret", func(ctx context.Context) {
 		secret, err := w.secretOf("alerts-webhook")(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		edit(ctx, secret, func(s *corev1.Secret) { s.Data["channel"], s.Labels["team"] = []byte("alerts"), "tokyo" })
@@ -121,7 +122,7 @@ var _ = Describe("A webhook", func() {
 		Expect(w.bodies(postWebhook)).To(HaveLen(2))
 	})
 
-	It("is renamed by the spec, and stays the same", func(ctx context.Context) {
+	It("stays the same webhook when the spec renames it", func(ctx context.Context) {
 		hook := hooks(c)[0]
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook.Name = "Prometheus" }))
 		eventuallyReady(ctx, c)
@@ -159,7 +160,7 @@ var _ = Describe("A webhook", func() {
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[1]))
 	})
 
-	It("is created again with its channel after that was deleted on Discord", func(ctx context.Context) {
+	It("is created again with its channel after a user deletes the channel on Discord", func(ctx context.Context) {
 		before := c.Status
 		discord.DeleteChannelByHand(before.ChannelID)
 		Eventually(ctx, refetch(c)).Should(And(HaveField("Status.ChannelID", Not(Equal(before.ChannelID))),

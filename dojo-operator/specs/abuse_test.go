@@ -134,7 +134,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			Expect(refetch(forged)(ctx)).To(HaveField("GetResourceVersion()", version), "labels alone mean nothing")
 		})
 
-		It("refers to its Secret, without a grant, with one, and after its revocation", func(ctx context.Context) {
+		It("refers to the other tenant's Secret before, during and after a grant", func(ctx context.Context) {
 			refers := newDojo(ns, b.kept.Name, func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = b.ns })
 			b.undisturbed(ctx, func() {
 				Expect(k8s.Create(ctx, refers)).To(Succeed())
@@ -157,7 +157,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			})
 		})
 
-		It("writes addresses of its own into the Secrets to which Alertmanager posts", func(ctx context.Context) {
+		It("writes other URLs into the Secrets from which Alertmanager reads where to post", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			alerted := newDojo(ns, b.kept.Name, inGroup)
 			Expect(k8s.Create(ctx, alerted)).To(Succeed())
@@ -184,7 +184,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			eventuallyReady(ctx, alerted)
 		})
 
-		It("creates a Job with the name that its SQL needs", func(ctx context.Context) {
+		It("creates a Job with the name of the one that runs a Dojo's SQL", func(ctx context.Context) {
 			existingCluster(ctx, ns, "pg")
 			sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"},
 				Data: map[string]string{"tables.sql": "SELECT 1"}}

@@ -120,7 +120,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("get a channel of their own, which the Dojo owns, and every object is written once", func(ctx context.Context) {
+	It("get a channel that the Dojo owns, with one write per object", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -179,7 +179,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Eventually(ctx, refetch(routing)).Should(WithTransform(func(*unstructured.Unstructured) any { return content() }, BeNil()))
 	})
 
-	It("are corrected after an edit, follow the spec, and leave no object", func(ctx context.Context) {
+	It("follow the spec, undo other edits, and leave no object when they are removed", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -230,7 +230,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(shared), shared)).To(Succeed())
 	})
 
-	It("report why Alertmanager cannot post them, and continue when that is fixed", func(ctx context.Context) {
+	It("report why Alertmanager cannot post them, and continue after the fix", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -250,7 +250,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("are Degraded without the channel of channelRef, and continue when it is created", func(ctx context.Context) {
+	It("make the Dojo Degraded until the channel of channelRef exists", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		edit(ctx, dojo, inChannel)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForChannel))
@@ -300,7 +300,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Expect(dojo).To(HaveCondition("AlertsReady", "True", ""))
 	})
 
-	It("are Degraded without discord-operator or prometheus-operator, and the pods serve", func(ctx context.Context) {
+	It("make the Dojo Degraded without discord-operator or prometheus-operator, "+
+		"while its pods serve", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -320,7 +321,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), ofKind("AlertmanagerConfig", ns, "tokyo"))).To(Succeed())
 	})
 
-	It("and a database, in one manifest, write every object once", func(ctx context.Context) {
+	It("write every object once when the Dojo also has a database", func(ctx context.Context) {
 		began := time.Now()
 		dojo := newDojo(ns, "tokyo", withCluster(nightly), inGroup)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())

@@ -136,7 +136,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("is not read from another owner's Secret", func(ctx context.Context) {
+	It("is never read from a Secret with another owner", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, posts, func(s *corev1.Secret) { holds(hostile)(s); s.OwnerReferences = nil })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
@@ -152,7 +152,7 @@ var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", fun
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
 	})
 
-	It("is not read from a Secret that a tenant made immutable", func(ctx context.Context) {
+	It("is never read from a Secret that a tenant made immutable", func(ctx context.Context) {
 		alerted(ctx)
 		edit(ctx, posts, func(s *corev1.Secret) {
 			holds(hostile)(s)

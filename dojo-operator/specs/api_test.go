@@ -53,7 +53,7 @@ var _ = Describe("The API of a Dojo", func() {
 		Expect(sample).To(MatchYAML(firstUsersDojo))
 	})
 
-	It("accepts the first users' manifest, and sets the defaults of the smallest", func(ctx context.Context) {
+	It("accepts the first users' manifest, and sets the defaults of a minimal one", func(ctx context.Context) {
 		Expect(apply(ctx, firstUsersDojo)).To(Succeed())
 		Expect(apply(ctx, `{apiVersion: core.jutsu.com/v1, kind: Dojo, metadata: {name: least},
 			spec: {accountId: a, title: t, credentialsRef: {name: s}}}`)).To(Succeed())

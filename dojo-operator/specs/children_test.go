@@ -81,7 +81,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(live.Spec.Template.Labels).To(HaveKey("example.org/injected"))
 	})
 
-	It("take two writes of the status, Progressing and Ready, and one event", func(ctx context.Context) {
+	It("cost two status updates, Progressing and Ready, and one event", func(ctx context.Context) {
 		runningDojo(ctx, ns, replicas(0))         // so that the next Dojo does not wait for its Secret
 		dojo := newDojo(ns, "kyoto", replicas(0)) // starting pods change the counts too
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -97,7 +97,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(writes()).To(each)
 	})
 
-	It("keep their status when another client edits it", func(ctx context.Context) {
+	It("have the status of their Dojo restored after another client empties it", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(0))
 		before := dojo.Status.DeepCopy()
 		empty := client.RawPatch(types.MergePatchType, []byte(`{"status": {"observedGeneration": 0, "conditions": []}}`))
@@ -150,7 +150,8 @@ var _ = Describe("The children of a Dojo", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("are corrected after an edit that excludes our fields", func(ctx context.Context) {
+	It("are corrected when another client's value excludes the operator's, "+
+		"as with a probe of another type", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2), func(dojo *corev1api.Dojo) {
 			dojo.Spec.Env = []corev1.EnvVar{{Name: "COLOUR", Value: "red"}, {Name: "SHAPE", Value: "round"}}
 		})
@@ -200,7 +201,7 @@ var _ = Describe("The children of a Dojo", func() {
 			HaveField("Manager", "dojo-operator"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))))
 	})
 
-	It("wait for those of a deleted Dojo of the same name", func(ctx context.Context) {
+	It("wait until those of a deleted Dojo of the same name are gone", func(ctx context.Context) {
 		deleted := runningDojo(ctx, ns)
 		edit(ctx, serviceOf(deleted), func(s *corev1.Service) { s.Finalizers = []string{"example.org/test"} })
 		Expect(k8s.Delete(ctx, deleted)).To(Succeed())
@@ -279,7 +280,7 @@ var _ = Describe("The children of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("are reconciled beside a name conflict of a child that pods do not need", func(ctx context.Context) {
+	It("are reconciled although a child that pods do not need has a name conflict", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		theirs := budgetOf(dojo)
 		Expect(k8s.Create(ctx, theirs)).To(Succeed())

@@ -30,7 +30,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		Expect(dojo.Status.Credentials).To(Equal(&corev1api.LocalCredentials{Name: own.Name, Namespace: ns}))
 	})
 
-	DescribeTable("rotate with their source", func(ctx context.Context, labels map[string]string) {
+	DescribeTable("change when the Secret changes", func(ctx context.Context, labels map[string]string) {
 		s := source(ns, "pg-app")
 		s.Labels = labels
 		Expect(k8s.Create(ctx, s)).To(Succeed())
@@ -70,7 +70,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		Consistently(ctx, runningPods(dojo)).Should(Equal(before))
 	})
 
-	It("are Degraded after the deadline, and used when they are created later", func(ctx context.Context) {
+	It("make the Dojo Degraded after the deadline, and reach it when they are created later", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo")
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForCredentials))
@@ -119,7 +119,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 		}, `has no key "user"`),
 	)
 
-	It("keep the last valid ones in use when they become invalid", func(ctx context.Context) {
+	It("stay at their last valid values when the Secret becomes invalid", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns)
 		own := secretOf(dojo)
 		Expect(k8s.Get(ctx, nameOf(ns, own.Name), own)).To(Succeed())
@@ -179,7 +179,7 @@ var _ = Describe("The credentials of a Dojo", func() {
 			Expect(dojo).To(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
 		})
 
-		It("disclose nothing of Secrets that are not shared, not even their existence", func(ctx context.Context) {
+		It("do not disclose whether a Secret that is not shared exists", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, dojo)).To(Succeed())
 			absent := message(eventuallyDegraded(ctx, dojo, corev1api.ReasonCredentialsNotShared), "Degraded")
 			Expect(k8s.Create(ctx, source(otherNamespace, "pg-app"))).To(Succeed())

@@ -51,7 +51,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		}).ShouldNot(Succeed(), "the %s %s should not exist", kind, name)
 	}
 
-	It("is restored to a targetTime, with the names in the backup, before pods start", func(ctx context.Context) {
+	It("restores to a targetTime, with the names in the backup, before pods start", func(ctx context.Context) {
 		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 0)
 		recovery := store()
 		recovery.TargetTime, recovery.Database = "2026-11-21T10:00:00.5Z", "dojo_school_kyoto"
@@ -111,7 +111,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(now.GetUID()).NotTo(Equal(was.GetUID()), "the check for the database runs first")
 	})
 
-	It("is restored from the Backup of a deleted Dojo, and never without it", func(ctx context.Context) {
+	It("restores from the Backup of a deleted Dojo, and starts nothing without it", func(ctx context.Context) {
 		kyoto := newDojo(ns, "kyoto", withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Create(ctx, kyoto)).To(Succeed())
 		eventuallyReady(ctx, kyoto)
@@ -134,7 +134,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		}})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForBackup))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonBackupNotUsable)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("The Backup " + ns + "/nightly does not exist, so that no Cluster"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("The Backup " + ns + "/nightly does not exist, so no Cluster"))
 		absent(ctx, "Cluster", "tokyo-db")
 		By("creating it as a copy of the final Backup, with its location")
 		nightly := ofKind("Backup", ns, "nightly")
@@ -170,7 +170,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(message(dojo, "Degraded")).To(And(
 			ContainSubstring("pods of the Job tokyo-db-1-full-recovery have failed (1)"),
 			ContainSubstring("`kubectl logs job/tokyo-db-1-full-recovery -n "+ns+" --all-containers`"),
-			ContainSubstring("`kubectl delete clusters.postgresql.cnpg.io tokyo-db -n "+ns+"`, which has no data yet")))
+			ContainSubstring("which has no data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n "+ns+"`.")))
 		absent(ctx, "Database", "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
 		failed := theCluster.GetUID()
@@ -195,7 +195,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("does not start on an existing Cluster of another origin", func(ctx context.Context) {
+	It("does not start on an existing Cluster with other data", func(ctx context.Context) {
 		former := newDojo(ns, "tokyo", withCluster())
 		Expect(k8s.Create(ctx, former)).To(Succeed())
 		eventuallyReady(ctx, former)
@@ -219,7 +219,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		Expect(refetch(theCluster)(ctx)).To(haveField("spec.bootstrap.recovery.source", "origin"))
 	})
 
-	It("is imported once, and the source's password stays in its Secret", func(ctx context.Context) {
+	It("imports once, and the password of the source stays in its Secret", func(ctx context.Context) {
 		cloudNativePG.FailBootstrap(ns, "tokyo-db", 2)
 		dojo := created(ctx, corev1api.Bootstrap{
 			Import: &corev1api.Import{SourceSecretRef: corev1api.ImportSource{Name: "legacy"}},
@@ -278,7 +278,7 @@ var _ = Describe("A Dojo with a bootstrap", func() {
 		})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonDatabaseNotRestored))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(
-			"it has app dojo_x_kyoto postgres, and no dojo_x_tokyo. No empty database is made in its place."))
+			"it has app dojo_x_kyoto postgres, and no dojo_x_tokyo. No empty database replaces it."))
 		absent(ctx, "Database", "tokyo-db")
 		By("deleting the Dojo and its Cluster, and naming the database in the backup")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())

@@ -67,7 +67,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 	}
 	theCluster := func() *unstructured.Unstructured { return ofKind("Cluster", ns, "tokyo-db") }
 
-	It("creates it from the spec, without an owner, and writes every object once", func(ctx context.Context) {
+	It("creates the Cluster without an owner reference, and writes every object once", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly, func(pg *corev1api.PostgresCluster) {
 			pg.Instances, pg.Version, pg.Storage.StorageClassName = new(int32(3)), "17", "fast"
 			pg.Resources = &corev1.ResourceRequirements{
@@ -104,7 +104,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 
-	It("follows the spec and corrects drift, while the application serves", func(ctx context.Context) {
+	It("updates the Cluster and corrects its drift while the application serves", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.Cluster.Instances, dojo.Spec.Postgres.Cluster.Backup = new(int32(2)), nil
@@ -137,7 +137,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports version, instances and primary, and reads from its standbys", func(ctx context.Context) {
+	It("reports version, instances and primary, and gives pods the host of the standbys", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) {
 			pg.Instances, pg.ImageName = new(int32(3)), "registry.example.org/postgres:17.6-standard-bookworm"
 		}))
@@ -167,7 +167,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(refetch(deployment)(ctx)).To(HaveField("Spec.Template.Annotations", Not(Equal(revision))), "the pods roll")
 	})
 
-	It("reports ready instances, starts with the first, and is Degraded without any", func(ctx context.Context) {
+	It("starts with the first ready instance, and is Degraded without any", func(ctx context.Context) {
 		cloudNativePG.Pause(ns, "tokyo-db")
 		dojo := newDojo(ns, "tokyo", withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -191,7 +191,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is not Available without a primary, and continues with the next", func(ctx context.Context) {
+	It("is not Available without a primary, and is again with the next one", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
 		unreachable := fmt.Sprintf(
 			"Requests cannot reach Postgres: the primary tokyo-db-1 of the Cluster %s/tokyo-db is not ready.", ns)
@@ -269,7 +269,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		}
 	})
 
-	It("takes a first backup if a former Cluster's keeps the schedule from it", func(ctx context.Context) {
+	It("takes a first backup if the schedule takes none because of a former Cluster's Backup", func(ctx context.Context) {
 		former := ofKind("Backup", ns, "tokyo-db-20260101000000")
 		former.SetLabels(map[string]string{"cnpg.io/scheduled-backup": "tokyo-db", "cnpg.io/immediateBackup": "true"})
 		former.Object["spec"] = map[string]any{
@@ -316,7 +316,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports a write-ahead log that is not archived, whatever the last backup", func(ctx context.Context) {
+	It("reports a write-ahead log that is not archived even if the last backup succeeded", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"))
 		const failure = "rpc error: code = Unknown desc = unexpected failure invoking barman-cloud-wal-archive: exit status 1"
@@ -341,7 +341,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())).NotTo(Succeed())
 	})
 
-	It("deletes no data while its Cluster lacks its labels, and says how to hand it over", func(ctx context.Context) {
+	It("deletes no data while the Cluster lacks the Dojo's labels, and says how to add them", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, theCluster(), func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
@@ -363,7 +363,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(deletions(ns)).To(ContainElement("delete clusters/tokyo-db"), "it is the Dojo's again, and goes with it")
 	})
 
-	It("waits for a final backup that cannot start, and reports a remedy", func(ctx context.Context) {
+	It("waits for a final backup that cannot start, and says what to do", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupPending)
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
@@ -376,8 +376,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("leaves the Cluster's PodDisruptionBudget to CloudNativePG when another Dojo has the Cluster's name, "+
-		"whichever is created first", func(ctx context.Context) {
+	It("leaves the PodDisruptionBudget of the Cluster to CloudNativePG "+
+		"when another Dojo has the Cluster's name", func(ctx context.Context) {
 		theBudget := ofKind("PodDisruptionBudget", ns, "tokyo-db")
 		ofCloudNativePG := haveField("spec.selector.matchLabels", HaveKeyWithValue("cnpg.io/cluster", "tokyo-db"))
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }),
@@ -387,7 +387,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		other := newDojo(ns, "tokyo-db", replicas(2))
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyDegraded(ctx, other, corev1api.ReasonNameConflict)
-		Expect(message(other, "Degraded")).To(ContainSubstring("is that of the Cluster of the Dojo tokyo."))
+		Expect(message(other, "Degraded")).To(ContainSubstring("belongs to the Cluster of the Dojo tokyo."))
 		Consistently(ctx, refetch(theBudget)).Should(ofCloudNativePG, "nobody fights for it")
 
 		By("deleting the Dojo with the Cluster, and making it again")
@@ -413,7 +413,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		}
 	})
 
-	It("stays while others have databases in it, and names them", func(ctx context.Context) {
+	It("stays after a deletion while others have databases in its Cluster, and names them", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(), withPolicy(corev1api.ReclaimDelete))
 		guest := newDojo(ns, "kyoto", inCluster)
 		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"
@@ -421,7 +421,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, guest)
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonClusterInUse))
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("others have databases: Dojo kyoto."))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("others have databases in it: Dojo kyoto."))
 		Expect(k8s.Delete(ctx, guest)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("Degraded", ContainSubstring("Database kyoto-db.")), "it is retained")
 		Expect(deletions(ns)).To(BeEmpty())

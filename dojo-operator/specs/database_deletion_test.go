@@ -50,7 +50,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		Expect(databasePassword(ctx, recreated)).To(Equal(password))
 	})
 
-	It("deletes the data with the policy Delete: Deployment, Database, DatabaseRole", func(ctx context.Context) {
+	It("deletes Deployment, Database and DatabaseRole in this order with the policy Delete", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete), replicas(2))
 		Expect(dojo.Finalizers).To(ConsistOf(corev1api.DatabaseFinalizer))
 		deleted(ctx, dojo)
@@ -107,7 +107,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		cloudNativePG.Resume(ns, "pg")
 	})
 
-	It("reports a remedy for an orphaned Deployment, as after --cascade=orphan", func(ctx context.Context) {
+	It("says what to do about a Deployment that --cascade=orphan left", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, deploymentOf(dojo), func(deployment *appsv1.Deployment) { deployment.OwnerReferences = nil })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
@@ -118,7 +118,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
-	It("waits, and reports so, while the Cluster does not answer", func(ctx context.Context) {
+	It("reports that it waits while the Cluster does not answer", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.Pause(ns, "pg")
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())

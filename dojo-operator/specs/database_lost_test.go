@@ -56,7 +56,7 @@ var _ = Describe("A Dojo with a lost Cluster", func() {
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Degraded", "True", corev1api.ReasonDatabaseLost))
 	}
 
-	It("gets an empty Cluster when a user accepts this one loss", func(ctx context.Context) {
+	It("gets an empty Cluster when a user accepts the loss, and none after the next loss", func(ctx context.Context) {
 		schema, lost := schemaJobs(ctx, dojo)[0].Name, lose(ctx)
 		stays(ctx)
 		By("accepting something else")

@@ -48,7 +48,8 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		return all
 	}
 
-	It("reach CloudNativePG, can be changed and removed, and cost no write at rest", func(ctx context.Context) {
+	It("reach CloudNativePG when they are set, changed or removed, "+
+		"and cost no write otherwise", func(ctx context.Context) {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
 		Expect(theCluster).To(And(
 			haveField("spec.postgresql.parameters", And(HaveKeyWithValue("max_connections", "200"),
@@ -88,7 +89,7 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 
-	It("are refused with a parameter of CloudNativePG's own, while pods keep running", func(ctx context.Context) {
+	It("make the Dojo Degraded with a parameter that CloudNativePG reserves, while pods run", func(ctx context.Context) {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
 		change(ctx, func(pg *corev1api.PostgresCluster) {
 			pg.Parameters["port"], pg.Parameters["max_connections"] = "6432", "300"
@@ -96,7 +97,7 @@ var _ = Describe("The settings of a Dojo's own Cluster", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterRefused)
 		Expect(message(dojo, "DatabaseReady")).To(And(
 			ContainSubstring("spec.postgresql.parameters.port: Invalid value: \"6432\": Can't set fixed configuration parameter. "),
-			HaveSuffix("Correct what the error names in spec.postgres.cluster, whose fields have almost the same names.")))
+			HaveSuffix("correct the field that the error names; the names of both are almost the same.")))
 		Expect(dojo).To(And(HaveCondition("Available", "True", ""),
 			HaveCondition("DatabaseReady", "False", corev1api.ReasonClusterRefused)))
 		now := ofKind("Cluster", ns, "tokyo-db")

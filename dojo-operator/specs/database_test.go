@@ -21,7 +21,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("gets a role, a database and a schema, and its pods get the credentials", func(ctx context.Context) {
+	It("gets a role, a database and a schema before its pods get the credentials", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		name := strings.ReplaceAll("dojo_"+ns+"_tokyo", "-", "_")
 		Expect(dojo.Status.Database).To(HaveValue(Equal(corev1api.DatabaseStatus{
@@ -51,7 +51,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 			To(Equal("registry.example.org/postgres:17"), "psql is that of the Cluster")
 	})
 
-	It("writes every object but the Cluster once, and nothing at rest", func(ctx context.Context) {
+	It("writes every object but the Cluster once, and nothing without a change", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
 		operatorSeesClusters(ctx) // else the first step may wait for it
@@ -144,7 +144,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is corrected when another client edits its objects", func(ctx context.Context) {
+	It("corrects its objects when another client edits them", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		role, database := ofKind("DatabaseRole", ns, "tokyo-db"), ofKind("Database", ns, "tokyo-db")
 		edit(ctx, role, func(o *unstructured.Unstructured) {
@@ -163,7 +163,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("shortens CloudNativePG's retry of a role whose password it may not read yet", func(ctx context.Context) {
+	It("has CloudNativePG retry at once when it could not read the password of the role", func(ctx context.Context) {
 		dojo, role := refusedRole(ctx, ns, `secrets "tokyo-db" is forbidden: User "pg" cannot get resource "secrets"`)
 		Eventually(ctx, refetch(role)).Should(HaveField("GetAnnotations()", HaveKey("core.jutsu.com/asked-again")))
 		cloudNativePG.Resume(ns, "pg")

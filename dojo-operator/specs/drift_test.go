@@ -20,7 +20,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("are created by one POST for each child, and corrected by an apply", func(ctx context.Context) {
+	It("are created by one POST per child, and corrected by an apply", func(ctx context.Context) {
 		dojo := dojoWithEverything(ctx, ns, "tokyo")
 		writes := withoutStatus(operator.WritesAtRest(ns))
 		const record = "patch databases/tokyo-db" // of the SQL that has run
@@ -80,7 +80,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 		Entry("after an item is added to a created child, and removed from an applied one", add, remove),
 	)
 
-	It("are removed with their option, from created and from applied children",
+	It("are removed when the spec drops the option, from created and from applied children",
 		func(ctx context.Context) {
 			dojo := runningDojo(ctx, ns, withOptions)
 			Expect(withoutStatus(operator.WritesAtRest(ns))).To(HaveEach(HavePrefix("create ")))

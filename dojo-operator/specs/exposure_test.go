@@ -52,7 +52,7 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 		}
 	}
 
-	It("writes every object once, and none at rest", func(ctx context.Context) {
+	It("writes every object once, and nothing without a change", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, everything)
 		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with everything but a database", writes)
@@ -69,8 +69,8 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 			Should(BeEmpty(), "fields of other clients should not cause a write")
 	})
 
-	It("controls its Ingress, ServiceMonitor and PrometheusRule, corrects their drift, "+
-		"and deletes each when the spec no longer asks for it", func(ctx context.Context) {
+	It("corrects the drift of its Ingress, ServiceMonitor and PrometheusRule, "+
+		"and deletes each that leaves the spec", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, everything)
 		ingress := ingressOf(dojo)
 		monitor, rule := ofKind("ServiceMonitor", ns, "tokyo"), ofKind("PrometheusRule", ns, "tokyo")

@@ -136,7 +136,7 @@ var _ = Describe("An exposed Dojo", func() {
 		Expect(dojo.Status.Hosts).To(BeEmpty())
 	})
 
-	It("by a Gateway reports its controller's refusal of the route", func(ctx context.Context) {
+	It("by a Gateway reports that the Gateway's controller refuses the HTTPRoute", func(ctx context.Context) {
 		dojo := routedDojo(ctx)
 		for _, refused := range []metav1.Condition{
 			{Type: "Accepted", Status: metav1.ConditionFalse, Reason: "NotAllowedByListeners", Message: "Namespace is not allowed."},
@@ -163,7 +163,7 @@ var _ = Describe("An exposed Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("moves from an Ingress to a Gateway and back, without remains", func(ctx context.Context) {
+	It("moves from an Ingress to a Gateway and back, and serves all the time", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, exposed("nginx"))
 		ingress, route := ingressOf(dojo), routeOf(dojo)
 		edit(ctx, dojo, routed("dojo.example.org"))
@@ -190,7 +190,7 @@ var _ = Describe("An exposed Dojo", func() {
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(ingress), ingress)).To(Succeed())
 	})
 
-	It("leaves a foreign HTTPRoute of its name alone", func(ctx context.Context) {
+	It("by a Gateway does not write to a foreign HTTPRoute of its name", func(ctx context.Context) {
 		foreign := routeOf(newDojo(ns, "tokyo"))
 		foreign.Object["spec"] = map[string]any{"hostnames": []any{"theirs.example.org"}}
 		Expect(k8s.Create(ctx, foreign)).To(Succeed())

@@ -137,7 +137,7 @@ var _ = Describe("kubectl dojo", func() {
 		Expect(output).To(ContainSubstring(`there is no Dojo "kyoto" in the namespace ` + ns + ", which has tokyo"))
 	})
 
-	It("rotates the password, suspends and resumes, and follows each to the end", func(ctx context.Context) {
+	It("rotates the password, suspends and resumes, and waits until each has ended", func(ctx context.Context) {
 		created(ctx)
 		login := dojo.Status.Database.Login
 		Expect(dojoctl(ctx, "rotate", "tokyo", "--yes", "--wait", "--timeout=1m")).To(HaveSuffix("Done.\n"))
@@ -150,7 +150,7 @@ var _ = Describe("kubectl dojo", func() {
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Available", "True", ""))
 	})
 
-	It("backs up, restores a lost Cluster, and goes back in place, without a word of the operator against it",
+	It("backs up, restores a lost Cluster, and restores in place, without a condition of the operator against it",
 		func(ctx context.Context) {
 			created(ctx)
 			Expect(dojoctl(ctx, "backup", "tokyo", "--yes", "--wait", "--timeout=1m")).To(ContainSubstring(": completed\n"))

@@ -57,7 +57,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		}
 	}
 
-	It("stays until a user allows the newer one in the status", func(ctx context.Context) {
+	It("stays until a user allows the newer one that the status reports", func(ctx context.Context) {
 		dojo := created(ctx, nil)
 		offer("17.11")
 		Eventually(ctx, newer(dojo)).Should(Equal("17.11"))
@@ -82,7 +82,7 @@ var _ = Describe("The minor version of Postgres", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("changes in the window only, and the status says when it opens", func(ctx context.Context) {
+	It("changes in the window only, and the status says when that opens", func(ctx context.Context) {
 		dojo := created(ctx, automatic(3*time.Hour))
 		offer("17.11")
 		Eventually(ctx, newer(dojo)).Should(Equal("17.11"))
@@ -95,11 +95,11 @@ var _ = Describe("The minor version of Postgres", func() {
 		Expect(dojo.Status.Database).To(And(HaveField("NewerVersion", ""), HaveField("NewerVersionAt", BeNil())))
 	})
 
-	It("is that of the Cluster while the catalog lacks the version", func(ctx context.Context) {
+	It("stays while the catalog lacks the major version of the spec", func(ctx context.Context) {
 		dojo := created(ctx, nil)
 		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "18" })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownVersion)
-		Expect(message(dojo, "Degraded")).To(ContainSubstring("has no version 18, and the Cluster is not changed. Use one of 17"))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("has no version 18, so the Cluster is not changed. Use one of 17"))
 		Consistently(ctx, refetch(cluster())).Should(has("17.6"))
 		edit(ctx, dojo, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = "17" })
 		eventuallyReady(ctx, dojo)
@@ -121,7 +121,8 @@ var _ = Describe("The minor version of Postgres", func() {
 		change(policy.Window)
 		return policy
 	}
-	DescribeTable("is refused by the schema", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
+	DescribeTable("is refused by the API "+
+		"with an invalid policy or window", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
 	},
 		Entry("a policy without a version", versioned("", automatic(0)), "versionPolicy needs version"),

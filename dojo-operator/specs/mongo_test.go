@@ -79,7 +79,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 		Entry("as Percona's operator writes it", "geto_rs0_connectionString"),
 	)
 
-	It("gets a URI made of the fields of its Secret, and drift in the copy is corrected", func(ctx context.Context) {
+	It("gets a URI made of the fields of its Secret, and corrects drift in its copy", func(ctx context.Context) {
 		s := source(ns, "pg-app")
 		delete(s.StringData, "uri")
 		s.StringData["password"] += "@/?"
@@ -95,7 +95,8 @@ var _ = Describe("A Dojo with MongoDB", func() {
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("keeps its pods when the Secret has the credentials of a Postgres, and quotes none", func(ctx context.Context) {
+	It("keeps its pods and discloses nothing "+
+		"when the Secret has the credentials of a Postgres", func(ctx context.Context) {
 		password := newPassword()
 		dojo := running(ctx, "uri", password)
 		before, err := credentials(dojo)(ctx)
@@ -113,7 +114,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 		Expect(credentials(dojo)(ctx)).To(Equal(before), "pods must not lose a variable that their Secret had")
 	})
 
-	It("shares no Secret of another namespace without its owner's permission", func(ctx context.Context) {
+	It("reads no Secret of another namespace without its owner's permission", func(ctx context.Context) {
 		other := newNamespace(ctx)
 		s := mongoSource(other, "pg-app", "uri", "mongodb://geto:"+newPassword()+"@mongo/curses")
 		Expect(k8s.Create(ctx, s)).To(Succeed())
@@ -128,7 +129,7 @@ var _ = Describe("A Dojo with MongoDB", func() {
 			HaveKeyWithValue("DB_URI", HaveSuffix("@mongo."+other+".svc/curses"))))
 	})
 
-	It("has no DB_URI of a user, also not one of a time with Postgres", func(ctx context.Context) {
+	It("refuses a user's DB_URI, also one from before the change of spec.database", func(ctx context.Context) {
 		withURI := func(dojo *corev1api.Dojo) { dojo.Spec.Env = []corev1.EnvVar{{Name: "DB_URI", Value: "x"}} }
 		const refused = "with the database Mongo, DB_URI is set by the operator"
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", onMongo, withURI))).To(MatchError(ContainSubstring(refused)))

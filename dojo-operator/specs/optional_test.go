@@ -91,7 +91,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("are reported when they are missing, and used once they are installed", func(ctx context.Context) {
+	It("are reported while they are missing, and used once they are installed", func(ctx context.Context) {
 		uninstall(ctx, group)
 		operator.Restart(ctx)
 		dojo := newDojo(ns, "tokyo", inCluster)
@@ -106,7 +106,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("do not keep data from being backed up and deleted", func(ctx context.Context) {
+	It("block neither the final backup nor the deletion of data when Pooler is missing", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)
@@ -121,7 +121,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 		Expect(operator.Writes(ns)).To(ContainElement(HavePrefix("create backups/tokyo-db-final-")))
 	})
 
-	It("may be uninstalled and installed again, while the application serves", func(ctx context.Context) {
+	It("can be uninstalled and installed again while the application serves", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		began := time.Now()
 		uninstall(ctx, group)

@@ -68,7 +68,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		spec.PodAnnotations = map[string]string{"example.org/scrape": "yes"}
 	}
 
-	It("has them in its pods, with one write, and loses each removed one", func(ctx context.Context) {
+	It("adds them to its pods with one write, and removes each that leaves the spec", func(ctx context.Context) {
 		others(ctx)
 		allow(ctx, "web")
 		dojo := runningDojo(ctx, ns)
@@ -109,7 +109,7 @@ var _ = Describe("A Dojo with options of its pods", func() {
 		Expect(template(ctx, dojo)).To(Equal(before))
 	})
 
-	It("may run only as a ServiceAccount that its namespace's annotation allows", func(ctx context.Context) {
+	It("runs only as a ServiceAccount that its namespace's annotation allows", func(ctx context.Context) {
 		others(ctx)
 		dojo := runningDojo(ctx, ns)
 		asWeb := func(dojo *corev1api.Dojo) { dojo.Spec.ServiceAccountName = "web" }
@@ -210,7 +210,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		}
 	}
 
-	It("starts within the bounds, and leaves the replicas to its autoscaler while it has one", func(ctx context.Context) {
+	It("starts with minReplicas, and leaves the replicas to its autoscaler", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, between(2, 5))
 		scaler := scalerOf(dojo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(scaler), scaler)).To(Succeed())
@@ -246,7 +246,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports an autoscaler without metrics, and a remedy", func(ctx context.Context) {
+	It("says what to do when its autoscaler has no metrics", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, between(2, 5))
 		scaler, deployment := scalerOf(dojo), deploymentOf(dojo)
 		const inactive = "FailedGetResourceMetric" // by Kubernetes itself: this cluster has no metrics
@@ -283,7 +283,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("stops with replicas 0, and leaves a foreign autoscaler of its name alone", func(ctx context.Context) {
+	It("does not write to a foreign autoscaler of its name, and has no pods with replicas 0", func(ctx context.Context) {
 		foreign := scalerOf(newDojo(ns, "tokyo"))
 		foreign.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 7,
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "other", APIVersion: "apps/v1"}}

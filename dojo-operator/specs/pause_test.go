@@ -27,7 +27,7 @@ var _ = Describe("A paused Dojo", func() {
 		return meta.FindStatusCondition(dojo.Status.Conditions, kind).Message
 	}
 
-	It("is observed, reports the pending writes, and gets them when it is resumed", func(ctx context.Context) {
+	It("reports the pending writes, and gets them when it is resumed", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		edit(ctx, dojo, pause)
 		Eventually(ctx, refetch(dojo)).Should(And(paused, HaveCondition("Ready", "True", corev1api.ReasonPaused)))
@@ -42,7 +42,7 @@ var _ = Describe("A paused Dojo", func() {
 		Eventually(ctx, func(ctx context.Context) (string, error) {
 			_, err := refetch(dojo)(ctx)
 			return message(dojo, "Ready"), err
-		}).Should(And(HavePrefix("The Dojo is paused. To be written: Deployment tokyo, "), ContainSubstring("Service tokyo"),
+		}).Should(And(HavePrefix("The Dojo is paused. Pending writes: Deployment tokyo, "), ContainSubstring("Service tokyo"),
 			HaveSuffix(". To resume: `kubectl annotate dojos.core.jutsu.com tokyo -n "+ns+" core.jutsu.com/paused-`.")))
 		Consistently(func() []string { return withoutStatus(operator.Writes(ns))[before:] }).Should(BeEmpty())
 
@@ -65,7 +65,7 @@ var _ = Describe("A paused Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is not deleted, nor is its data, until it is resumed (reclaimPolicy Delete)", func(ctx context.Context) {
+	It("is deleted, with its data by reclaimPolicy Delete, only after it is resumed", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, dojo, pause)
 		Eventually(ctx, refetch(dojo)).Should(paused)

@@ -191,7 +191,7 @@ var _ = Describe("kubectl dojo plan", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("plans exactly what the operator then writes: a Dojo with credentials, image, replicas, exposure, nothing",
+	It("lists exactly the operator's writes for credentials, image, replicas, exposure, and for no change",
 		func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			dojo := newDojo(ns, "tokyo", replicas(2))
@@ -215,7 +215,7 @@ var _ = Describe("kubectl dojo plan", func() {
 			Expect(code).To(BeZero())
 		})
 
-	It("plans exactly what the operator then writes: a Cluster, its settings, backups, a pooler, reclaimPolicy, suspend",
+	It("lists exactly the operator's writes for a Cluster, settings, backups, a pooler, reclaimPolicy and suspend",
 		func(ctx context.Context) {
 			dojo := newDojo(ns, "tokyo", withCluster())
 			report := planned(ctx, dojo)
@@ -235,7 +235,7 @@ var _ = Describe("kubectl dojo plan", func() {
 			Expect(planFile(ctx, dojo, 0).writes()).To(BeEmpty())
 		})
 
-	It("plans exactly what the operator then writes: SQL, a rotation there and back, a major version of Postgres",
+	It("lists exactly the operator's writes for SQL, two rotations, and a major version of Postgres",
 		func(ctx context.Context) {
 			Expect(k8s.Create(ctx, &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"a": "SELECT 1", "b": "SELECT 2"},
@@ -262,7 +262,8 @@ var _ = Describe("kubectl dojo plan", func() {
 			}).effects()).To(ContainElement("Downtime"))
 		})
 
-	It("plans a database in an existing Cluster, and refuses to exchange credentials for one", func(ctx context.Context) {
+	It("lists the writes for a database in an existing Cluster, "+
+		"and refuses one for a Dojo with credentialsRef", func(ctx context.Context) {
 		existingCluster(ctx, ns, "pg")
 		dojo := newDojo(ns, "tokyo", inCluster)
 		planned(ctx, dojo)
@@ -278,7 +279,7 @@ var _ = Describe("kubectl dojo plan", func() {
 		Expect(code).To(Equal(1))
 	})
 
-	It("says what the API server would refuse, and writes nothing", func(ctx context.Context) {
+	It("shows which writes the API server would refuse, and writes nothing", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
@@ -341,7 +342,7 @@ var _ = Describe("kubectl dojo plan", func() {
 		Expect(code).To(BeZero(), output)
 	})
 
-	It("plans another version of the operator with the plugin of that version alone", func(ctx context.Context) {
+	It("names the plugin to run for another version of the operator", func(ctx context.Context) {
 		code, output := kubectlDojo(ctx, ns, "plan", "-A", "--operator-version=v99.0.0")
 		Expect(code).To(Equal(2))
 		Expect(output).To(ContainSubstring("run the plugin of its release: kubectl-dojo v99.0.0"))
@@ -350,7 +351,7 @@ var _ = Describe("kubectl dojo plan", func() {
 		Expect(output).To(ContainSubstring(`there is no Dojo "tokyo"`))
 	})
 
-	It("shows what another configuration of the operator would write to what is there", func(ctx context.Context) {
+	It("shows what other flags of the operator would change in an existing Dojo", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := newDojo(ns, "tokyo")
 		applied(ctx, dojo)

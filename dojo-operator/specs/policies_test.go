@@ -24,7 +24,7 @@ import (
 var _ = Describe("Children that mutating admission policies rewrite", func() {
 	const jobImage = "mirror.example.org/psql:17"
 
-	It("are in sync, whatever their kind", func(ctx context.Context) {
+	It("are in sync for every kind", func(ctx context.Context) {
 		ns := newNamespace(ctx)
 		// Dry-run writes of this Dojo's children show whether the policies are in force.
 		earlier := dojoWithEverything(ctx, ns, "kyoto")

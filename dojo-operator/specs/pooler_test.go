@@ -55,7 +55,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 	}
 	instances := func(n int64) types.GomegaMatcher { return haveField("spec.instances", n) }
 
-	It("answers before the first pod starts, and follows the spec", func(ctx context.Context) {
+	It("is ready before the first pod of the Dojo starts, and follows the spec", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		Expect(host(ctx)).To(Equal(bouncer))
 		Expect(dojo.Status.Database).To(HaveValue(And(HaveField("Host", "tokyo-db-rw"), HaveField("Pooler",
@@ -97,7 +97,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(host(ctx)).To(Equal(bouncer))
 	})
 
-	It("is added and removed while pods run, and no pod names a missing host", func(ctx context.Context) {
+	It("is added and removed without a pod that has the host of a missing Pooler", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster())
 		Expect(host(ctx)).To(Equal("tokyo-db-rw"))
 		revision := func(ctx context.Context) string {
@@ -139,7 +139,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 			HavePrefix("Normal DriftCorrected"), HavePrefix("Normal CredentialsRotated"))))
 	})
 
-	It("passes on either login", func(ctx context.Context) {
+	It("accepts both logins in turn, and refuses the former one", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		refusals := refusedPods(ctx, dojo)
 		for _, turn := range []string{"1", "2"} {
@@ -153,7 +153,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		Expect(refusals()).To(BeEmpty())
 	})
 
-	It("is refused with a parameter that CloudNativePG does not pass on, while pods run", func(ctx context.Context) {
+	It("stays as it is with a parameter that CloudNativePG refuses, while pods run", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(pooled))
 		setPooler(ctx, dojo, &corev1api.Pooler{
 			Instances: new(int32(3)), Parameters: map[string]corev1api.PoolerParameterValue{"listen_port": "6432"},
@@ -167,7 +167,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is Degraded without pods, and with a name conflict", func(ctx context.Context) {
+	It("makes the Dojo Degraded without pods, and with a name conflict", func(ctx context.Context) {
 		foreign := &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: bouncer},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
@@ -186,7 +186,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("has no pods while the Dojo is suspended, and answers before the Dojo's pods start", func(ctx context.Context) {
+	It("has no pods while the Dojo is suspended, and starts before the Dojo's pods", func(ctx context.Context) {
 		dojo := created(ctx, replicas(2), withCluster(pooled))
 		suspend := func(suspended bool) {
 			edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = suspended })

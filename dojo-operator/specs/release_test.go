@@ -147,7 +147,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		return dojo
 	}
 
-	It("runs once for each image, before any of its pods, and not down after a rollback", func(ctx context.Context) {
+	It("runs once for each image, before its first pod, and not again after a rollback", func(ctx context.Context) {
 		dojo := succeededBefore(ctx, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Env = []corev1.EnvVar{{Name: "MOOD", Value: "calm"}}
 		})
@@ -188,7 +188,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(releasesCreated(ns)).To(HaveLen(2))
 	})
 
-	It("keeps the old pods if it fails, reports the last line without Secrets, and is retried", func(ctx context.Context) {
+	It("keeps the old pods when it fails, reports its last line without Secrets, "+
+		"and can be retried", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tokens"},
 			StringData: map[string]string{"token": secrets.Add("infinity-of-gojo")}})).To(Succeed())
 		dojo := succeededBefore(ctx, func(dojo *corev1api.Dojo) {
@@ -234,7 +235,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(after.Spec.Template.Spec.Containers[0].Env).NotTo(ContainElement(HaveField("Value", "angry")))
 	})
 
-	It("is Degraded without a log, and after its deadline", func(ctx context.Context) {
+	It("makes the Dojo Degraded when it fails without a log, and after its timeout", func(ctx context.Context) {
 		dojo := succeededBefore(ctx)
 		edit(ctx, dojo, withImage(heldImage))
 		endRelease(ctx, eventuallyOneRelease(ctx, ns, heldImage), 1, "")
@@ -254,7 +255,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(releasesCreated(ns)).To(HaveLen(3))
 	})
 
-	It("never runs twice at once, even if the operator is killed, the Job is deleted or the image changes", func(ctx context.Context) {
+	It("never runs twice at once after a kill of the operator, "+
+		"a deletion of the Job or a change of the image", func(ctx context.Context) {
 		dojo := succeededBefore(ctx)
 		edit(ctx, dojo, withImage(heldImage))
 		job := eventuallyOneRelease(ctx, ns, heldImage)
@@ -346,7 +348,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(dojo.Status.Release).To(HaveValue(And(HaveField("Migration", "3_more"), HaveField("Migrations", int32(3)))))
 	})
 
-	It("says that the operator has no image for migrations", func(ctx context.Context) {
+	It("makes the Dojo Degraded with migrations when the operator lacks --migrate-image", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		for _, name := range []string{"tables", "indexes"} {
 			Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
@@ -404,7 +406,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		Expect(order).To(Equal([]string{"create jobs/tokyo-release", "create jobs/tokyo-statist", "create jobs/tokyo-release"}))
 	})
 
-	It("keeps the login that it began with, until it has ended", func(ctx context.Context) {
+	It("keeps its login valid until it has ended, although the password rotates", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withRelease)
 		former := credentialsOf(ctx, dojo)
 		edit(ctx, dojo, withImage(heldImage))
@@ -418,7 +420,7 @@ var _ = Describe("The release step of a Dojo", func() {
 		Eventually(ctx, func() bool { return accepted(dojo, former) }).Should(BeFalse())
 	})
 
-	It("runs on a new Dojo's own data before its first pod, as after a restore", func(ctx context.Context) {
+	It("runs on the data of a new Dojo before the first pod, as after a restore", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", withCluster(), withRelease, withImage(heldImage))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		job := eventuallyOneRelease(ctx, ns, heldImage)
@@ -438,7 +440,8 @@ var _ = Describe("The release step of a Dojo", func() {
 		Eventually(ctx, func() []string { return slices.Compact(releasesCreated(ns)) }).Should(HaveLen(2))
 	})
 
-	It("gives a tenant nothing: no privilege, no ServiceAccount, no foreign ConfigMap, no name", func(ctx context.Context) {
+	It("gives a tenant no privilege, no ServiceAccount, no foreign ConfigMap, "+
+		"and takes no result from a forged Job", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		object := func(release map[string]any) error {
 			fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(newDojo(ns, "refused"))

@@ -33,7 +33,7 @@ var _ = Describe("spec.rollout", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("sets the strategy of the Deployment, and drift in it is corrected", func(ctx context.Context) {
+	It("sets the strategy of the Deployment, and has its drift corrected", func(ctx context.Context) {
 		quarter, two := intstr.FromString("25%"), intstr.FromInt32(2)
 		dojo := runningDojo(ctx, ns, withRollout(corev1api.Rollout{MaxUnavailable: &quarter, MaxSurge: &two,
 			MinReadySeconds: 1}))
@@ -51,7 +51,7 @@ var _ = Describe("spec.rollout", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("lets the former image serve again when a new one fails, once, and tries the next", func(ctx context.Context) {
+	It("rolls a failing image back once, and tries the next image", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2), withImage(goodImage),
 			withRollout(corev1api.Rollout{Rollback: corev1api.RollbackAutomatic}))
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Rollout",
@@ -81,7 +81,7 @@ var _ = Describe("spec.rollout", func() {
 		Eventually(ctx, refetch(live)).Should(HaveField("Annotations", Not(HaveKey("core.jutsu.com/refused-image"))))
 	})
 
-	It("keeps a failing image with Manual, and its former pods serve", func(ctx context.Context) {
+	It("keeps a failing image with Manual, while the former pods serve", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, withImage(goodImage), withRollout(corev1api.Rollout{Rollback: corev1api.RollbackManual}))
 		edit(ctx, dojo, withImage(brokenImage))
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonImagePullBackOff)
@@ -90,7 +90,8 @@ var _ = Describe("spec.rollout", func() {
 		Expect(dojo.Status.Rollout).To(BeNil())
 	})
 
-	It("rolls back to no image of another client, and believes none of its annotations", func(ctx context.Context) {
+	It("never rolls back to an image that another client wrote into the Deployment "+
+		"or its annotations", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, withImage(goodImage),
 			withRollout(corev1api.Rollout{Rollback: corev1api.RollbackAutomatic}))
 		live := deploymentOf(dojo)
@@ -109,7 +110,8 @@ var _ = Describe("spec.rollout", func() {
 		Expect(dojo.Status.Rollout.ServedImage).To(Equal(goodImage))
 	})
 
-	DescribeTable("refuses what a Deployment would refuse", func(ctx context.Context, rollout map[string]any, want string) {
+	DescribeTable("refuses a rollout "+
+		"that a Deployment would refuse", func(ctx context.Context, rollout map[string]any, want string) {
 		o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(newDojo(ns, "tokyo"))
 		Expect(err).NotTo(HaveOccurred())
 		delete(o, "status")

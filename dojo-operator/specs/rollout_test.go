@@ -29,7 +29,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
-	It("keeps the Dojo available while its scale subresource is used", func(ctx context.Context) {
+	It("keeps the Dojo Available while it is scaled", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(3))
 		states := watchStatus(ctx, dojo)
 		scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 5}}
@@ -61,7 +61,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonScaledToZero))
 	})
 
-	It("reports the refusal of a child, and retries after 15 seconds at first", func(ctx context.Context) {
+	It("reports that the API server refuses a child, and retries after 15 seconds at first", func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}},
@@ -87,7 +87,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 			To(BeNumerically("~", 15*time.Second, 8*time.Second), "the attempts were at %v", created)
 	})
 
-	It("reports the refusal of pods, and continues when they are admitted", func(ctx context.Context) {
+	It("reports that the API server refuses pods, and continues when it admits them", func(ctx context.Context) {
 		quota := &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "one"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
@@ -105,7 +105,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("is Degraded after the progress deadline by pods without a node", func(ctx context.Context) {
+	It("makes the Dojo Degraded after the progress deadline while no node takes its pods", func(ctx context.Context) {
 		var nodes corev1.NodeList
 		Expect(k8s.List(ctx, &nodes)).To(Succeed())
 		cordon := func(ctx context.Context, off bool) {
@@ -126,7 +126,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports an image that cannot be pulled, and recovers with another", func(ctx context.Context) {
+	It("reports an image that cannot be pulled, and completes with another one", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		operator.Restart(ctx, "--dojo-image=registry.invalid/dojo:1")
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonImagePullBackOff)
@@ -203,7 +203,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 		expectAlike(ctx, dojos)
 	})
 
-	It("has no write after a restart of the operator", func(ctx context.Context) {
+	It("costs no write after a restart of the operator", func(ctx context.Context) {
 		dojo := runningDojo(ctx, ns, replicas(2))
 		operator.Stop()
 		before := len(operator.Writes(ns))

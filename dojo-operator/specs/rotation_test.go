@@ -29,7 +29,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		eventuallyReady(ctx, dojo)
 		return dojo
 	}
-	DescribeTable("switches to the other login, and Postgres accepts every pod's credentials at any time",
+	DescribeTable("switches to the other login, while Postgres accepts the credentials of every pod",
 		func(ctx context.Context, create func(context.Context) *corev1api.Dojo) {
 			dojo := create(ctx)
 			name := dojo.Status.Database.Name
@@ -61,7 +61,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		Entry("in the Dojo's own Cluster", inOwn),
 	)
 
-	It("waits while pods may have the former login, and reports so", func(ctx context.Context) {
+	It("reports that it waits while pods may have the former login", func(ctx context.Context) {
 		dojo := inShared(ctx)
 		refusals := refusedPods(ctx, dojo)
 		By("keeping new pods from starting")
@@ -94,7 +94,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		Expect(refusals()).To(BeEmpty())
 	})
 
-	DescribeTable("makes the second login act as the owner again in a replaced Cluster",
+	DescribeTable("lets the second login act as the owner in a replaced Cluster too",
 		func(ctx context.Context, create func(context.Context) *corev1api.Dojo, replace func(context.Context, *corev1api.Dojo)) {
 			cloudNativePG.PlayLogins(ctx, ns)
 			dojo := create(ctx)
@@ -134,7 +134,7 @@ var _ = Describe("The rotation of a Dojo's password", func() {
 		}),
 	)
 
-	It("leaves no login when the Dojo is deleted with its data", func(ctx context.Context) {
+	It("leaves neither login when the Dojo is deleted with its data", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		request(ctx, dojo, "1")
 		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", HavePrefix("dojo2_")))

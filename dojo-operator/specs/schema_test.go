@@ -42,7 +42,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		}
 	}
 
-	It("waits for the SQL, runs it before the first pod starts, and again when it changes", func(ctx context.Context) {
+	It("is created by the SQL before the first pod starts, and updated when the SQL changes", func(ctx context.Context) {
 		existingCluster(ctx, ns, "pg")
 		dojo := newDojo(ns, "tokyo", inCluster, withSQL)
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
@@ -69,7 +69,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("waits for a key with the longest names", func(ctx context.Context) {
+	It("waits for a key when names have the greatest length", func(ctx context.Context) {
 		name, key := strings.Repeat("n", 253), strings.Repeat("k", 253)
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}})).To(Succeed())
 		existingCluster(ctx, ns, "pg")
@@ -81,7 +81,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		Expect(message(dojo, "DatabaseReady")).To(ContainSubstring("key " + key + " of the ConfigMap " + ns + "/" + name))
 	})
 
-	It("does not run again after a new label, another key, or the deletion of its Job", func(ctx context.Context) {
+	It("is not updated after a new label, another key, or the deletion of the Job", func(ctx context.Context) {
 		sql, secret := tables(), users()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
 		Expect(k8s.Create(ctx, secret)).To(Succeed())
@@ -115,7 +115,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("reports a key that the ConfigMap of the SQL lacks", func(ctx context.Context) {
+	It("waits for a key that the ConfigMap of the SQL lacks", func(ctx context.Context) {
 		sql := tables()
 		sql.Data = map[string]string{"table.sql": "SELECT 1"}
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
@@ -129,7 +129,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("runs after the pods of the former Job have gone, and before a new image", func(ctx context.Context) {
+	It("is updated after the pods of the former Job have gone, and before a new image", func(ctx context.Context) {
 		sql := tables()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
 		// Without the Secret, whose hash is slow: the operator computes it twice before it waits for the
@@ -149,7 +149,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 
 		edit(ctx, sql, func(sql *corev1.ConfigMap) { sql.Data["tables.sql"] = "SELECT 2" })
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
-			Equal("Waiting until nothing is left of former SQL: pod "+held.Name+".")))
+			Equal("Waiting for the end of former SQL: pod "+held.Name+".")))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Image, dojo.Spec.Replicas = "registry.example.org/dojo:next", new(int32(2))
 		})
@@ -166,7 +166,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("runs again in a recreated database", func(ctx context.Context) {
+	It("is created again in a recreated database", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		first := schemaJobs(ctx, dojo)[0].Name
 		Expect(k8s.Delete(ctx, ofKind("Database", ns, "tokyo-db"))).To(Succeed())
@@ -174,7 +174,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("keeps the pods from starting if it fails, and reports psql's message", func(ctx context.Context) {
+	It("keeps pods from starting when its SQL fails, and reports the message of psql", func(ctx context.Context) {
 		pg := existingCluster(ctx, ns, "pg")
 		edit(ctx, pg,
 			func(o *unstructured.Unstructured) { // pods with such an image never run, so the spec can write their end

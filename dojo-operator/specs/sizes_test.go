@@ -38,7 +38,7 @@ var _ = Describe("The size of a database", func() {
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Size = size })
 	}
 
-	It("sets what the spec leaves out, and a smaller one shrinks no volume", func(ctx context.Context) {
+	It("sets the fields that the spec leaves out, and never shrinks a volume", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", sized("Medium", func(pg *corev1api.PostgresCluster) {
 			pg.Parameters = map[string]corev1api.ParameterValue{"max_connections": "77"}
 		}))
@@ -62,7 +62,7 @@ var _ = Describe("The size of a database", func() {
 			HaveField("Storage", "20Gi"))))
 	})
 
-	It("is unknown unless it is defined, and then the Cluster stays as it is", func(ctx context.Context) {
+	It("leaves the Cluster as it is when no size has its name", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", sized("Huge"))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUnknownSize)
@@ -82,7 +82,7 @@ var _ = Describe("The size of a database", func() {
 		Consistently(ctx, refetch(theCluster())).Should(haveField("spec", field(before, "spec")))
 	})
 
-	It("is defined by the platform, also while the operator runs", func(ctx context.Context) {
+	It("follows the platform's definition while the operator runs", func(ctx context.Context) {
 		define("Tiny", "{instances: 1, storage: 1Gi, parameters: {work_mem: 1MB}}")
 		define("Broken", "{instances: many}")
 		operator.Restart(ctx, "--postgres-sizes="+folder)
@@ -102,14 +102,15 @@ var _ = Describe("The size of a database", func() {
 		eventuallyReady(ctx, dojo) // its pods may roll for the endpoint of the standby
 	})
 
-	DescribeTable("is refused by the schema", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
+	DescribeTable("is refused by the API "+
+		"when it is invalid", func(ctx context.Context, change func(*corev1api.Dojo), want string) {
 		Expect(k8s.Create(ctx, newDojo(ns, "tokyo", change))).To(MatchError(ContainSubstring(want)))
 	},
 		Entry("neither size nor storage", sized(""), "storage or size is required"),
 		Entry("no name of a size", sized("../x"), "must be the name of a size"),
 	)
 
-	It("changes no storage class", func(ctx context.Context) {
+	It("keeps the storage class when a size or storage is set", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", sized("Small"))
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)

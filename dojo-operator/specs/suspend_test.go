@@ -60,7 +60,7 @@ var _ = Describe("A suspended Dojo", func() {
 		}))
 	}
 
-	It("has no pods, a hibernated Cluster and no alerts, and wakes in order", func(ctx context.Context) {
+	It("has no pods, a hibernated Cluster and no alerts, and resumes in order", func(ctx context.Context) {
 		dojo := created(ctx, replicas(3), withCluster(nightly), monitored)
 		rule, schedule := ofKind("PrometheusRule", ns, "tokyo"), ofKind("ScheduledBackup", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(rule), rule)).To(Succeed())
@@ -97,7 +97,7 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(eventsOf(dojo)(ctx)).NotTo(ContainElement(HavePrefix("Warning")))
 	})
 
-	It("can be edited, scaled and rotated, with effect when it wakes", func(ctx context.Context) {
+	It("can be edited, scaled and rotated, with effect when it resumes", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		password := databasePassword(ctx, dojo)
 		edit(ctx, dojo, suspend(true))
@@ -125,7 +125,7 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(dojo.Status.Database.Instances).To(Equal("3/3"))
 	})
 
-	It("stops pending SQL, and runs it when it wakes", func(ctx context.Context) {
+	It("stops pending SQL, and runs it when it resumes", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.ImageName = "registry.example.org/postgresql:17" }))
 		sql := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
@@ -160,7 +160,7 @@ var _ = Describe("A suspended Dojo", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("keeps its Cluster running until others in it are suspended too", func(ctx context.Context) {
+	It("keeps its Cluster running until the other Dojos in it are suspended too", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		guest := newDojo(ns, "kyoto", inCluster)
 		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"
@@ -186,7 +186,7 @@ var _ = Describe("A suspended Dojo", func() {
 		eventuallyReady(ctx, guest)
 	})
 
-	It("stops only the pods if the Cluster is another owner's", func(ctx context.Context) {
+	It("stops only the pods if the Cluster has another owner", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
@@ -197,7 +197,7 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(dojo.Status.ReadyReplicas).To(Equal(int32(1)))
 	})
 
-	It("wakes the Cluster for the final backup when it is deleted", func(ctx context.Context) {
+	It("starts the Cluster for the final backup when it is deleted", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
@@ -214,7 +214,8 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(orderOf(operator.Writes(ns)[before:])).To(ContainElement("patch clusters/tokyo-db"))
 	})
 
-	It("is deleted with the policy Retain, and the next Dojo of its name wakes the Cluster", func(ctx context.Context) {
+	It("leaves a hibernated Cluster with the policy Retain, "+
+		"which the next Dojo of its name starts", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
@@ -225,7 +226,7 @@ var _ = Describe("A suspended Dojo", func() {
 		Expect(refetch(theCluster)(ctx)).To(awake)
 	})
 
-	It("has no pods with credentialsRef and an autoscaler either", func(ctx context.Context) {
+	It("has no pods although an autoscaler sets replicas", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		dojo := created(ctx, replicas(2))
 		edit(ctx, dojo, suspend(true))

@@ -107,7 +107,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 
-	It("changes nothing if the backup fails, and can be reverted", func(ctx context.Context) {
+	It("changes nothing when the backup fails, and can be reverted", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupFailed)
 		upgrade(ctx, pg17)
@@ -154,7 +154,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("does not begin without backups, unless a user allows that for this version", func(ctx context.Context) {
+	It("does not begin without backups unless a user allows that for this version", func(ctx context.Context) {
 		created(ctx)
 		upgrade(ctx, pg17)
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonUpgradeNeedsBackup)
@@ -199,7 +199,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("reports the way back when pg_upgrade fails, and goes back", func(ctx context.Context) {
+	It("says how to go back when pg_upgrade fails, and goes back", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
 		upgrade(ctx, pg17)
@@ -220,14 +220,14 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 			"one before each attempt")
 	})
 
-	It("names the Backup when pg_upgrade fails after it has begun to link", func(ctx context.Context) {
+	It("names the Backup to restore when pg_upgrade fails after it has begun to link files", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailLinked)
 		upgrade(ctx, pg17)
 		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(ContainSubstring("has failed, and no pod runs"),
 			ContainSubstring("If it does, or is gone, Postgres 16 may not start with the data any more. "+
-				"The way back is the Backup "+dojo.Status.Database.Upgrade.Backup+" of Postgres 16"))))
+				"To go back, restore the Backup "+dojo.Status.Database.Upgrade.Backup+" of Postgres 16"))))
 		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
 	})
 
@@ -244,7 +244,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("starts no pod when its query fails, and repeats the query on demand", func(ctx context.Context) {
+	It("starts no pod when the query that verifies it fails, and repeats the query on demand", func(ctx context.Context) {
 		created(ctx, nightly)
 		upgrade(ctx, "registry.invalid/postgresql:17") // pods with such an image never run: the spec writes their end
 		eventuallyAt(ctx, corev1api.UpgradeVerifying)
@@ -271,9 +271,9 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 			ExitCode: 3, Message: `ERROR:  relation "weapons" does not exist`,
 		})
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(
-			HavePrefix("Postgres 17 runs, but no pod of the application does, because the query that verifies the upgrade fails: "+
+			HavePrefix("Postgres 17 runs. No pod of the application starts, because the query that verifies the upgrade fails: "+
 				`ERROR:  relation "weapons" does not exist. To repeat it, delete the Job with `),
-			ContainSubstring("The way back is the Backup tokyo-before-"))))
+			ContainSubstring("To go back, restore the Backup tokyo-before-"))))
 		Expect(dojo).To(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed))
 		runs(ctx, 0)
 		Expect(k8s.Delete(ctx, &job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
@@ -283,7 +283,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 	})
 
-	It("precedes new SQL, which precedes a new image, if all change at once", func(ctx context.Context) {
+	It("runs before new SQL and a new image when all three change at once", func(ctx context.Context) {
 		created(ctx, nightly)
 		sql := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
@@ -315,7 +315,8 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(order[len(order)-2:]).To(HaveExactElements(HavePrefix("create jobs/"), Equal("patch deployments/tokyo")), "%v", order)
 	})
 
-	It("completes when the plugin deletes the Backup before it, since the archive moves", func(ctx context.Context) {
+	It("completes when the plugin deletes the Backup from before because the archive has "+
+		"another serverName", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {

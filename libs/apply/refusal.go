@@ -48,7 +48,7 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		return conditions.Progressing(a.reasons.NamespaceTerminating,
 			"The namespace %s is being deleted.", key.Namespace)
 	case key.Kind == "Secret" && conditions.StatusCode(err) == http.StatusUnprocessableEntity:
-		err = fmt.Errorf("%w. If it was made immutable, delete it: it is created again", conditions.Redacted(err))
+		err = fmt.Errorf("%w. If the object is immutable, delete it; the operator creates it again", conditions.Redacted(err))
 	case key.Kind == "Secret" && !conditions.Conflict(err):
 		err = conditions.Redacted(err)
 	}
@@ -66,8 +66,8 @@ func (a *Applier) exists(key expectations.Key, what string) error {
 	if duration < maxLag {
 		return ErrStale
 	}
-	return conditions.Degraded(a.reasons.NameConflict, "The %s cannot be created: another object has its name, and "+
-		"is not the operator's. Delete that object; the operator tries again.", what).After(retryAfter(duration))
+	return conditions.Degraded(a.reasons.NameConflict, "The %s cannot be created: an object with its name exists and "+
+		"does not belong to the operator. Delete that object; the operator then tries again.", what).After(retryAfter(duration))
 }
 
 func (a *Applier) failingFor(failures *cache.LRUExpireCache, key expectations.Key) time.Duration {

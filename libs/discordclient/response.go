@@ -62,7 +62,7 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		err = errAgain
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
-		// The token may have been replaced: the response may have been a refusal.
+		// A replaced token cancels the call. Discord may have refused it all the same, so count it.
 		if sent && errors.Is(err, context.Canceled) {
 			cl.count.add(http.StatusUnauthorized)
 		}

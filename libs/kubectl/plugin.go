@@ -125,8 +125,8 @@ func (p *Plugin) Root(short, long string, groups ...Group) *cobra.Command {
 	return root
 }
 
-// addConnection adds the flags of kubectl that say which cluster is meant and as whom. Of those all
-// but a few are hidden: they work, and help fits a screen.
+// addConnection adds the flags of kubectl that say which cluster is meant and as whom. Most of
+// them are hidden, so that the help fits a screen; they work all the same.
 func (p *Plugin) addConnection(flags *pflag.FlagSet) {
 	p.flags.AddFlags(flags)
 	shown := map[string]string{

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Graph has the packages of the project, as paths from its root, and those that each imports.
+// Graph has the packages of the project, as paths from its root, and the imports of each.
 type Graph map[string][]string
 
 // Check returns the violations of a table in the form of [Imports].

@@ -35,7 +35,8 @@ var guestReasons = []string{
 	v1alpha1.ReasonNotOnDiscord,
 }
 
-// madeForGuests maps resources on Discord to the UIDs of the guest's objects that they were made for.
+// madeForGuests returns the UID of the guest's object for which the operator created each resource, by
+// the resource's id.
 func (w *world) madeForGuests() map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {

@@ -26,7 +26,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// pages are some of the pages with manifests to copy, with the minimal number of manifests.
+// pages maps pages with manifests to the least number of manifests that each has.
 var pages = map[string]int{
 	"README.md": 1, "docs/do/database.md": 2, "docs/do/restore.md": 1, "docs/do/backups.md": 1, "docs/do/channels.md": 3,
 	"docs/do/teams.md": 4, "docs/do/pods.md": 1, "docs/do/expose.md": 2, "docs/platform/disaster.md": 1,

@@ -65,7 +65,7 @@ spec:
 		w.awaitReady(ctx, "sapporo")
 	}, NodeTimeout(installing))
 
-	It("archives the log, backs up at once, then by the schedule", func(ctx SpecContext) {
+	It("archives its log, and takes a backup at once and then by the schedule", func(ctx SpecContext) {
 		began := time.Now()
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
 			Should(HavePrefix("True " + corev1api.ReasonBackupSucceeded))
@@ -123,7 +123,7 @@ spec:
 		w.deleteDojo(ctx, "otaru")
 	}, SpecTimeout(15*time.Minute))
 
-	It("is restored by a second Dojo to the point in time between two weapons", func(ctx SpecContext) {
+	It("is restored by a second Dojo to a point in time between two writes", func(ctx SpecContext) {
 		Expect(w.addWeapon(ctx, "sapporo", "before", "Inverted Spear of Heaven")).To(Succeed())
 		moment := time.Now().UTC()
 		then, err := w.weapons(ctx, "sapporo")
@@ -156,7 +156,7 @@ spec:
 		Expect(w.existing(ctx, "sapporo-past-db")).To(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 
-	It("is restored in place by kubectl dojo after its loss, then to a moment", func(ctx SpecContext) {
+	It("is restored in place by kubectl dojo after its loss, and then to a point in time", func(ctx SpecContext) {
 		w.apply(ctx, strings.NewReplacer("sapporo", "nayoro", "Sapporo", "Nayoro", `schedule: "* * * * *"`,
 			`schedule: "0 0 1 1 *"`, "finalBackup: true", "finalBackup: false").Replace(sapporo))
 		w.awaitReady(ctx, "nayoro")

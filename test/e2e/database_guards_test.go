@@ -91,7 +91,7 @@ spec:
 		Expect(owners).To(Equal(d.Status.Database.Name), "everything belongs to the owner")
 	}, SpecTimeout(10*time.Minute))
 
-	It("goes with its namespace, even when protected", func(ctx SpecContext) {
+	It("is deleted with its namespace, even when protected", func(ctx SpecContext) {
 		other := newWorld(ctx, "protected")
 		other.apply(ctx, strings.Replace(ijichi, "reclaimPolicy: Delete", "reclaimPolicy: Retain", 1))
 		other.awaitReady(ctx, "ijichi")

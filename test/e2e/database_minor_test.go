@@ -41,7 +41,7 @@ var _ = Describe("A minor version of Postgres", Label("database"), Ordered, Seri
 		Expect(w.addWeapon(ctx, "hakone", "1", "Katana")).To(Succeed())
 	}, NodeTimeout(25*time.Minute))
 
-	It("is upgraded in its window, announced before, and no weapon is lost", func(ctx SpecContext) {
+	It("is announced, and later upgraded in its window without a lost weapon", func(ctx SpecContext) {
 		offer(ctx, newer)
 		w.apply(ctx, hakone(window(3*time.Hour)))
 		Eventually(ctx, w.dojo).WithArguments("hakone").WithTimeout(5*time.Minute).

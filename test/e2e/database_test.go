@@ -130,7 +130,7 @@ spec:
 			w.awaitReady(ctx, "naha")
 		}, SpecTimeout(5*time.Minute))
 
-		It("stays when its Dojo is deleted under Retain, and goes under Delete", func(ctx SpecContext) {
+		It("stays with reclaimPolicy Retain when its Dojo is deleted, and is deleted with Delete", func(ctx SpecContext) {
 			weapons, err := w.weapons(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
 			w.runDocumented(ctx, "delete.md", "Delete a Dojo, and keep or delete its data", "naha")

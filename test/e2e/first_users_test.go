@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-var _ = Describe("The first users' path: a Cluster of CloudNativePG and Dojos with the credentials that it writes",
+var _ = Describe("Dojos of the first users, with the credentials that a Cluster of CloudNativePG writes",
 	Ordered, ContinueOnFailure, longest, func() {
 		var w *world
 

@@ -122,7 +122,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 		awaitWeapons(ctx, first)
 	}, SpecTimeout(10*time.Minute))
 
-	It("gets new pods with the new password when it is rotated, and loses nothing", func(ctx SpecContext) {
+	It("gets new pods with the new password after a rotation, and loses nothing", func(ctx SpecContext) {
 		before := w.podNames(ctx, "osaka")
 		w.visit(ctx, "osaka")
 		const rotated = "blood-manipulation-2026"
@@ -145,7 +145,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 		awaitWeapons(ctx, first, second)
 	}, SpecTimeout(10*time.Minute))
 
-	It("reads all after a restart of its pods, of FerretDB and of Postgres", func(ctx SpecContext) {
+	It("reads all its data after a restart of its pods, of FerretDB and of Postgres", func(ctx SpecContext) {
 		began := time.Now()
 		w.kill(ctx, client.MatchingLabels{"cnpg.io/cluster": "dojo"})
 		w.kill(ctx, client.MatchingLabels{"app": "ferretdb"}) // its pool of connections has no former password after that
@@ -156,7 +156,7 @@ var _ = Describe("A Dojo on MongoDB's protocol", Label("database"), Ordered, Ser
 			time.Since(began))
 	}, SpecTimeout(10*time.Minute))
 
-	It("is Degraded with the credentials of a Postgres, and its pods serve on", func(ctx SpecContext) {
+	It("is Degraded with the credentials of a Postgres, while its pods serve", func(ctx SpecContext) {
 		before := w.podNames(ctx, "osaka")
 		w.patch(ctx, "osaka", `{"spec":{"credentialsRef":{"name":"dojo-app"}}}`) // as CloudNativePG writes it
 		Eventually(ctx, w.condition).WithArguments("osaka", "Degraded").WithTimeout(eventually).

@@ -99,7 +99,7 @@ spec:
 		w.expectReconciled(ctx)
 	}, SpecTimeout(5*time.Minute))
 
-	It("is reconciled, with nothing created twice, after the API server restarted and etcd was killed",
+	It("creates nothing twice after a restart of the API server and a kill of etcd",
 		func(ctx SpecContext) {
 			if ownCluster == nil {
 				Skip("the cluster of a user: its control plane is not touched")
@@ -113,7 +113,7 @@ spec:
 			Expect(w.inventory(ctx)).To(Equal(before))
 		}, SpecTimeout(8*time.Minute))
 
-	It("is reconciled, with nothing created twice, after a minute without DNS",
+	It("creates nothing twice after a minute without DNS",
 		func(ctx SpecContext) {
 			if ownCluster == nil {
 				Skip("the cluster of a user: its DNS is not touched")
@@ -138,7 +138,7 @@ spec:
 			Expect(w.inventory(ctx)).To(Equal(before))
 		}, SpecTimeout(8*time.Minute))
 
-	It("is not changed by an upgrade of one operator, then the other, nor by the way back", func(ctx SpecContext) {
+	It("is not changed by upgrades of one operator after the other, nor by their rollback", func(ctx SpecContext) {
 		w.upgrade(ctx, "kyoto-db")
 	}, SpecTimeout(20*time.Minute))
 })

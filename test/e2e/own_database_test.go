@@ -116,7 +116,7 @@ kind: Dojo
 metadata: {name: kyoto}
 spec: {accountId: Yoshinobu Gakuganji, title: Kyoto, postgres: {clusterRef: {name: shared}}}
 `
-	It("cannot read each other's database, which goes or stays by its reclaimPolicy", func(ctx SpecContext) {
+	It("cannot read each other's database, and delete or leave their own by reclaimPolicy", func(ctx SpecContext) {
 		w := newWorld(ctx, "shared")
 		w.apply(ctx, both)
 		w.awaitReady(ctx, "tokyo")

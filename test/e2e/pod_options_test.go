@@ -60,7 +60,7 @@ spec:
   priorityClassName: `+w.namespace)
 	}, NodeTimeout(soon))
 
-	It("waits for the ConfigMap of its environment, and reports that", func(ctx SpecContext) {
+	It("reports that it waits for the ConfigMap of its environment", func(ctx SpecContext) {
 		Eventually(ctx, func() (string, error) { return w.condition(ctx, "sendai", "Degraded") }).WithTimeout(eventually).
 			Should(And(HavePrefix("True CreateContainerConfigError: "), ContainSubstring("settings")))
 		w.apply(ctx, `

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-var _ = Describe("Two teams of the sample that share the company's Discord server", longest, func() {
+var _ = Describe("Two teams that share one Discord server, as in the sample", longest, func() {
 	It("see the alerts of their own Dojos only", func(ctx SpecContext) {
 		platform := newWorld(ctx, "platform")
 		a, b := &team{newWorld(ctx, "team-a"), "nagoya-jujutsu-high"}, &team{newWorld(ctx, "team-b"), "osaka-jujutsu-high"}

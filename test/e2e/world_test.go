@@ -37,7 +37,7 @@ func newWorld(ctx context.Context, name string) *world {
 	}}
 	Expect(k8s.Create(ctx, namespace)).To(Succeed())
 	w := &world{namespace: namespace.Name}
-	DeferCleanup(func(ctx SpecContext) { // while the operators still run: they remove their finalizers
+	DeferCleanup(func(ctx SpecContext) { // before the operators stop, since they remove their finalizers
 		Expect(client.IgnoreNotFound(k8s.DeleteAllOf(ctx, &corev1api.Dojo{}, client.InNamespace(w.namespace)))).To(Succeed())
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, namespace))).To(Succeed())
 	}, NodeTimeout(soon))

@@ -96,7 +96,7 @@ func TestIncompleteCleanUp(t *testing.T) {
 	defer p.close()
 	b := &bot{apiURL: p.apiURL(), token: simulated.token}
 	g.Expect(cleanUp(t.Context(), b, own)).To(MatchError(And(
-		ContainSubstring("Delete by hand what has a name with "+own.prefix+": category ("+id+")"),
+		ContainSubstring("Delete these by hand, whose names begin with "+own.prefix+": category ("+id+")"),
 		ContainSubstring("DELETE /channels/"+id+": status 403"))))
 	g.Expect(cleanUp(t.Context(), b, own)).To(Succeed())
 }

@@ -126,8 +126,8 @@ func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, 
 			return err
 		}
 	}
-	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, the archives, notes.md, krew, sbom and checksums.txt "+
-		"where users look for them (the workflow release-%s does)\n", o.Operator, o.Version, p.images[0].Reference,
+	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, the archives, notes.md, krew, sbom and "+
+		"checksums.txt; the workflow release-%s does that\n", o.Operator, o.Version, p.images[0].Reference,
 		o.Operator)
 	return nil
 }

@@ -196,7 +196,7 @@ const (
 	// Progressing at first, Degraded after --progress-deadline.
 	ReasonCloudNativePGNotReadable = "CloudNativePGNotReadable"
 	// ReasonClusterNotFound (Degraded): the Cluster of spec.postgres.clusterRef does not exist
-	// after --database-deadline. Create it.
+	// after --database-deadline. Create the Cluster.
 	ReasonClusterNotFound = "ClusterNotFound"
 	// ReasonClusterNotReady (Degraded): the Cluster lacks ready instances and has made no progress
 	// for --database-deadline. See `kubectl describe cluster` and the Cluster's pods.

@@ -78,7 +78,7 @@ const (
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 
 	// ReasonTokenNotFound (Degraded): the Secret of spec.tokenSecretRef does not exist or lacks the
-	// key. Create it.
+	// key. Create the Secret with that key.
 	ReasonTokenNotFound = "TokenNotFound"
 	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. It is tried
 	// again when the Secret changes, else after one, ten and sixty minutes. Replace the token.
@@ -155,8 +155,8 @@ const (
 	// ReasonBitrateTooHigh (Degraded): the server has too few boosts for spec.voice.bitrate; the
 	// message has the highest bitrate. Lower it, or boost the server.
 	ReasonBitrateTooHigh = "BitrateTooHigh"
-	// ReasonIconNotFound (Degraded): the ConfigMap of spec.icon does not exist or lacks the key. Create it.
-	// Everything else is reconciled.
+	// ReasonIconNotFound (Degraded): the ConfigMap of spec.icon does not exist or lacks the key. Create
+	// the ConfigMap with that key. Everything else is reconciled.
 	ReasonIconNotFound = "IconNotFound"
 	// ReasonIconUnusable (Degraded): Discord does not accept the image of spec.icon: it is not a
 	// PNG, JPEG or GIF, is text, has more than 1024 by 1024 pixels, or is animated and the server

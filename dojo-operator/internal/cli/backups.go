@@ -25,8 +25,8 @@ import (
 func (c *cli) newBackups() *cobra.Command {
 	var format kubectl.Output
 	cmd := c.forWorld("backups", "Show what can be restored: spans of time, and backups",
-		`Shows to which moments the database of a Dojo can be restored, and its backups with how each ended. Times are in
-UTC. The exit code is 3 where nothing can be restored.`,
+		`Shows the points in time to which the database of a Dojo can be restored, and the result of each of its backups.
+Times are in UTC. The exit code is 3 if nothing can be restored.`,
 		func(_ context.Context, s *session, w *world.World) error {
 			if w.Unreadable(kinds.Backup) {
 				return fmt.Errorf("you may not list %s in the namespace %s", kinds.Backup.Resource(), s.Namespace)

@@ -30,8 +30,9 @@ func (c *cli) newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check what the cluster and you need for Dojos", Args: kubectl.Exactly(0, ""),
 		DisableFlagsInUseLine: true,
-		Long: `Checks the kinds, the operators with their versions, whether Prometheus and Alertmanager select what Dojos of
-the namespace make, and your rights. Each line is ok or says what to do. The exit code is 3 where somebody has to act.`,
+		Long: `Checks the kinds, the operators with their versions, whether Prometheus and Alertmanager select the objects
+of the Dojos in the namespace, and your rights. Each line is ok or says what to do. The exit code is 3 if there is
+something to do.`,
 		RunE: c.command(func(ctx context.Context, s *session, _ []string) error {
 			lines, err := s.check(ctx)
 			if err != nil {

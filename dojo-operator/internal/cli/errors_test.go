@@ -206,7 +206,7 @@ func TestNotNow(t *testing.T) {
 		"restore an unknown backup":   {"restore sendai --backup x", "there is no Backup x of sendai; kubectl dojo backups sendai -n team-a", nil},
 		"restore as itself":           {"restore sendai --as sendai", "--as names sendai itself", nil},
 		"restore while suspended":     {"restore sendai", "sendai is suspended: restore beside it with --as", asleep},
-		"restore without backups":     {"restore sendai", "has no backups, so the data of now would be lost", bare},
+		"restore without backups":     {"restore sendai", "has no backups, so the current data would be lost", bare},
 		"upgrade without a version":   {"upgrade sendai", "name the major version with --to", nil},
 		"upgrade to two versions":     {"upgrade sendai --minor --to 19", "--minor excludes --to, --image and --without-backup", outdated},
 		"upgrade to no minor version": {"upgrade sendai --minor", "the operator knows no newer minor version of Postgres for sendai", nil},

@@ -31,7 +31,7 @@ const openPort = 8080
 func (c *cli) newOpen() *cobra.Command {
 	var port uint16
 	cmd := c.forDojo("open", "Reach the application from this machine",
-		`Forwards a port of this machine to a ready pod behind the Dojo's Service until you press Ctrl-C, and goes on with
+		`Forwards a port of this machine to a ready pod behind the Dojo's Service until you press Ctrl-C, and continues with
 another pod when that one ends. It needs the right to create pods/portforward.`,
 		func(ctx context.Context, s *session, name string) error { return s.open(ctx, name, port) })
 	cmd.Flags().Uint16Var(&port, "port", openPort, "the `port` of this machine; 0 is any that is free")

@@ -49,11 +49,11 @@ const (
 func (c *cli) newReport() *cobra.Command {
 	var file string
 	cmd := c.forDojo("report", "Write a ZIP for support, without secrets",
-		`Writes a ZIP with what somebody else needs to understand the state of a Dojo: its status, the manifests of its
+		`Writes a ZIP from which another person can understand the state of a Dojo: its status, the manifests of its
 objects, events, the logs of its pods and of dojo-operator, discord-operator and CloudNativePG. It has no Secret.
-Values of environments and annotations are taken out, and so is all that has the form of a token, a password or a
-webhook's URL; with the right to list Secrets, also every value of one, wherever it stands. What you may not read is
-left out, and listed in about.txt. Look into it before you give it away.`,
+Values of environments and annotations are taken out, and so is any text that looks like a token, a password or a
+webhook's URL. If you may list Secrets, their values are taken out of all files too. Objects that you may not read
+are left out, and listed in about.txt. Look into the ZIP before you give it away.`,
 		func(ctx context.Context, s *session, name string) error { return s.report(ctx, name, file) })
 	cmd.Flags().StringVar(&file, "file", "", "the `FILE` to write; by default dojo-NAME-TIME.zip")
 	return cmd
@@ -82,7 +82,7 @@ func (s *session) report(ctx context.Context, name, file string) error {
 	for _, missing := range r.missing {
 		s.Print("  without %s\n", missing)
 	}
-	s.Print("Look into it before you give it away.\n")
+	s.Print("Look into the ZIP before you give it away.\n")
 	return nil
 }
 

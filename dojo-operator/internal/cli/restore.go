@@ -35,11 +35,11 @@ func (c *cli) newRestore() *cobra.Command {
 	var r restoring
 	cmd := c.forDojo("restore", "Restore the database of a Dojo: a lost one, to a moment, or beside it",
 		`Restores a database from its backups and log. Without --as the Dojo itself gets the data: its application
-stops, a backup keeps the data of now, and another Cluster takes the place of the one that is lost or deleted. With
---as another Dojo gets the data, and this one goes on. The application starts when the data has been verified.
+stops, a backup keeps the current data, and another Cluster replaces the one that is lost or deleted. With --as
+another Dojo gets the data, and this one continues. The application starts when the data has been verified.
 
-It needs the rights to patch the Dojo, to create and patch clusters.postgresql.cnpg.io, and where there is a Cluster
-to delete it and to create backups.postgresql.cnpg.io; with --as only to create and patch Dojos. Here --as is no user.`,
+It needs the rights to patch the Dojo, to create and patch clusters.postgresql.cnpg.io, and if the Cluster exists, to
+delete it and to create backups.postgresql.cnpg.io; with --as only to create and patch Dojos. Here --as is no user.`,
 		func(ctx context.Context, s *session, name string) error { return s.restore(ctx, name, &r) })
 	cmd.Example = `  kubectl dojo restore sendai                               the newest data, after a loss
   kubectl dojo restore sendai --to 02:45 --as sendai-past   beside it, to compare
@@ -184,13 +184,13 @@ func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late boo
 	case at == recovery.Serve:
 		return "The data is there. Start the application: " + start
 	case at == recovery.Verify && late:
-		return fmt.Sprintf("The data may still be on its way: kubectl dojo status %s -n %s -w. "+
+		return fmt.Sprintf("The restore may still run: kubectl dojo status %s -n %s -w. "+
 			"Then start the application: %s", plan.Target, namespace, start)
 	case at == recovery.Verify:
-		return "The backups are as they were. Delete what has not got the data, and repeat the command: " +
+		return "The backups have not changed. Delete the object without the data, and repeat the command: " +
 			"kubectl delete " + object
 	}
-	return "The application has 0 replicas. Repeat the command, which goes on from here, " +
+	return "The application has 0 replicas. Repeat the command, which continues from here, " +
 		"or start the application as it is: " + start
 }
 

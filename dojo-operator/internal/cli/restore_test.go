@@ -112,7 +112,7 @@ func TestRestoreStops(t *testing.T) {
 	operate(s, corev1api.ReasonDatabaseNotRestored)
 	got := run(t, s, "", "restore", "sendai", "-y")
 	if got.code != 1 || !strings.Contains(got.err, "the data is not restored: DatabaseNotRestored: The backup has no database") ||
-		!strings.Contains(got.err, "Stopped at step 4. The backups are as they were. Delete what has not got the data, and "+
+		!strings.Contains(got.err, "Stopped at step 4. The backups have not changed. Delete the object without the data, and "+
 			"repeat the command: kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a\n") {
 		t.Error(got)
 	}
@@ -144,7 +144,7 @@ func TestStopped(t *testing.T) {
 		want string
 	}{
 		{w, recovery.Stop, true, "or start the application as it is: " + start},
-		{w, recovery.Remove, false, "Repeat the command, which goes on from here"},
+		{w, recovery.Remove, false, "Repeat the command, which continues from here"},
 		{w, recovery.Verify, true, "kubectl dojo status sendai -n team-a -w. Then start the application: " + start},
 		{w, recovery.Verify, false, "kubectl delete clusters.postgresql.cnpg.io sendai-db -n team-a"},
 		{w, recovery.Serve, false, "The data is there. Start the application: " + start},

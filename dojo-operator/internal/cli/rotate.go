@@ -90,8 +90,8 @@ func isSuspended(d *corev1api.Dojo) bool {
 
 func (c *cli) newRotate() *cobra.Command {
 	return c.changing("rotate", "Give the application a new password for its database",
-		`Asks the operator for a new password. Two logins take turns: the application gets the other one, its pods roll,
-and the former one is refused when no pod has it any more. No request fails.`, 10*time.Minute,
+		`Asks the operator for a new password. There are two logins: the application gets the other one, its pods roll,
+and Postgres refuses the former one once no pod uses it. No request fails.`, 10*time.Minute,
 		func(d *corev1api.Dojo) (change, func(*corev1api.Dojo) bool, error) {
 			ch, err := rotation(d, c.Now())
 			before := loginOf(d)
@@ -126,7 +126,7 @@ func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
 		}
 		ch.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: now.UTC().Format(time.RFC3339)}
 		ch.Means = []string{
-			fmt.Sprintf("The application turns from the login %s to %s. Its pods roll, and no request fails.",
+			fmt.Sprintf("The application changes from the login %s to %s. Its pods roll, and no request fails.",
 				login, next.SQLName(d)),
 		}
 		if d.Spec.Suspend {

@@ -23,7 +23,7 @@ func (c *cli) newList() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Long: `Lists the Dojos of a namespace, or of all with -A: their state, its reason, pods, the version of Postgres and
 the age of the last backup. With --broken only those that need you: Degraded ones, outages, and failing backups. The
-exit code is then 3 where there is one.`,
+exit code is then 3 if there is one.`,
 		Example: "  kubectl dojo list -A --broken",
 		RunE: c.command(func(ctx context.Context, s *session, _ []string) error {
 			return s.list(ctx, everywhere, broken, format)
@@ -82,7 +82,7 @@ func (c *cli) newStatus() *cobra.Command {
 	var format kubectl.Output
 	cmd := c.forDojo("status", "Show one screen about a Dojo, and what to do",
 		`Shows the state of a Dojo with its cause, the commands that lead out of it, and a line each about application,
-database, backups, alerts and children. The exit code is 3 where something is wrong.`,
+database, backups, alerts and children. The exit code is 3 if something is wrong.`,
 		func(ctx context.Context, s *session, name string) error {
 			if follow && format != "" {
 				return kubectl.Usage("--watch and --output exclude each other")
@@ -133,7 +133,7 @@ func (c *cli) newTree() *cobra.Command {
 	var format kubectl.Output
 	cmd := c.forWorld("tree", "Show all that belongs to a Dojo, with its state",
 		`Shows the children of a Dojo as a tree, each with its state: what the operator has made, what CloudNativePG and
-Kubernetes have made of that, and what is missing. The exit code is 3 where something is wrong.`,
+Kubernetes have made of that, and what is missing. The exit code is 3 if something is wrong.`,
 		func(_ context.Context, s *session, w *world.World) error {
 			err := format.Write(s.Plugin, view.Children(w), func() string { return view.Tree(w, s.Style) })
 			if err != nil {

@@ -69,7 +69,7 @@ namespace of Alertmanager.`,
 
 func (s *session) testAlert(ctx context.Context, d *corev1api.Dojo, severity, at string, ask *kubectl.Asking) error {
 	if d.Spec.Alerts == nil {
-		return fmt.Errorf("%s has no spec.alerts, so that no alert has a channel", d.Name)
+		return fmt.Errorf("%s has no spec.alerts, so its alerts have no channel", d.Name)
 	}
 	if ready := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionAlertsReady); ready == nil ||
 		ready.Status != metav1.ConditionTrue {

@@ -37,8 +37,8 @@ func (c *cli) newUpgrade() *cobra.Command {
 		`With --minor, the Cluster gets the newest minor version that the operator knows: its instances restart one after
 the other, with a switchover before the last. With --to, it gets another major version.
 
-Asks the operator to upgrade the Dojo's own Cluster: a backup, no pods, CloudNativePG's upgrade, a query, pods
-again. Until the upgrade of the data begins, the former version can be set again.`,
+The operator upgrades the Dojo's own Cluster: it takes a backup, stops the pods, has CloudNativePG upgrade the data,
+runs a query, and starts the pods. Until the upgrade of the data begins, the former version can be set again.`,
 		func(ctx context.Context, s *session, w *world.World) error { return s.upgrade(ctx, w, r, &ask, &wait) })
 	cmd.Flags().StringVar(&r.to, "to", "", "the major `VERSION`, such as 18")
 	cmd.Flags().BoolVar(&r.minor, "minor", false, "take the newer minor version of kubectl dojo status")
@@ -215,9 +215,9 @@ func (c *cli) newAcceptLoss() *cobra.Command {
 	var ask kubectl.Asking
 	var wait waiting
 	cmd := c.forWorld("accept-loss", "Accept that the data of a lost Cluster is gone, and begin anew",
-		`Allows the operator to create another Cluster in the place of one that is gone: an empty one, or one with what
-spec.postgres.cluster.bootstrap says. It holds for this loss alone. Look first whether kubectl dojo restore brings the
-data back.`,
+		`Allows the operator to replace a lost Cluster by an empty one, or by one with the data of
+spec.postgres.cluster.bootstrap. A later loss needs the command again. First try kubectl dojo restore, which brings
+the data back if there are backups.`,
 		func(ctx context.Context, s *session, w *world.World) error { return s.acceptLoss(ctx, w, &ask, &wait) })
 	ask.BindName(cmd, "the Dojo")
 	wait.bind(cmd, 15*time.Minute)

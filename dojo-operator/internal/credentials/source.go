@@ -15,8 +15,8 @@ func sourceIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 			"spec.credentialsRef is not set. Name the Secret that holds the database credentials.")
 	case !cfg.watches(s.Name.Namespace):
 		return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
-			"The Secret %s is in a namespace that this operator does not watch. Name one of a namespace that it watches, "+
-				"such as %s.", s.Name, dojo.Namespace)
+			"The Secret %s is in a namespace that this operator does not watch. Name a Secret in a namespace that it "+
+				"watches, such as %s.", s.Name, dojo.Namespace)
 	case s.Source == nil && s.Name.Namespace == dojo.Namespace:
 		return missing(dojo, s, cfg)
 	case s.Source == nil || !ownership.Shared(dojo, s.Source),
@@ -38,7 +38,7 @@ func missing(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 // notShared does not reveal whether a Secret exists in another namespace.
 func notShared(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
-		"The Secret %s does not exist or is not shared with this namespace. Its owner shares it: "+
-			"`kubectl annotate secret %s -n %s %s=%s`; or adds the namespace to that list.",
+		"The Secret %s does not exist or is not shared with this namespace. To share it, its owner runs `kubectl annotate "+
+			"secret %s -n %s %s=%s`, or adds the namespace to the list in that annotation.",
 		s.Name, s.Name.Name, s.Name.Namespace, corev1api.AllowedNamespacesAnnotation, dojo.Namespace)
 }

@@ -2,10 +2,10 @@
 
 // Package dojo reconciles Dojos.
 //
-// A reconcile observes, plans, applies and updates the status (controller.go). What a Dojo is reads
-// on one page in plan.go; each part of it is a package: its State is what there is, Observe reads
-// that, and Plan is a pure function that says what has to be written and what is wrong. No part
-// knows another one; what passes between them is handed over here.
+// A reconcile observes, plans, applies and updates the status (controller.go). plan.go has
+// the whole plan of a Dojo on one page. Each part of a Dojo has a package: Observe reads the State of
+// the part, and Plan, a pure function, returns the writes and issues. No part knows another one; this
+// package passes values between them.
 //
 // Deletion is a plan too (deletion.go). The status is a pure function of the Dojo, its state, the
 // plan and its results (status.go).

@@ -33,7 +33,7 @@ func pause(dojo *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	}
 	var issues []conditions.Issue
 	for _, part := range parts {
-		issue := conditions.Progressing(corev1api.ReasonPaused, "The Dojo is paused. To be written: %s. %s",
+		issue := conditions.Progressing(corev1api.ReasonPaused, "The Dojo is paused. Pending writes: %s. %s",
 			abbreviate(names), resume(dojo))
 		issue.Part = part
 		issues = append(issues, *issue)

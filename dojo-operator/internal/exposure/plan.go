@@ -61,12 +61,12 @@ func waitForIngress(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue
 	object := fmt.Sprintf("Ingress %s/%s", dojo.Namespace, dojo.Name)
 	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonWaitingForIngress,
-			"Waiting for an address of the %s, before the HTTPRoute is deleted.", object).For(object),
+			"Waiting for an address of the %s. The HTTPRoute is deleted after that.", object).For(object),
 		conditions.Degraded(corev1api.ReasonIngressNotReady,
-			"No controller has reported an address of the %[1]s. The HTTPRoute therefore stays, and requests go "+
-				"through its Gateway. See `kubectl describe ingresses.networking.k8s.io %[2]s -n %[3]s`, and correct "+
-				"spec.exposure.ingress.className. If the Ingress works without an address, delete the HTTPRoute: "+
-				"`kubectl delete httproutes.gateway.networking.k8s.io %[2]s -n %[3]s`.",
+			"No controller has reported an address of the %[1]s, so the HTTPRoute stays, and requests go through its "+
+				"Gateway. See `kubectl describe ingresses.networking.k8s.io %[2]s -n %[3]s`, and correct "+
+				"spec.exposure.ingress.className. If the Ingress works without an address, delete the HTTPRoute: `kubectl "+
+				"delete httproutes.gateway.networking.k8s.io %[2]s -n %[3]s`.",
 			object, dojo.Name, dojo.Namespace).For(object))
 }
 

@@ -69,8 +69,8 @@ func routeIssue(dojo *corev1api.Dojo, s State, written bool, cfg Config) *condit
 		taken, refused := reportFor(ref, dojo.Namespace, all)
 		switch {
 		case refused != nil:
-			return conditions.Degraded(corev1api.ReasonRouteRefused, "The controller of the Gateway %s reports of the "+
-				"HTTPRoute %s/%s %s=False (%s): %s. Change spec.exposure, or the listeners of the Gateway.",
+			return conditions.Degraded(corev1api.ReasonRouteRefused, "The controller of the Gateway %s refuses the HTTPRoute "+
+				"%s/%s: %s=False (%s): %s. Change spec.exposure, or the listeners of the Gateway.",
 				nameOf(ref, dojo.Namespace), dojo.Namespace, dojo.Name, refused.Type, refused.Reason,
 				strings.TrimSuffix(cmp.Or(refused.Message, "no message"), "."))
 		case !taken && waiting == nil: // one, since the status has room for few
@@ -86,9 +86,10 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 	return conditions.WaitUntil(s.Now, dojo.WaitingSince(object, s.Now), cfg.ProgressDeadline,
 		conditions.Progressing(corev1api.ReasonWaitingForGateway,
 			"Waiting for the controller of the Gateway %s to accept the HTTPRoute.", gateway).For(object),
-		conditions.Degraded(corev1api.ReasonGatewayNotReady, "No controller of the Gateway %s has reported on the HTTPRoute "+
-			"%s/%s. Create the Gateway, name another one in spec.exposure.gateway, or see why its controller does not run: "+
-			"`kubectl describe gateways.gateway.networking.k8s.io %s -n %s`.", gateway, dojo.Namespace, dojo.Name,
+		conditions.Degraded(corev1api.ReasonGatewayNotReady, "No controller of the Gateway %s has reported on the "+
+			"HTTPRoute %s/%s. Create the Gateway, name another one in spec.exposure.gateway, or find out why its controller "+
+			"does not run: `kubectl describe gateways.gateway.networking.k8s.io %s -n "+
+			"%s`.", gateway, dojo.Namespace, dojo.Name,
 			ref.Name, cmp.Or(ref.Namespace, dojo.Namespace)).For(object))
 }
 

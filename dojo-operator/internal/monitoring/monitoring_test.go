@@ -358,7 +358,8 @@ func TestAlertsReady(t *testing.T) {
 	}
 }
 
-// A Degraded channel is waited for too: one that alternates stays Degraded.
+// The Dojo waits for a Degraded channel too. Its issue stays the same while the channel changes between
+// Progressing and Degraded.
 func TestTheChannelIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	waiting := conditions.Progressing("WaitingForServer", "x")

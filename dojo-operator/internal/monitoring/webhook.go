@@ -82,16 +82,16 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 		return nil, waitForChannel(dojo, s, cfg, conditions.Progressing(corev1api.ReasonWaitingForChannel,
 			"Waiting for the %s of the DiscordChannel %s.", object, s.Channel.Name).For(object),
 			conditions.Degraded(corev1api.ReasonWebhookInvalid,
-				"The %s with the URL of the webhook does not exist, and discord-operator does not write it. "+
-					"See `%s`; one that is paused gets none.", object, describe(s.Channel)).For(object))
+				"The %s with the URL of the webhook does not exist, and discord-operator does not write it. See `%s`. "+
+					"discord-operator writes none for a paused DiscordChannel.", object, describe(s.Channel)).For(object))
 	}
 	if url := s.ChannelSecret.Data[discordv1alpha1.WebhookSecretKey]; isWebhook(cfg.WebhookBase, url) {
 		return url, nil
 	}
 	return nil, conditions.Degraded(corev1api.ReasonWebhookInvalid,
-		"The key %q of the %s holds no URL of a webhook below %s, so no alert is posted to it. "+
-			"Delete the Secret: `kubectl delete secret %s -n %s`. discord-operator writes it again, unless the "+
-			"DiscordChannel %s is paused. If discord-operator has the flag --discord-api-url, dojo-operator needs the same.",
+		"The key %q of the %s holds no webhook URL that begins with %s, so no alert is posted to it. Delete the Secret: "+
+			"`kubectl delete secret %s -n %s`. discord-operator writes it again, unless the DiscordChannel %s is paused. If "+
+			"discord-operator has the flag --discord-api-url, set the same flag of dojo-operator.",
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }
 

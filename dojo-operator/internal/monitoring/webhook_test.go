@@ -238,7 +238,7 @@ func TestInvalidWebhook(t *testing.T) {
 		says   string
 	}{
 		"foreign": {to("kubectl", "hook", hostile), dojotest.Dojo(inGroup),
-			`The key "url" of the Secret school/hook holds no URL of a webhook below https://discord.com/api`},
+			`The key "url" of the Secret school/hook holds no webhook URL that begins with https://discord.com/api`},
 		"missing for long": {gone("hook"), dojotest.Dojo(inGroup, missing),
 			"The Secret school/hook with the URL of the webhook does not exist"},
 	} {

@@ -175,7 +175,7 @@ func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 		return issue
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
-		"The %s %s/%s exists and is not this Dojo's. %s Otherwise give the Dojo another name.",
+		"The %s %s/%s exists and does not belong to this Dojo. %s Otherwise give the Dojo another name.",
 		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
@@ -208,8 +208,8 @@ func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
 	if c := metav1.GetControllerOfNoCopy(live); c != nil {
 		owner = fmt.Sprintf(", once the %s %s does not control it any more (metadata.ownerReferences)", c.Kind, c.Name)
 	}
-	return fmt.Sprintf("If it should be, as after a restore, hand it over with `%s`%s; "+
-		"with the reclaimPolicy Delete it is then deleted with the Dojo.", command, owner)
+	return fmt.Sprintf("If it should, as after a restore, add the Dojo's labels with `%s`%s; with the reclaimPolicy "+
+		"Delete it is then deleted with the Dojo.", command, owner)
 }
 
 func conflict(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
@@ -224,8 +224,9 @@ func conflict(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
 	if apply.TooLarge(live) && live.GetDeletionTimestamp() == nil {
 		return conditions.Degraded(corev1api.ReasonNameConflict,
-			"The %s %s/%s takes more than %d KiB of memory, the most that the operator keeps of an object, so it is left "+
-				"alone. Make it smaller with `kubectl edit %s %s -n %s`, and the fields of the Dojo's spec that make it so large.",
+			"The %s %s/%s is larger than %d KiB in memory, the limit for an object that the operator manages, so it is not "+
+				"changed. Make it smaller with `kubectl edit %s %s -n %s`, "+
+				"and shorten the fields of the Dojo's spec that it repeats.",
 			kind, dojo.Namespace, live.GetName(), apply.MaxKept>>10, Resource(kind), live.GetName(), dojo.Namespace)
 	}
 	if ByDojo(live) && metav1.GetControllerOfNoCopy(live).Name == dojo.Name || live.GetDeletionTimestamp() != nil {

@@ -105,10 +105,10 @@ func TestDataIsHandedOver(t *testing.T) {
 		want string
 	}{
 		"foreign": {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}},
-			"The Service school/tokyo exists and is not this Dojo's. If it should be, as after a restore, hand it over with " + command +
+			"The Service school/tokyo exists and does not belong to this Dojo. If it should, as after a restore, add the Dojo's labels with " + command +
 				"; with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
 		"of another Dojo": {controlledBy(kyoto),
-			"The Service school/tokyo exists and is not this Dojo's. If it should be, as after a restore, hand it over with " + command +
+			"The Service school/tokyo exists and does not belong to this Dojo. If it should, as after a restore, add the Dojo's labels with " + command +
 				", once the Dojo kyoto does not control it any more (metadata.ownerReferences); " +
 				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
 		"of the former Dojo": {controlledBy(former), "The former Service school/tokyo is still being deleted."},

@@ -48,7 +48,7 @@ func TestBackupCondition(t *testing.T) {
 	failed := condition(metav1.ConditionFalse, "LastBackupFailed",
 		"The last backup failed: no space left. See `kubectl dojo backups tokyo -n school`.")
 	archiving := condition(metav1.ConditionFalse, "ArchivingFailed",
-		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: no answer. "+
+		"The write-ahead log is not archived: no answer. Until it is, no backup completes and the log fills the volume. "+
 			"See `kubectl logs pg-1 -n school --all-containers`.")
 	knowing := func(c *metav1.Condition) func(*corev1api.Dojo) {
 		return func(dojo *corev1api.Dojo) {

@@ -337,8 +337,8 @@ func TestInUse(t *testing.T) {
 		t.Errorf("without others: %s", issue.Message)
 	}
 	w.Cluster.Others = users
-	want := "The Dojo is being deleted with its Cluster tokyo-db, in which others have databases: Database reports, Dojo kyoto. " +
-		"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays."
+	want := "The Dojo is being deleted with its Cluster tokyo-db, but others have databases in it: Database reports, Dojo kyoto. " +
+		"Nothing is deleted until they are gone. With the reclaimPolicy Retain the Cluster stays."
 	if issue := InUse(dojo, w.observe(dojo)); issue == nil || issue.Message != want || !issue.IsDegraded() {
 		t.Errorf("%+v", issue)
 	}

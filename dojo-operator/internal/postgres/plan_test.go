@@ -464,7 +464,7 @@ func TestMessages(t *testing.T) {
 			"Postgres still lacks the role dojo_school_tokyo after more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe databaseroles.postgresql.cnpg.io tokyo-db -n school`."},
 		"foreign role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Labels = nil },
-			"The DatabaseRole school/tokyo-db exists and is not this Dojo's. If it should be, as after a restore, hand it over with " +
+			"The DatabaseRole school/tokyo-db exists and does not belong to this Dojo. If it should, as after a restore, add the Dojo's labels with " +
 				"`kubectl label databaseroles.postgresql.cnpg.io tokyo-db -n school --overwrite app.kubernetes.io/name=dojo " +
 				"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`; " +
 				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},

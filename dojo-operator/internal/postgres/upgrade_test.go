@@ -45,8 +45,8 @@ func TestVerifying(t *testing.T) {
 	s.Schema.Jobs, s.Schema.Pods = []*batchv1.Job{job}, []corev1.Pod{pod}
 	slow := conditions.Worst(Plan(dojo, s, testConfig).Plan.Issues)
 	if slow.Reason != corev1api.ReasonSchemaStalled || strings.Contains(slow.Message, "ackup") ||
-		!strings.HasPrefix(slow.Message, "Postgres 17 runs, but no pod of the application does before the query that "+
-			"verifies the upgrade has ended.") {
+		!strings.HasPrefix(slow.Message, "Postgres 17 runs. The application's pods start after the query that "+
+			"verifies the upgrade.") {
 		t.Error(slow)
 	}
 	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}

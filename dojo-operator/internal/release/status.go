@@ -63,8 +63,8 @@ func rollbackMessage(next *corev1api.ReleaseStatus, s State) string {
 	if next.Migration != "" {
 		has = "the migration " + next.Migration
 	}
-	return fmt.Sprintf("The release step of the image %s succeeded before a later one did, so it does not run again. "+
-		"Nothing migrates the database down: it still has %s.", s.Target.Image, has)
+	return fmt.Sprintf("The release step of the image %s succeeded before that of a later image, so it does not run "+
+		"again. Nothing migrates the database down: it still has %s.", s.Target.Image, has)
 }
 
 func record(next *corev1api.ReleaseStatus, step string, at metav1.Time, report string) {

@@ -58,7 +58,7 @@ func KeyOf(kind, namespace, name string) Key {
 	return Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// Set holds the last own write of each object. It is safe for concurrent use.
+// Set holds the operator's last write of each object. It is safe for concurrent use.
 type Set struct {
 	clock   clock.PassiveClock
 	mu      sync.Mutex

@@ -40,7 +40,7 @@ func NewMetrics() *Metrics {
 					"or after missed events.",
 			}, []string{"source"}),
 			Gaps: counter("discord_gateway_gaps_total",
-				"Times that events were missed or could not be read; a read by REST followed."),
+				"Times that events were missed or could not be decoded; a read by REST followed."),
 			Connects:    counter("discord_gateway_connects_total", "Sessions started on the Gateway."),
 			Disconnects: counter("discord_gateway_disconnects_total", "Connections to the Gateway that ended or failed."),
 		}}
@@ -59,12 +59,12 @@ var (
 	descRefused = gaugeDesc("discord_tokens_refused",
 		"Bots whose token was refused, by namespace; they make no calls until it is replaced.", "namespace")
 	descRemaining = gaugeDesc("discord_global_budget_remaining",
-		"Calls that the busiest bot could still make within this second.")
+		"Calls that the busiest bot can still make in this second.")
 	descInvalid = gaugeDesc("discord_invalid_requests",
 		"Refused calls within the last ten minutes, by status; at 10,000 Discord bans the address.", "status")
 	descViews = gaugeDesc("discord_guild_views", "Guilds that are cached in memory, by namespace of the bot.", "namespace")
 	descAge   = gaugeDesc("discord_view_age_seconds",
-		"Age of what is known of the most outdated guild in use, by namespace of the bot.", "namespace")
+		"Age of the cached state of the most outdated guild in use, by namespace of the bot.", "namespace")
 )
 
 type gauges struct{ metrics *Metrics }

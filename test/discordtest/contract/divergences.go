@@ -54,7 +54,7 @@ var Divergences = []Divergence{
 	},
 	{
 		Name:   "unknown routes and methods",
-		Reason: "What is not described is answered all the same: 404 and 405 with code 0.",
+		Reason: "Discord answers routes and methods that the description lacks: with 404 and 405, and code 0.",
 		excuse: func(v Violation) bool {
 			return v.unrouted && (v.Status == http.StatusNotFound || v.Status == http.StatusMethodNotAllowed)
 		},

@@ -27,7 +27,7 @@ func Version(name string) (string, error) {
 	return b.version, nil
 }
 
-// newBuild reads the version from tools/, and so the binary's place in the cache.
+// newBuild reads the version of a binary from tools/. The version is part of its path in the cache.
 func newBuild(name string) (build, error) {
 	spec, ok := table[name]
 	if !ok {

@@ -38,7 +38,7 @@ type filling struct {
 	name string
 	// long fills strings completely, instead of with one character.
 	long bool
-	// whole gives the items of a list their optional fields.
+	// whole sets the optional fields of list items too.
 	whole bool
 }
 

@@ -89,7 +89,7 @@ func TestUnknownName(t *testing.T) {
 		want := `there is no DiscordServer "another" in the namespace platform, which has company` + "\n"
 		if fields[0] == "undelete" {
 			want = `there is no DiscordChannel "another" in the namespace platform; its deletion is complete, or it never existed. ` +
-				"What a deleted object has left on Discord, kubectl discord adopt prints a manifest for\n"
+				"For a resource that a deleted object has left on Discord, kubectl discord adopt prints a manifest\n"
 		}
 		if got := run(t, s, "", fields...); got.code != 1 || got.err != "kubectl discord: "+want || got.out != "" {
 			t.Errorf("%s: %s, want %s", args, got, want)

@@ -94,7 +94,7 @@ func (c *command) newCheckToken() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Long: `Asks Discord whose a token is, in which servers the bot is, which privileged intents it has, and, with a
 DiscordServer, whether it may do there what the objects need. The token comes from the Secret of the DiscordServer, or
-from --token-file; it is never printed. The exit code is 3 where something is wrong.`,
+from --token-file; it is never printed. The exit code is 3 if something is wrong.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && from.file == "" {
 				return kubectl.Usage("name a DiscordServer or --token-file: %s", cmd.UseLine())

@@ -117,7 +117,8 @@ func (s *session) unknown(ctx context.Context, kind kubectl.Kind, name string) e
 	if err := s.List(ctx, list, client.InNamespace(s.Namespace)); err != nil {
 		list.Items = nil // the user may not list them
 	}
-	return fmt.Errorf("%w. What a deleted object has left on Discord, kubectl discord adopt prints a manifest for",
+	return fmt.Errorf("%w. For a resource that a deleted object has left on Discord, "+
+		"kubectl discord adopt prints a manifest",
 		kubectl.Unknown(kind.Kind, name, s.Namespace, kubectl.NamesOf(list), "its deletion is complete, or it never existed"))
 }
 

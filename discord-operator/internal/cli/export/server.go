@@ -37,8 +37,8 @@ func (e *exporter) serverEntry() entry {
 		notes.add("The bot may not see webhooks (it lacks ManageWebhooks), so none is here.")
 	}
 	if e.hiddenUnread {
-		notes.add("Discord's Gateway could not be reached, which alone names the channels that the bot may not view. " +
-			"If the server has any, they are not here.")
+		notes.add("Discord's Gateway could not be reached, and only it lists the channels that the bot may not view. If " +
+			"the server has any, they are not here.")
 	}
 	result.spec = spec
 	e.fit(&result, controller.Rows)

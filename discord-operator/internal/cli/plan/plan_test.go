@@ -267,7 +267,7 @@ func TestPlan(t *testing.T) {
 				t.Errorf("it ends with %v", err)
 			}
 			if len(c.want) == 0 {
-				c.want, lines = []string{"No changes: what is on Discord matches the manifests."}, append(lines, "", "")
+				c.want, lines = []string{"No changes: Discord matches the manifests."}, append(lines, "", "")
 			}
 			if diff := cmp.Diff(c.want, lines[:len(lines)-2]); diff != "" {
 				t.Errorf("%s%s%s", diff, stdout, stderr)

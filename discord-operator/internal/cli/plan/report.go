@@ -106,22 +106,23 @@ func (o *Object) deleted() bool { return o.whole(resource.ActionDelete) }
 
 func (w *world) notes() (all []string) {
 	if len(w.presumed) > 0 {
-		all = append(all, fmt.Sprintf("DiscordServer %s has no manifest here; it is taken for server %s.",
+		all = append(all, fmt.Sprintf("DiscordServer %s has no manifest here; it is assumed to be server %s.",
 			strings.Join(w.presumed, ", "), w.serverID))
 	}
 	if w.skipped > 0 {
 		all = append(all, fmt.Sprintf("%d objects of other Discord servers are left out.", w.skipped))
 	}
 	if w.before == nil && len(w.byName) > 0 {
-		all = append(all, fmt.Sprintf("%d objects are taken to have what has their names on Discord. Where they were never "+
-			"applied, each would create another one: with --before that is known.", len(w.byName)))
+		all = append(all, fmt.Sprintf("%d objects are assumed to own the resources with their names on Discord. An object "+
+			"that was never applied would create another one: --before tells these apart.", len(w.byName)))
 	}
 	if len(w.iconless) > 0 {
 		all = append(all, fmt.Sprintf("The icon of DiscordServer %s is not compared: its ConfigMap is not here.",
 			strings.Join(w.iconless, ", ")))
 	}
 	if w.hiddenUnread {
-		all = append(all, "Discord's Gateway could not be reached, which alone names the channels that the bot may not view.")
+		all = append(all, "Discord's Gateway could not be reached, "+
+			"and only it lists the channels that the bot may not view.")
 	}
 	return all
 }
@@ -163,7 +164,7 @@ func (r *Report) text() string {
 	}
 	s := r.Summary
 	if s == (Summary{}) {
-		return "No changes: what is on Discord matches the manifests.\n"
+		return "No changes: Discord matches the manifests.\n"
 	}
 	fmt.Fprintf(&out, "\nTo create: %d, to change: %d, to move: %d, to delete: %d. Objects with problems: %d.",
 		s.Create, s.Change, s.Move, s.Delete, s.Problems)

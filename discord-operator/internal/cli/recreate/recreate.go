@@ -143,19 +143,20 @@ func (p *Plan) clean() {
 		p.retained(o.Spec.DeletionPolicy)
 		o.Spec.Adopt, o.Status = adopt, v1alpha1.DiscordRoleStatus{}
 		if len(o.Spec.Members) > 0 {
-			p.notes = append(p.notes, "Its members keep it. Whom you remove from spec.members later keeps it too, since only "+
-				"the status of the old object says who got it from the operator.")
+			p.notes = append(p.notes, "Its members keep it. A user whom you remove from spec.members later keeps it too, "+
+				"since only the status of the old object records who got it from the operator.")
 		}
 	}
 	p.notes = append(p.notes,
-		"Where the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
+		"If the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
 }
 
 // retained notes what adoption changes about the next deletion.
 func (p *Plan) retained(policy v1alpha1.DeletionPolicy) {
 	if policy == "" {
 		p.notes = append(p.notes,
-			"From now on a deletion leaves it on Discord, as for all that is adopted, unless spec.deletionPolicy is Delete.")
+			"From now on a deletion of the object leaves it on Discord, as for every adopted resource, unless "+
+				"spec.deletionPolicy is Delete.")
 	}
 }
 

@@ -54,13 +54,14 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	case discordgo.ChannelTypeGuildNews:
 		if !has("NEWS") {
 			return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed, "The server does not allow announcement "+
-				"channels. Enable Community, by spec.community of the DiscordServer or on Discord, or set spec.type to Text.")
+				"channels. Enable Community (in spec.community of the DiscordServer or on Discord), or set spec.type to Text.")
 		}
 	case discordgo.ChannelTypeGuildStageVoice, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia:
 		if !has("COMMUNITY") {
 			return conditions.Degraded(v1alpha1.ReasonCommunityRequired,
-				"Discord allows channels of the type %s in community servers only. Enable Community, by spec.community of the "+
-					"DiscordServer or on Discord, or create an object of another type.", (&discordclient.Channel{Type: t}).TypeName())
+				"Discord allows channels of the type %s in community servers only. Enable Community (in spec.community of the "+
+					"DiscordServer or on Discord), "+
+					"or create an object of another type.", (&discordclient.Channel{Type: t}).TypeName())
 		}
 	default:
 	}
@@ -79,6 +80,6 @@ func refusedBitrate(s State, want int) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonBitrateTooHigh,
-		"The server has the boost level %d, with which Discord allows a bitrate of %d at most. "+
-			"Lower spec.voice.bitrate, or boost the server.", guild.PremiumTier, most)
+		"Discord allows a bitrate of at most %[2]d with the server's boost level %[1]d. Lower spec.voice.bitrate, or "+
+			"boost the server.", guild.PremiumTier, most)
 }

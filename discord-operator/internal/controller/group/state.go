@@ -113,8 +113,8 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 // WaitingFor is the issue of a deleted group whose channels still refer to it.
 func WaitingFor(names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
-		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted on "+
-			"Discord yet. Move them to another group, or, to keep what they have on Discord, set their spec.deletionPolicy to "+
-			"Retain before you delete them. The deletion of a DiscordChannel without Retain loses its messages.",
+		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted "+
+			"on Discord yet. Move them to another group; or set their spec.deletionPolicy to Retain, which keeps their "+
+			"channels on Discord, and delete them. The deletion of a DiscordChannel without Retain loses its messages.",
 		issues.JoinUpToTen(names))
 }

@@ -98,8 +98,8 @@ func (r *Reconciler) applyMembers(
 	if err := r.give(ctx, role, recorded, guild, results, lacking); err != nil || len(absent) == 0 {
 		return err
 	}
-	return conditions.Degraded(v1alpha1.ReasonMemberNotFound, "Users of spec.members are not in the server: %s. "+
-		"Take them off the list, or have them join.", strings.Join(absent, ", ")).After(absentRetry)
+	return conditions.Degraded(v1alpha1.ReasonMemberNotFound, "Users of spec.members are not in the server: %s. Remove "+
+		"them from the list, or invite them.", strings.Join(absent, ", ")).After(absentRetry)
 }
 
 // member reads the roles of a user, once per Resync. Absent users are looked for more often.

@@ -98,8 +98,8 @@ func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 		return nil
 	}
 	highest, _ := guild.Snapshot.BotRole()
-	return conditions.Degraded(v1alpha1.ReasonRoleTooHigh, "The role %q is not below %q, the highest role of the bot, so "+
-		"the bot cannot manage it. Drag %[2]q above %[1]q in the server's settings on Discord, Roles.",
+	return conditions.Degraded(v1alpha1.ReasonRoleTooHigh, "The bot cannot manage the role %q, because its own highest "+
+		"role, %q, is not above it. In the server's settings on Discord, under Roles, drag %[2]q above %[1]q.",
 		live.Name, highest.Name)
 }
 

@@ -82,7 +82,7 @@ func (r *Reconciler) edit(
 	}
 	if len(ignored) > 0 && guild.IsCommunity() && !before.IsCommunity() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
-			"Community is enabled. The settings that Discord has for a community server alone are set next.",
+			"Community is enabled. The settings that only a community server has are set next.",
 		).After(communityRetry)
 	}
 	return resource.NotApplied(ignored)

@@ -7,6 +7,6 @@
 // and corrected fields, by one edit. Groups and channels continue as soon as the server is
 // Available, even if a field is refused.
 //
-// A guild is never created, and its claims have weights. So only records of responses and the
-// deletion come from package lifecycle.
+// The operator never creates a guild, and several objects may claim one (claim.go). So this package
+// uses only the records of responses and the deletion of package lifecycle.
 package server

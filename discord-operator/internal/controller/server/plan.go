@@ -79,8 +79,9 @@ func tooManyServers(s State) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonTooManyServers,
-		"The bot %q is in 2,500 servers or more, with which Discord's Gateway accepts no single connection, so changes on "+
-			"Discord are found only every --resync-period. Use another bot for this server, or take the bot out of others.",
+		"The bot %q is in 2,500 servers or more, so Discord's Gateway refuses its connection, and the operator finds "+
+			"changes on Discord only every --resync-period. Use another bot for this server, "+
+			"or remove the bot from other servers.",
 		s.Application.Name)
 }
 

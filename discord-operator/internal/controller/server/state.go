@@ -247,8 +247,8 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 // waitingFor must not lead users to delete the dependents, too.
 func waitingFor(server *v1alpha1.DiscordServer, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
-		"Waits for: %s. Nothing is deleted on Discord yet. Undo: `kubectl discord undelete server %s -n %s`. To go on, "+
-			"delete those objects; this loses what the operator created for them on Discord, unless their "+
-			"spec.deletionPolicy is Retain.",
+		"Waiting for: %s. Nothing is deleted on Discord yet. To undo the deletion: `kubectl discord undelete server %s -n "+
+			"%s`. To continue it, delete those objects; this loses what the operator created for them on Discord, unless "+
+			"their spec.deletionPolicy is Retain.",
 		issues.JoinUpToTen(names), server.Name, server.Namespace)
 }

@@ -37,7 +37,7 @@ func (w *Webhooks) Apply(
 		if err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
 			return results, err
 		}
-		w.Status.Normal(c, "WebhookDeleted", "Deleted the webhook, which the spec no longer has.")
+		w.Status.Normal(c, "WebhookDeleted", "Deleted the webhook, because the spec no longer has one.")
 	}
 	if c.Spec.Webhook != nil {
 		if err := w.provide(ctx, c, api, channelID, p, &results); err != nil {
@@ -93,7 +93,7 @@ func (w *Webhooks) deleteDuplicates(
 			return err
 		}
 		results.Changed = true
-		w.Status.Normal(c, "WebhookDeleted", "Deleted a second webhook, which an earlier create for this object had left.")
+		w.Status.Normal(c, "WebhookDeleted", "Deleted a second webhook, which an earlier create for this object left.")
 	}
 	return nil
 }

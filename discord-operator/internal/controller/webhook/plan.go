@@ -91,9 +91,9 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 		return p
 	}
 	if p.Live != nil && apply.TooLarge(p.Live) {
-		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "The metadata of Secret %s takes more than "+
-			"%d KiB of memory, the most that the operator keeps of an object, so it is left alone. Delete it: "+
-			"it is created again.", name, apply.MaxKept>>10)
+		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "The metadata of Secret %s is larger than %d KiB in "+
+			"memory, the limit for an object that the operator manages, so it is not changed. Delete the Secret: the "+
+			"operator creates it again.", name, apply.MaxKept>>10)
 		return p
 	}
 	p.Use = ownWebhook(c, s)
@@ -131,8 +131,8 @@ func refusedCreate(s State) *conditions.Issue {
 		return s.Guild.Lacks(permissions.ManageWebhooks, forWhat)
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"The operator has no answer to an earlier create of the webhook, which may have succeeded. It looks for the "+
-				"webhook before it sends another create.",
+			"Discord's answer to an earlier create of the webhook was lost, and the create may have succeeded. The operator "+
+				"looks for the webhook before it sends another create.",
 		).After(min(cmp.Or(s.RetryAfter, issues.MaxTransient), issues.MaxTransient))
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)

@@ -83,7 +83,7 @@ func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by,
 	guild, err := b.Guild(ctx, server, by)
 	if err == nil && hasIn != "" && hasIn != guild.ID {
 		return nil, conditions.Degraded(v1alpha1.ReasonServerMismatch,
-			"What the object has is in server %s, but DiscordServer %s now manages server %s. Create a new object.",
+			"This object's resource is in server %s, but DiscordServer %s now manages server %s. Create a new object.",
 			hasIn, server.Name, guild.ID)
 	}
 	return guild, err

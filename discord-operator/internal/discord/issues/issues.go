@@ -124,14 +124,14 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 	end := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
 	if l.Refusals {
 		return conditions.Progressing(v1alpha1.ReasonRateLimited,
-			"Discord refused too many calls for the objects of this namespace in the last ten minutes, which delays all of "+
-				"them. Correct the objects whose edits it refuses: their Degraded condition says why.").After(l.After)
+			"Discord refused too many calls for the objects of this namespace in the last ten minutes, so all of them are "+
+				"delayed. Correct the objects whose edits it refuses: their Degraded condition says why.").After(l.After)
 	}
 	limit := fmt.Sprintf("Discord's rate limit (%s)", l.Scope)
 	if l.ExceedsShare() {
 		limit = "The share that the objects of this namespace have of the calls of another namespace's bot"
 	}
-	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s delays %q. It is retried by %s.",
+	return conditions.Progressing(v1alpha1.ReasonRateLimited, "%s delays the call %q. The operator retries it by %s.",
 		limit, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 
@@ -166,7 +166,7 @@ func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat
 // Hidden is the issue that Discord hides an existing channel or category from the bot.
 func Hidden(noun, id string, after time.Duration) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonHiddenFromBot,
-		"The %s %s exists on Discord, which hides it from the bot. Allow ViewChannel there, by a permission overwrite, "+
+		"Discord hides the %s %s from the bot. Allow ViewChannel there, by a permission overwrite, "+
 			"to the bot or to one of its roles.", noun, id).After(after)
 }
 

@@ -151,9 +151,9 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 		r.Status.Normal(b.Object, "Adopted", "Adopted %s (%s) on Discord.", title, id)
 	case b.Recovered && b.Guessed:
 		r.Status.Bound("recovered")
-		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, which alone matches an interrupted create. "+
-			"Nothing proves that it is its result, so it is retained when the object is deleted. "+
-			"Name it in spec.adopt to have the deletion policy apply.", title, id)
+		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, the only match for an interrupted create. "+
+			"Nothing proves that this object created it, so a deletion of the object retains it. Name it in spec.adopt to "+
+			"have the deletion policy apply.", title, id)
 	case b.Recovered:
 		r.Status.Bound("recovered")
 		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, the result of an interrupted create.", title, id)

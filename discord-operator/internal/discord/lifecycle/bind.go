@@ -308,7 +308,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 			result.Why, r.Kind.Noun).After(result.After)
 	default:
 		return b, conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"The operator has no answer to an earlier create, which may have succeeded. It looks for the %s before it sends "+
-				"another create: %s.", r.Kind.Noun, result.Why).After(result.After)
+			"Discord's answer to an earlier create was lost, and the create may have succeeded. The operator looks for the "+
+				"%s before it sends another create: %s.", r.Kind.Noun, result.Why).After(result.After)
 	}
 }

@@ -28,7 +28,8 @@ const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// OfEvent enqueues the objects that claim a channel or role; for a role also its whole guild.
+// OfEvent enqueues the objects that claim a channel or role. A changed role also enqueues all objects
+// of its guild.
 func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
 	put := func(ctx context.Context, e event.TypedGenericEvent[guildcache.Event], q queue) {
 		switch e := e.Object; {

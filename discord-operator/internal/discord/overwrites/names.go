@@ -105,18 +105,19 @@ func (n Names) resolve(name string, snap *guildcache.Snapshot) (id string, issue
 		if _, exists := snap.Role(id); exists {
 			return id, nil
 		}
-		return id, conditions.Degraded(v1alpha1.ReasonRoleNotFound, "The role %s, for which the name %q stands, was deleted "+
-			"on Discord. No other role takes its place. Name one by its id or by roleRef, or remove the overwrite.", id, name)
+		return id, conditions.Degraded(v1alpha1.ReasonRoleNotFound, "The role %s was deleted on Discord. The name %q "+
+			"keeps referring to it, not to another role. Name a role by its id or by roleRef, "+
+			"or remove the overwrite.", id, name)
 	}
 	roles := slices.DeleteFunc(snap.RolesNamed(name), func(r discordclient.Role) bool { return n.Others.ids[r.ID] })
 	if n.Others.pending && slices.ContainsFunc(roles, n.Others.recent) {
-		return "", conditions.Progressing(v1alpha1.ReasonWaitingForRole, "A role %q is new, and it is not known yet whether "+
-			"another namespace has created it. To use it at once, name it by its id.", name).After(recentRetry)
+		return "", conditions.Progressing(v1alpha1.ReasonWaitingForRole, "The role %q is new, and the operator does not "+
+			"know yet whether another namespace created it. To use it at once, name it by its id.", name).After(recentRetry)
 	}
 	switch len(roles) {
 	case 0:
 		return "", conditions.Degraded(v1alpha1.ReasonRoleNotFound,
-			"The server has no role %q that is yours to name. Create it on Discord, or name another one.", name)
+			"The server has no role %q that this namespace may use. Create it on Discord, or name another one.", name)
 	case 1:
 		return roles[0].ID, nil
 	}

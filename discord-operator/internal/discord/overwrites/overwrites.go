@@ -42,8 +42,8 @@ func Resolve(
 	}
 	if want = allowBot(keepUndocumented(want, live), live, snap, needed); len(want) > maxOverwrites {
 		return nil, conditions.Degraded(v1alpha1.ReasonLimitReached,
-			"The spec has %d permission overwrites, and the bot needs one of its own; Discord allows %d in all. "+
-				"Remove one, or allow ViewChannel and ManageChannels to a role of the bot.", len(spec), maxOverwrites)
+			"The spec has %d permission overwrites, and the bot needs one more; Discord allows %d. Remove one, or allow "+
+				"ViewChannel and ManageChannels to a role of the bot.", len(spec), maxOverwrites)
 	}
 	slices.SortFunc(want, func(a, b discordclient.Overwrite) int { return discordclient.CompareIDs(a.ID, b.ID) })
 	return want, nil

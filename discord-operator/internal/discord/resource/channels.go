@@ -87,7 +87,7 @@ func (channels) Mismatch(live Resource, _ string, types []discordgo.ChannelType)
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
-		"Channel %s on Discord has the type %s, and this object is for the type %s. Adopt another one.",
+		"Channel %s on Discord has the type %s, but this object has the type %s. Adopt another one.",
 		c.ID, c.TypeName(), (&discordclient.Channel{Type: types[0]}).TypeName())
 }
 

@@ -73,8 +73,8 @@ func (d *Differences) Issue() *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotApplied,
-		"Discord has accepted a change of %s and has not applied it. Change the spec to what Discord shows, or leave it "+
-			"out. The change is retried every %.0f minutes.", strings.Join(d.Ignored, ", "), NotAppliedRetry.Minutes(),
+		"Discord accepted a change of %s but did not apply it. Set the spec to the value that Discord shows, or remove "+
+			"the field. The operator retries every %.0f minutes.", strings.Join(d.Ignored, ", "), NotAppliedRetry.Minutes(),
 	).After(NotAppliedRetry)
 }
 

@@ -69,8 +69,8 @@ func (roles) Mismatch(live Resource, guildID string, _ []discordgo.ChannelType) 
 	if role.ID != guildID && !role.Managed && !role.Tags.Booster {
 		return nil
 	}
-	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch, "The role %q (%s) belongs to a bot, to an integration or to "+
-		"all who boost the server, or is that of every member: Discord assigns it. Adopt another one.", role.Name, role.ID)
+	return conditions.Degraded(v1alpha1.ReasonAdoptMismatch, "Discord assigns the role %q (%s) itself: to a bot, an "+
+		"integration, all boosters of the server, or all members. Adopt another one.", role.Name, role.ID)
 }
 
 func (roles) NotFound(id string) *conditions.Issue {

@@ -92,7 +92,8 @@ func AdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issu
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s/%s does not allow objects of other "+
-		"namespaces to adopt what exists (spec.allowAdoption). Ask its owner, or create an object without spec.adopt.",
+		"namespaces to adopt existing resources (spec.allowAdoption). Ask its owner, "+
+		"or create an object without spec.adopt.",
 		server.Namespace, server.Name)
 }
 
@@ -102,7 +103,7 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed,
-		"The annotation %s of Secret %s does not allow its token to be used for server %s. Add the id, or use another bot.",
+		"The annotation %s of Secret %s does not allow its token for server %s. Add the server's id, or use another bot.",
 		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, id)
 }
 

@@ -93,7 +93,7 @@ func (r *Reader) ServerOfRoles(
 
 func noServer(name types.NamespacedName) *conditions.Issue {
 	return conditions.Progressing(
-		v1alpha1.ReasonWaitingForServer, "DiscordServer %s does not exist. Create it.", name.Name)
+		v1alpha1.ReasonWaitingForServer, "DiscordServer %s does not exist. Create the DiscordServer.", name.Name)
 }
 
 // Group returns a group for a channel of the namespace by. The error may be an issue.

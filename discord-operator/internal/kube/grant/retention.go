@@ -24,7 +24,7 @@ func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditio
 	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s/%s does not allow deleted objects of other "+
 		"namespaces to leave their %s on Discord (spec.allowRetention). Set spec.deletionPolicy to Delete and "+
-		"spec.managementPolicy to Manage, which %s, or ask the owner of the server to allow it.",
+		"spec.managementPolicy to Manage, which %s; or ask the owner of the server to allow it.",
 		server.Namespace, server.Name, noun, deletes)
 }
 

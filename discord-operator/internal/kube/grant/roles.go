@@ -81,6 +81,6 @@ func RoleAdoptionRefused(server types.NamespacedName, by string) *conditions.Iss
 	if by == server.Namespace {
 		return nil
 	}
-	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s is in another namespace, from which no role "+
-		"is adopted. Create an object without spec.adopt.", server)
+	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s is in another namespace, so this object "+
+		"can adopt none of its roles. Create an object without spec.adopt.", server)
 }

@@ -33,14 +33,14 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 	}
 	m := &Metrics{
 		drift: counter("discord_drift_corrections_total",
-			"Settings that were changed on Discord and corrected, by kind, namespace and field; "+
-				"the field existence stands for what was deleted on Discord and created again.", "kind", "namespace", "field"),
+			"Settings that users changed on Discord and the operator corrected, by kind, namespace and field; the field "+
+				"existence counts resources that were deleted on Discord and created again.", "kind", "namespace", "field"),
 		creates: counter("discord_creates_total",
-			"Servers, categories, channels and roles on Discord that objects have acquired, by kind and by how: "+
-				"created, adopted, or recovered, which is found after a create of unknown outcome.", "kind", "how"),
+			"Servers, categories, channels and roles on Discord that objects have acquired, by kind and by how: created, "+
+				"adopted, or recovered (found after a create with a lost answer).", "kind", "how"),
 		deletes: counter("discord_deletes_total",
-			"Deleted objects, by kind and by what happened on Discord: deleted, retained, "+
-				"gone, which is deleted there before, or abandoned, which is left there by force.", "kind", "how"),
+			"Deleted objects, by kind and by what happened on Discord: deleted, retained, gone (a user had deleted it "+
+				"before), or abandoned (left there by a forced deletion).", "kind", "how"),
 		timeToReady: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "discord_time_to_ready_seconds",
 			Help:    "Time from the creation of an object until it was first Ready, by kind.",
@@ -86,10 +86,10 @@ var (
 		"Whether a condition of an object is True (1) or not (0).", []string{"kind", "namespace", "name", "type", "reason"},
 		nil)
 	channelsDesc = prometheus.NewDesc("discord_server_channels",
-		"Channels and categories of a server, those that no object manages included; Discord allows 500.",
+		"Channels and categories of a server, including those that no object manages; Discord allows 500.",
 		[]string{"namespace", "name"}, nil)
 	differencesDesc = prometheus.NewDesc("discord_object_differences",
-		"How many things differ on Discord from the spec of an object whose managementPolicy is Observe; at most 64.",
+		"Differences between Discord and the spec of an object whose managementPolicy is Observe; at most 64.",
 		[]string{"kind", "namespace", "name"}, nil)
 	transitionDesc = prometheus.NewDesc("discord_object_ready_transition_timestamp_seconds",
 		"Unix time at which the condition Ready of an object last changed.", []string{"kind", "namespace", "name"}, nil)

@@ -40,7 +40,7 @@ func setObserved(o Object) {
 			". It does not, because spec.managementPolicy is Observe.")
 	case ready.Status == metav1.ConditionTrue:
 		is.Status, is.Reason = metav1.ConditionTrue, v1alpha1.ReasonObserved
-		is.Message = "What is on Discord matches the spec. The operator observes it and changes nothing."
+		is.Message = "Discord matches the spec. The operator observes and changes nothing."
 	}
 	meta.SetStatusCondition(&conds, is)
 	if ready = meta.FindStatusCondition(conds, conditions.TypeReady); ready.Status == metav1.ConditionTrue {

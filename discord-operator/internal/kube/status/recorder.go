@@ -118,8 +118,8 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 // Recreated warns that a resource was deleted on Discord and replaced, because its content is lost.
 func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, newID, lost string) {
 	r.Metrics.Drift(r.Kind, o.GetNamespace(), "existence")
-	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again (%s)."+
-		" Lost are %s.", what, oldID, newID, lost)
+	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again "+
+		"(%s). This lost %s.", what, oldID, newID, lost)
 	r.Event(o, corev1.EventTypeWarning, "Recreated", message)
 	logf.FromContext(ctx).Info("created again on Discord what was deleted there",
 		"kind", r.Kind, "was", oldID, "is", newID, "lost", lost)

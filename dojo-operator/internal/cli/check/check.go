@@ -72,7 +72,7 @@ type Facts struct {
 	// known.
 	Scraped *bool
 	Classes []storagev1.StorageClass
-	// Rights say for each command which of its rights the user lacks.
+	// Rights lists the missing rights of the user, by command.
 	Rights []Right
 }
 

@@ -55,7 +55,7 @@ type Model struct {
 
 	// objects has what was read or written; nil for an object that does not exist.
 	objects map[key]*object
-	// original has them as they were read.
+	// original has the objects as they were before the first write of the plan.
 	original map[key]*object
 	// metadata has Secrets whose data was not read.
 	metadata map[key]*object

@@ -172,7 +172,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 			return "", nil
 		}
 	}
-	return fmt.Sprintf("After %d reconciles the operator goes on writing; the plan ends there.", maxRounds), nil
+	return fmt.Sprintf("The operator would still write after %d reconciles; the plan ends here.", maxRounds), nil
 }
 
 // stage returns the changes since a state.

@@ -122,11 +122,11 @@ func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 		return fmt.Errorf("the Cluster %s is not the Dojo's by its labels: see kubectl dojo status %s",
 			live.Name, w.Dojo.Name)
 	case live != nil && !cnpg.Up(live):
-		return fmt.Errorf("the Cluster %s has no primary, so that its data of now cannot be backed up: restore beside it "+
+		return fmt.Errorf("the Cluster %s has no primary, so its current data cannot be backed up: restore beside it "+
 			"with --as, or, where its data is not needed, kubectl delete clusters.postgresql.cnpg.io %s -n %s first",
 			live.Name, live.Name, w.Dojo.Namespace)
 	case live != nil && want.Backup == nil:
-		return fmt.Errorf("%s has no backups, so the data of now would be lost: restore beside it with --as", w.Dojo.Name)
+		return fmt.Errorf("%s has no backups, so the current data would be lost: restore beside it with --as", w.Dojo.Name)
 	case want.Version != "" && from.major > 0 && want.Version != strconv.Itoa(from.major):
 		return fmt.Errorf("the backup is of Postgres %d, and %s asks for %s: restore beside it with --as",
 			from.major, w.Dojo.Name, want.Version)
@@ -152,7 +152,7 @@ func (p *Plan) stepsInPlace() {
 	p.Steps = []Step{{Stop, "stop the application"}}
 	if p.Replaces {
 		p.Steps = append(p.Steps,
-			Step{Save, "back up the data of now, and wait until that has completed"},
+			Step{Save, "back up the current data, and wait until that has completed"},
 			Step{Remove, fmt.Sprintf("delete the Cluster %s with its volumes", name)})
 	}
 	if p.ServerName != "" {

@@ -50,9 +50,9 @@ type Action int
 const (
 	// Stop scales the application to 0 and waits until no pod runs.
 	Stop Action = iota
-	// Save takes a backup of the data of now and waits for it.
+	// Save takes a backup of the current data and waits for it.
 	Save
-	// Remove deletes the Cluster with the data of now and waits until it is gone.
+	// Remove deletes the Cluster with the current data and waits until it is gone.
 	Remove
 	// Turn names another place for the archive of the new Cluster.
 	Turn
@@ -79,7 +79,7 @@ type Plan struct {
 	// To is the moment; zero for the newest.
 	To time.Time
 	// Target is the name of the Dojo that gets the data, InPlace whether it is the Dojo itself, and
-	// Replaces whether a Cluster with data of now is deleted for it.
+	// Replaces reports whether a Cluster with current data is deleted for it.
 	Target            string
 	InPlace, Replaces bool
 	// Object is created: a Dojo, or in place a Cluster.

@@ -170,11 +170,11 @@ func TestPlan(t *testing.T) {
 			c := apitest.Cluster(d())
 			c.Status.CurrentPrimary = ""
 			return c
-		}()}, recovery.Request{}, "", "the Cluster sendai-db has no primary, so that its data of now cannot be backed up", "", ""},
+		}()}, recovery.Request{}, "", "the Cluster sendai-db has no primary, so its current data cannot be backed up", "", ""},
 		"amid an upgrade": {d(func(d *corev1api.Dojo) { d.Status.Database.Upgrade = &corev1api.UpgradeStatus{} }),
 			[]client.Object{last, apitest.Cluster(d())}, recovery.Request{}, "", "sendai is being upgraded: restore beside it", "", ""},
 		"before there was a database": {d(), []client.Object{last, late, apitest.Cluster(d())}, recovery.Request{To: apitest.At(24, 1, 30).Time},
-			"targetTime: \"2026-11-24T01:30:00Z\"", "", "", "may have no database of the Dojo"},
+			"targetTime: \"2026-11-24T01:30:00Z\"", "", "", "the restored data may have no database of the Dojo"},
 		"a pod of its own": {d(cluster(func(pg *corev1api.PostgresCluster) { pg.Backup.Plugin.Parameters = nil })),
 			[]client.Object{last}, recovery.Request{As: "past"}, "serverName: past-db\n", "", "exposure", ""},
 	} {

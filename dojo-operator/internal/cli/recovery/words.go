@@ -24,11 +24,11 @@ func (p *Plan) notes(w *world.World, from source) {
 		moment = backupOf(from.backup).Ended
 	}
 	if database != nil && !moment.IsZero() && moment.Before(database.CreationTimestamp.Time) {
-		note("The Database %s was created at %s, after that moment: what is restored may have no database of the Dojo.",
+		note("The Database %s was created at %s, after that moment: the restored data may have no database of the Dojo.",
 			database.Name, term.Exact(database.CreationTimestamp.Time))
 	}
 	if from.window != nil && !from.window.Live && !from.window.Sure {
-		note("The log ends at about %s. Postgres archives it at least every %s, so what was written right before is lost.",
+		note("The log ends at about %s. Postgres archives it at least every %s, so the last writes before its end are lost.",
 			term.Exact(from.window.To), strings.TrimSuffix(archiveInterval.String(), "0s"))
 	}
 	if from.window != nil && from.window.Live && !p.Replaces {
@@ -42,11 +42,11 @@ func (p *Plan) notes(w *world.World, from source) {
 			"if that is wrong, name the image with its tag in --postgres-image.")
 	}
 	if p.Replaces {
-		note("The data of now stays in the backup that is taken first: kubectl dojo restore %s --as OTHER brings it back.",
+		note("A backup keeps the current data: kubectl dojo restore %s --as OTHER restores it.",
 			w.Dojo.Name)
 	}
 	if p.InPlace && p.ServerName != "" {
-		note("Where the Dojo comes from a repository, pause its sync until this is done, and set "+
+		note("If the Dojo comes from a repository, pause its sync until this is done, and set "+
 			"spec.postgres.cluster.backup.plugin.parameters.serverName to %s there.", p.ServerName)
 	}
 }

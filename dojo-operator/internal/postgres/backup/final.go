@@ -31,14 +31,14 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 		return step
 	}
 	issue := conditions.Progressing(corev1api.ReasonTakingFinalBackup,
-		"Waiting until the Backup %s has completed; no data is deleted before.", name)
+		"Waiting until the Backup %s has completed. No data is deleted before that.", name)
 	switch {
 	case !readable:
 		issue = cnpg.MissingKind(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
 			orRetain+strings.TrimSuffix(withoutFinal, "."))
 	case !owned: // a user may have restored it
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
-			"No final backup can be taken, and no data is deleted: the Cluster %s/%s is not this Dojo's. %s O%s",
+			"No final backup can be taken, so no data is deleted: the Cluster %s/%s does not belong to this Dojo. %s O%s",
 			dojo.Namespace, cluster.Name, ownership.HandOver(dojo, cnpg.ClusterKind.Kind, cluster),
 			strings.TrimPrefix(orRetain, "o")+withoutFinal)
 	case s.Final != nil && cnpg.BackupFailed(s.Final):

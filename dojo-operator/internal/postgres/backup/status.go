@@ -28,8 +28,8 @@ func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition 
 		return last
 	}
 	return condition(dojo, metav1.ConditionFalse, corev1api.ReasonArchivingFailed, conditions.Truncated(fmt.Sprintf(
-		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: %s. "+
-			"See `kubectl logs %s -n %s --all-containers`.",
+		"The write-ahead log is not archived: %s. Until it is, no backup completes and the log fills the volume. See "+
+			"`kubectl logs %s -n %s --all-containers`.",
 		strings.TrimSuffix(archiving.Message, "."), cluster.Status.CurrentPrimary, dojo.Namespace)))
 }
 

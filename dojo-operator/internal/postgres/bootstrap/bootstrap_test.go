@@ -263,7 +263,7 @@ func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 	}{
 		"no Backup yet": {tokyo(t, fromBackup), State{}, "Progressing/WaitingForBackup", "Waiting for the Backup", theBackup},
 		"no Backup": {tokyo(t, fromBackup, waiting(theBackup, deadline)), State{}, usable,
-			"The Backup school/nightly does not exist, so that no Cluster is created. See `kubectl get backups.postgresql.cnpg.io -n school`.", theBackup},
+			"The Backup school/nightly does not exist, so no Cluster is created. See `kubectl get backups.postgresql.cnpg.io -n school`.", theBackup},
 		"a Backup that runs": {tokyo(t, fromBackup), backupThat(func(b *cnpgv1.Backup) {
 			b.Status.Phase = cnpgv1.BackupPhaseRunning
 		}), "Progressing/WaitingForBackup", "to complete", ""},
@@ -287,7 +287,7 @@ func TestIssuesThatKeepAClusterFromBeingCreated(t *testing.T) {
 		}), usable, "Leave targetTime out.", ""},
 		"no Secret yet": {tokyo(t, fromElsewhere), State{}, "Progressing/WaitingForCredentials", "Waiting for the Secret", theSecret},
 		"no Secret": {tokyo(t, fromElsewhere, waiting(theSecret, deadline)), State{}, "Degraded/CredentialsNotFound",
-			"The Secret school/legacy of bootstrap.import does not exist, so that no Cluster is created. Create it.", theSecret},
+			"The Secret school/legacy of bootstrap.import does not exist, so no Cluster is created. Create the Secret.", theSecret},
 		"no host":                    {tokyo(t, fromElsewhere), without("host"), incomplete, `has no value under the key "host"`, ""},
 		"no user":                    {tokyo(t, fromElsewhere), without("username"), incomplete, `has no value under the key "user"`, ""},
 		"no password":                {tokyo(t, fromElsewhere), without("password"), incomplete, `under the key "password"`, ""},
@@ -343,8 +343,8 @@ func TestMismatch(t *testing.T) {
 	issue := Mismatch(tokyo(t, fromBackup), other)
 	if kind(issue) != "Degraded/OriginMismatch" || !strings.HasSuffix(issue.Message,
 		"`kubectl annotate clusters.postgresql.cnpg.io tokyo-db -n school --overwrite core.jutsu.com/origin=\"Backup nightly\"`. "+
-			"For the data that it has, delete the Dojo and create it without bootstrap. For the data of bootstrap, "+
-			"`kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`. This loses the data that the Cluster has.") {
+			"To use the data in the Cluster, delete the Dojo and create it again without bootstrap. To use the source, delete "+
+			"the Cluster: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`. This loses the data in the Cluster.") {
 		t.Errorf("%+v", issue)
 	}
 	other.Annotations = map[string]string{corev1api.OriginAnnotation: "Backup of yesterday"}
@@ -401,7 +401,7 @@ func TestProgress(t *testing.T) {
 				"--all-containers` and `kubectl describe clusters.postgresql.cnpg.io tokyo-db -n school`. A targetTime is later than the end of a backup, " +
 				"and earlier than the last transaction in the log."},
 		"an import has failed": {tokyo(t, fromElsewhere), job(0, 7), cnpgv1.ClusterStatus{}, "Degraded/ImportFailed",
-			"`kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`, which has no data yet."},
+			"which has no data yet: `kubectl delete clusters.postgresql.cnpg.io tokyo-db -n school`."},
 		"the Job has given up": {tokyo(t, fromElsewhere), State{}, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseUnrecoverable}, "Degraded/ImportFailed",
 			"`kubectl logs job/tokyo-db-1-import -n school --all-containers`"},
 	} {

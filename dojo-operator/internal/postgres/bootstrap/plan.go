@@ -66,7 +66,7 @@ func dropFormer(dojo *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 		step.Delete = []apply.Deletion{apply.Delete(cnpg.DatabaseKind.Kind, db)}
 	}
 	step.Blocks = conditions.Progressing(corev1api.ReasonRestoring,
-		"Waiting until the Database %s/%s is deleted, which is of a Cluster that is gone.", db.Namespace, db.Name)
+		"Waiting until the Database %s/%s is deleted. It belongs to a Cluster that no longer exists.", db.Namespace, db.Name)
 	return step
 }
 
@@ -77,11 +77,11 @@ func Mismatch(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonOriginMismatch,
-		"The Cluster %[1]s/%[2]s exists, and its data did not come from %[3]q, as bootstrap says, so it is not used. If it "+
-			"is what you have restored yourself, "+
-			"`kubectl annotate clusters.postgresql.cnpg.io %[2]s -n %[1]s --overwrite %[4]s=%[3]q`. For the data that it has, "+
-			"delete the Dojo and create it without bootstrap. For the data of bootstrap, "+
-			"`kubectl delete clusters.postgresql.cnpg.io %[2]s -n %[1]s`. This loses the data that the Cluster has.",
+		"The Cluster %[1]s/%[2]s exists, but its data did not come from %[3]q, the source in "+
+			"spec.postgres.cluster.bootstrap, so the Dojo does not use it. If you restored it from there yourself, confirm "+
+			"that: `kubectl annotate clusters.postgresql.cnpg.io %[2]s -n %[1]s --overwrite %[4]s=%[3]q`. To use the data in "+
+			"the Cluster, delete the Dojo and create it again without bootstrap. To use the source, delete the Cluster: "+
+			"`kubectl delete clusters.postgresql.cnpg.io %[2]s -n %[1]s`. This loses the data in the Cluster.",
 		dojo.Namespace, live.Name, origin, corev1api.OriginAnnotation)
 }
 
@@ -113,11 +113,11 @@ func Progress(
 		job = s.Job.Name
 	}
 	failedIssue := func(why string) *conditions.Issue {
-		return conditions.Degraded(failed, "The %[1]s cannot be %[2]s from %[3]s: %[4]s. "+
-			"See `kubectl logs job/%[5]s -n %[6]s --all-containers` and "+
-			"`kubectl describe clusters.postgresql.cnpg.io %[7]s -n %[6]s`.%[8]s CloudNativePG tries several times; to start "+
-			"over, `kubectl delete clusters.postgresql.cnpg.io %[7]s -n %[6]s`, which has no data yet. For another bootstrap, "+
-			"delete the Dojo and that Cluster, and create the Dojo again.",
+		return conditions.Degraded(failed, "The %[1]s cannot be %[2]s from %[3]s: %[4]s. See `kubectl logs job/%[5]s -n "+
+			"%[6]s --all-containers` and `kubectl describe clusters.postgresql.cnpg.io %[7]s -n %[6]s`.%[8]s CloudNativePG "+
+			"retries several times. To start over, delete the Cluster, which has no data yet: `kubectl delete "+
+			"clusters.postgresql.cnpg.io %[7]s -n %[6]s`. To change spec.postgres.cluster.bootstrap, delete the Dojo and "+
+			"that Cluster, and create the Dojo again.",
 			object, verb, Origin(dojo), why, job, live.Namespace, live.Name, hint).For(object)
 	}
 	switch {

@@ -65,7 +65,7 @@ func backupFields(
 	case backup.Spec.Method != cnpgv1.BackupMethodPlugin || plugin == nil || len(plugin.Parameters) == 0,
 		backup.Status.BackupID == "":
 		return nil, notUsable(dojo, object, "does not say where it is, in spec.pluginConfiguration.parameters",
-			"Restore with recovery.objectStore, which names the place, and a targetTime if need be.")
+			"Restore with recovery.objectStore, which names the object store, and with a targetTime if you need one.")
 	}
 	target := map[string]any{"backupID": backup.Status.BackupID}
 	if r.TargetTime == "" {
@@ -82,8 +82,8 @@ func seeBackups(dojo *corev1api.Dojo) string {
 
 func notUsable(dojo *corev1api.Dojo, object, why, remedy string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonBackupNotUsable,
-		"The %s %s, so that no Cluster is created. %s A Dojo with another bootstrap is a new one: delete this one, "+
-			"which has no data, with `kubectl delete dojos.core.jutsu.com %s -n %s`, and create it again.",
+		"The %s %s, so no Cluster is created. %s To use another bootstrap, delete this Dojo, which has no data, and "+
+			"create it again: `kubectl delete dojos.core.jutsu.com %s -n %s`.",
 		object, why, remedy, dojo.Name, dojo.Namespace)
 }
 
@@ -96,12 +96,12 @@ func importFields(
 			conditions.Progressing(corev1api.ReasonWaitingForCredentials,
 				"Waiting for the %s of bootstrap.import.", object).For(object),
 			conditions.Degraded(corev1api.ReasonCredentialsNotFound,
-				"The %s of bootstrap.import does not exist, so that no Cluster is created. Create it.", object).For(object))
+				"The %s of bootstrap.import does not exist, so no Cluster is created. Create the Secret.", object).For(object))
 	}
 	if wrong := describeInvalid(secret); wrong != "" {
 		return nil, conditions.Degraded(corev1api.ReasonCredentialsIncomplete,
-			"The %s of bootstrap.import %s, so that no Cluster is created. It needs host, port, dbname, user (or username) "+
-				"and password, and may have sslmode and ca.crt. Correct it.", object, wrong)
+			"The %s of bootstrap.import %s, so no Cluster is created. It needs host, port, dbname, user (or username) and "+
+				"password, and may have sslmode and ca.crt. Correct the Secret.", object, wrong)
 	}
 	keyRef := func(key string) *corev1.SecretKeySelector {
 		return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: secret.Name}, Key: key}

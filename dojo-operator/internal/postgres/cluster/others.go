@@ -107,8 +107,8 @@ func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonClusterInUse,
-		"The Dojo is being deleted with its Cluster %s, in which others have databases: %s. "+
-			"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays.",
+		"The Dojo is being deleted with its Cluster %s, but others have databases in it: %s. Nothing is deleted until "+
+			"they are gone. With the reclaimPolicy Retain the Cluster stays.",
 		s.Live.Name, strings.Join(s.Others, ", "))
 }
 

@@ -67,8 +67,9 @@ func VersionTooLow(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) 
 	}
 	image := images.For(dojo, live, in)
 	return conditions.Degraded(corev1api.ReasonVersionTooLow,
-		"The data of the Cluster %s/%s is of Postgres %d, which the image %s does not open, so the Cluster is not changed. "+
-			"Name %d or a higher version in spec.postgres.cluster.", dojo.Namespace, live.Name, data, image, data)
+		"The data of the Cluster %s/%s has the format of Postgres %d. The image %s has an older Postgres, which cannot "+
+			"read it, so the Cluster is not changed. Set Postgres %d or a higher version in "+
+			"spec.postgres.cluster.", dojo.Namespace, live.Name, data, image, data)
 }
 
 // PlanHibernation hibernates the Cluster of a suspended Dojo once no client uses it.
@@ -103,7 +104,7 @@ func Wake(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	}
 	step = cnpg.Write(cnpg.Sync(in.Input, s.Live, desired))
 	step.Blocks = conditions.Progressing(corev1api.ReasonTakingFinalBackup,
-		"Waiting until the Cluster %s/%s, which is hibernated, runs again for the final backup.",
+		"Waiting until the hibernated Cluster %s/%s runs again for the final backup.",
 		dojo.Namespace, s.Live.Name)
 	return step
 }

@@ -17,8 +17,8 @@ import (
 func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,
-		Advice: "The Cluster stays as it is. Correct what the error names in spec.postgres.cluster, " +
-			"whose fields have almost the same names.",
+		Advice: "The Cluster stays as it is. In spec.postgres.cluster, correct the field that the error names; the names " +
+			"of both are almost the same.",
 	}
 }
 

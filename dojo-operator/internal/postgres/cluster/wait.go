@@ -40,7 +40,8 @@ func missing(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 		conditions.Progressing(corev1api.ReasonWaitingForCluster,
 			"Waiting for the %s of CloudNativePG.", object).For(object),
 		conditions.Degraded(corev1api.ReasonClusterNotFound,
-			"The %s of CloudNativePG does not exist. Create it; the Dojo then continues automatically.", object).For(object))
+			"The %s of CloudNativePG does not exist. Create the Cluster; the Dojo then continues "+
+				"automatically.", object).For(object))
 }
 
 // The Cluster has no usable time: a failing one is rewritten every second (targetPrimary in
@@ -65,7 +66,8 @@ func waitForStandbys(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *cond
 
 func notReady(live *cnpgv1.Cluster, waiting *conditions.Issue, in Input) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonClusterNotReady,
-		"%s That has lasted for more than %s. See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods.",
+		"%s It has been like this for more than %s. See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its "+
+			"pods.",
 		waiting.Message, in.Deadline, live.Name, live.Namespace)
 }
 

@@ -40,8 +40,8 @@ func (r Removal) Drop(in Input) (step Step) {
 	if r.Message != "" {
 		what += "; CloudNativePG reports: " + r.Message
 	}
-	step.Blocks = Deleting(in.Now, since, in.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s -n %s`, "+
-		"and whether CloudNativePG runs and Postgres can be reached; with the reclaimPolicy Retain the data stays.",
+	step.Blocks = Deleting(in.Now, since, in.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s -n %s`, and "+
+		"check that CloudNativePG runs and Postgres can be reached. With the reclaimPolicy Retain the data stays.",
 		ownership.Resource(r.Kind), r.Live.GetName(), r.Live.GetNamespace()))
 	return step
 }
@@ -55,7 +55,7 @@ func Deleting(now, since time.Time, deadline time.Duration, what, remedy string)
 // DeletionStalled returns the issue of a deletion that has waited for too long.
 func DeletionStalled(what, remedy string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonDeletionStalled,
-		"The Dojo is being deleted with its data, and has waited for too long for %s. %s", what, remedy)
+		"The Dojo is being deleted with its data, and has waited too long for %s. %s", what, remedy)
 }
 
 // MissingKind returns the issue of a missing kind that keeps data from being deleted.

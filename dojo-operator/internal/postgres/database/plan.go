@@ -71,8 +71,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 		return step
 	case hibernates:
 		return cnpg.Blocked(conditions.Degraded(corev1api.ReasonClusterHibernated,
-			"The Cluster %s/%s is hibernated, so that no database in it can be deleted. "+
-				"Resume it with `%s`, or set the reclaimPolicy to Retain.",
+			"The Cluster %s/%s is hibernated, so no database in it can be deleted. Resume it with `%s`, or set the "+
+				"reclaimPolicy to Retain.",
 			dojo.Namespace, in.Cluster.Name, cnpg.Resume(in.Cluster)))
 	}
 	return cnpg.Removal{
@@ -80,7 +80,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 	}.Drop(in.Input)
 }
 
-// holds ignores a Database in another Cluster, which a former Dojo has retained.
+// holds reports whether a Database belongs to the Dojo. One in another Cluster does not: a former Dojo
+// has retained it.
 func holds(dojo *corev1api.Dojo, db *cnpgv1.Database) bool {
 	return ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }

@@ -68,12 +68,12 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 	}
 	if in.Catalog.invalid != "" {
 		return conditions.Degraded(corev1api.ReasonUnknownVersion,
-			"The platform's catalog of Postgres images is not valid, and the Cluster is not changed: %s. The platform "+
+			"The platform's catalog of Postgres images is not valid, so the Cluster is not changed: %s. The platform "+
 				"corrects it in a ConfigMap of the operator; or set spec.postgres.cluster.imageName instead of version.",
 			in.Catalog.invalid)
 	}
 	return conditions.Degraded(corev1api.ReasonUnknownVersion,
-		"The catalog of Postgres images has no version %s, and the Cluster is not changed. Use one of %s, or set "+
+		"The catalog of Postgres images has no version %s, so the Cluster is not changed. Use one of %s, or set "+
 			"spec.postgres.cluster.imageName instead of version.", own.Version, in.Catalog.Offers())
 }
 

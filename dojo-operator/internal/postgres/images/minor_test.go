@@ -200,10 +200,10 @@ func TestUnknownVersion(t *testing.T) {
 		want    string
 	}{
 		"known":                          {dojotest.Catalog(), nil, ""},
-		"unknown":                        {dojotest.Catalog("16", "18"), nil, "has no version 17, and the Cluster is not changed. Use one of 16, 18,"},
+		"unknown":                        {dojotest.Catalog("16", "18"), nil, "has no version 17, so the Cluster is not changed. Use one of 16, 18,"},
 		"unknown, of the Cluster":        {dojotest.Catalog("18"), running("17.6"), ""},
 		"unknown, the Cluster has 16":    {dojotest.Catalog("16", "18"), running("16.9"), "Use one of 16, 18, or set"},
-		"a broken catalog":               {broken, nil, `is not valid, and the Cluster is not changed: a: "ConfigMap" is not ClusterImageCatalog`},
+		"a broken catalog":               {broken, nil, `is not valid, so the Cluster is not changed: a: "ConfigMap" is not ClusterImageCatalog`},
 		"a broken catalog, of a Cluster": {broken, running("17.6"), ""},
 	} {
 		in := images.Input{Catalog: c.catalog, Now: friday}

@@ -26,8 +26,7 @@ func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 			step.Delete = append(step.Delete, apply.Delete(cnpg.RoleKind.Kind, role))
 		}
 		step.Blocks = conditions.Progressing(corev1api.ReasonCreatingRole,
-			"Waiting until the DatabaseRole %s/%s is deleted, which a former Dojo has left: "+
-				"it is of the role %s, and not of %s.",
+			"Waiting until the DatabaseRole %s/%s is deleted. A former Dojo left it for the role %s; this Dojo needs %s.",
 			role.Namespace, role.Name, role.Spec.Name, name)
 	}
 	return step

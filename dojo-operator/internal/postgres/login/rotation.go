@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Rotation is the login that the application has, and the next one while that is prepared.
+// Rotation is the login in use, and the next one during a rotation.
 type Rotation struct {
 	Current, Next cnpg.Login
 	// Postponed reports whether a rotation waits for pods that may still have the other login.

@@ -196,8 +196,9 @@ func conflict(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonNameConflict,
-		"The %s %s/%s exists and is not that of the Pooler of this name. Give the Dojo another name; or, if nothing needs "+
-			"it, `kubectl delete %s %[3]s -n %[2]s`.", kind, dojo.Namespace, cnpg.PoolerName(dojo), ownership.Resource(kind))
+		"The %s %s/%s exists and does not belong to the Pooler of this name. Give the Dojo another name; or, if nothing "+
+			"needs it, delete it: `kubectl delete %s %[3]s -n %[2]s`.",
+		kind, dojo.Namespace, cnpg.PoolerName(dojo), ownership.Resource(kind))
 }
 
 func wait(dojo *corev1api.Dojo, s State, in Input, ready, wanted int32) *conditions.Issue {

@@ -44,7 +44,7 @@ func checkTask(dojo *corev1api.Dojo, clusterUID string, as As, users pods.Users)
 		template: podFor(dojo, containerFor(dojo, as, checkScript), users),
 		doing:    "looks for the database " + cnpg.SQLName(dojo) + " in",
 		reason:   corev1api.ReasonDatabaseNotRestored,
-		advice: "No empty database is made in its place. Delete the Dojo and its Cluster, and create the Dojo again with " +
-			"bootstrap.recovery.database: status.database.name of the Dojo that the backup is of.",
+		advice: "No empty database replaces it. Delete the Dojo and its Cluster, and create the Dojo again with " +
+			"bootstrap.recovery.database. Set it to the status.database.name that the backed up Dojo had.",
 	}
 }

@@ -28,7 +28,7 @@ func TestPlanCheck(t *testing.T) {
 	}{
 		"begins":  {"", running(0), "ApplyingSchema", "looks for the database dojo_school_tokyo in the restored data."},
 		"found":   {batchv1.JobComplete, ended(0, 0), "", ""},
-		"missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database is made in its place."},
+		"missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database replaces it."},
 		"Postgres is not reached": {batchv1.JobFailed, ended(2, 0), "SchemaFailed",
 			"The restored data may be incomplete: no route to host. The check could not run."},
 	} {

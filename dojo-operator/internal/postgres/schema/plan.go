@@ -251,8 +251,8 @@ func (p *planner) waitForFormer() *conditions.Issue {
 	slices.Sort(names)
 	what := strings.Join(names, ", ")
 	return p.stalledAfter(p.config.Deadline, since,
-		conditions.Progressing(corev1api.ReasonApplyingSchema, "Waiting until nothing is left of former SQL: %s.", what),
-		"Former SQL has not ended, and no other runs before it has: %s. Find out what keeps it, and delete it.", what)
+		conditions.Progressing(corev1api.ReasonApplyingSchema, "Waiting for the end of former SQL: %s.", what),
+		"Former SQL has not ended, so no new SQL runs: %s. Find out what keeps it running, and delete that.", what)
 }
 
 func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
@@ -260,14 +260,14 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	if pod, c := p.findContainer(func(c corev1.ContainerState) bool { return c.Running != nil }); pod != nil {
 		return p.stalledAfter(p.config.Deadline, c.Running.StartedAt.Time, applying,
 			"The SQL has run for more than %s. See `kubectl logs %s -n %s`, and what it waits for in pg_stat_activity; "+
-				"it goes on, unless you delete the Job with `kubectl delete job %s -n %[3]s`.",
+				"it continues unless you delete the Job with `kubectl delete job %s -n %[3]s`.",
 			p.config.Deadline, pod.Name, p.dojo.Namespace, p.job.Name)
 	}
 	ended := func(c corev1.ContainerState) bool { return c.Terminated != nil && c.Terminated.ExitCode == 0 }
 	if pod, c := p.findContainer(ended); pod != nil {
 		return p.stalledAfter(p.config.ProgressDeadline, c.Terminated.FinishedAt.Time, applying,
-			"The SQL has run, but the pod %s has not ended: another container, which was injected, keeps running. "+
-				"Exclude pods with the label %s=%s from the injection.", pod.Name, ownership.NameLabel, ownership.Schema)
+			"The SQL has succeeded, but the pod %s has not ended: an injected container keeps running. Exclude pods with the "+
+				"label %s=%s from the injection.", pod.Name, ownership.NameLabel, ownership.Schema)
 	}
 	since := p.job.CreationTimestamp.Time
 	failed := func(c corev1.ContainerState) bool { return c.Terminated != nil } // and is retried
@@ -278,8 +278,8 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 	}
 	why := cmp.Or(trouble.Message, fmt.Sprintf("see `kubectl describe job %s -n %s`", p.job.Name, p.dojo.Namespace))
 	return p.stalledAfter(p.config.ProgressDeadline, since, applying,
-		"No pod of the Job %s has started for more than %s: %s. A quota, a policy or the lack of a node may keep it; "+
-			"it continues automatically.", p.job.Name, p.config.ProgressDeadline, why)
+		"No pod of the Job %s has started for more than %s: %s. A quota, a policy or a lack of nodes may be the cause. "+
+			"The operator continues automatically.", p.job.Name, p.config.ProgressDeadline, why)
 }
 
 func (p *planner) findContainer(matches func(corev1.ContainerState) bool) (*corev1.Pod, corev1.ContainerState) {

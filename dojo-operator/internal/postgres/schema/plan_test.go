@@ -167,7 +167,7 @@ func TestPlan(t *testing.T) {
 		"the pod cannot be scheduled":                     {"", jobs{job("now", oldFor(91*time.Second))}, []corev1.Pod{unschedulable}, result{Issue: stalled, Says: "cannot be scheduled"}},
 		"a stuck pod of a former Job":                     {"", jobs{job("now")}, one(job("then"), waitingFor("InvalidImageName")), result{Issue: applying, Says: "former SQL"}},
 		"the Job runs for too long":                       {"", jobs{job("now")}, one(job("now"), ended(2, time.Hour), running(long)), result{Issue: stalled, Says: "has run for more than 10m0s"}},
-		"a sidecar keeps running":                         {"", jobs{job("now")}, one(job("now"), ended(0, 91*time.Second)), result{Issue: stalled, Says: "another container"}},
+		"a sidecar keeps running":                         {"", jobs{job("now")}, one(job("now"), ended(0, 91*time.Second)), result{Issue: stalled, Says: "an injected container"}},
 		"a sidecar runs for a moment":                     {"", jobs{job("now")}, one(job("now"), ended(0, time.Second)), result{Issue: applying}},
 		"the Job is retried":                              {"", jobs{job("now", oldFor(5*time.Minute))}, one(job("now"), ended(2, time.Second)), result{Issue: applying}},
 		"the Job is retried for too long":                 {"", jobs{job("now", oldFor(long))}, one(job("now"), ended(2, time.Second)), result{Issue: stalled, Says: "no route to host."}},

@@ -88,8 +88,8 @@ func (p *Preset) problem(name string) string {
 	return checkParameters(p.Parameters)
 }
 
-// Resolve returns the Dojo with the fields of its size where it has none of its own. Without a size
-// that is the Dojo itself; with an unknown one too, and an issue.
+// Resolve returns a copy of the Dojo in which its size sets the fields that the spec leaves out. It
+// returns the Dojo itself without a size, and with an unknown size, which is an issue.
 func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *conditions.Issue) {
 	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || dojo.Spec.Postgres.Cluster.Size == "" {
 		return dojo, nil
@@ -99,11 +99,11 @@ func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *condition
 	switch {
 	case !known:
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The platform defines no size %s of spec.postgres.cluster, and the Cluster is not changed. Use %s, or set the "+
-				"fields of the Cluster.", size, names(presets))
+			"The platform defines no size %s for spec.postgres.cluster.size, so the Cluster is not changed. Use %s, or set "+
+				"the fields of the Cluster.", size, names(presets))
 	case preset.invalid != "":
 		return dojo, conditions.Degraded(corev1api.ReasonUnknownSize,
-			"The size %s of spec.postgres.cluster is not valid, and the Cluster is not changed: %s. The platform defines "+
+			"The size %s of spec.postgres.cluster is not valid, so the Cluster is not changed: %s. The platform defines "+
 				"sizes in a ConfigMap of the operator.", size, short(preset.invalid))
 	}
 	sized := dojo.DeepCopy()

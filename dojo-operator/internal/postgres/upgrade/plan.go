@@ -66,8 +66,8 @@ func verify(dojo *corev1api.Dojo, s State, in Input) *conditions.Issue {
 		return verificationFailed(dojo, in.Cluster, s, in.Failed)
 	case issue.IsDegraded(): // it has not ended, and may yet succeed
 		_, major := Verification(dojo, in.Cluster, s)
-		issue.Message = fmt.Sprintf("Postgres %d runs, but no pod of the application does before the query that "+
-			"verifies the upgrade has ended. %s", major, issue.Message)
+		issue.Message = fmt.Sprintf("Postgres %d runs. The application's pods start "+
+			"after the query that verifies the upgrade. %s", major, issue.Message)
 		return issue
 	}
 	issue.Reason = corev1api.ReasonUpgrading

@@ -262,8 +262,8 @@ func takeBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input
 	case policy == nil:
 		issue = conditions.Degraded(corev1api.ReasonUpgradeNeedsBackup,
 			"The upgrade of the Cluster %[1]s/%[2]s from Postgres %[3]d to %[4]d has not begun: without "+
-				"spec.postgres.cluster.backup there would be no way back. Configure backups, or set the version to %[3]d again. "+
-				"To do without a backup for this version, `kubectl annotate dojos.core.jutsu.com %[5]s -n %[1]s --overwrite "+
+				"spec.postgres.cluster.backup you could not go back. Configure backups, or set the version to %[3]d again. To "+
+				"upgrade to this version without a backup, `kubectl annotate dojos.core.jutsu.com %[5]s -n %[1]s --overwrite "+
 				"%[6]s=%[4]d`. This loses the data if the upgrade fails.",
 			dojo.Namespace, cluster.Name, v.data, v.wanted, dojo.Name, corev1api.UpgradeWithoutBackupAnnotation)
 	case name == "":
@@ -332,7 +332,8 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 	case v.returning():
 		advice = adviceForReturn(dojo, cluster, s, v)
 	case v.begun() && v.data == v.target():
-		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.data, cluster.Status.Phase)
+		message = fmt.Sprintf("The data has the format "+
+			"of Postgres %d now. Waiting for the primary: %s.", v.data, cluster.Status.Phase)
 		advice = fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. %s",
 			cluster.Name, dojo.Namespace, restoreAdvice(dojo, cluster, s, from))
 	case failed(s.Job):
@@ -349,7 +350,7 @@ func wait(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, in Input) *con
 	return conditions.WaitUntil(in.Now, since, in.Deadline,
 		conditions.Progressing(corev1api.ReasonUpgrading, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonUpgradeFailed,
-			"%s It has been like this for more than %s, and goes on. %s", message, in.Deadline, advice).For(object))
+			"%s It has been like this for more than %s, and continues. %s", message, in.Deadline, advice).For(object))
 }
 
 func adviceBeforeStart(dojo *corev1api.Dojo, s State, from int) string {
@@ -374,15 +375,14 @@ func adviceAfterFailure(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, 
 
 func adviceForReturn(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, v versions) string {
 	return fmt.Sprintf("See `kubectl describe clusters.postgresql.cnpg.io %s -n %s` and its pods. If Postgres %d does "+
-		"not start, pg_upgrade had begun with its data: set the higher version again, which succeeds if the new data is in "+
-		"place. Otherwise: %s", cluster.Name, dojo.Namespace, v.from, restoreAdvice(dojo, cluster, s, v.from))
+		"not start, pg_upgrade had begun to change its data: set the higher version again, which succeeds if the new data "+
+		"is complete. Otherwise: %s", cluster.Name, dojo.Namespace, v.from, restoreAdvice(dojo, cluster, s, v.from))
 }
 
 func verificationFailed(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, why string) *conditions.Issue {
 	v := versionsOf(dojo, cluster, s)
 	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
-		"Postgres %d runs, but no pod of the application does, because the query that verifies the upgrade "+
-			"fails: %s. %s",
+		"Postgres %d runs. No pod of the application starts, because the query that verifies the upgrade fails: %s. %s",
 		v.data, strings.TrimRight(why, ".\n "), restoreAdvice(dojo, cluster, s, v.from))
 }
 
@@ -392,12 +392,12 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 	case name == "":
 		return fmt.Sprintf("There is no backup of Postgres %d.", from)
 	case s.Backup == nil:
-		return fmt.Sprintf("The way back is the backup %s of Postgres %d. Its object is gone, as after a change of "+
-			"serverName. Restore the backup with bootstrap.recovery.objectStore and the former serverName, as "+
+		return fmt.Sprintf("To go back, use the backup %s of Postgres %d. Its object no longer exists, as after a change "+
+			"of serverName. Restore the backup with bootstrap.recovery.objectStore and the former serverName, as "+
 			"docs/do/upgrade-postgres.md says.", name, from)
 	}
-	return fmt.Sprintf("The way back is the Backup %[1]s of Postgres %[2]d, in a Dojo beside this one: "+
-		"`kubectl dojo restore %[3]s -n %[4]s --backup %[1]s --as NAME`.", name, from, dojo.Name, dojo.Namespace)
+	return fmt.Sprintf("To go back, restore the Backup %[1]s of Postgres %[2]d to a Dojo beside this one: `kubectl "+
+		"dojo restore %[3]s -n %[4]s --backup %[1]s --as NAME`.", name, from, dojo.Name, dojo.Namespace)
 }
 
 // Upgraded reports whether the data is of the new version, which is not verified yet.

@@ -191,7 +191,7 @@ func TestSteps(t *testing.T) {
 	none := State{}
 	running, done, failed := State{Backup: backup("started")}, State{Backup: backup("completed")}, State{Backup: backup("failed")}
 	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
-	const restored = "The way back is the Backup tokyo-before-1 of Postgres 16, in a Dojo beside this one: " +
+	const restored = "To go back, restore the Backup tokyo-before-1 of Postgres 16 to a Dojo beside this one: " +
 		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
 	const linked = "If its log does not name pg_control.old, set the version to 16 again: the data is as it was, and the " +
 		"Cluster starts with it. If it does, or is gone, Postgres 16 may not start with the data any more. " + restored
@@ -217,14 +217,14 @@ func TestSteps(t *testing.T) {
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
 		"the snapshot has failed, and pods run": {dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16), failed, false,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "Retry it with `kubectl delete backups.postgresql.cnpg.io tokyo-before-"}},
-		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "Configure backups, or set the version to 16 again. To do without a backup for this version, `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite core.jutsu.com/upgrade-without-backup=17`. This loses the data if the upgrade fails."}},
+		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "Configure backups, or set the version to 16 again. To upgrade to this version without a backup, `kubectl annotate dojos.core.jutsu.com tokyo -n school --overwrite core.jutsu.com/upgrade-without-backup=17`. This loses the data if the upgrade fails."}},
 		"allowed without a backup for another version": {dojotest.Dojo(wants("17"), without, allowing("16")), pg("16", "", 16), none, true,
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "has not begun"}},
 		"allowed without a backup": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
 		"pods run": {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
 		"pods run for long": {slow, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed",
-			"from Postgres 16 to 17: 1, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and goes on. See `kubectl dojo tree tokyo -n school`, and whether the pod's node answers. " + back}},
+			"from Postgres 16 to 17: 1, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and continues. See `kubectl dojo tree tokyo -n school`, and whether the pod's node answers. " + back}},
 		"pods stopped, after a long time":   {slow, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"pods stopped":                      {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"CloudNativePG upgrades":            {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
@@ -241,22 +241,22 @@ func TestSteps(t *testing.T) {
 		"a user goes back after pg_upgrade has succeeded": {to16, pg("17", "16", 16, down), runs(0, ended, hasSucceeded), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "before it has ended."}},
 		"pg_upgrade runs for long": {to17, pg("17", "16", 16, down), runs(time.Hour, linking), true,
-			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and goes on. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`."}},
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and continues. See `kubectl logs job/tokyo-db-1-major-upgrade -n school`."}},
 		"pg_upgrade has just begun, after a long stop": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
 			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "pg_upgrade has begun"}},
 		"the former version does not start": {
 			dojotest.Dojo(wants("16"), dojotest.WaitingFor("return of the Cluster school/tokyo-db to Postgres 16", time.Hour)),
 			pg("16", "16", 16, down), done, true,
-			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "set the higher version again, which succeeds if the new data is in place. Otherwise: " + restored}},
+			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "set the higher version again, which succeeds if the new data is complete. Otherwise: " + restored}},
 		"the former version does not start, and a user goes forward": {to17, pg("16", "16", 16, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
 		"the former version runs again":                              {to16, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
 		"the former version runs again, and a user goes forward":     {to17, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
 		"another version during an upgrade":                          {dojotest.Dojo(wants("18")), pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "from Postgres 16 to 17"}},
-		"the primary starts":                                         {to17, pg("17", "16", 17, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "The data is of Postgres 17 now."}},
+		"the primary starts":                                         {to17, pg("17", "16", 17, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "The data has the format of Postgres 17 now."}},
 		"the primary does not start": {long, pg("17", "16", 17, down), done, true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", restored}},
 		"the primary does not start, and the Backup is gone": {long, pg("17", "16", 17, down), none, true,
-			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The way back is the backup tokyo-before-1 of Postgres 16. Its object is gone"}},
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "To go back, use the backup tokyo-before-1 of Postgres 16. Its object no longer exists"}},
 		"the new version runs": {to17, pg("17", "16", 17), done, true, result{"Verifying", true, "17 <- 16", "", ""}},
 	}
 	for name, c := range cases {
@@ -394,9 +394,9 @@ func TestStatus(t *testing.T) {
 		t.Error("without an upgrade there is one")
 	}
 	issue := verificationFailed(dojo, pg("17", "16", 17), s, "no.\n")
-	want := "Postgres 17 runs, but no pod of the application does, because the query that verifies the upgrade " +
+	want := "Postgres 17 runs. No pod of the application starts, because the query that verifies the upgrade " +
 		"fails: no. " +
-		"The way back is the Backup tokyo-before-1 of Postgres 16, in a Dojo beside this one: " +
+		"To go back, restore the Backup tokyo-before-1 of Postgres 16 to a Dojo beside this one: " +
 		"`kubectl dojo restore tokyo -n school --backup tokyo-before-1 --as NAME`."
 	if issue.Message != want {
 		t.Error(cmp.Diff(want, issue.Message))

@@ -61,7 +61,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.runDue()
 }
 
-// After runs do after d, in its own goroutine or within Advance. stop cancels it.
+// After calls the function do once d has passed, in a new goroutine or within Advance. stop cancels the
+// call.
 func (c *Clock) After(d time.Duration, do func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -332,7 +332,7 @@ func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
 	}
 }
 
-// Settings of a poll that were skipped leave the view stale.
+// The view stays stale after a poll whose settings were skipped.
 func TestAViewStaysStaleWhenTheSettingsWereSkipped(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
