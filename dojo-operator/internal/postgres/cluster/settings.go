@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The schema checks parameters first, and CloudNativePG's webhook last.
+// The schema (apis/core/v1/postgres_types.go) checks parameters before CloudNativePG's webhook does.
 func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,
