@@ -32,8 +32,9 @@ type Refusal struct {
 	Advice string
 }
 
-// failure turns the API server's error into an issue or an error. It drops the text of a Secret's
-// error, which may quote the Secret. A conflict is retried quietly.
+// failure turns the API server's error, such as that of a quota, into an issue or an error. Pods that
+// a quota refuses are in the Deployment's conditions: workload/refused_pods.go of dojo-operator. It
+// drops the text of a Secret's error, which may quote the Secret. A conflict is retried quietly.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
 	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {

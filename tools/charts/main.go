@@ -9,7 +9,7 @@
 // of users, such as resources. assets has the files that are no manifests.
 //
 // values.schema.json defines the values of the charts: their names, types, defaults and
-// descriptions. values.yaml is generated from it (write_values.go).
+// descriptions. values.yaml is generated from it (output.go).
 package main
 
 import (
