@@ -40,6 +40,7 @@ const (
 	// jobRoleLabel is on pods of CloudNativePG that fill or upgrade a Cluster.
 	jobRoleLabel = "cnpg.io/jobRole"
 	clusterLabel = "cnpg.io/cluster"
+	podRoleLabel = "cnpg.io/podRole"
 	roleLabel    = "cnpg.io/instanceRole"
 )
 

@@ -120,6 +120,28 @@ func TestTestAlert(t *testing.T) {
 	}
 }
 
+// TestNoPrimary shows that psql lists the instances of a Cluster without a primary.
+func TestNoPrimary(t *testing.T) {
+	t.Parallel()
+	s := sendai(t)
+	for want, change := range map[string]func(){
+		"Its instances: sendai-db-1 (Pending, primary). psql runs in the pod of one: see kubectl dojo status sendai -n team-a": func() {
+			pod := &corev1.Pod{}
+			s.Get(kinds.Pod, apitest.Namespace, "sendai-db-1", pod)
+			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+			s.Put(pod)
+		},
+		"Its instances: none. ": func() { s.Remove(kinds.Pod, apitest.Namespace, "sendai-db-1") },
+	} {
+		change()
+		if got := run(t, s, "", "psql", "sendai"); got.code != 1 || !strings.Contains(got.err, want) ||
+			!strings.Contains(got.err, "the Cluster sendai-db has no primary that is ready. ") {
+			t.Errorf("%s, want %q", got, want)
+		}
+		s = sendai(t)
+	}
+}
+
 // TestPassword shows that psql gets the password, through the script's input alone, and then what
 // the user types. psql is a script that prints what it has.
 func TestPassword(t *testing.T) {

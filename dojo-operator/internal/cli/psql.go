@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/view"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
@@ -90,19 +91,26 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		role = "replica"
 	}
 	var pods corev1.PodList
-	labels := client.MatchingLabels{clusterLabel: cluster, roleLabel: role}
+	labels := client.MatchingLabels{clusterLabel: cluster, podRoleLabel: "instance"}
 	if err := s.List(ctx, &pods, client.InNamespace(d.Namespace), labels); err != nil {
 		return "", err
 	}
+	var states []string
 	for i := range pods.Items {
-		if world.IsReady(&pods.Items[i]) {
-			return pods.Items[i].Name, nil
+		pod := &pods.Items[i]
+		if pod.Labels[roleLabel] == role && world.IsReady(pod) {
+			return pod.Name, nil
 		}
+		states = append(states, fmt.Sprintf("%s (%s)", pod.Name, view.StateOfPod(pod, s.Now())))
 	}
 	if replica {
 		return "", fmt.Errorf("the Cluster %s has no standby that is ready: leave --replica out", cluster)
 	}
-	return "", fmt.Errorf("the Cluster %s has no primary that is ready: %s", cluster, seeStatus(d))
+	if states == nil {
+		states = []string{"none"}
+	}
+	return "", fmt.Errorf("the Cluster %s has no primary that is ready. Its instances: %s. psql runs in the pod of one: %s",
+		cluster, strings.Join(states, ", "), seeStatus(d))
 }
 
 // clusterName returns the Cluster of a Dojo, or the one to which its credentials lead.

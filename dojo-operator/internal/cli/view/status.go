@@ -211,8 +211,12 @@ func databaseRow(w *world.World, style term.Style) []string {
 		state, _, _ = strings.Cut(state, ", ")
 	case w.Unreadable(kinds.Cluster):
 		state = db.Instances + " instances"
-	default:
+	case db.ClusterUID != "" || !recovery.LostAt(w.Dojo).IsZero():
 		state, detail = style.Bad("MISSING"), "was "+detail
+	case w.Dojo.Spec.Postgres != nil && w.Dojo.Spec.Postgres.ClusterRef != nil: // another owner creates it
+		state = style.Bad("MISSING")
+	default:
+		state = style.Busy("not created yet")
 	}
 	if db.Pooler != nil {
 		detail += fmt.Sprintf(", PgBouncer %s", db.Pooler.Instances)
