@@ -42,6 +42,14 @@ func (k Kind) Object() *unstructured.Unstructured {
 	return o
 }
 
+// Named returns an object of the kind that has a name alone.
+func (k Kind) Named(namespace, name string) *unstructured.Unstructured {
+	o := k.Object()
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
 // List returns an empty list of the kind.
 func (k Kind) List() *unstructured.UnstructuredList {
 	list := &unstructured.UnstructuredList{}

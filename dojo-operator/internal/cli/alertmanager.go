@@ -75,7 +75,7 @@ func (s *session) alertmanagers(ctx context.Context) (all []alertmanager, err er
 // create of services/proxy.
 func (s *session) request(a alertmanager, verb, call string) *rest.Request {
 	name := a.scheme + ":" + a.service + ":" + a.port
-	return s.core.RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").Name(name).
+	return s.core().RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").Name(name).
 		SubResource("proxy").Suffix(path.Join(a.prefix, "api/v2", call))
 }
 

@@ -62,9 +62,9 @@ func (l logging) options(container string) *corev1.PodLogOptions {
 	return o
 }
 
-func (c *cli) newLogs() *cobra.Command {
+func (s *session) newLogs() *cobra.Command {
 	var l logging
-	cmd := c.forDojo("logs", "Print the logs of the application, of its SQL, or of Postgres", `Prints the logs of a Dojo:
+	cmd := s.forDojo("logs", "Print the logs of the application, of its SQL, or of Postgres", `Prints the logs of a Dojo:
   application   all pods of the application; the default
   schema        the pods of the latest Job that runs SQL
   postgres      the primary, or the Job that fills or upgrades the Cluster`, nil)
@@ -82,9 +82,9 @@ func (c *cli) newLogs() *cobra.Command {
 		if len(args) == 1 {
 			return parts, cobra.ShellCompDirectiveNoFileComp
 		}
-		return c.dojoNames(cmd, args, typed)
+		return s.Complete(kinds.Dojo)(cmd, args, typed)
 	}
-	cmd.RunE = c.command(func(ctx context.Context, s *session, args []string) error {
+	cmd.RunE = s.Connected(func(ctx context.Context, args []string) error {
 		part := partApplication
 		if len(args) == 2 {
 			part = args[1]
@@ -123,7 +123,7 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 			prefix = s.Style.Dim(source.pod + " | ")
 		}
 		read := func() {
-			request := s.core.Pods(s.Namespace).GetLogs(source.pod, l.options(source.container))
+			request := s.core().Pods(s.Namespace).GetLogs(source.pod, l.options(source.container))
 			stream, err := request.Stream(ctx)
 			if err == nil {
 				err = out.copy(stream, prefix)

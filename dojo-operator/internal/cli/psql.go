@@ -31,9 +31,9 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-func (c *cli) newPsql() *cobra.Command {
+func (s *session) newPsql() *cobra.Command {
 	var replica bool
-	cmd := c.forDojo("psql", "Open psql in the database, as the application",
+	cmd := s.forDojo("psql", "Open psql in the database, as the application",
 		`Runs psql in the pod of the primary, logged in as the application is, or with --replica in that of a standby, where
 nothing can be written. What comes after -- goes to psql. The password reaches psql's environment through the input of
 the command, and no command line. It needs the rights to get the Secret of the Dojo and to create pods/exec.`, nil)
@@ -47,7 +47,7 @@ the command, and no command line. It needs the rights to get the Secret of the D
 		}
 		return kubectl.Exactly(1, nameOfDojo)(cmd, args[:dash])
 	}
-	cmd.RunE = c.command(func(ctx context.Context, s *session, args []string) error {
+	cmd.RunE = s.Connected(func(ctx context.Context, args []string) error {
 		return s.psql(ctx, args[0], args[1:], replica)
 	})
 	cmd.Flags().BoolVar(&replica, "replica", false, "read from a standby")
@@ -148,7 +148,7 @@ func psqlCommand(secret *corev1.Secret, args []string, replica bool) []string {
 func (s *session) runPsql(
 	ctx context.Context, pod string, secret *corev1.Secret, args []string, replica, terminal bool,
 ) error {
-	request := s.core.RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
+	request := s.core().RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
 		SubResource("exec").VersionedParams(&corev1.PodExecOptions{
 		Container: postgresContainer, Command: psqlCommand(secret, args, replica),
 		Stdin: true, Stdout: true, Stderr: !terminal, TTY: terminal,
@@ -174,11 +174,11 @@ func (s *session) runPsql(
 
 // executor runs a command by websocket, or by SPDY where a server or a proxy does not know that.
 func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
-	old, err := remotecommand.NewSPDYExecutor(s.config, http.MethodPost, at)
+	old, err := remotecommand.NewSPDYExecutor(s.Config, http.MethodPost, at)
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := remotecommand.NewWebSocketExecutor(s.config, http.MethodGet, at.String())
+	sockets, err := remotecommand.NewWebSocketExecutor(s.Config, http.MethodGet, at.String())
 	if err != nil {
 		return nil, err
 	}

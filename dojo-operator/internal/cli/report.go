@@ -46,15 +46,15 @@ const (
 	reportTimeout = 2 * time.Minute
 )
 
-func (c *cli) newReport() *cobra.Command {
+func (s *session) newReport() *cobra.Command {
 	var file string
-	cmd := c.forDojo("report", "Write a ZIP for support, without secrets",
+	cmd := s.forDojo("report", "Write a ZIP for support, without secrets",
 		`Writes a ZIP with what somebody else needs to understand the state of a Dojo: its status, the manifests of its
 objects, events, the logs of its pods and of dojo-operator, discord-operator and CloudNativePG. It has no Secret.
 Values of environments and annotations are taken out, and so is all that has the form of a token, a password or a
 webhook's URL; with the right to list Secrets, also every value of one, wherever it stands. What you may not read is
 left out, and listed in about.txt. Look into it before you give it away.`,
-		func(ctx context.Context, s *session, name string) error { return s.report(ctx, name, file) })
+		func(ctx context.Context, name string) error { return s.report(ctx, name, file) })
 	cmd.Flags().StringVar(&file, "file", "", "the `FILE` to write; by default dojo-NAME-TIME.zip")
 	return cmd
 }
@@ -263,7 +263,7 @@ func (r *reporter) addLog(ctx context.Context, pod *corev1.Pod, container string
 		return
 	}
 	r.asked[file] = true
-	text, err := r.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+	text, err := r.core().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
 		Container: container, Previous: previous, Timestamps: true,
 		LimitBytes: new(int64(maxLog)), TailLines: new(int64(maxLog / 200)),
 	}).DoRaw(ctx)

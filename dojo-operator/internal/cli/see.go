@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-func (c *cli) newList() *cobra.Command {
+func (s *session) newList() *cobra.Command {
 	var everywhere, broken bool
 	var format kubectl.Output
 	cmd := &cobra.Command{
@@ -25,7 +25,7 @@ func (c *cli) newList() *cobra.Command {
 the age of the last backup. With --broken only those that need you: Degraded ones, outages, and failing backups. The
 exit code is then 3 where there is one.`,
 		Example: "  kubectl dojo list -A --broken",
-		RunE: c.command(func(ctx context.Context, s *session, _ []string) error {
+		RunE: s.Connected(func(ctx context.Context, _ []string) error {
 			return s.list(ctx, everywhere, broken, format)
 		}),
 	}
@@ -77,13 +77,13 @@ func (s *session) listText(dojos []corev1api.Dojo, everywhere, broken bool) stri
 	return ""
 }
 
-func (c *cli) newStatus() *cobra.Command {
+func (s *session) newStatus() *cobra.Command {
 	var follow bool
 	var format kubectl.Output
-	cmd := c.forDojo("status", "Show one screen about a Dojo, and what to do",
+	cmd := s.forDojo("status", "Show one screen about a Dojo, and what to do",
 		`Shows the state of a Dojo with its cause, the commands that lead out of it, and a line each about application,
 database, backups, alerts and children. The exit code is 3 where something is wrong.`,
-		func(ctx context.Context, s *session, name string) error {
+		func(ctx context.Context, name string) error {
 			if follow && format != "" {
 				return kubectl.Usage("--watch and --output exclude each other")
 			}
@@ -129,12 +129,12 @@ func (s *session) follow(ctx context.Context, name string) error {
 	})
 }
 
-func (c *cli) newTree() *cobra.Command {
+func (s *session) newTree() *cobra.Command {
 	var format kubectl.Output
-	cmd := c.forWorld("tree", "Show all that belongs to a Dojo, with its state",
+	cmd := s.forWorld("tree", "Show all that belongs to a Dojo, with its state",
 		`Shows the children of a Dojo as a tree, each with its state: what the operator has made, what CloudNativePG and
 Kubernetes have made of that, and what is missing. The exit code is 3 where something is wrong.`,
-		func(_ context.Context, s *session, w *world.World) error {
+		func(_ context.Context, w *world.World) error {
 			err := format.Write(s.Plugin, view.Children(w), func() string { return view.Tree(w, s.Style) })
 			if err != nil {
 				return err

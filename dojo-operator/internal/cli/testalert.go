@@ -46,14 +46,14 @@ func testAlert(d *corev1api.Dojo, severity string, now time.Time) postableAlert 
 	}
 }
 
-func (c *cli) newTestAlert() *cobra.Command {
+func (s *session) newTestAlert() *cobra.Command {
 	var ask kubectl.Asking
 	var severity, at string
-	cmd := c.forDojo("test-alert", "Post one alert of a Dojo to Alertmanager, which must reach its channel",
+	cmd := s.forDojo("test-alert", "Post one alert of a Dojo to Alertmanager, which must reach its channel",
 		`Posts an alert DojoTest with the labels of the Dojo to Alertmanager, through the API server, and reports to which
 receivers Alertmanager sends it. It is resolved after two minutes. It needs the right to create services/proxy in the
 namespace of Alertmanager.`,
-		func(ctx context.Context, s *session, name string) error {
+		func(ctx context.Context, name string) error {
 			d, err := s.dojo(ctx, name)
 			if err != nil {
 				return err
@@ -133,14 +133,14 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 		return false, err
 	}
 	var receivers []string
-	err = s.poll(ctx, shownWithin, func(ctx context.Context) (bool, error) {
+	err = s.poll(ctx, shownWithin, func(ctx context.Context) (string, bool, error) {
 		alerts, err := s.alertsOf(ctx, a, d, testAlertName)
 		for _, alert := range alerts {
 			for _, r := range alert.Receivers {
 				receivers = append(receivers, r.Name)
 			}
 		}
-		return len(alerts) > 0, err
+		return "", len(alerts) > 0, err
 	})
 	if err != nil {
 		return false, err

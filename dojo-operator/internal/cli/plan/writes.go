@@ -301,12 +301,7 @@ func (m *Model) record(k key, verb string) {
 }
 
 func resourceOf(k key) schema.GroupResource {
-	for _, kind := range kinds.All() {
-		if kind.GroupVersionKind == k.GroupVersionKind {
-			return schema.GroupResource{Group: kind.Group, Resource: kind.Plural}
-		}
-	}
-	return schema.GroupResource{Group: k.Group, Resource: k.Kind}
+	return schema.GroupResource{Group: k.Group, Resource: kinds.Of(k.GroupVersionKind).Plural}
 }
 
 // Update implements client.Writer; the operator patches.

@@ -3,9 +3,6 @@
 package world
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
@@ -71,15 +68,4 @@ func databaseChildren(d *corev1api.Dojo) []Child {
 			Child{Kind: kinds.Secret, Name: login.ObjectName(d), Wanted: login == cnpg.Owner})
 	}
 	return all
-}
-
-// empty returns an object into which one of a kind is read.
-func empty(kind kinds.Kind) client.Object {
-	if kind == kinds.Secret {
-		return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
-	}
-	if o, err := kinds.Scheme().New(kind.GroupVersionKind); err == nil {
-		return o.(client.Object)
-	}
-	return kind.Object()
 }

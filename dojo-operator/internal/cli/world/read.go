@@ -15,6 +15,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -84,7 +85,10 @@ func (r *reader) do(kind kinds.Kind, read func() error) {
 }
 
 func (r *reader) child(ctx context.Context, child Child) error {
-	o := empty(child.Kind)
+	o := kinds.New(child.Kind.GroupVersionKind)
+	if child.Kind == kinds.Secret {
+		o = &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: child.Kind.Kind}}
+	}
 	if err := r.Get(ctx, client.ObjectKey{Namespace: r.Dojo.Namespace, Name: child.Name}, o); err != nil {
 		return err
 	}
