@@ -34,15 +34,8 @@ const (
 
 var parts = []string{partApplication, partSchema, partPostgres}
 
-const (
-	// postgresContainer is the container of an instance in which Postgres runs.
-	postgresContainer = "postgres"
-	// jobRoleLabel is on pods of CloudNativePG that fill or upgrade a Cluster.
-	jobRoleLabel = "cnpg.io/jobRole"
-	clusterLabel = "cnpg.io/cluster"
-	podRoleLabel = "cnpg.io/podRole"
-	roleLabel    = "cnpg.io/instanceRole"
-)
+// postgresContainer is the container of an instance in which Postgres runs.
+const postgresContainer = "postgres"
 
 // logging are the flags of logs.
 type logging struct {
@@ -175,7 +168,7 @@ func (s *session) sources(ctx context.Context, w *world.World, part string) ([]l
 	case partSchema:
 		labels = client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: w.Dojo.Name}
 	case partPostgres:
-		labels, of = client.MatchingLabels{clusterLabel: cnpg.ClusterName(w.Dojo)}, postgresSources
+		labels, of = client.MatchingLabels{world.ClusterLabel: cnpg.ClusterName(w.Dojo)}, postgresSources
 	default:
 		return applicationSources(w)
 	}
@@ -234,7 +227,7 @@ func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 		if pod.Name == primary {
 			return []logSource{{pod.Name, postgresContainer}}, nil
 		}
-		if pod.Labels[jobRoleLabel] != "" {
+		if pod.Labels[world.JobRoleLabel] != "" {
 			jobs = append(jobs, pod)
 		}
 	}

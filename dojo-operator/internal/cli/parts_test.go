@@ -21,6 +21,7 @@ import (
 
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
@@ -69,7 +70,7 @@ func TestLogs(t *testing.T) {
 	}
 	s.Put(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: "filler", Labels: map[string]string{
-			clusterLabel: "sendai-db", jobRoleLabel: "full-recovery",
+			world.ClusterLabel: "sendai-db", world.JobRoleLabel: "full-recovery",
 		}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "full-recovery"}}},
 	})

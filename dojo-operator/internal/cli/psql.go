@@ -3,9 +3,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -91,14 +93,14 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		role = "replica"
 	}
 	var pods corev1.PodList
-	labels := client.MatchingLabels{clusterLabel: cluster, podRoleLabel: "instance"}
+	labels := client.MatchingLabels{world.ClusterLabel: cluster, world.PodRoleLabel: "instance"}
 	if err := s.List(ctx, &pods, client.InNamespace(d.Namespace), labels); err != nil {
 		return "", err
 	}
 	var states []string
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if pod.Labels[roleLabel] == role && world.IsReady(pod) {
+		if pod.Labels[world.InstanceRoleLabel] == role && world.IsReady(pod) {
 			return pod.Name, nil
 		}
 		states = append(states, fmt.Sprintf("%s (%s)", pod.Name, view.StateOfPod(pod, s.Now())))
@@ -242,3 +244,51 @@ func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err er
 
 // sizeInterval is the time between two looks at the size of the terminal.
 const sizeInterval = 250 * time.Millisecond
+
+// psqlScript is a script that reads a password from its input and runs psql with it in the
+// environment. It turns the terminal's echo off before it asks, by the marker, so that nothing that
+// is typed or sent shows, and on again for psql.
+const psqlScript = `stty -echo 2>/dev/null
+printf '\001'
+IFS= read -r PGPASSWORD || exit 1
+stty echo 2>/dev/null
+export PGPASSWORD
+exec psql "$@"`
+
+// marker announces that the script is ready for the password.
+const marker = 0x01
+
+// handshake hands a password to the script: through its input, which is on no command line, in no
+// log of the API server, and in no process list.
+type handshake struct {
+	in    io.Reader // the password, then what the user types
+	out   io.Writer
+	ready chan struct{}
+}
+
+func newHandshake(password string, in io.Reader, out io.Writer) *handshake {
+	return &handshake{io.MultiReader(strings.NewReader(password+"\n"), in), out, make(chan struct{})}
+}
+
+// Read returns the script's input, once the script is ready.
+func (h *handshake) Read(p []byte) (int, error) {
+	<-h.ready
+	return h.in.Read(p)
+}
+
+// Write takes the script's output, without the marker.
+func (h *handshake) Write(p []byte) (int, error) {
+	rest := p
+	select {
+	case <-h.ready:
+	default:
+		if i := bytes.IndexByte(p, marker); i >= 0 {
+			rest = append(bytes.Clone(p[:i]), p[i+1:]...)
+			close(h.ready)
+		}
+	}
+	if _, err := h.out.Write(rest); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -22,7 +22,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -210,7 +209,7 @@ func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 func (r *reporter) addPodLogs(ctx context.Context) {
 	pods := slices.Concat(r.world.Pods, r.world.Instances)
 	for label, value := range map[string]string{
-		ownership.InstanceLabel: r.world.Dojo.Name, clusterLabel: cmp.Or(cnpg.ClusterName(r.world.Dojo), "-"),
+		ownership.InstanceLabel: r.world.Dojo.Name, world.ClusterLabel: cmp.Or(cnpg.ClusterName(r.world.Dojo), "-"),
 	} {
 		var more corev1.PodList
 		in := client.InNamespace(r.world.Dojo.Namespace)
@@ -223,9 +222,8 @@ func (r *reporter) addPodLogs(ctx context.Context) {
 
 // addOperators adds Deployments and logs of the operators.
 func (r *reporter) addOperators(ctx context.Context) {
-	name := "app.kubernetes.io/name"
-	for _, operator := range []string{check.DojoOperator, check.DiscordOperator, check.CloudNativePG} {
-		by := client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(labels.Set{name: operator})}
+	for _, operator := range check.Operators {
+		by := client.MatchingLabels{ownership.NameLabel: operator}
 		var deployments appsv1.DeploymentList
 		err := r.List(ctx, &deployments, by)
 		r.lack("the Deployment of "+operator, err)

@@ -13,6 +13,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/view"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
 func (s *session) newList() *cobra.Command {
@@ -88,45 +89,43 @@ database, backups, alerts and children. The exit code is 3 where something is wr
 				return kubectl.Usage("--watch and --output exclude each other")
 			}
 			if follow {
-				return s.follow(ctx, name)
+				return s.Follow(ctx, func(ctx context.Context) (string, error) {
+					w, err := s.worldWithAlerts(ctx, name)
+					if err != nil {
+						return "", err
+					}
+					return view.Status(w, s.Style), nil
+				})
 			}
-			return s.status(ctx, name, format)
+			w, err := s.worldWithAlerts(ctx, name)
+			if err != nil {
+				return err
+			}
+			return s.answer(w, format, view.ReportOf(w), view.Status)
 		})
 	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "follow it until you press Ctrl-C")
 	format.Bind(cmd)
 	return cmd
 }
 
-func (s *session) status(ctx context.Context, name string, format kubectl.Output) error {
+// worldWithAlerts reads a Dojo with all that belongs to it, and its alerts that fire.
+func (s *session) worldWithAlerts(ctx context.Context, name string) (*world.World, error) {
 	w, err := s.world(ctx, name)
-	if err != nil {
-		return err
+	if err == nil {
+		s.addFiring(ctx, w)
 	}
-	s.addFiring(ctx, w)
-	if err := format.Write(s.Plugin, view.ReportOf(w), func() string { return view.Status(w, s.Style) }); err != nil {
-		return err
-	}
-	return ill(w)
+	return w, err
 }
 
-// ill returns ErrIll for a Dojo that needs a user.
-func ill(w *world.World) error {
-	if view.HeadOf(w.Dojo, w.Now).Broken {
+// answer prints a report or its text. It returns ErrIll for a Dojo that needs a user.
+func (s *session) answer(
+	w *world.World, format kubectl.Output, report any, text func(*world.World, term.Style) string,
+) error {
+	err := format.Write(s.Plugin, report, func() string { return text(w, s.Style) })
+	if err == nil && view.HeadOf(w.Dojo, w.Now).Broken {
 		return kubectl.ErrIll
 	}
-	return nil
-}
-
-// follow shows the status again whenever it changes, until the user interrupts it.
-func (s *session) follow(ctx context.Context, name string) error {
-	return s.Follow(ctx, func(ctx context.Context) (string, error) {
-		w, err := s.world(ctx, name)
-		if err != nil {
-			return "", err
-		}
-		s.addFiring(ctx, w)
-		return view.Status(w, s.Style), nil
-	})
+	return err
 }
 
 func (s *session) newTree() *cobra.Command {
@@ -134,13 +133,7 @@ func (s *session) newTree() *cobra.Command {
 	cmd := s.forWorld("tree", "Show all that belongs to a Dojo, with its state",
 		`Shows the children of a Dojo as a tree, each with its state: what the operator has made, what CloudNativePG and
 Kubernetes have made of that, and what is missing. The exit code is 3 where something is wrong.`,
-		func(_ context.Context, w *world.World) error {
-			err := format.Write(s.Plugin, view.Children(w), func() string { return view.Tree(w, s.Style) })
-			if err != nil {
-				return err
-			}
-			return ill(w)
-		})
+		func(_ context.Context, w *world.World) error { return s.answer(w, format, view.Children(w), view.Tree) })
 	format.Bind(cmd)
 	return cmd
 }

@@ -91,7 +91,11 @@ func TestLines(t *testing.T) {
 		"no operator":   {func(f *Facts) { delete(f.Deployments, CloudNativePG) }, "no Deployment has its label app.kubernetes.io/name=cloudnative-pg", true},
 		"a dead one":    {func(f *Facts) { f.Deployments[DojoOperator] = operatorOf(DojoOperator, "x", 0) }, "-> kubectl describe deployment dojo-operator -n dojo-operator-system", true},
 		"blind":         {func(f *Facts) { f.Blind = true }, "?   dojo-operator        you may not list deployments.apps", false},
-		"not needed": {func(f *Facts) { f.Dojos = few; absent(kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler)(f); absent(kinds.ObjectStore, kinds.Channel)(f) },
+		"not needed": {func(f *Facts) {
+			f.Dojos = few
+			absent(kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler)(f)
+			absent(kinds.ObjectStore, kinds.Channel)(f)
+		},
 			"--  CloudNativePG        not installed; it is for spec.postgres", false},
 		"no Gateways": {absent(kinds.HTTPRoute), "--  Gateway API          not installed; it is for spec.exposure.gateway", false},
 		"no alerting": {absent(kinds.Route), "lacks alertmanagerconfigs.monitoring.coreos.com", true},

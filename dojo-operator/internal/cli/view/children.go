@@ -127,7 +127,7 @@ func podOf(pod *corev1.Pod, now time.Time) Child {
 	case ready:
 		c.Mark, c.State = Well, "Ready "+term.Age(pod.CreationTimestamp.Time, now)
 	}
-	if role := pod.Labels["cnpg.io/instanceRole"]; role != "" {
+	if role := pod.Labels[world.InstanceRoleLabel]; role != "" {
 		c.State += ", " + role
 	}
 	return c

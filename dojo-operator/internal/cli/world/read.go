@@ -25,12 +25,16 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
+// Labels of CloudNativePG's pods. JobRoleLabel is on those that fill or upgrade a Cluster.
 const (
-	clusterLabel = "cnpg.io/cluster"
-	podRoleLabel = "cnpg.io/podRole"
-	// atOnce bounds the number of concurrent requests.
-	atOnce = 8
+	ClusterLabel      = "cnpg.io/cluster"
+	PodRoleLabel      = "cnpg.io/podRole"
+	InstanceRoleLabel = "cnpg.io/instanceRole"
+	JobRoleLabel      = "cnpg.io/jobRole"
 )
+
+// atOnce bounds the number of concurrent requests.
+const atOnce = 8
 
 // Read reads the World of a Dojo. What the user may not read, and what the cluster does not have,
 // is noted there; any other failure is an error.
@@ -114,7 +118,7 @@ func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOpt
 		return
 	}
 	read(kinds.Pod, &instances, func() { r.Instances = instances.Items },
-		client.MatchingLabels{clusterLabel: cnpg.ClusterName(d), podRoleLabel: "instance"})
+		client.MatchingLabels{ClusterLabel: cnpg.ClusterName(d), PodRoleLabel: "instance"})
 	var jobs batchv1.JobList
 	read(kinds.Job, &jobs, func() { r.Jobs = jobs.Items },
 		client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: d.Name})
