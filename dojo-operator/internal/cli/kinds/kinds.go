@@ -5,7 +5,6 @@ package kinds
 
 import (
 	"slices"
-	"sync"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,7 +15,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -109,15 +107,6 @@ func New(gvk schema.GroupVersionKind) client.Object {
 	return Kind{GroupVersionKind: gvk}.Object()
 }
 
-// Scheme returns the Go types of the kinds that have one here. Making it takes milliseconds.
-var Scheme = sync.OnceValue(func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
-	} {
-		if err := add(s); err != nil {
-			panic(err) // two types of one kind
-		}
-	}
-	return s
-})
+// Scheme returns the Go types of the kinds that have one here.
+var Scheme = kubectl.SchemeOf(
+	corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme)
