@@ -160,7 +160,8 @@ var needs = []struct {
 }{
 	{"list, status, tree", true, slices.Concat(kubectl.To("get", kinds.Dojo), kubectl.To("list", kinds.Dojo))},
 	{"tree with all children", false, slices.Concat(
-		kubectl.To("get", kinds.Deployment, kinds.Service, kinds.Secret), kubectl.To("list", kinds.Pod, kinds.Job, kinds.Event),
+		kubectl.To("get", kinds.Deployment, kinds.Service, kinds.Secret),
+		kubectl.To("list", kinds.Pod, kinds.Job, kinds.Event),
 		kubectl.To("get", kinds.Cluster, kinds.Database, kinds.Role))},
 	{"rotate, suspend, resume, upgrade, accept-loss", false, kubectl.To("patch", kinds.Dojo)},
 	{"backups", false, kubectl.To("list", kinds.Backup, kinds.ObjectStore)},

@@ -111,8 +111,8 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 	if states == nil {
 		states = []string{"none"}
 	}
-	return "", fmt.Errorf("the Cluster %s has no primary that is ready. Its instances: %s. psql runs in the pod of one: %s",
-		cluster, strings.Join(states, ", "), seeStatus(d))
+	return "", fmt.Errorf("the Cluster %s has no primary that is ready. Its instances: %s. "+
+		"psql runs in the pod of one: %s", cluster, strings.Join(states, ", "), seeStatus(d))
 }
 
 // clusterName returns the Cluster of a Dojo, or the one to which its credentials lead.
