@@ -68,7 +68,7 @@ func (p Page) read() (is, should string, outputs int, err error) {
 	should = shown.ReplaceAllStringFunc(string(text), func(block string) string {
 		outputs++
 		name := shown.FindStringSubmatch(block)[1]
-		golden, failed := os.ReadFile(filepath.Join("testdata", name+".golden"))
+		golden, failed := os.ReadFile(filepath.Join("testdata", name+".golden")) //nolint:gosec // G304: as above
 		err = errors.Join(err, failed)
 		output := ends.ReplaceAllString(string(golden), "")
 		output = strings.ReplaceAll(output, "[y/N/yaml] \n", "[y/N/yaml] y\n")
