@@ -55,11 +55,6 @@ func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	}
 }
 
-// Asker returns Confirm for a run.
-func (a *Asking) Asker(ctx context.Context, p *Plugin) func(text string) error {
-	return func(text string) error { return a.Confirm(ctx, p, text) }
-}
-
 // ConfirmName asks for the name of an object, such as "the Dojo", after the question.
 func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, question string) error {
 	answer := a.name

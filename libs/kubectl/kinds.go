@@ -5,12 +5,14 @@ package kubectl
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -39,6 +41,14 @@ func (k Kind) Global() Kind {
 func (k Kind) Object() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(k.GroupVersionKind)
+	return o
+}
+
+// Named returns an object of the kind that has a name alone.
+func (k Kind) Named(namespace, name string) *unstructured.Unstructured {
+	o := k.Object()
+	o.SetNamespace(namespace)
+	o.SetName(name)
 	return o
 }
 
@@ -71,6 +81,19 @@ func Mapper(all []Kind) meta.RESTMapper {
 		m.AddSpecific(k.GroupVersionKind, version.WithResource(k.Plural), version.WithResource(k.Plural), scope)
 	}
 	return m
+}
+
+// SchemeOf returns the Go types of kinds. They are added on first use, which takes milliseconds.
+func SchemeOf(kinds ...func(*runtime.Scheme) error) func() *runtime.Scheme {
+	return sync.OnceValue(func() *runtime.Scheme {
+		s := runtime.NewScheme()
+		for _, add := range kinds {
+			if err := add(s); err != nil {
+				panic(err) // two types of one kind
+			}
+		}
+		return s
+	})
 }
 
 // NotServed reports whether an error says that the API server does not know the kind: it answers

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -36,9 +37,12 @@ type Options struct {
 // Plugin holds the state of one run. Make one with New.
 type Plugin struct {
 	Options
-	Style term.Style
-	// Namespace and Server are known after Connect.
+	// Client, Config, Namespace and Server are known after Connect.
+	client.Client
+	Config            *rest.Config
 	Namespace, Server string
+
+	Style term.Style
 	// Missing says what to do where the API server lacks a kind.
 	Missing string
 	// Roles names the ClusterRole with a right of ours; empty for none. It may be nil.
@@ -110,7 +114,10 @@ func (p *Plugin) Root(short, long string, groups ...Group) *cobra.Command {
 		return Usage("%w; see %s --help", err, cmd.CommandPath())
 	})
 	p.addConnection(root.PersistentFlags())
-	_ = root.RegisterFlagCompletionFunc("namespace", p.namespaceNames)
+	_ = root.RegisterFlagCompletionFunc("namespace",
+		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return p.completed(cmd, KindOf(corev1.SchemeGroupVersion, "Namespace", "namespaces").Global(), typed)
+		})
 	for _, group := range groups {
 		root.AddGroup(&cobra.Group{ID: group.ID, Title: group.Title})
 		for _, command := range group.Commands {
@@ -174,25 +181,26 @@ func Exactly(n int, missing string) cobra.PositionalArgs {
 	}
 }
 
-// Connect returns a client with the user's rights. It sends no request.
-func (p *Plugin) Connect() (client.Client, *rest.Config, error) {
+// Connect makes the client, with the user's rights. It sends no request.
+func (p *Plugin) Connect() error {
 	loader := p.flags.ToRawKubeConfigLoader()
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	config, err := p.flags.ToRESTConfig()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	config.UserAgent = p.FieldOwner() + "/" + p.Version
 	config.QPS = -1                         // the API server is fair by itself
 	config.ContentType = "application/json" // of custom resources the only one
 	config.WarningHandler = rest.NoWarnings{}
-	p.Namespace, p.Server = namespace, config.Host
+	p.Namespace, p.Server, p.Config = namespace, config.Host, config
 	k8s, err := client.New(config, client.Options{Scheme: p.scheme, Mapper: Mapper(p.kinds)})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	return client.WithFieldOwner(k8s, p.FieldOwner()), config, nil
+	p.Client = client.WithFieldOwner(k8s, p.FieldOwner())
+	return nil
 }

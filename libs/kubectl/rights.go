@@ -8,48 +8,60 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Right is a right in a namespace.
 type Right struct {
-	Verb string
-	Kind Kind
+	Verb        string
+	Kind        Kind
+	Subresource string
 }
 
-// To returns the right to do something with objects of a kind.
-func To(verb string, kind Kind) Right { return Right{verb, kind} }
+// To returns the right to do something with objects of each kind.
+func To(verb string, kinds ...Kind) (all []Right) {
+	for _, kind := range kinds {
+		all = append(all, Right{Verb: verb, Kind: kind})
+	}
+	return all
+}
 
-func (r Right) String() string { return r.Verb + " " + r.Kind.Resource() }
+func (r Right) String() string {
+	return strings.TrimSuffix(r.Verb+" "+r.Kind.Resource()+"/"+r.Subresource, "/")
+}
 
 // May reports whether the user has a right; every user may ask that about themselves.
-func May(ctx context.Context, k8s client.Client, namespace string, r Right, subresource string) (bool, error) {
+func (p *Plugin) May(ctx context.Context, namespace string, r Right) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: namespace, Verb: r.Verb, Group: r.Kind.Group, Version: r.Kind.Version, Resource: r.Kind.Plural,
-			Subresource: subresource,
+			Subresource: r.Subresource,
 		},
 	}}
-	if err := k8s.Create(ctx, review); err != nil {
+	if err := p.Create(ctx, review); err != nil {
 		return false, fmt.Errorf("ask for your rights: %w", err)
 	}
 	return review.Status.Allowed, nil
 }
 
-// Need returns an error that names the rights that the user lacks.
-func Need(ctx context.Context, k8s client.Client, namespace string, rights ...Right) error {
-	var missing []string
+// Lacks returns those of the rights that the user lacks in the namespace of the command line.
+func (p *Plugin) Lacks(ctx context.Context, rights ...Right) (missing []string, _ error) {
 	for _, r := range rights {
-		ok, err := May(ctx, k8s, namespace, r, "")
+		ok, err := p.May(ctx, p.Namespace, r)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ok {
 			missing = append(missing, r.String())
 		}
 	}
+	return missing, nil
+}
+
+// Need returns an error that names the rights that the user lacks.
+func (p *Plugin) Need(ctx context.Context, rights ...Right) error {
+	missing, err := p.Lacks(ctx, rights...)
 	if len(missing) > 0 {
-		return fmt.Errorf("you may not do this in the namespace %s: you lack %s", namespace, strings.Join(missing, ", "))
+		return fmt.Errorf("you may not do this in the namespace %s: you lack %s", p.Namespace, strings.Join(missing, ", "))
 	}
-	return nil
+	return err
 }

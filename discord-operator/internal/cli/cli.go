@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -82,6 +83,10 @@ func Explained(err error) error {
 	}
 	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
 		return fmt.Errorf("%w; the token comes from the bot's page in Discord's developer portal", err)
+	}
+	if e, ok := errors.AsType[*discordclient.Error](err); ok && e.Status == 0 && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w; if Discord, or a server that is compatible with it, has another address, "+
+			"name that with --discord-api-url", err)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/recovery"
@@ -22,12 +23,12 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-func (c *cli) newBackups() *cobra.Command {
+func (s *session) newBackups() *cobra.Command {
 	var format kubectl.Output
-	cmd := c.forWorld("backups", "Show what can be restored: spans of time, and backups",
+	cmd := s.forWorld("backups", "Show what can be restored: spans of time, and backups",
 		`Shows the points in time to which the database of a Dojo can be restored, and the result of each of its backups.
 Times are in UTC. The exit code is 3 if nothing can be restored.`,
-		func(_ context.Context, s *session, w *world.World) error {
+		func(_ context.Context, w *world.World) error {
 			if w.Unreadable(kinds.Backup) {
 				return fmt.Errorf("you may not list %s in the namespace %s", kinds.Backup.Resource(), s.Namespace)
 			}
@@ -96,13 +97,13 @@ func backupRow(b recovery.Backup, now time.Time, style term.Style) []string {
 	return []string{b.Name, ended, b.Method, from, state}
 }
 
-func (c *cli) newBackup() *cobra.Command {
+func (s *session) newBackup() *cobra.Command {
 	var ask kubectl.Asking
 	var wait waiting
-	cmd := c.forWorld("backup", "Take a backup now",
+	cmd := s.forWorld("backup", "Take a backup now",
 		`Takes a backup of the Dojo's own Cluster now, where and how the Dojo's spec says. It needs the right to create
 backups.postgresql.cnpg.io.`,
-		func(ctx context.Context, s *session, w *world.World) error { return s.backup(ctx, w, &ask, &wait) })
+		func(ctx context.Context, w *world.World) error { return s.backup(ctx, w, &ask, &wait) })
 	ask.Bind(cmd)
 	wait.bind(cmd, cnpg.MaxBackupTime)
 	return cmd
@@ -116,12 +117,12 @@ func (s *session) backup(ctx context.Context, w *world.World, ask *kubectl.Askin
 	if err := s.Create(ctx, backup.DeepCopy(), client.DryRunAll); err != nil {
 		return err
 	}
-	text, err := yamlOf(backup)
+	text, err := yaml.Marshal(backup)
 	if err != nil {
 		return err
 	}
 	s.Print("Creates:\n%s", text)
-	if err := ask.Confirm(ctx, s.Plugin, text); err != nil {
+	if err := ask.Confirm(ctx, s.Plugin, string(text)); err != nil {
 		return err
 	}
 	if err := s.Create(ctx, backup.DeepCopy()); err != nil {
@@ -139,7 +140,7 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	d := w.Dojo
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(d))
 	switch {
-	case d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil:
+	case ownCluster(d) == nil:
 		return nil, fmt.Errorf("%s has no Cluster of its own: back it up where its database is", d.Name)
 	case d.BackupPolicy() == nil:
 		return nil, fmt.Errorf("%s does not say where backups go: set spec.postgres.cluster.backup", d.Name)
@@ -151,9 +152,7 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("the Cluster %s is hibernated, and a backup would wait for ever: "+
 			"kubectl dojo resume %s -n %s first", live.Name, d.Name, d.Namespace)
 	}
-	backup := kinds.Backup.Object()
-	backup.SetNamespace(d.Namespace)
-	backup.SetName(cnpg.BackupName(d, w.Now.UTC().Format("20060102150405")))
+	backup := kinds.Backup.Named(d.Namespace, cnpg.BackupName(d, w.Now.UTC().Format("20060102150405")))
 	backup.SetLabels(map[string]string{
 		ownership.NameLabel: ownership.Application, ownership.InstanceLabel: d.Name,
 		"app.kubernetes.io/managed-by": fieldOwner,
@@ -164,18 +163,17 @@ func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 
 // backupEnds waits until a backup has completed, and shows its phases.
 func (s *session) backupEnds(ctx context.Context, backup *unstructured.Unstructured, timeout time.Duration) error {
-	say := s.progress()
-	return s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+	return s.poll(ctx, timeout, func(ctx context.Context) (progress string, ok bool, err error) {
 		live := &cnpgv1.Backup{}
 		if err := s.Get(ctx, client.ObjectKeyFromObject(backup), live); err != nil {
-			return false, err
+			return "", false, err
 		}
 		if phase := string(live.Status.Phase); phase != "" {
-			say("Backup " + live.Name + ": " + phase)
+			progress = "Backup " + live.Name + ": " + phase
 		}
 		if cnpg.BackupFailed(live) {
-			return false, fmt.Errorf("the backup has failed: %s", strings.TrimSpace(live.Status.Error))
+			err = fmt.Errorf("the backup has failed: %s", strings.TrimSpace(live.Status.Error))
 		}
-		return live.Status.Phase == cnpgv1.BackupPhaseCompleted, nil
+		return progress, live.Status.Phase == cnpgv1.BackupPhaseCompleted, err
 	})
 }

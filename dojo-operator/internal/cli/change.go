@@ -4,22 +4,25 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/view"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // change is a change of a Dojo that a user is shown before it is made.
@@ -29,17 +32,17 @@ type change struct {
 	// Annotations and Spec are merged into the Dojo.
 	Annotations map[string]string
 	Spec        map[string]any
+	// Loses says what the user confirms with the name of the Dojo; empty if yes is enough.
+	Loses string
+	// Done reports whether the operator has done it.
+	Done func(*corev1api.Dojo) bool
 }
 
 // patch returns the change as a merge patch.
 func (ch change) patch() map[string]any {
 	patch := map[string]any{}
 	if len(ch.Annotations) > 0 {
-		annotations := map[string]any{}
-		for key, value := range ch.Annotations {
-			annotations[key] = value
-		}
-		patch["metadata"] = map[string]any{"annotations": annotations}
+		patch["metadata"] = map[string]any{"annotations": ch.Annotations}
 	}
 	if len(ch.Spec) > 0 {
 		patch["spec"] = ch.Spec
@@ -69,46 +72,81 @@ func fieldLines(path string, value any) []string {
 	return lines
 }
 
-// show prints a change.
-func (s *session) show(d *corev1api.Dojo, ch change) {
-	s.Print("Changes the Dojo %s in %s:\n", s.Style.Bold(d.Name), d.Namespace)
+// planner plans a change of the Dojo of that name.
+type planner func(ctx context.Context, name string) (change, error)
+
+// planned reads what a plan needs, and plans.
+func planned[T any](read func(context.Context, string) (T, error), plan func(T) (change, error)) planner {
+	return func(ctx context.Context, name string) (ch change, err error) {
+		all, err := read(ctx, name)
+		if err != nil {
+			return ch, err
+		}
+		return plan(all)
+	}
+}
+
+// changing returns a command that changes one Dojo, and may wait until the operator has done it.
+func (s *session) changing(
+	use, short, long string, timeout time.Duration, ask *kubectl.Asking, plan planner,
+) *cobra.Command {
+	var wait waiting
+	cmd := s.forDojo(use, short, long, func(ctx context.Context, name string) error {
+		ch, err := plan(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := s.apply(ctx, name, ch, ask); err != nil {
+			return err
+		}
+		if !wait.wait {
+			s.Print("Done. Follow it with kubectl dojo status %s -n %s -w\n", name, s.Namespace)
+			return nil
+		}
+		err = s.until(ctx, name, wait.timeout, func(d *corev1api.Dojo) (string, bool, error) {
+			return progressOf(d, s.Now()), ch.Done(d), nil
+		})
+		if err == nil {
+			s.Print("Done.\n")
+		}
+		return err
+	})
+	wait.bind(cmd, timeout)
+	return cmd
+}
+
+// apply has the API server check a change, shows it, asks, and makes it.
+func (s *session) apply(ctx context.Context, name string, ch change, ask *kubectl.Asking) error {
+	if err := s.patch(ctx, name, ch.patch(), client.DryRunAll); err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(ch.patch())
+	if err != nil {
+		return err
+	}
+	s.Print("Changes the Dojo %s in %s:\n", s.Style.Bold(name), s.Namespace)
 	for _, line := range ch.lines() {
 		s.Print("  %s\n", line)
 	}
 	for _, line := range ch.Means {
 		s.Print("%s\n", line)
 	}
-}
-
-// apply has the API server check a change, shows it, asks, and makes it.
-func (s *session) apply(ctx context.Context, d *corev1api.Dojo, ch change, ask func(manifest string) error) error {
-	if err := s.patch(ctx, d, ch.patch(), client.DryRunAll); err != nil {
-		return err
+	if ch.Loses != "" {
+		s.Print("%s", text)
+		err = ask.ConfirmName(ctx, s.Plugin, "the Dojo", name, ch.Loses)
+	} else {
+		err = ask.Confirm(ctx, s.Plugin, string(text))
 	}
-	s.show(d, ch)
-	text, err := yaml.Marshal(ch.patch())
 	if err != nil {
 		return err
 	}
-	if err := ask(string(text)); err != nil {
-		return err
-	}
-	return s.patch(ctx, d, ch.patch())
+	return s.patch(ctx, name, ch.patch())
 }
 
 // patch merges fields into a Dojo.
-func (s *session) patch(
-	ctx context.Context, d *corev1api.Dojo, fields map[string]any, o ...client.PatchOption,
-) error {
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return err
-	}
-	target := kinds.Dojo.Object()
-	target.SetNamespace(d.Namespace)
-	target.SetName(d.Name)
-	if err := s.Patch(ctx, target, client.RawPatch(types.MergePatchType, text), o...); err != nil {
-		return fmt.Errorf("change the Dojo %s: %w", d.Name, err)
+func (s *session) patch(ctx context.Context, name string, fields map[string]any, o ...client.PatchOption) error {
+	if err := s.Merge(ctx, kinds.Dojo, s.Namespace, name, fields, o...); err != nil {
+		return fmt.Errorf("change the Dojo %s: %w", name, err)
 	}
 	return nil
 }
@@ -124,64 +162,160 @@ func (w *waiting) bind(cmd *cobra.Command, timeout time.Duration) {
 	cmd.Flags().DurationVar(&w.timeout, "timeout", timeout, "how long to wait at most")
 }
 
-// pollInterval is the time between two readings while a command waits. A watch would need one right
-// more.
-const pollInterval = time.Second
-
 // until reads a Dojo until done says so, or returns an error, and prints each new progress.
 func (s *session) until(
 	ctx context.Context, name string, timeout time.Duration,
 	done func(*corev1api.Dojo) (progress string, ok bool, err error),
 ) error {
-	say := s.progress()
-	return s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+	return s.poll(ctx, timeout, func(ctx context.Context) (string, bool, error) {
 		d, err := s.dojo(ctx, name)
 		if err != nil {
-			return false, err
+			return "", false, err
 		}
-		progress, ok, err := done(d)
-		say(progress)
-		return ok, err
+		return done(d)
 	})
 }
 
-// progress returns a function that prints each new text with the time.
-func (s *session) progress() func(text string) {
+// poll calls a function until it is done, and prints each new progress with the time.
+func (s *session) poll(
+	ctx context.Context, timeout time.Duration, done func(context.Context) (progress string, ok bool, err error),
+) error {
 	said := ""
-	return func(text string) {
-		if text != said && text != "" {
-			s.Print("  %s  %s\n", s.Now().UTC().Format(time.TimeOnly), text)
-			said = text
+	err := s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+		progress, ok, err := done(ctx)
+		if progress != said && progress != "" {
+			s.Print("  %s  %s\n", s.Now().UTC().Format(time.TimeOnly), progress)
+			said = progress
 		}
+		return ok, err
+	})
+	if errors.Is(err, kubectl.ErrTimeout) {
+		return fmt.Errorf("%w (--timeout %s); it goes on without this command", err, timeout)
 	}
+	return err
 }
 
-var errTimeout = errors.New("it has taken too long")
+// progressOf returns the Dojo's own words about its present step.
+func progressOf(d *corev1api.Dojo, now time.Time) string {
+	h := view.HeadOf(d, now)
+	if db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady); db != nil &&
+		db.Status == metav1.ConditionFalse && h.Health != view.Degraded {
+		return sentence(db.Reason, db.Message)
+	}
+	return sentence(h.Reason, h.Message)
+}
 
-// poll calls a function until it is done.
-func (s *session) poll(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
-	defer cancel()
-	ticker := s.Clock.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		ok, err := done(ctx)
-		if context.Cause(ctx) == nil && (ok || err != nil) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), errTimeout) {
-				return fmt.Errorf("%w (--timeout %s); it goes on without this command", errTimeout, timeout)
+// sentence returns a reason with its message, where it has one.
+func sentence(reason, message string) string {
+	if message == "" {
+		return reason
+	}
+	return reason + ": " + message
+}
+
+// isReady reports whether a Dojo matches its spec as it is now.
+func isReady(d *corev1api.Dojo) bool {
+	return d.Status.ObservedGeneration >= d.Generation &&
+		meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
+}
+
+func isSuspended(d *corev1api.Dojo) bool {
+	ready := meta.FindStatusCondition(d.Status.Conditions, conditions.TypeReady)
+	return isReady(d) && ready.Reason == corev1api.ReasonSuspended
+}
+
+// ownCluster returns the spec of the Dojo's own Cluster; nil without one.
+func ownCluster(d *corev1api.Dojo) *corev1api.PostgresCluster {
+	if d.Spec.Postgres == nil {
+		return nil
+	}
+	return d.Spec.Postgres.Cluster
+}
+
+func (s *session) newRotate() *cobra.Command {
+	var ask kubectl.Asking
+	cmd := s.changing("rotate", "Give the application a new password for its database",
+		`Asks the operator for a new password. There are two logins: the application gets the other one, its pods roll,
+and Postgres refuses the former one once no pod uses it. No request fails.`, 10*time.Minute, &ask,
+		planned(s.dojo, func(d *corev1api.Dojo) (change, error) { return rotation(d, s.Now()) }))
+	ask.Bind(cmd)
+	return cmd
+}
+
+func loginOf(d *corev1api.Dojo) string {
+	if d.Status.Database == nil {
+		return ""
+	}
+	return d.Status.Database.Login
+}
+
+// rotation plans a new password.
+func rotation(d *corev1api.Dojo, now time.Time) (ch change, err error) {
+	login := loginOf(d)
+	switch {
+	case d.Spec.Postgres == nil:
+		return ch, fmt.Errorf("the password of %s comes from the Secret %s: rotate it there, and the pods roll",
+			d.Name, d.CredentialsSource())
+	case login == "":
+		return ch, fmt.Errorf("%s has no credentials yet: %s", d.Name, seeStatus(d))
+	case d.Status.Database.FormerLogin != "":
+		return ch, fmt.Errorf("a rotation is under way: %s stays valid until no pod has it; %s",
+			d.Status.Database.FormerLogin, seeStatus(d))
+	}
+	next := cnpg.Second
+	if login == cnpg.Second.SQLName(d) {
+		next = cnpg.Owner
+	}
+	ch.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: now.UTC().Format(time.RFC3339)}
+	ch.Means = []string{
+		fmt.Sprintf("The application changes from the login %s to %s. Its pods roll, and no request fails.",
+			login, next.SQLName(d)),
+	}
+	if d.Spec.Suspend {
+		ch.Means = append(ch.Means, "The Dojo is suspended: this takes effect when it is resumed.")
+	}
+	ch.Done = func(d *corev1api.Dojo) bool {
+		return isReady(d) && loginOf(d) != login && d.Status.Database.FormerLogin == ""
+	}
+	return ch, nil
+}
+
+func (s *session) newSuspend() *cobra.Command {
+	var ask kubectl.Asking
+	cmd := s.changing("suspend", "Stop a Dojo: no pods, its Cluster hibernated, all data kept",
+		`Stops the application, then hibernates a Cluster of the Dojo's own. Its volumes and backups stay; its backups by
+schedule pause, and its alerts are off. kubectl dojo resume starts it again.`, 10*time.Minute, &ask,
+		planned(s.dojo, func(d *corev1api.Dojo) (ch change, err error) {
+			if d.Spec.Suspend {
+				return ch, fmt.Errorf("%s is suspended already", d.Name)
 			}
-			return ctx.Err()
-		case <-ticker.C():
-		}
-	}
+			means := []string{"The pods end. Nobody can use the application until kubectl dojo resume."}
+			if ownCluster(d) != nil {
+				means = append(means,
+					"Then the Cluster "+cnpg.ObjectName(d)+" is hibernated. Its data stays, and its backups pause.")
+			}
+			return change{Means: means, Spec: map[string]any{"suspend": true}, Done: isSuspended}, nil
+		}))
+	ask.Bind(cmd)
+	return cmd
 }
 
-// yamlOf returns an object as a manifest.
-func yamlOf(o *unstructured.Unstructured) (string, error) {
-	text, err := yaml.Marshal(o.Object)
-	return strings.TrimPrefix(string(text), "---\n"), err
+func (s *session) newResume() *cobra.Command {
+	var ask kubectl.Asking
+	cmd := s.changing("resume", "Start a suspended Dojo again",
+		`Starts a suspended Dojo: its Cluster first, then its pods.`, 15*time.Minute, &ask,
+		planned(s.dojo, func(d *corev1api.Dojo) (ch change, err error) {
+			if !d.Spec.Suspend {
+				return ch, fmt.Errorf("%s is not suspended", d.Name)
+			}
+			ch.Means = []string{"The pods start."}
+			if ownCluster(d) != nil {
+				ch.Means = []string{"The Cluster starts, then the pods."}
+			}
+			ch.Spec = map[string]any{"suspend": false}
+			ch.Done = func(d *corev1api.Dojo) bool { return isReady(d) && !isSuspended(d) }
+			return ch, nil
+		}))
+	ask.Bind(cmd)
+	return cmd
 }

@@ -147,7 +147,7 @@ func TestWaits(t *testing.T) {
 				d.Status.ObservedGeneration = d.Generation
 				step(d)
 				s.Put(d)
-				<-stillClock{}.After(30 * 1e6)
+				<-stillClock.After(30 * 1e6)
 			}
 		}()
 	}

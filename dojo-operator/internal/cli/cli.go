@@ -7,27 +7,31 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/libs/kubectl"
 )
 
 // Run runs a command line, prints its error, and returns the exit code.
 func Run(ctx context.Context, args []string, o kubectl.Options) int {
-	c := newCLI(o)
-	return c.Run(ctx, c.newRoot(), args)
+	s := newSession(o)
+	return s.Run(ctx, s.newRoot(), args)
 }
 
-// cli holds the state of one run.
-type cli struct{ *kubectl.Plugin }
+// session holds the state of one run.
+type session struct{ *kubectl.Plugin }
 
-func newCLI(o kubectl.Options) *cli {
+func newSession(o kubectl.Options) *session {
 	p := kubectl.New("dojo", kinds.Scheme(), kinds.All(), o)
 	p.Missing, p.Roles = "See kubectl dojo check.", roleWith
-	return &cli{p}
+	return &session{p}
 }
 
 // roleWith returns the ClusterRole with a right on Dojos.
@@ -46,15 +50,66 @@ say. Every change is shown before it is made. It has your rights and no others, 
 
 Exit codes: 0 well, 1 an error, 2 wrong use, 3 answered, and something is wrong.`
 
-func (c *cli) newRoot() *cobra.Command {
-	return c.Root("Dojos, and what is wrong with them", introduction,
+func (s *session) newRoot() *cobra.Command {
+	return s.Root("Dojos, and what is wrong with them", introduction,
 		kubectl.Group{ID: "see", Title: "See:", Commands: []*cobra.Command{
-			c.newList(), c.newStatus(), c.newTree(), c.newLogs(), c.newCheck(), c.newReport(), c.newPlan(),
+			s.newList(), s.newStatus(), s.newTree(), s.newLogs(), s.newCheck(), s.newReport(), s.newPlan(),
 		}},
 		kubectl.Group{ID: "data", Title: "Data:", Commands: []*cobra.Command{
-			c.newBackups(), c.newBackup(), c.newRestore(), c.newUpgrade(), c.newAcceptLoss(),
+			s.newBackups(), s.newBackup(), s.newRestore(), s.newUpgrade(), s.newAcceptLoss(),
 		}},
 		kubectl.Group{ID: "do", Title: "Do:", Commands: []*cobra.Command{
-			c.newRotate(), c.newSuspend(), c.newResume(), c.newOpen(), c.newPsql(), c.newTestAlert(),
+			s.newRotate(), s.newSuspend(), s.newResume(), s.newOpen(), s.newPsql(), s.newTestAlert(),
 		}})
+}
+
+// core returns the client for logs, exec and port forwarding of pods, and for proxies.
+func (s *session) core() corev1client.CoreV1Interface {
+	return corev1client.NewForConfigOrDie(s.Config) // Connect has made a client of it
+}
+
+// dojo reads a Dojo in the namespace of the command line.
+func (s *session) dojo(ctx context.Context, name string) (*corev1api.Dojo, error) {
+	d := &corev1api.Dojo{}
+	return d, s.Named(ctx, kinds.Dojo, name, d, "kubectl dojo list -A shows those of all namespaces")
+}
+
+// world reads a Dojo with all that belongs to it.
+func (s *session) world(ctx context.Context, name string) (*world.World, error) {
+	d, err := s.dojo(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	w, err := world.Read(ctx, s, d, s.Now())
+	if err != nil {
+		return nil, fmt.Errorf("read what belongs to the Dojo %s: %w", name, err)
+	}
+	return w, nil
+}
+
+// fieldOwner is the field manager of the plugin's writes.
+const fieldOwner = "kubectl-dojo"
+
+// nameOfDojo is an argument of most commands.
+const nameOfDojo = "the name of a Dojo"
+
+// seeStatus names the command that shows more about a Dojo.
+func seeStatus(d *corev1api.Dojo) string {
+	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
+}
+
+// forDojo returns a command about one Dojo, whose name it completes.
+func (s *session) forDojo(use, short, long string, run func(context.Context, string) error) *cobra.Command {
+	return s.About(kinds.Dojo, use+" NAME", short, long, run)
+}
+
+// forWorld returns a command about one Dojo and all that belongs to it.
+func (s *session) forWorld(use, short, long string, run func(context.Context, *world.World) error) *cobra.Command {
+	return s.forDojo(use, short, long, func(ctx context.Context, name string) error {
+		w, err := s.world(ctx, name)
+		if err != nil {
+			return err
+		}
+		return run(ctx, w)
+	})
 }

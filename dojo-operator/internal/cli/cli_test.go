@@ -11,39 +11,32 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/utils/clock"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+var page = kubectltest.Page{File: filepath.Join("..", "..", "..", "docs", "kubectl-dojo.md"), Name: "sendai"}
+
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
-	code := m.Run()
-	if *update {
-		if err := updatePage(); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(code)
+	os.Exit(page.Run(m, update))
 }
 
-// stillClock is a clock that stands still and whose tickers hurry.
-type stillClock struct{ clock.RealClock }
-
-func (stillClock) Now() time.Time { return apitest.Now }
-
-func (c stillClock) NewTicker(time.Duration) clock.Ticker {
-	return c.RealClock.NewTicker(time.Millisecond)
+// TestPage holds docs/kubectl-dojo.md to what the commands print.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	page.Check(t, *update, 8)
 }
+
+var stillClock = kubectltest.Clock{At: apitest.Now}
 
 // result holds the exit code and the output of a run.
 type result struct {
@@ -63,7 +56,7 @@ func runWith(ctx context.Context, kubeconfig, input string, args ...string) (r r
 	var out, problems bytes.Buffer
 	r.code = Run(ctx, append([]string{"--kubeconfig", kubeconfig}, args...), kubectl.Options{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(input), Out: &out, ErrOut: &problems},
-		Version:   "v1.2.3", Env: func(string) string { return "" }, Clock: stillClock{},
+		Version:   "v1.2.3", Env: func(string) string { return "" }, Clock: stillClock,
 	})
 	r.out, r.err = out.String(), problems.String()
 	return r
@@ -72,21 +65,5 @@ func runWith(ctx context.Context, kubeconfig, input string, args ...string) (r r
 // expectGolden compares a text with testdata/NAME.golden.
 func expectGolden(t *testing.T, name, text string) {
 	t.Helper()
-	file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", file, diff)
-	}
+	kubectltest.Golden(t, *update, name, text)
 }

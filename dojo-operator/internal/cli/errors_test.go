@@ -18,7 +18,7 @@ import (
 
 // commands returns all of the plugin's own.
 func commands() (names []string) {
-	c := newCLI(kubectl.Options{
+	c := newSession(kubectl.Options{
 		IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: func(string) string { return "" },
 	})
 	for _, command := range c.newRoot().Commands() {

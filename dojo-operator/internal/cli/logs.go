@@ -34,14 +34,8 @@ const (
 
 var parts = []string{partApplication, partSchema, partPostgres}
 
-const (
-	// postgresContainer is the container of an instance in which Postgres runs.
-	postgresContainer = "postgres"
-	// jobRoleLabel is on pods of CloudNativePG that fill or upgrade a Cluster.
-	jobRoleLabel = "cnpg.io/jobRole"
-	clusterLabel = "cnpg.io/cluster"
-	roleLabel    = "cnpg.io/instanceRole"
-)
+// postgresContainer is the container of an instance in which Postgres runs.
+const postgresContainer = "postgres"
 
 // logging are the flags of logs.
 type logging struct {
@@ -61,9 +55,9 @@ func (l logging) options(container string) *corev1.PodLogOptions {
 	return o
 }
 
-func (c *cli) newLogs() *cobra.Command {
+func (s *session) newLogs() *cobra.Command {
 	var l logging
-	cmd := c.forDojo("logs", "Print the logs of the application, of its SQL, or of Postgres", `Prints the logs of a Dojo:
+	cmd := s.forDojo("logs", "Print the logs of the application, of its SQL, or of Postgres", `Prints the logs of a Dojo:
   application   all pods of the application; the default
   schema        the pods of the latest Job that runs SQL
   postgres      the primary, or the Job that fills or upgrades the Cluster`, nil)
@@ -81,9 +75,9 @@ func (c *cli) newLogs() *cobra.Command {
 		if len(args) == 1 {
 			return parts, cobra.ShellCompDirectiveNoFileComp
 		}
-		return c.dojoNames(cmd, args, typed)
+		return s.Complete(kinds.Dojo)(cmd, args, typed)
 	}
-	cmd.RunE = c.command(func(ctx context.Context, s *session, args []string) error {
+	cmd.RunE = s.Connected(func(ctx context.Context, args []string) error {
 		part := partApplication
 		if len(args) == 2 {
 			part = args[1]
@@ -122,7 +116,7 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 			prefix = s.Style.Dim(source.pod + " | ")
 		}
 		read := func() {
-			request := s.core.Pods(s.Namespace).GetLogs(source.pod, l.options(source.container))
+			request := s.core().Pods(s.Namespace).GetLogs(source.pod, l.options(source.container))
 			stream, err := request.Stream(ctx)
 			if err == nil {
 				err = out.copy(stream, prefix)
@@ -174,7 +168,7 @@ func (s *session) sources(ctx context.Context, w *world.World, part string) ([]l
 	case partSchema:
 		labels = client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: w.Dojo.Name}
 	case partPostgres:
-		labels, of = client.MatchingLabels{clusterLabel: cnpg.ClusterName(w.Dojo)}, postgresSources
+		labels, of = client.MatchingLabels{world.ClusterLabel: cnpg.ClusterName(w.Dojo)}, postgresSources
 	default:
 		return applicationSources(w)
 	}
@@ -233,7 +227,7 @@ func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 		if pod.Name == primary {
 			return []logSource{{pod.Name, postgresContainer}}, nil
 		}
-		if pod.Labels[jobRoleLabel] != "" {
+		if pod.Labels[world.JobRoleLabel] != "" {
 			jobs = append(jobs, pod)
 		}
 	}

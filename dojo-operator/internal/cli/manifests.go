@@ -8,19 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/cli-runtime/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
@@ -131,57 +126,21 @@ func threeWay(live, o *unstructured.Unstructured) ([]byte, error) {
 
 // readManifests reads the objects of a file, of the files of a folder, or of standard input.
 func readManifests(path string, in io.Reader) (all []*unstructured.Unstructured, err error) {
+	read := resource.NewLocalBuilder().Unstructured().Flatten()
 	if path == "-" {
-		return decode(in)
+		read.Stream(in, "standard input")
+	} else {
+		read.Path(false, path)
 	}
-	files := []string{path}
-	if info, err := os.Stat(path); err != nil {
+	infos, err := read.Do().Infos()
+	if err != nil {
 		return nil, err
-	} else if info.IsDir() {
-		if files, err = filepath.Glob(filepath.Join(path, "*")); err != nil {
-			return nil, err
-		}
-		files = slices.DeleteFunc(files, func(name string) bool {
-			return !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
-		})
 	}
-	for _, name := range files {
-		file, err := os.Open(name) //nolint:gosec // G304: the user names it
-		if err != nil {
-			return nil, err
+	for _, info := range infos {
+		if info.Name == "" {
+			return nil, errors.New("an object has no kind or no metadata.name")
 		}
-		objects, err := decode(file)
-		if err = errors.Join(err, file.Close()); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		all = append(all, objects...)
+		all = append(all, info.Object.(*unstructured.Unstructured))
 	}
 	return all, nil
-}
-
-func decode(in io.Reader) (all []*unstructured.Unstructured, err error) {
-	decoder := utilyaml.NewYAMLOrJSONDecoder(in, 4096)
-	for {
-		o := &unstructured.Unstructured{}
-		if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, err
-		}
-		switch {
-		case len(o.Object) == 0:
-		case o.IsList():
-			err := o.EachListItem(func(item runtime.Object) error {
-				all = append(all, item.(*unstructured.Unstructured))
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
-		case o.GetKind() == "" || o.GetName() == "":
-			return nil, errors.New("an object has no kind or no metadata.name")
-		default:
-			all = append(all, o)
-		}
-	}
 }

@@ -28,12 +28,12 @@ import (
 // openPort is the default of --port.
 const openPort = 8080
 
-func (c *cli) newOpen() *cobra.Command {
+func (s *session) newOpen() *cobra.Command {
 	var port uint16
-	cmd := c.forDojo("open", "Reach the application from this machine",
+	cmd := s.forDojo("open", "Reach the application from this machine",
 		`Forwards a port of this machine to a ready pod behind the Dojo's Service until you press Ctrl-C, and continues with
 another pod when that one ends. It needs the right to create pods/portforward.`,
-		func(ctx context.Context, s *session, name string) error { return s.open(ctx, name, port) })
+		func(ctx context.Context, name string) error { return s.open(ctx, name, port) })
 	cmd.Flags().Uint16Var(&port, "port", openPort, "the `port` of this machine; 0 is any that is free")
 	return cmd
 }
@@ -77,15 +77,15 @@ const replaced = time.Minute
 // behindService finds a ready pod behind the Service of a Dojo, and waits for one where one has
 // been there.
 func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
-	err = s.poll(ctx, replaced, func(ctx context.Context) (bool, error) {
+	err = s.poll(ctx, replaced, func(ctx context.Context) (string, bool, error) {
 		w, err := s.world(ctx, name)
 		if err != nil {
-			return false, err
+			return "", false, err
 		}
 		if pod, port, err = readyPod(w); err != nil && wait {
-			return false, nil
+			return "", false, nil
 		}
-		return true, err
+		return "", true, err
 	})
 	return pod, port, err
 }
@@ -125,9 +125,9 @@ func containerPort(pod *corev1.Pod, target intstr.IntOrString) int32 {
 }
 
 func (s *session) forward(ctx context.Context, pod string, local uint16, remote int32) error {
-	at := s.core.RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
+	at := s.core().RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
 		SubResource("portforward").URL()
-	dialer, err := dialerFor(s.config, at)
+	dialer, err := dialerFor(s.Config, at)
 	if err != nil {
 		return err
 	}

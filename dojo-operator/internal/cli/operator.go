@@ -21,6 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/plan"
 	"jutsu.com/operators/dojo-operator/internal/mounted"
 	"jutsu.com/operators/dojo-operator/internal/options"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
 	"jutsu.com/operators/libs/kubectl"
@@ -73,9 +74,9 @@ func (s *session) platform(ctx context.Context, given string, report *plan.Repor
 // operator returns the operator's Deployment; nil if there is none that the user may list.
 func (s *session) operator(ctx context.Context) (*appsv1.Deployment, error) {
 	var all appsv1.DeploymentList
-	err := s.List(ctx, &all, client.MatchingLabels{"app.kubernetes.io/name": check.DojoOperator})
+	_, err := s.listed(ctx, &all, client.MatchingLabels{ownership.NameLabel: check.DojoOperator})
 	if err != nil || len(all.Items) == 0 {
-		return nil, ignoreDenied(err)
+		return nil, err
 	}
 	return &all.Items[0], nil
 }
@@ -90,9 +91,7 @@ func operatorContainer(operator *appsv1.Deployment) (c corev1.Container) {
 
 // noteVersion notes that another version of the operator runs.
 func (s *session) noteVersion(image string, report *plan.Report) {
-	image, _, _ = strings.Cut(image, "@")
-	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	if tag != "" && strings.TrimPrefix(tag, "v") != strings.TrimPrefix(s.Version, "v") {
+	if tag := images.Tag(image); tag != "" && strings.TrimPrefix(tag, "v") != strings.TrimPrefix(s.Version, "v") {
 		report.Note(fmt.Sprintf("dojo-operator %s runs; this is the plan of %s.", tag, s.Version))
 	}
 }
@@ -135,10 +134,8 @@ func (f *files) read(ctx context.Context, folder, what string) (map[string][]byt
 	case err != nil:
 		return nil, err
 	}
-	all := maps.Clone(found.BinaryData)
-	if all == nil {
-		all = map[string][]byte{}
-	}
+	all := map[string][]byte{}
+	maps.Copy(all, found.BinaryData)
 	for name, text := range found.Data {
 		all[name] = []byte(text)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
@@ -69,7 +70,7 @@ func TestLogs(t *testing.T) {
 	}
 	s.Put(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace, Name: "filler", Labels: map[string]string{
-			clusterLabel: "sendai-db", jobRoleLabel: "full-recovery",
+			world.ClusterLabel: "sendai-db", world.JobRoleLabel: "full-recovery",
 		}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "full-recovery"}}},
 	})
@@ -117,6 +118,28 @@ func TestTestAlert(t *testing.T) {
 	if got := run(t, s, "n\n", "test-alert", "sendai", "--alertmanager", "monitoring/am:9093"); got.code != 1 ||
 		!strings.Contains(got.out, "Posts to Alertmanager monitoring/am:") {
 		t.Error(got)
+	}
+}
+
+// TestNoPrimary shows that psql lists the instances of a Cluster without a primary.
+func TestNoPrimary(t *testing.T) {
+	t.Parallel()
+	s := sendai(t)
+	for want, change := range map[string]func(){
+		"Its instances: sendai-db-1 (Pending, primary). psql runs in the pod of one: see kubectl dojo status sendai -n team-a": func() {
+			pod := &corev1.Pod{}
+			s.Get(kinds.Pod, apitest.Namespace, "sendai-db-1", pod)
+			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+			s.Put(pod)
+		},
+		"Its instances: none. ": func() { s.Remove(kinds.Pod, apitest.Namespace, "sendai-db-1") },
+	} {
+		change()
+		if got := run(t, s, "", "psql", "sendai"); got.code != 1 || !strings.Contains(got.err, want) ||
+			!strings.Contains(got.err, "the Cluster sendai-db has no primary that is ready. ") {
+			t.Errorf("%s, want %q", got, want)
+		}
+		s = sendai(t)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/cli/check"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/cli/plan"
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
@@ -27,7 +26,7 @@ type planFlags struct {
 	format                                    kubectl.Output
 }
 
-func (c *cli) newPlan() *cobra.Command {
+func (s *session) newPlan() *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
 		Use: "plan (-f FILE | NAME | -A)", Short: "Show what the operator would do, before it does",
@@ -38,15 +37,9 @@ the live state, read with your rights. Nothing is written: the API server tries 
 Exit codes: 0 nothing would change, 1 an error, or a Dojo that would not match its spec, 2 wrong use, 3 something would
 change.`,
 		Example: "  kubectl dojo plan -f dojo.yaml\n  kubectl dojo plan -A --operator-version v0.2.0 -o json",
-		Args:    cobra.ArbitraryArgs, ValidArgsFunction: c.dojoNames, DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.validate(c.Version, args); err != nil {
-				return err
-			}
-			return c.command(func(ctx context.Context, s *session, args []string) error {
-				return s.plan(ctx, f, args)
-			})(cmd, args)
-		},
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: s.Complete(kinds.Dojo), DisableFlagsInUseLine: true,
+		PreRunE: func(_ *cobra.Command, args []string) error { return f.validate(s.Version, args) },
+		RunE:    s.Connected(func(ctx context.Context, args []string) error { return s.plan(ctx, f, args) }),
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "filename", "f", "", "plan the apply of a `file` or folder, or of - for standard input")
@@ -115,26 +108,18 @@ var errProblems = errors.New("one or more Dojos would not match their spec")
 
 // planner returns a planner with the kinds of the cluster and the flags of its operator.
 func (s *session) planner(ctx context.Context, f *planFlags, report *plan.Report) (*plan.Planner, error) {
-	facts := check.Facts{Kinds: map[string]check.Seen{}}
-	if err := s.findKinds(&facts); err != nil {
+	absent, err := s.absentKinds()
+	if err != nil {
 		return nil, err
 	}
 	operator, err := s.platform(ctx, f.operatorArgs, report)
 	if err != nil {
 		return nil, err
 	}
-	may := func(ctx context.Context, namespace, verb, group, resource, subresource string) (bool, error) {
-		kind := kinds.Kind{Plural: resource}
-		kind.Group = group
-		return kubectl.May(ctx, s, namespace, kubectl.To(verb, kind), subresource)
-	}
 	return plan.New(ctx, plan.Input{
-		Live: s, Checker: &plan.DryRun{Client: s, May: may}, Config: operator.Config(), Now: s.Now(),
+		Live: s, Checker: &plan.DryRun{Plugin: s.Plugin}, Config: operator.Config(), Now: s.Now(),
 		Sizes: operator.sizes, Catalog: operator.catalog,
-		Served: func(k optionalkinds.Kind) bool {
-			kind := kinds.Kind{GroupVersionKind: k.GroupVersionKind, Plural: k.Plural}
-			return facts.Kinds[kind.Resource()] == check.Served
-		},
+		Served: func(k optionalkinds.Kind) bool { return !absent[kinds.From(k).Resource()] },
 	})
 }
 

@@ -39,7 +39,7 @@ func TestWrongUseOfPlan(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"plan osaka --operator-version 1.2.3": `there is no Dojo "osaka"`,
-		"plan -f missing.yaml":                "no such file",
+		"plan -f missing.yaml":                "the path \"missing.yaml\" does not exist",
 		"plan -f -":                           "- has no Dojo",
 	} {
 		if got := run(t, s, "", strings.Fields(args)...); got.code != 1 || !strings.Contains(got.err, want) {

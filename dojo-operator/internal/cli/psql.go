@@ -3,9 +3,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -23,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/cli/view"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
@@ -30,9 +33,9 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-func (c *cli) newPsql() *cobra.Command {
+func (s *session) newPsql() *cobra.Command {
 	var replica bool
-	cmd := c.forDojo("psql", "Open psql in the database, as the application",
+	cmd := s.forDojo("psql", "Open psql in the database, as the application",
 		`Runs psql in the pod of the primary, logged in as the application is, or with --replica in that of a standby, where
 nothing can be written. What comes after -- goes to psql. The password reaches psql's environment through the input of
 the command, and no command line. It needs the rights to get the Secret of the Dojo and to create pods/exec.`, nil)
@@ -46,7 +49,7 @@ the command, and no command line. It needs the rights to get the Secret of the D
 		}
 		return kubectl.Exactly(1, nameOfDojo)(cmd, args[:dash])
 	}
-	cmd.RunE = c.command(func(ctx context.Context, s *session, args []string) error {
+	cmd.RunE = s.Connected(func(ctx context.Context, args []string) error {
 		return s.psql(ctx, args[0], args[1:], replica)
 	})
 	cmd.Flags().BoolVar(&replica, "replica", false, "read from a standby")
@@ -90,19 +93,26 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		role = "replica"
 	}
 	var pods corev1.PodList
-	labels := client.MatchingLabels{clusterLabel: cluster, roleLabel: role}
+	labels := client.MatchingLabels{world.ClusterLabel: cluster, world.PodRoleLabel: "instance"}
 	if err := s.List(ctx, &pods, client.InNamespace(d.Namespace), labels); err != nil {
 		return "", err
 	}
+	var states []string
 	for i := range pods.Items {
-		if world.IsReady(&pods.Items[i]) {
-			return pods.Items[i].Name, nil
+		pod := &pods.Items[i]
+		if pod.Labels[world.InstanceRoleLabel] == role && world.IsReady(pod) {
+			return pod.Name, nil
 		}
+		states = append(states, fmt.Sprintf("%s (%s)", pod.Name, view.StateOfPod(pod, s.Now())))
 	}
 	if replica {
 		return "", fmt.Errorf("the Cluster %s has no standby that is ready: leave --replica out", cluster)
 	}
-	return "", fmt.Errorf("the Cluster %s has no primary that is ready: %s", cluster, seeStatus(d))
+	if states == nil {
+		states = []string{"none"}
+	}
+	return "", fmt.Errorf("the Cluster %s has no primary that is ready. Its instances: %s. "+
+		"psql runs in the pod of one: %s", cluster, strings.Join(states, ", "), seeStatus(d))
 }
 
 // clusterName returns the Cluster of a Dojo, or the one to which its credentials lead.
@@ -140,7 +150,7 @@ func psqlCommand(secret *corev1.Secret, args []string, replica bool) []string {
 func (s *session) runPsql(
 	ctx context.Context, pod string, secret *corev1.Secret, args []string, replica, terminal bool,
 ) error {
-	request := s.core.RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
+	request := s.core().RESTClient().Post().Namespace(s.Namespace).Resource("pods").Name(pod).
 		SubResource("exec").VersionedParams(&corev1.PodExecOptions{
 		Container: postgresContainer, Command: psqlCommand(secret, args, replica),
 		Stdin: true, Stdout: true, Stderr: !terminal, TTY: terminal,
@@ -166,11 +176,11 @@ func (s *session) runPsql(
 
 // executor runs a command by websocket, or by SPDY where a server or a proxy does not know that.
 func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
-	old, err := remotecommand.NewSPDYExecutor(s.config, http.MethodPost, at)
+	old, err := remotecommand.NewSPDYExecutor(s.Config, http.MethodPost, at)
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := remotecommand.NewWebSocketExecutor(s.config, http.MethodGet, at.String())
+	sockets, err := remotecommand.NewWebSocketExecutor(s.Config, http.MethodGet, at.String())
 	if err != nil {
 		return nil, err
 	}
@@ -234,3 +244,51 @@ func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err er
 
 // sizeInterval is the time between two looks at the size of the terminal.
 const sizeInterval = 250 * time.Millisecond
+
+// psqlScript is a script that reads a password from its input and runs psql with it in the
+// environment. It turns the terminal's echo off before it asks, by the marker, so that nothing that
+// is typed or sent shows, and on again for psql.
+const psqlScript = `stty -echo 2>/dev/null
+printf '\001'
+IFS= read -r PGPASSWORD || exit 1
+stty echo 2>/dev/null
+export PGPASSWORD
+exec psql "$@"`
+
+// marker announces that the script is ready for the password.
+const marker = 0x01
+
+// handshake hands a password to the script: through its input, which is on no command line, in no
+// log of the API server, and in no process list.
+type handshake struct {
+	in    io.Reader // the password, then what the user types
+	out   io.Writer
+	ready chan struct{}
+}
+
+func newHandshake(password string, in io.Reader, out io.Writer) *handshake {
+	return &handshake{io.MultiReader(strings.NewReader(password+"\n"), in), out, make(chan struct{})}
+}
+
+// Read returns the script's input, once the script is ready.
+func (h *handshake) Read(p []byte) (int, error) {
+	<-h.ready
+	return h.in.Read(p)
+}
+
+// Write takes the script's output, without the marker.
+func (h *handshake) Write(p []byte) (int, error) {
+	rest := p
+	select {
+	case <-h.ready:
+	default:
+		if i := bytes.IndexByte(p, marker); i >= 0 {
+			rest = append(bytes.Clone(p[:i]), p[i+1:]...)
+			close(h.ready)
+		}
+	}
+	if _, err := h.out.Write(rest); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -22,7 +22,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -46,15 +45,15 @@ const (
 	reportTimeout = 2 * time.Minute
 )
 
-func (c *cli) newReport() *cobra.Command {
+func (s *session) newReport() *cobra.Command {
 	var file string
-	cmd := c.forDojo("report", "Write a ZIP for support, without secrets",
+	cmd := s.forDojo("report", "Write a ZIP for support, without secrets",
 		`Writes a ZIP from which another person can understand the state of a Dojo: its status, the manifests of its
 objects, events, the logs of its pods and of dojo-operator, discord-operator and CloudNativePG. It has no Secret.
 Values of environments and annotations are taken out, and so is any text that looks like a token, a password or a
 webhook's URL. If you may list Secrets, their values are taken out of all files too. Objects that you may not read
 are left out, and listed in about.txt. Look into the ZIP before you give it away.`,
-		func(ctx context.Context, s *session, name string) error { return s.report(ctx, name, file) })
+		func(ctx context.Context, name string) error { return s.report(ctx, name, file) })
 	cmd.Flags().StringVar(&file, "file", "", "the `FILE` to write; by default dojo-NAME-TIME.zip")
 	return cmd
 }
@@ -210,7 +209,7 @@ func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 func (r *reporter) addPodLogs(ctx context.Context) {
 	pods := slices.Concat(r.world.Pods, r.world.Instances)
 	for label, value := range map[string]string{
-		ownership.InstanceLabel: r.world.Dojo.Name, clusterLabel: cmp.Or(cnpg.ClusterName(r.world.Dojo), "-"),
+		ownership.InstanceLabel: r.world.Dojo.Name, world.ClusterLabel: cmp.Or(cnpg.ClusterName(r.world.Dojo), "-"),
 	} {
 		var more corev1.PodList
 		in := client.InNamespace(r.world.Dojo.Namespace)
@@ -223,9 +222,8 @@ func (r *reporter) addPodLogs(ctx context.Context) {
 
 // addOperators adds Deployments and logs of the operators.
 func (r *reporter) addOperators(ctx context.Context) {
-	name := "app.kubernetes.io/name"
-	for _, operator := range []string{check.DojoOperator, check.DiscordOperator, check.CloudNativePG} {
-		by := client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(labels.Set{name: operator})}
+	for _, operator := range check.Operators {
+		by := client.MatchingLabels{ownership.NameLabel: operator}
 		var deployments appsv1.DeploymentList
 		err := r.List(ctx, &deployments, by)
 		r.lack("the Deployment of "+operator, err)
@@ -263,7 +261,7 @@ func (r *reporter) addLog(ctx context.Context, pod *corev1.Pod, container string
 		return
 	}
 	r.asked[file] = true
-	text, err := r.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+	text, err := r.core().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
 		Container: container, Previous: previous, Timestamps: true,
 		LimitBytes: new(int64(maxLog)), TailLines: new(int64(maxLog / 200)),
 	}).DoRaw(ctx)

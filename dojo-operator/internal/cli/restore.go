@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
@@ -31,16 +34,16 @@ type restoring struct {
 	planOnly              bool
 }
 
-func (c *cli) newRestore() *cobra.Command {
+func (s *session) newRestore() *cobra.Command {
 	var r restoring
-	cmd := c.forDojo("restore", "Restore the database of a Dojo: a lost one, to a moment, or beside it",
+	cmd := s.forDojo("restore", "Restore the database of a Dojo: a lost one, to a moment, or beside it",
 		`Restores a database from its backups and log. Without --as the Dojo itself gets the data: its application
 stops, a backup keeps the current data, and another Cluster replaces the one that is lost or deleted. With --as
 another Dojo gets the data, and this one continues. The application starts when the data has been verified.
 
 It needs the rights to patch the Dojo, to create and patch clusters.postgresql.cnpg.io, and if the Cluster exists, to
 delete it and to create backups.postgresql.cnpg.io; with --as only to create and patch Dojos. Here --as is no user.`,
-		func(ctx context.Context, s *session, name string) error { return s.restore(ctx, name, &r) })
+		func(ctx context.Context, name string) error { return s.restore(ctx, name, &r) })
 	cmd.Example = `  kubectl dojo restore sendai                               the newest data, after a loss
   kubectl dojo restore sendai --to 02:45 --as sendai-past   beside it, to compare
   kubectl dojo restore sendai --to "24 Nov 02:45"           in place`
@@ -84,7 +87,7 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 	if err != nil {
 		return err
 	}
-	text, err := yamlOf(plan.Object)
+	text, err := yaml.Marshal(plan.Object)
 	if err != nil {
 		return err
 	}
@@ -93,10 +96,10 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 		s.Print("---\n%s", text)
 		return nil
 	}
-	if err := s.checkRestore(ctx, w, plan); err != nil {
+	if err := s.checkRestore(ctx, plan); err != nil {
 		return err
 	}
-	if err := r.Confirm(ctx, s.Plugin, text); err != nil {
+	if err := r.Confirm(ctx, s.Plugin, string(text)); err != nil {
 		return err
 	}
 	if plan.Replaces {
@@ -110,23 +113,23 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 }
 
 // checkRestore returns which rights are missing, or why the API server would refuse the object.
-func (s *session) checkRestore(ctx context.Context, w *world.World, plan *recovery.Plan) error {
-	rights := []kubectl.Right{kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Dojo)}
+func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
+	rights := kubectl.To("patch", kinds.Dojo)
 	if plan.InPlace {
-		rights = []kubectl.Right{
-			kubectl.To("patch", kinds.Dojo), kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster),
-		}
+		rights = append(rights, slices.Concat(kubectl.To("create", kinds.Cluster), kubectl.To("patch", kinds.Cluster))...)
+	} else {
+		rights = append(rights, kubectl.To("create", kinds.Dojo)...)
 	}
 	if plan.Replaces {
-		rights = append(rights, kubectl.To("delete", kinds.Cluster), kubectl.To("create", kinds.Backup))
+		rights = append(rights, slices.Concat(kubectl.To("delete", kinds.Cluster), kubectl.To("create", kinds.Backup))...)
 	}
-	if err := kubectl.Need(ctx, s, w.Dojo.Namespace, rights...); err != nil {
+	if err := s.Need(ctx, rights...); err != nil {
 		return err
 	}
 	if plan.Replaces {
 		return nil // one of that name exists
 	}
-	err := s.create(ctx, plan, true)
+	err := create(ctx, client.NewDryRunClient(s.Client), plan)
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("the %s %s exists already: name another one with --as, or delete it",
 			plan.Object.GetKind(), plan.Object.GetName())
@@ -136,19 +139,13 @@ func (s *session) checkRestore(ctx context.Context, w *world.World, plan *recove
 
 // create creates the object of a plan. A Cluster is applied as the operator would: it then owns the
 // fields, and takes one away when the Dojo's spec does.
-func (s *session) create(ctx context.Context, plan *recovery.Plan, dry bool) error {
+func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) error {
 	o := plan.Object.DeepCopy()
 	if !plan.InPlace {
-		if dry {
-			return s.Create(ctx, o, client.DryRunAll)
-		}
-		return s.Create(ctx, o)
+		return k8s.Create(ctx, o)
 	}
-	options := []client.ApplyOption{client.FieldOwner(ownership.FieldOwner), client.ForceOwnership}
-	if dry {
-		options = append(options, client.DryRunAll)
-	}
-	return s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), options...)
+	return k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o),
+		client.FieldOwner(ownership.FieldOwner), client.ForceOwnership)
 }
 
 // carryOut takes the steps of a plan. If one fails, it says what is left to do.
@@ -160,8 +157,8 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 		if err == nil {
 			continue
 		}
-		late := errors.Is(err, errTimeout)
-		s.Note("Stopped at step %d. %s\n", i+1, stopped(w.Dojo.Namespace, plan, step.Action, late))
+		late := errors.Is(err, kubectl.ErrTimeout)
+		s.Note("Stopped at step %d. %s\n", i+1, stopped(s.Namespace, plan, step.Action, late))
 		return err
 	}
 	s.Print("%s\n", s.Style.Good("Restored."))
@@ -211,10 +208,12 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 	case recovery.Remove:
 		return r.remove(ctx)
 	case recovery.Turn:
-		plugin := map[string]any{"parameters": map[string]any{"serverName": r.plan.ServerName}}
-		return r.patch(ctx, r.world.Dojo, specOf("postgres", "cluster", "backup", "plugin", plugin))
+		patch := map[string]any{}
+		_ = unstructured.SetNestedField(patch, r.plan.ServerName,
+			"spec", "postgres", "cluster", "backup", "plugin", "parameters", "serverName")
+		return r.patch(ctx, r.world.Dojo.Name, patch)
 	case recovery.Create:
-		return r.create(ctx, r.plan, false)
+		return create(ctx, r.Client, r.plan)
 	case recovery.Verify:
 		return r.verify(ctx)
 	case recovery.Serve:
@@ -223,21 +222,16 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 	return fmt.Errorf("unknown step %d", action)
 }
 
-// specOf returns a merge patch of a field of the spec, the last argument its value.
-func specOf(path ...any) map[string]any {
-	value := path[len(path)-1]
-	for i := len(path) - 2; i >= 0; i-- {
-		value = map[string]any{path[i].(string): value}
+// sized returns a merge patch of the size of an application, with the one to remember or nil.
+func sized(replicas int32, before any) map[string]any {
+	return map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{recovery.SizeAnnotation: before}},
+		"spec":     map[string]any{"replicas": replicas},
 	}
-	return map[string]any{"spec": value}
 }
 
 func (r *restoreRun) stop(ctx context.Context) error {
-	patch := specOf("replicas", 0)
-	patch["metadata"] = map[string]any{"annotations": map[string]any{
-		recovery.SizeAnnotation: strconv.Itoa(int(r.plan.Replicas)),
-	}}
-	if err := r.patch(ctx, r.world.Dojo, patch); err != nil {
+	if err := r.patch(ctx, r.world.Dojo.Name, sized(0, strconv.Itoa(int(r.plan.Replicas)))); err != nil {
 		return err
 	}
 	return r.until(ctx, r.world.Dojo.Name, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
@@ -267,9 +261,9 @@ func (r *restoreRun) remove(ctx context.Context) error {
 	if err := client.IgnoreNotFound(r.Delete(ctx, live, client.Preconditions{UID: &uid})); err != nil {
 		return err
 	}
-	return r.poll(ctx, r.timeout, func(ctx context.Context) (bool, error) {
+	return r.poll(ctx, r.timeout, func(ctx context.Context) (string, bool, error) {
 		err := r.Get(ctx, client.ObjectKeyFromObject(live), kinds.Cluster.Object())
-		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		return "", apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 }
 
@@ -290,10 +284,8 @@ func (r *restoreRun) verify(ctx context.Context) error {
 		if ready == nil {
 			return "", false, nil
 		}
-		for _, reason := range failures {
-			if ready.Reason == reason {
-				return "", false, fmt.Errorf("%w: %s: %s", errNotRestored, reason, ready.Message)
-			}
+		if slices.Contains(failures, ready.Reason) {
+			return "", false, fmt.Errorf("%w: %s: %s", errNotRestored, ready.Reason, ready.Message)
 		}
 		now := d.Status.Database
 		if r.plan.InPlace && lost != nil && now != nil && now.ClusterUID == lost.ClusterUID {
@@ -305,11 +297,7 @@ func (r *restoreRun) verify(ctx context.Context) error {
 }
 
 func (r *restoreRun) serve(ctx context.Context) error {
-	target := &corev1api.Dojo{}
-	target.Namespace, target.Name = r.world.Dojo.Namespace, r.plan.Target
-	patch := specOf("replicas", r.plan.Replicas)
-	patch["metadata"] = map[string]any{"annotations": map[string]any{recovery.SizeAnnotation: nil}}
-	if err := r.patch(ctx, target, patch); err != nil {
+	if err := r.patch(ctx, r.plan.Target, sized(r.plan.Replicas, nil)); err != nil {
 		return err
 	}
 	return r.until(ctx, r.plan.Target, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {

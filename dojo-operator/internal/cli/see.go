@@ -13,9 +13,10 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/view"
 	"jutsu.com/operators/dojo-operator/internal/cli/world"
 	"jutsu.com/operators/libs/kubectl"
+	"jutsu.com/operators/libs/kubectl/term"
 )
 
-func (c *cli) newList() *cobra.Command {
+func (s *session) newList() *cobra.Command {
 	var everywhere, broken bool
 	var format kubectl.Output
 	cmd := &cobra.Command{
@@ -25,7 +26,7 @@ func (c *cli) newList() *cobra.Command {
 the age of the last backup. With --broken only those that need you: Degraded ones, outages, and failing backups. The
 exit code is then 3 if there is one.`,
 		Example: "  kubectl dojo list -A --broken",
-		RunE: c.command(func(ctx context.Context, s *session, _ []string) error {
+		RunE: s.Connected(func(ctx context.Context, _ []string) error {
 			return s.list(ctx, everywhere, broken, format)
 		}),
 	}
@@ -77,70 +78,62 @@ func (s *session) listText(dojos []corev1api.Dojo, everywhere, broken bool) stri
 	return ""
 }
 
-func (c *cli) newStatus() *cobra.Command {
+func (s *session) newStatus() *cobra.Command {
 	var follow bool
 	var format kubectl.Output
-	cmd := c.forDojo("status", "Show one screen about a Dojo, and what to do",
+	cmd := s.forDojo("status", "Show one screen about a Dojo, and what to do",
 		`Shows the state of a Dojo with its cause, the commands that lead out of it, and a line each about application,
 database, backups, alerts and children. The exit code is 3 if something is wrong.`,
-		func(ctx context.Context, s *session, name string) error {
+		func(ctx context.Context, name string) error {
 			if follow && format != "" {
 				return kubectl.Usage("--watch and --output exclude each other")
 			}
 			if follow {
-				return s.follow(ctx, name)
+				return s.Follow(ctx, func(ctx context.Context) (string, error) {
+					w, err := s.worldWithAlerts(ctx, name)
+					if err != nil {
+						return "", err
+					}
+					return view.Status(w, s.Style), nil
+				})
 			}
-			return s.status(ctx, name, format)
+			w, err := s.worldWithAlerts(ctx, name)
+			if err != nil {
+				return err
+			}
+			return s.answer(w, format, view.ReportOf(w), view.Status)
 		})
 	cmd.Flags().BoolVarP(&follow, "watch", "w", false, "follow it until you press Ctrl-C")
 	format.Bind(cmd)
 	return cmd
 }
 
-func (s *session) status(ctx context.Context, name string, format kubectl.Output) error {
+// worldWithAlerts reads a Dojo with all that belongs to it, and its alerts that fire.
+func (s *session) worldWithAlerts(ctx context.Context, name string) (*world.World, error) {
 	w, err := s.world(ctx, name)
-	if err != nil {
-		return err
+	if err == nil {
+		s.addFiring(ctx, w)
 	}
-	s.addFiring(ctx, w)
-	if err := format.Write(s.Plugin, view.ReportOf(w), func() string { return view.Status(w, s.Style) }); err != nil {
-		return err
-	}
-	return ill(w)
+	return w, err
 }
 
-// ill returns ErrIll for a Dojo that needs a user.
-func ill(w *world.World) error {
-	if view.HeadOf(w.Dojo, w.Now).Broken {
+// answer prints a report or its text. It returns ErrIll for a Dojo that needs a user.
+func (s *session) answer(
+	w *world.World, format kubectl.Output, report any, text func(*world.World, term.Style) string,
+) error {
+	err := format.Write(s.Plugin, report, func() string { return text(w, s.Style) })
+	if err == nil && view.HeadOf(w.Dojo, w.Now).Broken {
 		return kubectl.ErrIll
 	}
-	return nil
+	return err
 }
 
-// follow shows the status again whenever it changes, until the user interrupts it.
-func (s *session) follow(ctx context.Context, name string) error {
-	return s.Follow(ctx, func(ctx context.Context) (string, error) {
-		w, err := s.world(ctx, name)
-		if err != nil {
-			return "", err
-		}
-		s.addFiring(ctx, w)
-		return view.Status(w, s.Style), nil
-	})
-}
-
-func (c *cli) newTree() *cobra.Command {
+func (s *session) newTree() *cobra.Command {
 	var format kubectl.Output
-	cmd := c.forWorld("tree", "Show all that belongs to a Dojo, with its state",
+	cmd := s.forWorld("tree", "Show all that belongs to a Dojo, with its state",
 		`Shows the children of a Dojo as a tree, each with its state: what the operator has made, what CloudNativePG and
 Kubernetes have made of that, and what is missing. The exit code is 3 if something is wrong.`,
-		func(_ context.Context, s *session, w *world.World) error {
-			err := format.Write(s.Plugin, view.Children(w), func() string { return view.Tree(w, s.Style) })
-			if err != nil {
-				return err
-			}
-			return ill(w)
-		})
+		func(_ context.Context, w *world.World) error { return s.answer(w, format, view.Children(w), view.Tree) })
 	format.Bind(cmd)
 	return cmd
 }

@@ -207,7 +207,7 @@ func TestStatusFollows(t *testing.T) {
 	go func() {
 		done <- Run(ctx, []string{"--kubeconfig", kubeconfig, "status", "sendai", "-w"}, kubectl.Options{
 			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out},
-			Env:       func(string) string { return "" }, Clock: stillClock{},
+			Env:       func(string) string { return "" }, Clock: stillClock,
 		})
 	}()
 	<-out.said

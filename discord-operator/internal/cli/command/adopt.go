@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-func (c *command) newAdopt() *cobra.Command {
+func (s *session) newAdopt() *cobra.Command {
 	var from source
 	var name string
 	cmd := &cobra.Command{
@@ -45,14 +45,10 @@ out otherwise. It writes nothing: apply the output. The token comes from the Sec
 			}
 			return nil
 		},
-		ValidArgsFunction: c.serverNames(),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.connect()
-			if err != nil {
-				return err
-			}
-			return s.adopt(cmd.Context(), args[0], args[1], name, &from)
-		},
+		ValidArgsFunction: s.Complete(kinds.Server),
+		RunE: s.Connected(func(ctx context.Context, args []string) error {
+			return s.adopt(ctx, args[0], args[1], name, &from)
+		}),
 	}
 	cmd.Flags().StringVar(&name, "name", "", "`name` of the object; by default it follows the name on Discord")
 	from.bind(cmd)

@@ -9,8 +9,6 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli/export"
@@ -22,17 +20,17 @@ import (
 
 // Run runs a command line, prints its error, and returns the exit code.
 func Run(ctx context.Context, args []string, o kubectl.Options) int {
-	c := newCLI(o)
-	return c.Run(ctx, c.newRoot(), args)
+	s := newSession(o)
+	return s.Run(ctx, s.newRoot(), args)
 }
 
-// command holds the state of one run.
-type command struct{ *kubectl.Plugin }
+// session holds the state of one run.
+type session struct{ *kubectl.Plugin }
 
-func newCLI(o kubectl.Options) *command {
+func newSession(o kubectl.Options) *session {
 	p := kubectl.New("discord", kinds.Scheme(), kinds.All(), o)
 	p.Missing, p.Roles = "Install discord-operator: docs/do/install.md.", kinds.RoleWith
-	return &command{p}
+	return &session{p}
 }
 
 const introduction = `kubectl discord shows Discord servers and what is wrong with their objects, plans changes of
@@ -41,77 +39,41 @@ no others, and says which is missing.
 
 Exit codes: 0 well, 1 an error, 2 wrong use, 3 answered, and something is wrong.`
 
-func (c *command) newRoot() *cobra.Command {
-	return c.Root("Discord servers, and what is wrong with them", introduction,
+func (s *session) newRoot() *cobra.Command {
+	return s.Root("Discord servers, and what is wrong with them", introduction,
 		kubectl.Group{ID: "see", Title: "See:", Commands: []*cobra.Command{
-			c.newStatus(), c.newInvite(), c.newCheckToken(),
+			s.newStatus(), s.newInvite(), s.newCheckToken(),
 		}},
-		kubectl.Group{ID: "do", Title: "Do:", Commands: []*cobra.Command{c.newUndelete()}},
+		kubectl.Group{ID: "do", Title: "Do:", Commands: []*cobra.Command{s.newUndelete()}},
 		kubectl.Group{ID: "manifests", Title: "Manifests:", Commands: []*cobra.Command{
-			c.newAdopt(),
-			c.without("export", "Print a whole server as manifests that adopt it", export.Run),
-			c.without("plan", "Print what an apply of manifests would change on Discord", plan.Run),
+			s.newAdopt(),
+			s.without("export", "Print a whole server as manifests that adopt it", export.Run),
+			s.without("plan", "Print what an apply of manifests would change on Discord", plan.Run),
 		}})
 }
 
 // without returns a command that needs no cluster. It parses its own flags.
-func (c *command) without(
+func (s *session) without(
 	use, short string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args, c.Out, c.ErrOut) },
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args, s.Out, s.ErrOut) },
 	}
-}
-
-// session is a connection to a cluster, as the user.
-type session struct {
-	client.Client
-	*command
-}
-
-func (c *command) connect() (*session, error) {
-	k8s, _, err := c.Connect()
-	return &session{k8s, c}, err
 }
 
 // nameOfServer is an argument of most commands.
 const nameOfServer = "the name of a DiscordServer"
 
 // forServer returns a command about one DiscordServer, whose name it completes.
-func (c *command) forServer(
-	use, short, long string, run func(ctx context.Context, s *session, name string) error,
-) *cobra.Command {
-	return &cobra.Command{
-		Use: use + " SERVER", Short: short, Long: long, Args: kubectl.Exactly(1, nameOfServer), DisableFlagsInUseLine: true,
-		ValidArgsFunction: c.serverNames(),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.connect()
-			if err != nil {
-				return err
-			}
-			return run(cmd.Context(), s, args[0])
-		},
-	}
-}
-
-func (c *command) serverNames() cobra.CompletionFunc {
-	return c.Complete(func() client.ObjectList { return &v1alpha1.DiscordServerList{} })
+func (s *session) forServer(use, short, long string, run func(context.Context, string) error) *cobra.Command {
+	return s.About(kinds.Server, use+" SERVER", short, long, run)
 }
 
 // server reads a DiscordServer in the namespace of the command line.
 func (s *session) server(ctx context.Context, name string) (*v1alpha1.DiscordServer, error) {
 	server := &v1alpha1.DiscordServer{}
-	err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, server)
-	if !apierrors.IsNotFound(err) || kubectl.NotServed(err) {
-		return server, err
-	}
-	var all v1alpha1.DiscordServerList
-	if err := s.List(ctx, &all, client.InNamespace(s.Namespace)); err != nil {
-		all.Items = nil // the user may not list them
-	}
-	return nil, kubectl.Unknown("DiscordServer", name, s.Namespace, kubectl.NamesOf(&all),
-		"kubectl get discordservers -A shows those of all namespaces")
+	return server, s.Named(ctx, kinds.Server, name, server, "kubectl get discordservers -A shows those of all namespaces")
 }
 
 // world reads a server with its objects.

@@ -14,12 +14,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/utils/clock"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -30,27 +28,22 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files and the page anew")
 
+var page = kubectltest.Page{File: filepath.Join("..", "..", "..", "..", "docs", "kubectl-discord.md"), Name: "alerts"}
+
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
-	code := m.Run()
-	if *update {
-		if err := updatePage(); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(code)
+	os.Exit(page.Run(m, update))
+}
+
+// TestPage holds docs/kubectl-discord.md to what the commands print.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	page.Check(t, *update, 5)
 }
 
 var now = time.Date(2026, 11, 24, 2, 55, 0, 0, time.UTC)
 
-// stillClock is a clock that stands still and whose tickers hurry.
-type stillClock struct{ clock.RealClock }
-
-func (stillClock) Now() time.Time { return now }
-
-func (c stillClock) NewTicker(time.Duration) clock.Ticker {
-	return c.RealClock.NewTicker(time.Millisecond)
-}
+var stillClock = kubectltest.Clock{At: now}
 
 type result struct {
 	code     int
@@ -72,7 +65,7 @@ func runWith(ctx context.Context, kubeconfig, input string, args ...string) (r r
 	}
 	r.code = Run(ctx, args, kubectl.Options{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(input), Out: &out, ErrOut: &problems},
-		Version:   "v1.2.3", Env: func(string) string { return "" }, Clock: stillClock{},
+		Version:   "v1.2.3", Env: func(string) string { return "" }, Clock: stillClock,
 	})
 	r.out, r.err = out.String(), problems.String()
 	return r
@@ -81,23 +74,7 @@ func runWith(ctx context.Context, kubeconfig, input string, args ...string) (r r
 // expectGolden compares a text with testdata/NAME.golden.
 func expectGolden(t *testing.T, name, text string) {
 	t.Helper()
-	file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", file, diff)
-	}
+	kubectltest.Golden(t, *update, name, text)
 }
 
 const (
@@ -276,7 +253,7 @@ func TestFollow(t *testing.T) {
 	go func() {
 		done <- Run(ctx, []string{"--kubeconfig", s.Kubeconfig(t, "platform"), "status", "company", "-w"}, kubectl.Options{
 			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: write, ErrOut: write},
-			Env:       func(string) string { return "" }, Clock: stillClock{},
+			Env:       func(string) string { return "" }, Clock: stillClock,
 		})
 		_ = write.Close()
 	}()

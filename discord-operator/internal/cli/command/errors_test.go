@@ -23,7 +23,7 @@ func TestHelp(t *testing.T) {
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")
 	root := runWith(t.Context(), nowhere, "")
 	expectGolden(t, "help", root.String())
-	c := newCLI(kubectl.Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: func(string) string { return "" }})
+	c := newSession(kubectl.Options{IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: func(string) string { return "" }})
 	for _, command := range c.newRoot().Commands() {
 		name := command.Name()
 		if name == "help" || name == "completion" {

@@ -11,14 +11,14 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-func (c *command) newStatus() *cobra.Command {
+func (s *session) newStatus() *cobra.Command {
 	var follow bool
 	var format kubectl.Output
-	cmd := c.forServer("status", "Show one screen about a server and its objects",
+	cmd := s.forServer("status", "Show one screen about a server and its objects",
 		`Shows the state of a DiscordServer, what of Discord's limits is used, the permissions that its bot lacks, and the
 groups, channels and roles of all namespaces that you may list, each with its state, the cause, and its drift. It reads
 the statuses in Kubernetes alone, so it needs no token. The exit code is 3 if something is wrong.`,
-		func(ctx context.Context, s *session, name string) error {
+		func(ctx context.Context, name string) error {
 			if follow {
 				return s.Follow(ctx, func(ctx context.Context) (string, error) { return s.statusText(ctx, name) })
 			}
@@ -56,14 +56,14 @@ func (s *session) status(ctx context.Context, name string, format kubectl.Output
 	return err
 }
 
-func (c *command) newInvite() *cobra.Command {
+func (s *session) newInvite() *cobra.Command {
 	var everyone, administrator bool
 	var format kubectl.Output
-	cmd := c.forServer("invite", "Print the link that adds the bot, with the permissions that it needs, and why",
+	cmd := s.forServer("invite", "Print the link that adds the bot, with the permissions that it needs, and why",
 		`Prints the link with which a user who may manage the server on Discord adds the bot, or gives it missing
 permissions. It asks for exactly the permissions that the DiscordServer and the objects of its namespace need, and gives
 the reason for each. Permissions that only objects of other namespaces need are listed, and asked for with -A.`,
-		func(ctx context.Context, s *session, name string) error {
+		func(ctx context.Context, name string) error {
 			w, err := s.world(ctx, name)
 			if err != nil {
 				return err

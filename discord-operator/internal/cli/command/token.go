@@ -16,6 +16,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/cli"
+	"jutsu.com/operators/discord-operator/internal/cli/kinds"
 	"jutsu.com/operators/discord-operator/internal/cli/view"
 	"jutsu.com/operators/discord-operator/internal/cli/world"
 	"jutsu.com/operators/discord-operator/internal/discord/bot"
@@ -87,7 +88,7 @@ func (t *source) options(
 	return discordclient.Options{Token: discordclient.NewSecret(token), APIURL: t.apiURL}, from, nil
 }
 
-func (c *command) newCheckToken() *cobra.Command {
+func (s *session) newCheckToken() *cobra.Command {
 	var from source
 	cmd := &cobra.Command{
 		Use: "check-token [SERVER]", Short: "Ask Discord whose a token is, and what its bot may do",
@@ -101,14 +102,13 @@ from --token-file; it is never printed. The exit code is 3 if something is wrong
 			}
 			return kubectl.Exactly(min(len(args), 1), "")(cmd, args)
 		},
-		ValidArgsFunction: c.serverNames(),
+		ValidArgsFunction: s.Complete(kinds.Server),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s := &session{command: c}
 			var w *world.World
 			server := &v1alpha1.DiscordServer{}
 			if len(args) > 0 {
-				var err error
-				if s, err = c.connect(); err != nil {
+				err := s.Connect()
+				if err != nil {
 					return err
 				}
 				if w, err = s.world(cmd.Context(), args[0]); err != nil {

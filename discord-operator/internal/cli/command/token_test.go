@@ -112,7 +112,8 @@ func TestCheckToken(t *testing.T) {
 	}
 	away := run(t, company(func(s *school) { s.secret.Data["token"] = []byte("a.bot.token") }).in(t), "",
 		"check-token", "company", "--discord-api-url", "http://127.0.0.1:1")
-	if away.code != 1 || strings.Contains(away.err, "API server") || !strings.Contains(away.err, "get current user") {
+	if away.code != 1 || strings.Contains(away.err, "API server") || !strings.Contains(away.err, "get current user") ||
+		!strings.Contains(away.err, "name that with --discord-api-url\n") {
 		t.Errorf("of a Discord that is away: %s", away)
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -24,19 +22,15 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-const (
-	// pollInterval is the time between two readings while a command waits.
-	pollInterval = time.Second
-	// stepTimeout bounds each wait for the operator or for Kubernetes.
-	stepTimeout = 2 * time.Minute
-)
+// stepTimeout bounds each wait for the operator or for Kubernetes.
+const stepTimeout = 2 * time.Minute
 
 type undeleting struct {
 	kubectl.Asking
 	timeout time.Duration
 }
 
-func (c *command) newUndelete() *cobra.Command {
+func (s *session) newUndelete() *cobra.Command {
 	var u undeleting
 	cmd := &cobra.Command{
 		Use: "undelete TYPE NAME", Short: "Take back the deletion of an object that still waits",
@@ -60,16 +54,12 @@ again, which adopts what it had. The plan is shown first, and the name is asked 
 				return []string{"server", "group", "channel", "role"}, cobra.ShellCompDirectiveNoFileComp
 			}
 			kind, _ := kinds.Find(args[0])
-			return c.Complete(func() client.ObjectList { return kind.List() })(cmd, args[1:], typed)
+			return s.Complete(kind)(cmd, args[1:], typed)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.connect()
-			if err != nil {
-				return err
-			}
+		RunE: s.Connected(func(ctx context.Context, args []string) error {
 			kind, _ := kinds.Find(args[0])
-			return s.undelete(cmd.Context(), kind, args[1], &u)
-		},
+			return s.undelete(ctx, kind, args[1], &u)
+		}),
 	}
 	u.Bind(cmd)
 	u.BindName(cmd, "the object")
@@ -81,7 +71,8 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 	o := kinds.New(kind)
 	switch err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, o); {
 	case apierrors.IsNotFound(err) && !kubectl.NotServed(err):
-		return s.unknown(ctx, kind, name)
+		return fmt.Errorf("%w. For a resource that a deleted object has left on Discord, "+
+			"kubectl discord adopt prints a manifest", s.Unknown(ctx, kind, name, "its deletion is complete, or it never existed"))
 	case err != nil:
 		return err
 	}
@@ -93,8 +84,7 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 	if err != nil {
 		return err
 	}
-	err = kubectl.Need(ctx, s, s.Namespace, kubectl.To("patch", kind), kubectl.To("create", kind))
-	if err != nil {
+	if err := s.Need(ctx, append(kubectl.To("patch", kind), kubectl.To("create", kind)...)...); err != nil {
 		return err
 	}
 	text, err := plan.YAML()
@@ -109,17 +99,6 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 		return err
 	}
 	return s.replace(ctx, plan, text, u.timeout)
-}
-
-// unknown says what is left to do for an object that is gone.
-func (s *session) unknown(ctx context.Context, kind kubectl.Kind, name string) error {
-	list := kind.List()
-	if err := s.List(ctx, list, client.InNamespace(s.Namespace)); err != nil {
-		list.Items = nil // the user may not list them
-	}
-	return fmt.Errorf("%w. For a resource that a deleted object has left on Discord, "+
-		"kubectl discord adopt prints a manifest",
-		kubectl.Unknown(kind.Kind, name, s.Namespace, kubectl.NamesOf(list), "its deletion is complete, or it never existed"))
 }
 
 // serverFor returns the server of an object of another namespace, whose grants decide; otherwise
@@ -142,7 +121,7 @@ func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, ti
 		return s.late(err, p)
 	}
 	s.Print("2. wait until the operator has confirmed that it deletes nothing\n")
-	err := s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+	err := s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		err := s.Get(ctx, client.ObjectKeyFromObject(o), o)
 		if err == nil && o.GetUID() != p.Old.GetUID() {
 			return false, errGone
@@ -174,7 +153,6 @@ func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, ti
 var (
 	errGone      = errors.New("the operator was faster")
 	errNamespace = errors.New("its namespace is being deleted, so nothing can be created there; the deletion stays held")
-	errTimeout   = errors.New("it has taken too long")
 )
 
 // late explains an error before anything has changed but the annotation.
@@ -183,7 +161,7 @@ func (s *session) late(err error, p *recreate.Plan) error {
 	case apierrors.IsNotFound(err), errors.Is(err, errGone):
 		return fmt.Errorf("the deletion has completed meanwhile: what the object had on Discord (%s) is as its "+
 			"deletionPolicy says; where it is still there, kubectl discord adopt prints a manifest for it", p.ID)
-	case errors.Is(err, errTimeout):
+	case errors.Is(err, kubectl.ErrTimeout):
 		return fmt.Errorf("%w: discord-operator has not confirmed it. Does it run? The deletion stays held by the "+
 			"annotation %s; run this again", err, v1alpha1.PausedAnnotation)
 	}
@@ -204,7 +182,7 @@ func (s *session) terminating(ctx context.Context) (bool, error) {
 func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.Duration) (status.Object, error) {
 	created := p.New.DeepCopyObject().(status.Object)
 	s.Print("4. create it again\n")
-	return created, s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+	return created, s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		err := s.Create(ctx, created)
 		if !apierrors.IsAlreadyExists(err) {
 			return err == nil, err
@@ -225,14 +203,14 @@ func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.D
 func (s *session) await(ctx context.Context, o status.Object, timeout time.Duration) error {
 	s.Print("5. wait until it is Ready\n")
 	state := view.State{}
-	err := s.poll(ctx, timeout, func(ctx context.Context) (bool, error) {
+	err := s.Poll(ctx, timeout, func(ctx context.Context) (bool, error) {
 		if err := s.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return false, err
 		}
 		state = view.StateOf(o, s.Now())
 		return state.Health == view.Ready || state.Health == view.Degraded && !passing(state.Reason), nil
 	})
-	if err != nil && !errors.Is(err, errTimeout) {
+	if err != nil && !errors.Is(err, kubectl.ErrTimeout) {
 		return err
 	}
 	s.Print("  %s  %s: %s\n", state.Paint(s.Style, string(state.Health)), state.Reason, state.Message)
@@ -250,31 +228,5 @@ func passing(reason string) bool {
 }
 
 func (s *session) merge(ctx context.Context, o status.Object, fields map[string]any) error {
-	patch, err := json.Marshal(fields)
-	if err != nil {
-		return err
-	}
-	target := kinds.Of(o).Object()
-	target.SetNamespace(o.GetNamespace())
-	target.SetName(o.GetName())
-	return s.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
-}
-
-// poll calls a function until it is done.
-func (s *session) poll(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
-	defer cancel()
-	ticker := s.Clock.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		ok, err := done(ctx)
-		if context.Cause(ctx) == nil && (ok || err != nil) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticker.C():
-		}
-	}
+	return s.Merge(ctx, kinds.Of(o), o.GetNamespace(), o.GetName(), fields)
 }

@@ -6,10 +6,8 @@ package kinds
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -89,12 +87,4 @@ func RoleWith(verb, resource string) string {
 }
 
 // Scheme returns the Go types of the kinds.
-var Scheme = sync.OnceValue(func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, clientgoscheme.AddToScheme} {
-		if err := add(s); err != nil {
-			panic(err) // two types of one kind
-		}
-	}
-	return s
-})
+var Scheme = kubectl.SchemeOf(v1alpha1.AddToScheme, clientgoscheme.AddToScheme)

@@ -5,7 +5,9 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +21,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
@@ -45,23 +48,14 @@ type Line struct {
 	Do string `json:"do,omitempty"`
 }
 
-// Seen says whether the API server serves a kind.
-type Seen int
-
-// Whether the API server serves a kind.
-const (
-	Served Seen = iota
-	Absent
-)
-
 // Facts holds the observations that Lines judges.
 type Facts struct {
 	Namespace string
 	// Labels holds the labels of the namespace; nil if the user may not read them.
 	Labels map[string]string
 	Dojos  []corev1api.Dojo
-	// Kinds says by resource whether the API server serves a kind.
-	Kinds map[string]Seen
+	// Absent says by resource whether the API server lacks a kind.
+	Absent map[string]bool
 	// Deployments of operators in all namespaces, by the label app.kubernetes.io/name. Blind reports
 	// that the user may not list them.
 	Deployments map[string][]appsv1.Deployment
@@ -91,12 +85,16 @@ const (
 	CloudNativePG   = "cloudnative-pg"
 )
 
+// Operators are all of them.
+var Operators = []string{DojoOperator, DiscordOperator, CloudNativePG}
+
 // Lines judges the facts: each line is ok or says what to do.
 func Lines(f Facts) (all []Line) {
 	all = append(all, f.kindLine("Dojo", "needed", true, kinds.Dojo), f.operatorLine(DojoOperator, true))
 	postgres := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Postgres != nil })
-	all = append(all, f.kindLine("CloudNativePG", "spec.postgres", postgres, fromCNPG()...))
-	if f.Kinds[kinds.Cluster.Resource()] == Served {
+	all = append(all, f.kindLine("CloudNativePG", "spec.postgres", postgres,
+		kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler))
+	if !f.Absent[kinds.Cluster.Resource()] {
 		all = append(all, f.operatorLine(CloudNativePG, postgres))
 	}
 	barman := f.some(func(d *corev1api.Dojo) bool {
@@ -108,16 +106,12 @@ func Lines(f Facts) (all []Line) {
 	all = append(all, f.monitoringLines()...)
 	alerts := f.some(func(d *corev1api.Dojo) bool { return d.Spec.Alerts != nil })
 	all = append(all, f.kindLine("Discord", "spec.alerts", alerts, kinds.Channel))
-	if f.Kinds[kinds.Channel.Resource()] == Served {
+	if !f.Absent[kinds.Channel.Resource()] {
 		all = append(all, f.operatorLine(DiscordOperator, alerts))
 	}
 	gateway := f.some(func(d *corev1api.Dojo) bool { e := d.Spec.Exposure; return e != nil && e.Gateway != nil })
 	all = append(all, f.kindLine("Gateway API", "spec.exposure.gateway", gateway, kinds.HTTPRoute))
 	return append(all, f.rightLines()...)
-}
-
-func fromCNPG() (all []kinds.Kind) {
-	return []kinds.Kind{kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler}
 }
 
 func (f Facts) some(is func(*corev1api.Dojo) bool) bool {
@@ -137,7 +131,7 @@ var install = map[string]string{
 func (f Facts) kindLine(subject, use string, needed bool, all ...kinds.Kind) Line {
 	var absent []string
 	for _, k := range all {
-		if f.Kinds[k.Resource()] == Absent {
+		if f.Absent[k.Resource()] {
 			absent = append(absent, k.Resource())
 		}
 	}
@@ -186,15 +180,8 @@ func version(d *appsv1.Deployment) string {
 		return "?"
 	}
 	image := containers[0].Image
-	image, digest, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], "@")
-	_, tag, _ := strings.Cut(image, ":")
-	switch {
-	case tag != "":
-		return tag
-	case digest != "":
-		return digest[:min(len(digest), 19)]
-	}
-	return image
+	name, digest, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], "@")
+	return cmp.Or(images.Tag(image), digest[:min(len(digest), 19)], name)
 }
 
 func (f Facts) storageLine(needed bool) Line {
@@ -267,14 +254,9 @@ func Failed(lines []Line) bool {
 
 // monitored returns the labels of a Dojo's objects for Prometheus.
 func monitored(d *corev1api.Dojo) labels.Set {
-	set := labels.Set{}
-	for key, value := range ownership.Labels(d, ownership.Application) {
-		set[key] = value
-	}
+	set := labels.Set(ownership.Labels(d, ownership.Application))
 	if d.Spec.Monitoring != nil {
-		for key, value := range d.Spec.Monitoring.Labels {
-			set[key] = value
-		}
+		maps.Copy(set, d.Spec.Monitoring.Labels)
 	}
 	return set
 }

@@ -42,7 +42,7 @@ func whole() Facts {
 	every := map[string]any{}
 	return Facts{
 		Namespace: "team-a", Labels: map[string]string{"kubernetes.io/metadata.name": "team-a", "monitored": "yes"},
-		Dojos: []corev1api.Dojo{*apitest.Sendai()}, Kinds: map[string]Seen{},
+		Dojos: []corev1api.Dojo{*apitest.Sendai()}, Absent: map[string]bool{},
 		Deployments: map[string][]appsv1.Deployment{
 			DojoOperator: operatorOf(DojoOperator, "ghcr.io/x/dojo-operator:v1.2.3@sha256:ab", 2), DiscordOperator: operatorOf(DiscordOperator, "r:5000/discord-operator@sha256:0123456789abcdef", 1),
 			CloudNativePG: operatorOf(CloudNativePG, "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0", 1),
@@ -75,7 +75,7 @@ func TestLines(t *testing.T) {
 	absent := func(all ...kinds.Kind) func(*Facts) {
 		return func(f *Facts) {
 			for _, k := range all {
-				f.Kinds[k.Resource()] = Absent
+				f.Absent[k.Resource()] = true
 			}
 		}
 	}
@@ -91,7 +91,11 @@ func TestLines(t *testing.T) {
 		"no operator":   {func(f *Facts) { delete(f.Deployments, CloudNativePG) }, "no Deployment has its label app.kubernetes.io/name=cloudnative-pg", true},
 		"a dead one":    {func(f *Facts) { f.Deployments[DojoOperator] = operatorOf(DojoOperator, "x", 0) }, "-> kubectl describe deployment dojo-operator -n dojo-operator-system", true},
 		"blind":         {func(f *Facts) { f.Blind = true }, "?   dojo-operator        you may not list deployments.apps", false},
-		"not needed": {func(f *Facts) { f.Dojos = few; absent(fromCNPG()...)(f); absent(kinds.ObjectStore, kinds.Channel)(f) },
+		"not needed": {func(f *Facts) {
+			f.Dojos = few
+			absent(kinds.Cluster, kinds.Role, kinds.Database, kinds.Schedule, kinds.Backup, kinds.Pooler)(f)
+			absent(kinds.ObjectStore, kinds.Channel)(f)
+		},
 			"--  CloudNativePG        not installed; it is for spec.postgres", false},
 		"no Gateways": {absent(kinds.HTTPRoute), "--  Gateway API          not installed; it is for spec.exposure.gateway", false},
 		"no alerting": {absent(kinds.Route), "lacks alertmanagerconfigs.monitoring.coreos.com", true},

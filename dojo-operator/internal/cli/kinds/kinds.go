@@ -5,7 +5,6 @@ package kinds
 
 import (
 	"slices"
-	"sync"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,9 +15,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
@@ -32,7 +31,8 @@ import (
 // Kind is a kind of the API with its name in paths.
 type Kind = kubectl.Kind
 
-func from(k optionalkinds.Kind) Kind {
+// From returns a kind that a cluster may lack.
+func From(k optionalkinds.Kind) Kind {
 	return Kind{GroupVersionKind: k.GroupVersionKind, Plural: k.Plural}
 }
 
@@ -54,12 +54,12 @@ var (
 	StorageClass = kubectl.KindOf(storagev1.SchemeGroupVersion, "StorageClass", "storageclasses").Global()
 	AccessReview = kubectl.AccessReview
 
-	Cluster  = from(cnpg.ClusterKind)
-	Role     = from(cnpg.RoleKind)
-	Database = from(cnpg.DatabaseKind)
-	Schedule = from(cnpg.ScheduleKind)
-	Backup   = from(cnpg.BackupKind)
-	Pooler   = from(cnpg.PoolerKind)
+	Cluster  = From(cnpg.ClusterKind)
+	Role     = From(cnpg.RoleKind)
+	Database = From(cnpg.DatabaseKind)
+	Schedule = From(cnpg.ScheduleKind)
+	Backup   = From(cnpg.BackupKind)
+	Pooler   = From(cnpg.PoolerKind)
 	// ObjectStore is of the barman-cloud plugin.
 	ObjectStore = kubectl.KindOf(
 		schema.GroupVersion{Group: "barmancloud.cnpg.io", Version: "v1"}, "ObjectStore", "objectstores")
@@ -77,7 +77,7 @@ var prometheusV1 = schema.GroupVersion{Group: "monitoring.coreos.com", Version: 
 
 func known(all []optionalkinds.Kind, kind string) Kind {
 	i := slices.IndexFunc(all, func(k optionalkinds.Kind) bool { return k.Kind == kind })
-	return from(all[i])
+	return From(all[i])
 }
 
 // All returns every kind.
@@ -89,15 +89,24 @@ func All() []Kind {
 	}
 }
 
-// Scheme returns the Go types of the kinds that have one here. Making it takes milliseconds.
-var Scheme = sync.OnceValue(func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
-	} {
-		if err := add(s); err != nil {
-			panic(err) // two types of one kind
+// Of returns the kind of this name.
+func Of(gvk schema.GroupVersionKind) Kind {
+	for _, k := range All() {
+		if k.GroupVersionKind == gvk {
+			return k
 		}
 	}
-	return s
-})
+	return Kind{GroupVersionKind: gvk, Plural: gvk.Kind}
+}
+
+// New returns an empty object of a kind, of its Go type if it has one here.
+func New(gvk schema.GroupVersionKind) client.Object {
+	if o, err := Scheme().New(gvk); err == nil {
+		return o.(client.Object)
+	}
+	return Kind{GroupVersionKind: gvk}.Object()
+}
+
+// Scheme returns the Go types of the kinds that have one here.
+var Scheme = kubectl.SchemeOf(
+	corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme)

@@ -57,25 +57,24 @@ const (
 // compare returns the change from one object to another, or nil. Status and metadata that nobody
 // writes do not count.
 func compare(before, after *object) *Change {
+	c := &Change{Action: Update, before: before, after: after}
+	named := after
 	switch {
 	case before == nil && after == nil:
 		return nil
 	case before == nil:
-		return &Change{
-			Action: Create, Kind: after.GetKind(), Name: after.GetName(), Fields: fieldsOf(nil, after), after: after,
-		}
-	case after == nil:
-		return &Change{Action: Delete, Kind: before.GetKind(), Name: before.GetName(), before: before}
-	case before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil:
-		return &Change{Action: Delete, Kind: before.GetKind(), Name: before.GetName(), before: before, after: after}
+		c.Action = Create
+	case after == nil, before.GetDeletionTimestamp() == nil && after.GetDeletionTimestamp() != nil:
+		c.Action, named = Delete, before
 	}
-	fields := fieldsOf(before, after)
-	if len(fields) == 0 {
+	c.Kind, c.Name = named.GetKind(), named.GetName()
+	if c.Action != Delete {
+		c.Fields = fieldsOf(before, after)
+	}
+	if c.Action == Update && len(c.Fields) == 0 {
 		return nil
 	}
-	return &Change{
-		Action: Update, Kind: after.GetKind(), Name: after.GetName(), Fields: fields, before: before, after: after,
-	}
+	return c
 }
 
 func fieldsOf(before, after *object) (all []Field) {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
+	"jutsu.com/operators/libs/kubectl"
 )
 
 // Request is a write to try.
@@ -48,25 +49,25 @@ func (m *Model) check(ctx context.Context, k key, r Request) error {
 
 // DryRun sends writes as dry runs.
 type DryRun struct {
-	Client client.Client
-	// May reports whether the user has a right in a namespace.
-	May func(ctx context.Context, namespace, verb, group, resource, subresource string) (bool, error)
+	*kubectl.Plugin
 
-	known map[right]bool
+	known map[namespacedRight]bool
 }
 
-type right struct{ namespace, verb, group, resource, subresource string }
+type namespacedRight struct {
+	namespace string
+	kubectl.Right
+}
 
 // Check implements Checker.
 func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, refusal error) {
 	k := keyOf(r.Desired)
-	resource := resourceOf(k)
-	rights := []right{{k.Namespace, r.Verb, resource.Group, resource.Resource, ""}}
+	rights := kubectl.To(r.Verb, kinds.Of(k.GroupVersionKind))
 	if len(r.Desired.GetOwnerReferences()) > 0 && r.Verb != "delete" { // OwnerReferencesPermissionEnforcement
-		rights = append(rights, right{k.Namespace, "update", "core.jutsu.com", "dojos", "finalizers"})
+		rights = append(rights, kubectl.Right{Verb: "update", Kind: kinds.Dojo, Subresource: "finalizers"})
 	}
 	for _, needed := range rights {
-		if may, err := d.may(ctx, needed); err != nil || !may {
+		if may, err := d.may(ctx, k.Namespace, needed); err != nil || !may {
 			return false, err
 		}
 	}
@@ -75,33 +76,33 @@ func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, refusal erro
 
 // Defaults implements Checker. The object gets another name, which is free.
 func (d *DryRun) Defaults(ctx context.Context, desired *object) *object {
-	k := keyOf(desired)
-	if may, err := d.may(ctx, right{k.Namespace, "create", k.Group, resourceOf(k).Resource, ""}); err != nil || !may {
+	kind := kinds.Of(desired.GroupVersionKind())
+	may, err := d.may(ctx, desired.GetNamespace(), kubectl.Right{Verb: "create", Kind: kind})
+	if err != nil || !may {
 		return nil
 	}
-	o := &object{Object: map[string]any{"spec": desired.DeepCopy().Object["spec"]}}
-	o.SetGroupVersionKind(k.GroupVersionKind)
-	o.SetNamespace(k.Namespace)
-	o.SetName("plan-" + utilrand.String(8))
+	o := kind.Named(desired.GetNamespace(), "plan-"+utilrand.String(8))
+	o.Object["spec"] = desired.DeepCopy().Object["spec"]
 	o.SetLabels(desired.GetLabels())
-	if d.Client.Create(ctx, o, client.DryRunAll) != nil {
+	if d.Create(ctx, o, client.DryRunAll) != nil {
 		return nil
 	}
 	return o
 }
 
-func (d *DryRun) may(ctx context.Context, r right) (bool, error) {
-	if may, known := d.known[r]; known {
+func (d *DryRun) may(ctx context.Context, namespace string, r kubectl.Right) (bool, error) {
+	of := namespacedRight{namespace, r}
+	if may, known := d.known[of]; known {
 		return may, nil
 	}
-	may, err := d.May(ctx, r.namespace, r.verb, r.group, r.resource, r.subresource)
+	may, err := d.May(ctx, namespace, r)
 	if err != nil {
 		return false, err
 	}
 	if d.known == nil {
-		d.known = map[right]bool{}
+		d.known = map[namespacedRight]bool{}
 	}
-	d.known[r] = may
+	d.known[of] = may
 	return may, nil
 }
 
@@ -110,15 +111,15 @@ func (d *DryRun) try(ctx context.Context, r Request) error {
 	owner := client.FieldOwner(r.Owner)
 	switch {
 	case r.Verb == "create":
-		return d.Client.Create(ctx, o, client.DryRunAll, owner)
+		return d.Create(ctx, o, client.DryRunAll, owner)
 	case r.Verb == "delete":
-		return client.IgnoreNotFound(d.Client.Delete(ctx, o, client.DryRunAll))
+		return client.IgnoreNotFound(d.Delete(ctx, o, client.DryRunAll))
 	case r.Apply:
 		o.SetManagedFields(nil)
-		return d.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.DryRunAll, owner,
+		return d.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.DryRunAll, owner,
 			client.ForceOwnership)
 	case r.Patch.Type() == types.MergePatchType, r.Patch.Type() == types.JSONPatchType:
-		return d.Client.Patch(ctx, o, r.Patch, client.DryRunAll, owner)
+		return d.Patch(ctx, o, r.Patch, client.DryRunAll, owner)
 	}
 	return nil
 }

@@ -188,9 +188,9 @@ func (m *Model) List(ctx context.Context, list client.ObjectList, opts ...client
 			options.LabelSelector != nil && !options.LabelSelector.Matches(labels.Set(o.GetLabels())) {
 			continue
 		}
-		item, err := newItem(list, gvk)
-		if err != nil {
-			return err
+		item := client.Object(&object{})
+		if _, ok := list.(*unstructured.UnstructuredList); !ok {
+			item = kinds.New(gvk)
 		}
 		if err := fill(item, o); err != nil {
 			return err
@@ -228,17 +228,6 @@ func (m *Model) readList(ctx context.Context, of listed) error {
 		}
 	}
 	return nil
-}
-
-func newItem(list client.ObjectList, gvk schema.GroupVersionKind) (client.Object, error) {
-	if _, ok := list.(*unstructured.UnstructuredList); ok {
-		return &object{}, nil
-	}
-	o, err := kinds.Scheme().New(gvk)
-	if err != nil {
-		return nil, err
-	}
-	return o.(client.Object), nil
 }
 
 func (m *Model) selected(by fields.Selector, gvk schema.GroupVersionKind, o client.Object) (bool, error) {

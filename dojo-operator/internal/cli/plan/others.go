@@ -282,9 +282,7 @@ func (m *Model) answerPooler(ctx context.Context, dojo *corev1api.Dojo) []string
 		if o, err := m.read(ctx, at(kind), false); err != nil || o != nil {
 			continue
 		}
-		o := kind.Object()
-		o.SetNamespace(dojo.Namespace)
-		o.SetName(pooler.GetName())
+		o := kind.Named(dojo.Namespace, pooler.GetName())
 		owner := metav1.NewControllerRef(pooler, cnpgv1.SchemeGroupVersion.WithKind("Pooler"))
 		o.SetOwnerReferences([]metav1.OwnerReference{*owner})
 		m.conjure(kind.GroupVersionKind, o)

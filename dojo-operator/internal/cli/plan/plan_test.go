@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +36,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/release"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply/applytest"
+	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -144,23 +144,7 @@ func text(planned ...*Dojo) string {
 
 func expectGolden(t *testing.T, name, text string) {
 	t.Helper()
-	file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", file, diff)
-	}
+	kubectltest.Golden(t, *update, name, text)
 }
 
 func TestCreation(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,17 +68,11 @@ func New(ctx context.Context, in Input) (*Planner, error) {
 		return nil, err
 	}
 	r := &dojo.Reconciler{
-		Client: m, Live: m, Events: noEvents{}, Metrics: counts, Kinds: served(in.Served), Clock: fixed(in.Now),
+		Client: m, Live: m, Events: &events.FakeRecorder{}, Metrics: counts, Kinds: served(in.Served), Clock: fixed(in.Now),
 		Config: in.Config, Sizes: mounted.Fixed(in.Sizes), Catalog: mounted.Fixed(in.Catalog),
 	}
 	return &Planner{model: m, reconciler: r, before: map[key]*object{}}, r.Prepare(ctx, m)
 }
-
-type noEvents struct{}
-
-var _ events.EventRecorder = noEvents{}
-
-func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
 
 type served func(optionalkinds.Kind) bool
 

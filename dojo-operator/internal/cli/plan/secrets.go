@@ -51,10 +51,8 @@ func (s *standIn) unreadable(k key) *object {
 		data[name] = "NTQzMg==" // 5432 is a port, and as good a name
 	}
 	data["url"] = encoded(s.webhook())
-	o := &object{Object: map[string]any{"data": data}}
-	o.SetGroupVersionKind(k.GroupVersionKind)
-	o.SetNamespace(k.Namespace)
-	o.SetName(k.Name)
+	o := kinds.Secret.Named(k.Namespace, k.Name)
+	o.Object["data"] = data
 	o.SetUID(types.UID(plannedUID + k.Name))
 	o.SetResourceVersion("1")
 	o.SetCreationTimestamp(metav1.NewTime(s.now))

@@ -77,12 +77,9 @@ func (m *Model) patch(ctx context.Context, o client.Object, p client.Patch, subr
 	if err != nil {
 		return err
 	}
-	k, _, live, err := m.prepare(ctx, o)
+	k, _, live, err := m.existing(ctx, o)
 	if err != nil {
 		return err
-	}
-	if live == nil {
-		return apierrors.NewNotFound(resourceOf(k), k.Name)
 	}
 	desired, err := patched(live, p.Type(), data)
 	if err != nil {
@@ -148,12 +145,9 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	if err := utiljson.Unmarshal(text, &o.Object); err != nil {
 		return err
 	}
-	k, desired, live, err := m.prepare(ctx, o)
+	k, desired, live, err := m.existing(ctx, o)
 	if err != nil {
 		return err
-	}
-	if live == nil {
-		return apierrors.NewNotFound(resourceOf(k), k.Name)
 	}
 	request := Request{Verb: "patch", Desired: desired, Apply: true, Owner: options.FieldManager}
 	if err := m.check(ctx, k, request); err != nil {
@@ -177,12 +171,9 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 
 // Delete implements client.Writer. An object with finalizers stays until other controllers answer.
 func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
-	k, _, live, err := m.prepare(ctx, o)
+	k, _, live, err := m.existing(ctx, o)
 	if err != nil {
 		return err
-	}
-	if live == nil {
-		return apierrors.NewNotFound(resourceOf(k), k.Name)
 	}
 	if err := m.check(ctx, k, Request{Verb: "delete", Desired: live}); err != nil {
 		return err
@@ -210,6 +201,14 @@ func (m *Model) prepare(ctx context.Context, o client.Object) (k key, desired, l
 	desired.SetGroupVersionKind(gvk)
 	k = key{gvk, client.ObjectKeyFromObject(o)}
 	live, err = m.read(ctx, k, false)
+	return k, desired, live, err
+}
+
+// existing is prepare for an object that exists.
+func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, live *object, err error) {
+	if k, desired, live, err = m.prepare(ctx, o); err == nil && live == nil {
+		err = apierrors.NewNotFound(resourceOf(k), k.Name)
+	}
 	return k, desired, live, err
 }
 
@@ -301,12 +300,7 @@ func (m *Model) record(k key, verb string) {
 }
 
 func resourceOf(k key) schema.GroupResource {
-	for _, kind := range kinds.All() {
-		if kind.GroupVersionKind == k.GroupVersionKind {
-			return schema.GroupResource{Group: kind.Group, Resource: kind.Plural}
-		}
-	}
-	return schema.GroupResource{Group: k.Group, Resource: k.Kind}
+	return schema.GroupResource{Group: k.Group, Resource: kinds.Of(k.GroupVersionKind).Plural}
 }
 
 // Update implements client.Writer; the operator patches.

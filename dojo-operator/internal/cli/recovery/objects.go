@@ -74,16 +74,12 @@ func currentMajor(w *world.World) int {
 	if w.Dojo.Status.Database == nil {
 		return 0
 	}
-	digits, _, _ := strings.Cut(w.Dojo.Status.Database.Version, ".")
-	major, _ := strconv.Atoi(digits)
-	return major
+	return images.Major(w.Dojo.Status.Database.Version)
 }
 
 func serverName(b *corev1api.Backup, name string) {
-	parameters := maps.Clone(b.Plugin.Parameters)
-	if parameters == nil {
-		parameters = map[string]string{}
-	}
+	parameters := map[string]string{}
+	maps.Copy(parameters, b.Plugin.Parameters)
 	parameters[serverKey] = name
 	b.Plugin.Parameters = parameters
 }

@@ -95,7 +95,8 @@ func Windows(w *world.World) (all []Window) {
 			all = append(all, Window{Place: *b.Place, From: b.Ended, To: b.Ended, Sure: true})
 			continue
 		}
-		all[i].From, all[i].To = earlier(all[i].From, b.Ended), later(all[i].To, b.Ended)
+		all[i].From = slices.MinFunc([]time.Time{all[i].From, b.Ended}, time.Time.Compare)
+		all[i].To = cnpg.Latest(all[i].To, b.Ended)
 	}
 	all = addStores(w, all)
 	now := archive(w.Dojo)
@@ -136,7 +137,7 @@ func addStores(w *world.World, all []Window) []Window {
 				continue
 			}
 			// Its first point takes retention into account, which Backups do not.
-			all[j].From, all[j].To = reported.First.Time, later(all[j].To, last.Time)
+			all[j].From, all[j].To = reported.First.Time, cnpg.Latest(all[j].To, last.Time)
 		}
 	}
 	return all
@@ -176,7 +177,7 @@ func extended(w *world.World, in Window) Window {
 	archiving := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionContinuousArchiving))
 	switch {
 	case archiving != nil && archiving.Status == metav1.ConditionTrue && cnpg.Up(cluster):
-		in.To, in.Live, in.Sure = later(in.To, w.Now), true, false
+		in.To, in.Live, in.Sure = cnpg.Latest(in.To, w.Now), true, false
 	case archiving != nil && archiving.Status == metav1.ConditionFalse:
 		if since := archiving.LastTransitionTime.Time; since.After(in.To) {
 			in.To, in.Sure = since, false
@@ -194,6 +195,61 @@ func LostAt(d *corev1api.Dojo) time.Time {
 	return c.LastTransitionTime.Time
 }
 
-func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
+// Backup describes a Backup of the Dojo's Cluster, or of a former Cluster of its name.
+type Backup struct {
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+	// Ended is the time of its end; zero while it runs.
+	Ended  time.Time `json:"ended,omitzero"`
+	Method string    `json:"method"`
+	// Phase is CloudNativePG's; Error says why a backup failed.
+	Phase string `json:"phase"`
+	Error string `json:"error,omitempty"`
+	// Place is where a plugin keeps it, nil for volume snapshots and where it does not say.
+	Place *Place `json:"place,omitempty"`
+	// Major is the major version of Postgres; 0 if CloudNativePG does not report it.
+	Major int `json:"major,omitempty"`
+	// Usable reports whether a Dojo can be restored from it by its name.
+	Usable bool `json:"usable"`
+}
 
-func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
+// Snapshot reports whether it is of volumes, without a log.
+func (b Backup) Snapshot() bool { return b.Method == string(cnpgv1.BackupMethodVolumeSnapshot) }
+
+// Backups returns all of them, the newest first.
+func Backups(w *world.World) (all []Backup) {
+	for i := range w.Backups {
+		all = append(all, backupOf(&w.Backups[i]))
+	}
+	slices.SortStableFunc(all, func(a, b Backup) int { return b.Created.Compare(a.Created) })
+	return all
+}
+
+// Completed returns the completed backups, the newest first.
+func Completed(w *world.World) []Backup {
+	return slices.DeleteFunc(Backups(w), func(b Backup) bool { return b.Phase != cnpgv1.BackupPhaseCompleted })
+}
+
+func backupOf(b *cnpgv1.Backup) Backup {
+	is := Backup{
+		Name: b.Name, Created: b.CreationTimestamp.Time, Method: string(b.Spec.Method), Phase: string(b.Status.Phase),
+		Error: b.Status.Error, Major: b.Status.MajorVersion,
+	}
+	if is.Phase == "" {
+		is.Phase = string(cnpgv1.BackupPhasePending)
+	}
+	for _, at := range []*metav1.Time{b.Status.StoppedAt, b.Status.ReconciliationTerminatedAt} {
+		if is.Ended.IsZero() && at != nil {
+			is.Ended = at.Time
+		}
+	}
+	completed := b.Status.Phase == cnpgv1.BackupPhaseCompleted
+	if completed && is.Ended.IsZero() {
+		is.Ended = is.Created
+	}
+	if place := b.Spec.PluginConfiguration; place != nil && len(place.Parameters) > 0 {
+		is.Place = ptr.To(placeOf(place.Name, place.Parameters, b.Spec.Cluster.Name))
+	}
+	is.Usable = completed && (is.Snapshot() || is.Place != nil && b.Status.BackupID != "")
+	return is
+}

@@ -5,6 +5,7 @@ package recovery
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,15 +61,13 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 		moment = term.Exact(p.To)
 	}
 	line("Restores %s from %s to %s.", style.Bold(w.Dojo.Name), p.Source, moment)
-	var rows [][]string
 	if p.Window != nil {
-		rows = append(rows, []string{"  restorable", p.Window.Words(w.Now), style.Good("ok")})
+		line("  restorable  %s  %s", p.Window.Words(w.Now), style.Good("ok"))
 	}
 	about := p.about
 	if p.ServerName != "" {
 		about += ", archives to serverName " + p.ServerName
 	}
-	out.WriteString(term.Table(rows, 2))
 	line("  %s", about)
 	for i, step := range p.Steps {
 		text := step.Text
@@ -81,4 +80,41 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 		out.WriteString(term.Wrap(note, "  ! ", 110))
 	}
 	return out.String()
+}
+
+// ParseMoment reads the moment of a restore: RFC 3339, "2026-11-24 02:45", "24 Nov 02:45", "02:45"
+// (the last time that it was so late) or "10m" (so long ago). Without a time zone it is UTC.
+func ParseMoment(text string, now time.Time) (time.Time, error) {
+	now = now.UTC()
+	if ago, err := time.ParseDuration(text); err == nil && ago > 0 {
+		return now.Add(-ago).Truncate(time.Second), nil
+	}
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04",
+		"2 Jan 2006 15:04:05", "2 Jan 2006 15:04",
+	} {
+		if at, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	for _, layout := range []string{"2 Jan 15:04:05", "2 Jan 15:04"} {
+		if at, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
+			at = at.AddDate(now.Year()-at.Year(), 0, 0)
+			if at.After(now) {
+				at = at.AddDate(-1, 0, 0)
+			}
+			return at, nil
+		}
+	}
+	for _, layout := range []string{"15:04:05", "15:04"} {
+		if at, err := time.ParseInLocation(layout, text, time.UTC); err == nil {
+			today := time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), at.Second(), 0, time.UTC)
+			if today.After(now) {
+				today = today.AddDate(0, 0, -1)
+			}
+			return today, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: say 02:45, \"24 Nov 02:45\", \"2026-11-24 02:45:00\", "+
+		"2026-11-24T02:45:00Z, or 10m for ten minutes ago; without a time zone it is UTC", text)
 }

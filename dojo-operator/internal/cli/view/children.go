@@ -112,6 +112,9 @@ func podsOf(all []corev1.Pod, now time.Time) (children []Child) {
 	return children
 }
 
+// StateOfPod returns the state of a pod, such as "Ready 3d, primary".
+func StateOfPod(pod *corev1.Pod, now time.Time) string { return podOf(pod, now).State }
+
 func podOf(pod *corev1.Pod, now time.Time) Child {
 	c := Child{Kind: "Pod", Name: pod.Name, Mark: Busy, State: string(pod.Status.Phase)}
 	trouble := pods.Of(now, pod)
@@ -124,7 +127,7 @@ func podOf(pod *corev1.Pod, now time.Time) Child {
 	case ready:
 		c.Mark, c.State = Well, "Ready "+term.Age(pod.CreationTimestamp.Time, now)
 	}
-	if role := pod.Labels["cnpg.io/instanceRole"]; role != "" {
+	if role := pod.Labels[world.InstanceRoleLabel]; role != "" {
 		c.State += ", " + role
 	}
 	return c

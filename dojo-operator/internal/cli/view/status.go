@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,19 +61,12 @@ func Status(w *world.World, style term.Style) string {
 	out.WriteString(headline(h, w.Now, style))
 	out.WriteString(RemedyLines(Remedies(w, h), style))
 	out.WriteString("\n")
-	rows := [][]string{applicationRow(w)}
-	for _, row := range [][]string{
-		releaseRow(w, style), schemaRow(w), databaseRow(w, style), upgradeRow(w), loginRow(w),
-		backupRow(w, style), alertsRow(w, style),
-	} {
-		if row != nil {
-			rows = append(rows, row)
-		}
-	}
-	children := Children(w)
 	tree := fmt.Sprintf("kubectl dojo tree %s -n %s", w.Dojo.Name, w.Dojo.Namespace)
-	rows = append(rows, []string{"Children", Summary(children), "", tree})
-	out.WriteString(term.Table(rows, 2))
+	rows := [][]string{
+		applicationRow(w), releaseRow(w, style), schemaRow(w), databaseRow(w, style), upgradeRow(w), loginRow(w),
+		backupRow(w, style), alertsRow(w, style), {"Children", Summary(Children(w)), "", tree},
+	}
+	out.WriteString(term.Table(slices.DeleteFunc(rows, func(row []string) bool { return row == nil }), 2))
 	out.WriteString(eventLines(w, style))
 	if denied := w.DeniedResources(); len(denied) > 0 {
 		text := "Not shown, since you may not read it: " + strings.Join(denied, ", ")
@@ -162,15 +154,11 @@ func releaseRow(w *world.World, style term.Style) []string {
 }
 
 func schemaRow(w *world.World) []string {
-	var latest *batchv1.Job
-	for i := range w.Jobs {
-		latest = &w.Jobs[i] // they are in the order of their creation
-	}
-	if latest == nil {
+	if len(w.Jobs) == 0 {
 		return nil
 	}
-	job := jobOf(latest, w.Now)
-	return []string{"Schema", job.State, "Job " + latest.Name, ""}
+	latest := jobOf(&w.Jobs[len(w.Jobs)-1], w.Now) // they are in the order of their creation
+	return []string{"Schema", latest.State, "Job " + latest.Name, ""}
 }
 
 // newer says which newer version there is, and when the Cluster gets it.
@@ -211,8 +199,12 @@ func databaseRow(w *world.World, style term.Style) []string {
 		state, _, _ = strings.Cut(state, ", ")
 	case w.Unreadable(kinds.Cluster):
 		state = db.Instances + " instances"
-	default:
+	case db.ClusterUID != "" || !recovery.LostAt(w.Dojo).IsZero():
 		state, detail = style.Bad("MISSING"), "was "+detail
+	case w.Dojo.Spec.Postgres != nil && w.Dojo.Spec.Postgres.ClusterRef != nil: // another owner creates it
+		state = style.Bad("MISSING")
+	default:
+		state = style.Busy("not created yet")
 	}
 	if db.Pooler != nil {
 		detail += fmt.Sprintf(", PgBouncer %s", db.Pooler.Instances)

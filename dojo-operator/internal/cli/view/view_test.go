@@ -154,3 +154,29 @@ func TestReleaseLine(t *testing.T) {
 		}
 	}
 }
+
+// TestAbsentCluster shows that only a Cluster that existed is said to have been there.
+func TestAbsentCluster(t *testing.T) {
+	t.Parallel()
+	never := func(d *corev1api.Dojo) {
+		db := d.Status.Database
+		db.ClusterUID, db.Version, db.Primary, db.Instances = "", "", "", ""
+	}
+	for name, c := range map[string]struct {
+		changes []func(*corev1api.Dojo)
+		want    string
+	}{
+		"gone":              {nil, "Database sendai-db MISSING was Postgres 18.1, 10Gi, primary sendai-db-1"},
+		"never there":       {[]func(*corev1api.Dojo){never}, "Database sendai-db not created yet 10Gi"},
+		"gone, as a backup": {[]func(*corev1api.Dojo){never, apitest.Lost}, "Database sendai-db MISSING was 10Gi"},
+		"another owner's": {[]func(*corev1api.Dojo){never, func(d *corev1api.Dojo) {
+			d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "shared"}}
+			d.Status.Database.ClusterName = "shared"
+		}}, "Database shared MISSING"},
+	} {
+		text := view.Status(worldOf(c.changes...), term.Style{})
+		if !strings.Contains(strings.Join(strings.Fields(text), " ")+" ", c.want+" ") {
+			t.Errorf("%s: no %q in\n%s", name, c.want, text)
+		}
+	}
+}

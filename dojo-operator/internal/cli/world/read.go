@@ -15,6 +15,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -24,12 +25,16 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
+// Labels of CloudNativePG's pods. JobRoleLabel is on those that fill or upgrade a Cluster.
 const (
-	clusterLabel = "cnpg.io/cluster"
-	podRoleLabel = "cnpg.io/podRole"
-	// atOnce bounds the number of concurrent requests.
-	atOnce = 8
+	ClusterLabel      = "cnpg.io/cluster"
+	PodRoleLabel      = "cnpg.io/podRole"
+	InstanceRoleLabel = "cnpg.io/instanceRole"
+	JobRoleLabel      = "cnpg.io/jobRole"
 )
+
+// atOnce bounds the number of concurrent requests.
+const atOnce = 8
 
 // Read reads the World of a Dojo. What the user may not read, and what the cluster does not have,
 // is noted there; any other failure is an error.
@@ -84,7 +89,10 @@ func (r *reader) do(kind kinds.Kind, read func() error) {
 }
 
 func (r *reader) child(ctx context.Context, child Child) error {
-	o := empty(child.Kind)
+	o := kinds.New(child.Kind.GroupVersionKind)
+	if child.Kind == kinds.Secret {
+		o = &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: child.Kind.Kind}}
+	}
 	if err := r.Get(ctx, client.ObjectKey{Namespace: r.Dojo.Namespace, Name: child.Name}, o); err != nil {
 		return err
 	}
@@ -110,7 +118,7 @@ func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOpt
 		return
 	}
 	read(kinds.Pod, &instances, func() { r.Instances = instances.Items },
-		client.MatchingLabels{clusterLabel: cnpg.ClusterName(d), podRoleLabel: "instance"})
+		client.MatchingLabels{ClusterLabel: cnpg.ClusterName(d), PodRoleLabel: "instance"})
 	var jobs batchv1.JobList
 	read(kinds.Job, &jobs, func() { r.Jobs = jobs.Items },
 		client.MatchingLabels{ownership.NameLabel: ownership.Schema, ownership.InstanceLabel: d.Name})

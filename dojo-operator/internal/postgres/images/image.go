@@ -90,8 +90,11 @@ func Majors(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) (wanted, image
 	return wanted, image, data
 }
 
-func majorOf(image string) int {
-	digits, _, _ := strings.Cut(VersionOf(image), ".")
+func majorOf(image string) int { return Major(VersionOf(image)) }
+
+// Major returns the major version of a version such as "17.6"; 0 if it is none.
+func Major(version string) int {
+	digits, _, _ := strings.Cut(version, ".")
 	major, _ := strconv.Atoi(digits)
 	return major
 }
@@ -101,7 +104,7 @@ const maxTag = 128
 
 // VersionOf returns the version in an image's tag, such as "17.6" or "17", or "".
 func VersionOf(image string) string {
-	tag := tagOf(image)
+	tag := Tag(image)
 	end := strings.IndexFunc(tag, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if end < 0 {
 		end = len(tag)
@@ -109,7 +112,8 @@ func VersionOf(image string) string {
 	return strings.Trim(tag[:min(end, maxTag)], ".")
 }
 
-func tagOf(image string) string {
+// Tag returns the tag of an image, or "".
+func Tag(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
 	return tag

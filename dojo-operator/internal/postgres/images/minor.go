@@ -37,7 +37,7 @@ type build struct {
 }
 
 func buildOf(image string) (b build, ok bool) {
-	parts := tag.FindStringSubmatch(tagOf(image))
+	parts := tag.FindStringSubmatch(Tag(image))
 	if parts == nil {
 		return b, false
 	}

@@ -4,11 +4,15 @@ package kubectl
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 )
 
 const (
+	// pollInterval is the time between two readings while a command waits. A watch would need one right
+	// more.
+	pollInterval = time.Second
 	// followInterval is the time between two readings while a user watches.
 	followInterval = 2 * time.Second
 	// clearScreen moves the cursor of a terminal to the top and erases what is below.
@@ -40,6 +44,28 @@ func (p *Plugin) Follow(ctx context.Context, read func(context.Context) (string,
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-ticker.C():
+		}
+	}
+}
+
+// ErrTimeout ends a wait that has taken too long.
+var ErrTimeout = errors.New("it has taken too long")
+
+// Poll calls a function until it is done.
+func (p *Plugin) Poll(ctx context.Context, timeout time.Duration, done func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
+	defer cancel()
+	ticker := p.Clock.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		ok, err := done(ctx)
+		if context.Cause(ctx) == nil && (ok || err != nil) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case <-ticker.C():
 		}
 	}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubectltest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+)
+
+// Clock is a clock that stands still and whose tickers hurry.
+type Clock struct {
+	clock.RealClock
+	At time.Time
+}
+
+// Now implements clock.Clock.
+func (c Clock) Now() time.Time { return c.At }
+
+// NewTicker implements clock.WithTicker.
+func (c Clock) NewTicker(time.Duration) clock.Ticker { return c.RealClock.NewTicker(time.Millisecond) }
+
+// Golden compares a text with testdata/NAME.golden, or writes that.
+func Golden(t *testing.T, update bool, name, text string) {
+	t.Helper()
+	file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
+	if update {
+		if err := os.MkdirAll("testdata", 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file) //nolint:gosec // G304: a test names it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", file, diff)
+	}
+}
+
+var (
+	// shown is an output on a page, below the name of its golden file.
+	shown = regexp.MustCompile("(?s)<!-- ([a-z-]+) -->\n```console\n.*?```")
+	ends  = regexp.MustCompile(`\[exit code \d+\]\n$`)
+)
+
+// Page is a page of docs whose outputs are those of golden files, with the answers of the tests.
+type Page struct {
+	File string
+	// Name is the answer to the question for a name.
+	Name string
+}
+
+// read returns the page as it is and as it should be.
+func (p Page) read() (is, should string, outputs int, err error) {
+	text, err := os.ReadFile(p.File)
+	should = shown.ReplaceAllStringFunc(string(text), func(block string) string {
+		outputs++
+		name := shown.FindStringSubmatch(block)[1]
+		golden, failed := os.ReadFile(filepath.Join("testdata", name+".golden")) //nolint:gosec // G304: as above
+		err = errors.Join(err, failed)
+		output := ends.ReplaceAllString(string(golden), "")
+		output = strings.ReplaceAll(output, "[y/N/yaml] \n", "[y/N/yaml] y\n")
+		output = strings.ReplaceAll(output, "to go on: \n", "to go on: "+p.Name+"\n")
+		return "<!-- " + name + " -->\n```console\n" + output + "```"
+	})
+	return string(text), should, outputs, err
+}
+
+// Run runs the tests, and then writes the page anew if asked for. It returns the exit code.
+func (p Page) Run(m *testing.M, update *bool) int {
+	code := m.Run()
+	if *update {
+		_, should, _, err := p.read()
+		if err == nil {
+			err = os.WriteFile(p.File, []byte(should), 0o600)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	return code
+}
+
+// Check holds the page to what the commands print. It has no other outputs, and at least so many.
+func (p Page) Check(t *testing.T, update bool, least int) {
+	t.Helper()
+	is, should, outputs, err := p.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outputs != strings.Count(is, "```console") || outputs < least {
+		t.Errorf("%d outputs have a golden file", outputs)
+	}
+	if diff := cmp.Diff(should, is); diff != "" && !update {
+		t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", p.File, diff)
+	}
+}

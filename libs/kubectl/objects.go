@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubectl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// maxNames bounds the names in an error.
+const maxNames = 10
+
+// Named reads an object in the namespace of the command line. otherwise says what to do where there
+// is no object of the kind.
+func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.Object, otherwise string) error {
+	err := p.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, into)
+	if apierrors.IsNotFound(err) && !NotServed(err) {
+		return p.Unknown(ctx, kind, name, otherwise)
+	}
+	return err
+}
+
+// Unknown returns the error for an object that does not exist, with the names of the existing ones.
+func (p *Plugin) Unknown(ctx context.Context, kind Kind, name, otherwise string) error {
+	have, _ := p.names(ctx, kind) // the user may not list them
+	if len(have) == 0 {
+		return fmt.Errorf("there is no %s %q in the namespace %s; %s", kind.Kind, name, p.Namespace, otherwise)
+	}
+	if len(have) > maxNames {
+		have = append(have[:maxNames:maxNames], "...")
+	}
+	return fmt.Errorf("there is no %s %q in the namespace %s, which has %s",
+		kind.Kind, name, p.Namespace, strings.Join(have, ", "))
+}
+
+// names lists the objects of a kind in the namespace of the command line.
+func (p *Plugin) names(ctx context.Context, kind Kind) (names []string, _ error) {
+	in := client.InNamespace(p.Namespace)
+	if kind.ClusterScoped {
+		in = ""
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.List().GroupVersionKind())
+	err := p.List(ctx, list, in)
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, err
+}
+
+// Complete completes the first argument with the names of objects of the namespace.
+func (p *Plugin) Complete(kind Kind) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return p.completed(cmd, kind, typed)
+	}
+}
+
+func (p *Plugin) completed(cmd *cobra.Command, kind Kind, typed string) (found []string, _ cobra.ShellCompDirective) {
+	if p.Connect() == nil {
+		names, _ := p.names(cmd.Context(), kind)
+		for _, name := range names {
+			if strings.HasPrefix(name, typed) {
+				found = append(found, name)
+			}
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// Connected runs a function once there is a connection.
+func (p *Plugin) Connected(run func(context.Context, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := p.Connect(); err != nil {
+			return err
+		}
+		return run(cmd.Context(), args)
+	}
+}
+
+// About returns a command about one object of a kind, whose name it completes.
+func (p *Plugin) About(
+	kind Kind, use, short, long string, run func(ctx context.Context, name string) error,
+) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Args: Exactly(1, "the name of a "+kind.Kind), DisableFlagsInUseLine: true,
+		ValidArgsFunction: p.Complete(kind),
+		RunE:              p.Connected(func(ctx context.Context, args []string) error { return run(ctx, args[0]) }),
+	}
+}
+
+// Merge merges fields into an object.
+func (p *Plugin) Merge(
+	ctx context.Context, kind Kind, namespace, name string, fields map[string]any, o ...client.PatchOption,
+) error {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return p.Patch(ctx, kind.Named(namespace, name), client.RawPatch(types.MergePatchType, text), o...)
+}
