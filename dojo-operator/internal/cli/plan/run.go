@@ -26,6 +26,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -160,7 +161,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 			return "", client.IgnoreNotFound(err)
 		}
 		version, writes := p.model.version, len(p.model.writes)
-		_, failed := p.reconciler.Reconcile(ctx, d)
+		result, failed := p.reconciler.Reconcile(ctx, d)
 		switch {
 		case p.model.failed != nil:
 			return "", p.model.failed
@@ -168,6 +169,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 			return "", ctx.Err()
 		case failed != nil:
 			return failed.Error(), nil //nolint:nilerr // the operator would retry it
+		case result.RequeueAfter == apply.StaleRetry: // it observes anew
 		case p.model.version == version && len(p.model.writes) == writes:
 			return "", nil
 		}

@@ -50,7 +50,8 @@ func (m *Model) Create(ctx context.Context, o client.Object, opts ...client.Crea
 	if live != nil {
 		return apierrors.NewAlreadyExists(resourceOf(k), k.Name)
 	}
-	if err := m.check(ctx, k, Request{Verb: "create", Desired: desired, Owner: options.FieldManager}); err != nil {
+	request := Request{Verb: "create", Desired: desired, Owner: options.FieldManager}
+	if _, err := m.check(ctx, k, request); err != nil {
 		return err
 	}
 	delete(desired.Object, statusOf)
@@ -90,7 +91,7 @@ func (m *Model) patch(ctx context.Context, o client.Object, p client.Patch, subr
 	}
 	if subresource == "" {
 		request := Request{Verb: "patch", Desired: desired, Patch: client.RawPatch(p.Type(), data), Owner: owner}
-		if err := m.check(ctx, k, request); err != nil {
+		if _, err := m.check(ctx, k, request); err != nil {
 			return err
 		}
 		keepStatus(desired, live)
@@ -156,14 +157,14 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 		return apierrors.NewNotFound(resourceOf(k), k.Name)
 	}
 	request := Request{Verb: "patch", Desired: desired, Apply: true, Owner: options.FieldManager}
-	if err := m.check(ctx, k, request); err != nil {
-		return err
-	}
 	after, err := m.fields.apply(live, desired, options.FieldManager)
 	if err != nil {
 		return err
 	}
 	m.restore(ctx, live, after, desired)
+	if after, err = m.checkApply(ctx, k, live, after, request); err != nil {
+		return err
+	}
 	keepStatus(after, live)
 	if err := m.store(k, "patch", after, o); err != nil {
 		return err
@@ -184,7 +185,7 @@ func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteO
 	if live == nil {
 		return apierrors.NewNotFound(resourceOf(k), k.Name)
 	}
-	if err := m.check(ctx, k, Request{Verb: "delete", Desired: live}); err != nil {
+	if _, err := m.check(ctx, k, Request{Verb: "delete", Desired: live}); err != nil {
 		return err
 	}
 	m.record(k, "delete")
@@ -222,7 +223,11 @@ func (m *Model) store(k key, verb string, after *object, into client.Object) err
 			after.SetGeneration(before.GetGeneration() + 1)
 		}
 	}
-	m.record(k, verb)
+	if sameContent(m.objects[k], after) {
+		m.written[k] = true // the API server's records alone change
+	} else {
+		m.record(k, verb)
+	}
 	if after.GetDeletionTimestamp() != nil && len(after.GetFinalizers()) == 0 {
 		m.objects[k] = nil
 		return fill(into, after)
