@@ -113,3 +113,41 @@ func TestConflictOfTheModel(t *testing.T) {
 		t.Errorf("%d conflicts, ready %t, problems %q, waits %q", conflicts, planned.Ready, planned.Problems, planned.Waits)
 	}
 }
+
+// TestNotWatched plans a Dojo that the operator does not reconcile.
+func TestNotWatched(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo()
+	p := plannerOn(t, dojotest.NewCluster(t, dojotest.Source()).Server, nil)
+	p.reconciler.Config.Credentials.Namespaces = []string{"elsewhere"}
+	p.Apply(nil, asObject(t, d))
+	planned := planOf(t, p, d)
+	if stage := planned.Stages[0]; len(stage.Changes) != 1 || len(stage.Writes) > 0 || stage.Changes[0].Kind != "Dojo" {
+		t.Errorf("stage: %v", stage)
+	}
+	if len(planned.Problems) != 1 || !strings.Contains(planned.Problems[0], "does not watch the namespace school") {
+		t.Errorf("problems: %q", planned.Problems)
+	}
+}
+
+// TestChannelWithoutWebhook names a channel to which Alertmanager cannot post, before it is on Discord.
+func TestChannelWithoutWebhook(t *testing.T) {
+	t.Parallel()
+	m := converged(t, dojotest.Dojo(inGroup))
+	shared := kinds.Channel.Object()
+	shared.SetNamespace("school")
+	shared.SetName("all")
+	shared.Object["spec"] = map[string]any{"name": "all"}
+	m.conjure(kinds.Channel.GroupVersionKind, shared)
+	planned := changed(t, m, nil, func(d *corev1api.Dojo) {
+		d.Spec.Alerts.Discord = &corev1api.DiscordAlerts{ChannelRef: &corev1api.DiscordReference{Name: "all"}}
+	})
+	for _, stage := range planned.Stages {
+		if len(stage.Writes) > 0 {
+			t.Errorf("writes: %v", stage.Writes)
+		}
+	}
+	if len(planned.Problems) != 1 || !strings.HasPrefix(planned.Problems[0], corev1api.ReasonChannelWithoutWebhook+": ") {
+		t.Errorf("problems: %q", planned.Problems)
+	}
+}

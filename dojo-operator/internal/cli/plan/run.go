@@ -115,12 +115,18 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 	}
 	p.model.stand.dojo = target
 	planned := &Dojo{Namespace: namespace, Name: name}
+	before := maps.Clone(p.model.objects)
+	if live, applied := p.before[k]; applied {
+		before[k] = live
+	}
+	if !p.watches(namespace) {
+		planned.Stages = []Stage{p.stage(before, len(p.model.writes), nil)}
+		planned.Problems = []string{fmt.Sprintf("dojo-operator does not watch the namespace %s (--watch-namespaces), and "+
+			"leaves the Dojo as it is.", namespace)}
+		return planned, nil
+	}
 	var after []string
 	for range maxStages {
-		before := maps.Clone(p.model.objects)
-		if live, applied := p.before[k]; applied && len(planned.Stages) == 0 {
-			before[k] = live
-		}
 		writes := len(p.model.writes)
 		problem, err := p.settle(ctx, k)
 		if err != nil {
@@ -142,9 +148,15 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 			break
 		}
 		after = append(after, happened...)
+		before = maps.Clone(p.model.objects)
 	}
 	p.conclude(ctx, k, planned)
 	return planned, nil //nolint:nilerr // a Dojo that is gone ends its plan
+}
+
+func (p *Planner) watches(namespace string) bool {
+	all := p.reconciler.Config.Credentials.Namespaces
+	return len(all) == 0 || slices.Contains(all, namespace)
 }
 
 func (p *Planner) dojo(ctx context.Context, k key) (*corev1api.Dojo, error) {

@@ -104,7 +104,11 @@ func (m *Model) patch(ctx context.Context, o client.Object, p client.Patch, subr
 		return m.storeStatus(k, live, after, o)
 	}
 	m.restore(ctx, live, after, desired)
-	return m.store(k, "patch", after, o)
+	verb := "patch"
+	if sameContent(live, after) {
+		verb = "" // an apply follows, for which fields change their owners
+	}
+	return m.store(k, verb, after, o)
 }
 
 func keepStatus(o, live *object) {
@@ -162,11 +166,15 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 		return err
 	}
 	m.restore(ctx, live, after, desired)
-	if after, err = m.checkApply(ctx, k, live, after, request); err != nil {
+	expected, verb := after, "patch"
+	if after, err = m.checkApply(ctx, k, live, expected, request); err != nil {
 		return err
 	}
+	if sameContent(live, after) && !sameContent(live, expected) {
+		verb = "" // an admission policy changes it back
+	}
 	keepStatus(after, live)
-	if err := m.store(k, "patch", after, o); err != nil {
+	if err := m.store(k, verb, after, o); err != nil {
 		return err
 	}
 	if into, ok := config.(interface{ SetUnstructuredContent(map[string]any) }); ok {
@@ -188,6 +196,7 @@ func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteO
 	if _, err := m.check(ctx, k, Request{Verb: "delete", Desired: live}); err != nil {
 		return err
 	}
+	m.written[k] = true
 	m.record(k, "delete")
 	if len(live.GetFinalizers()) == 0 {
 		m.objects[k] = nil
@@ -214,6 +223,7 @@ func (m *Model) prepare(ctx context.Context, o client.Object) (k key, desired, l
 	return k, desired, live, err
 }
 
+// store stores an object. An empty verb records no write.
 func (m *Model) store(k key, verb string, after *object, into client.Object) error {
 	if before := m.objects[k]; before != nil {
 		if equal(before, after) {
@@ -223,9 +233,8 @@ func (m *Model) store(k key, verb string, after *object, into client.Object) err
 			after.SetGeneration(before.GetGeneration() + 1)
 		}
 	}
-	if sameContent(m.objects[k], after) {
-		m.written[k] = true // the API server's records alone change
-	} else {
+	m.written[k] = true
+	if verb != "" {
 		m.record(k, verb)
 	}
 	if after.GetDeletionTimestamp() != nil && len(after.GetFinalizers()) == 0 {
@@ -298,7 +307,6 @@ func setDefaults(o *object) {
 }
 
 func (m *Model) record(k key, verb string) {
-	m.written[k] = true
 	if m.hides(k) {
 		return
 	}
