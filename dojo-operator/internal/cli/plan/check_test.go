@@ -65,6 +65,10 @@ func TestRefusalOfTheFirstApply(t *testing.T) {
 	if len(planned.Problems) != 1 || !strings.HasPrefix(planned.Problems[0], corev1api.ReasonClusterRefused+": ") {
 		t.Errorf("problems: %q", planned.Problems)
 	}
+	want := []Write{{Verb: "patch", Resource: "clusters", Name: "tokyo-db"}}
+	if writes := planned.Stages[0].Writes; !slices.Equal(writes, want) {
+		t.Errorf("writes: %v, want %v, the request before the apply", writes, want)
+	}
 }
 
 // TestRewritten has an admission policy that changes a field back.

@@ -104,11 +104,13 @@ func (m *Model) patch(ctx context.Context, o client.Object, p client.Patch, subr
 		return m.storeStatus(k, live, after, o)
 	}
 	m.restore(ctx, live, after, desired)
-	verb := "patch"
-	if sameContent(live, after) {
-		verb = "" // an apply follows, for which fields change their owners
+	if err := m.store(k, "patch", after, o); err != nil {
+		return err
 	}
-	return m.store(k, verb, after, o)
+	if sameContent(live, after) {
+		m.transferred = len(m.writes)
+	}
+	return nil
 }
 
 func keepStatus(o, live *object) {
@@ -172,6 +174,11 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	}
 	if sameContent(live, after) && !sameContent(live, expected) {
 		verb = "" // an admission policy changes it back
+		last := len(m.writes)
+		transfer := Write{Verb: "patch", Resource: resourceOf(k).Resource, Name: k.Name}
+		if last > 0 && m.transferred == last && m.writes[last-1] == transfer {
+			m.writes = m.writes[:last-1] // the request before it was for this one
+		}
 	}
 	keepStatus(after, live)
 	if err := m.store(k, verb, after, o); err != nil {
