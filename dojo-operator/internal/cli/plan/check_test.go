@@ -111,7 +111,8 @@ func TestConflictOfTheModel(t *testing.T) {
 			return nil, nil
 		}
 		conflicts++
-		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "databases"}, "tokyo-db", errors.New("another version"))
+		databases := schema.GroupResource{Resource: "databases"}
+		return nil, apierrors.NewConflict(databases, "tokyo-db", errors.New("another version"))
 	}), withSQL)
 	if conflicts == 0 || !planned.Ready || len(planned.Problems) > 0 {
 		t.Errorf("%d conflicts, ready %t, problems %q, waits %q", conflicts, planned.Ready, planned.Problems, planned.Waits)
