@@ -123,7 +123,7 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 		uninstall(ctx, "monitoring.coreos.com")
 		dojo := runningDojo(ctx, ns, everything)
 		Expect(dojo).To(HaveCondition("Ready", "True", ""), "without the kinds there is nothing to create")
-		installOptional()
+		installOptional(ctx)
 		for _, kind := range []string{"ServiceMonitor", "PrometheusRule"} {
 			Eventually(ctx,
 				func(ctx context.Context) error { return k8s.Get(ctx, nameOf(ns, "tokyo"), ofKind(kind, ns, "tokyo")) }).

@@ -211,7 +211,7 @@ var _ = Describe("An exposed Dojo", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonGatewayAPINotInstalled)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("does not have its kind HTTPRoute. Install it"))
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), ingressOf(dojo))).To(Succeed(), "the Ingress serves meanwhile")
-		installOptional()
+		installOptional(ctx)
 		gatewayAccepts(ctx, dojo)
 		eventuallyReady(ctx, dojo)
 		eventuallyGone(ctx, ingressOf(dojo))

@@ -32,6 +32,9 @@ func kubectlDojo(ctx context.Context, namespace string, args ...string) (code in
 
 func kubectlDojoAs(ctx context.Context, kubeconfig, namespace string, args ...string) (code int, output string) {
 	GinkgoHelper()
+	if args[0] != "plan" {
+		plans.end(ctx)
+	}
 	args = append([]string{"--kubeconfig=" + kubeconfig, "--namespace=" + namespace}, args...)
 	text, err := exec.CommandContext(ctx, operator.Plugin("kubectl-dojo"), args...).CombinedOutput()
 	var ended *exec.ExitError

@@ -32,6 +32,7 @@ var _ = Describe("The minor version of Postgres", func() {
 	offer := func(tag string) {
 		GinkgoHelper()
 		text := "{kind: ImageCatalog, spec: {images: [{major: 17, image: 'registry.example.org/pg:" + tag + "'}]}}"
+		plans.end(context.Background())
 		Expect(os.WriteFile(filepath.Join(folder, "catalog.yaml"), []byte(text), 0o600)).To(Succeed())
 	}
 	BeforeEach(func(ctx context.Context) {

@@ -26,6 +26,7 @@ var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 // ends.
 func uninstall(ctx context.Context, group string, plurals ...string) {
 	GinkgoHelper()
+	plans.end(ctx)
 	DeferCleanup(installOptional)
 	installed := func(ctx context.Context) []string {
 		return slices.DeleteFunc(definitions(ctx, group), func(name string) bool {
@@ -60,16 +61,17 @@ func definitions(ctx context.Context, group string) (names []string) {
 	return names
 }
 
-func installOptional() {
+func installOptional(ctx context.Context) {
 	GinkgoHelper()
 	for group := range uninstalled {
-		install(group)
+		install(ctx, group)
 	}
 }
 
 // install installs the deleted kinds of a group, and waits until they are served.
-func install(group string) {
+func install(ctx context.Context, group string) {
 	GinkgoHelper()
+	plans.end(ctx)
 	options := envtest.CRDInstallOptions{MaxTime: soon, PollInterval: 50 * time.Millisecond}
 	Expect(envtest.CreateCRDs(cluster.Config(), uninstalled[group])).To(Succeed())
 	Expect(envtest.WaitForCRDs(cluster.Config(), uninstalled[group], options)).To(Succeed())
@@ -101,7 +103,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonCloudNativePGNotInstalled))
 		runningDojo(ctx, newNamespace(ctx)) // other Dojos do not depend on them
 
-		installOptional()
+		installOptional(ctx)
 		existingCluster(ctx, ns, "pg")
 		eventuallyReady(ctx, dojo)
 	})
@@ -134,7 +136,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 			Should(BeNumerically("<=", 12),
 				"five missing kinds are a few refused watches, not an endless row of them")
 
-		installOptional()
+		installOptional(ctx)
 		Eventually(ctx, refetch(dojo)).Should(Or( // the deadline may have passed while the kinds were installed
 			HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForCluster),
 			HaveCondition("DatabaseReady", "False", corev1api.ReasonClusterNotFound)))

@@ -26,17 +26,20 @@ import (
 )
 
 // planReport is the output of kubectl dojo plan -o json.
-type planReport struct {
-	Dojos []struct {
-		Stages []struct {
-			Changes []struct{ Action, Kind, Name string }
-			Writes  []plannedWrite
-		}
-		Consequences []struct{ Effect, Object, Message string }
-		Problems     []string
-		Unknown      []string
-		Ready        bool
-	}
+type planReport struct{ Dojos []plannedDojo }
+
+type plannedDojo struct {
+	Name         string
+	Stages       []plannedStage
+	Consequences []struct{ Effect, Object, Message string }
+	Problems     []string
+	Unknown      []string
+	Ready        bool
+}
+
+type plannedStage struct {
+	Changes []struct{ Action, Kind, Name string }
+	Writes  []plannedWrite
 }
 
 type plannedWrite struct {
@@ -135,24 +138,11 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 // once, and the status does not count.
 func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo, before int) {
 	GinkgoHelper()
-	hashed := map[string]bool{}
-	var want []string
+	hashed, want := report.hashed(), []string{}
 	for _, w := range report.writes() {
-		hashed[withoutHash(w.String())] = hashed[withoutHash(w.String())] || w.NameUnknown
 		want = append(want, w.String())
 	}
-	distinct := func(all []string) (distinct []string) {
-		for _, w := range all {
-			if hashed[withoutHash(w)] {
-				w = withoutHash(w)
-			}
-			if !isStatus(w) && unplanned[w] == "" {
-				distinct = append(distinct, w)
-			}
-		}
-		slices.Sort(distinct)
-		return slices.Compact(distinct)
-	}
+	distinct := func(all []string) []string { return distinctWrites(all, hashed) }
 	written := func() []string { return distinct(operator.Writes(dojo.Namespace)[before:]) }
 	Eventually(ctx, written).Should(Equal(distinct(want)), "written and planned")
 	eventuallyReady(ctx, dojo)

@@ -30,6 +30,7 @@ var _ = Describe("The size of a database", func() {
 	})
 	define := func(name, text string) {
 		GinkgoHelper()
+		plans.end(context.Background())
 		Expect(os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600)).To(Succeed())
 	}
 	theCluster := func() *unstructured.Unstructured { return ofKind("Cluster", ns, "tokyo-db") }

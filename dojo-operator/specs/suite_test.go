@@ -51,6 +51,9 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 		Components: []string{"owner-references-permission-enforcement"},
 	})
 	cluster, k8s, cloudNativePG = operator.Cluster, operator.Client, operator.Env.Postgres
+	if planEveryChange {
+		k8s = plans.of(k8s)
+	}
 	deadline := progressDeadline.String()
 	operator.Flags = []string{"--progress-deadline=" + deadline, "--database-deadline=" + deadline}
 	operator.Start(ctx)

@@ -48,7 +48,7 @@ dojo-operator/cmd/kubectl-dojo: ./cli libs/{kubectl,manager/buildversion} # uses
     ./{credentials,mounted,pods,ownership,options} ./postgres/{bootstrap,cluster,cnpg,images,login,pooler,sizes}
     libs/kubectl{,/term}
 ./cli/plan: ./cli/{kinds,redact} ./{dojo,metrics,mounted,optionalkinds,credentials,monitoring,ownership}
-    ./postgres/{cnpg,images,sizes} libs/kubectl # a plan runs the operator
+    ./postgres/{cnpg,images,sizes} libs/{apply,kubectl} # a plan runs the operator
 
 [discord-operator/internal] apis/discord/v1alpha1 libs/{apply,conditions,discordclient{,/guildcache,/permissions}}
 discord-operator/cmd/discord-operator: ./controller{,/*} ./discord/{bot,lifecycle} ./kube/*

@@ -72,6 +72,9 @@ func Start(name, log string, cmd *exec.Cmd, reaper *Reaper) (p *Process, err err
 // PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
+// Args returns the program's arguments.
+func (p *Process) Args() []string { return p.cmd.Args[1:] }
+
 // Log returns the path of the file with the program's output.
 func (p *Process) Log() string { return p.log }
 

@@ -4,7 +4,10 @@ package plan
 
 import (
 	"context"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,29 +25,80 @@ type Request struct {
 	Apply bool
 	Patch client.Patch
 	Owner string
+	// OfMetadata reports that Patch has no other fields.
+	OfMetadata bool
 }
 
 // Checker asks the API server whether it would accept a write.
 type Checker interface {
-	// Check returns the refusal, and whether the user has the rights to ask.
-	Check(ctx context.Context, r Request) (asked bool, refusal error)
+	// Check returns the refusal, or else the object as the API server would store it, if it says
+	// so; asked reports whether the user has the rights to ask.
+	Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error)
 	// Defaults returns an object as the API server would create it, with defaults; nil if the user
 	// has not the rights to ask.
 	Defaults(ctx context.Context, desired *object) *object
 }
 
-// check tries a write by a dry run. An object that exists in the model alone, or that was changed
-// there, is not tried: the API server knows another one. Nor is a Secret: its values stay here.
-func (m *Model) check(ctx context.Context, k key, r Request) error {
-	if m.checker == nil || m.made[k] || m.written[k] || k.Kind == kinds.Secret.Kind ||
-		k.Kind == kinds.Dojo.Kind {
-		return nil
+// check tries a write by a dry run, and returns the API server's answer, or nil. An object that
+// exists in the model alone, or that was changed there, is not tried: the API server knows another
+// one. Nor are the values of a Secret: they stay here.
+func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, refusal error) {
+	if m.checker == nil || m.made[k] || k.Kind == kinds.Dojo.Kind || k.Kind == kinds.Secret.Kind && !r.OfMetadata ||
+		m.written[k] && !sameContent(m.original[k], m.objects[k]) {
+		return nil, nil
 	}
-	asked, refusal := m.checker.Check(ctx, r)
-	if !asked {
+	asked, answer, refusal := m.checker.Check(ctx, r)
+	if !asked && k.Kind != kinds.Secret.Kind {
 		m.unchecked[resourceOf(k).String()] = true
 	}
-	return refusal
+	if apierrors.IsConflict(refusal) && strings.HasPrefix(m.objects[k].GetResourceVersion(), plannedVersion) {
+		return nil, nil // the API server does not know this version
+	}
+	return answer, refusal
+}
+
+// checkApply tries an apply: after is what the model expects of it. It returns what the API server
+// expects: an admission policy may change a field back.
+func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Request) (*object, error) {
+	if m.written[k] || k.Kind == kinds.Secret.Kind {
+		// An earlier request has made the fields those of an apply, or there are values to hide.
+		patch := client.MergeFrom(bare(live))
+		data, err := patch.Data(bare(after))
+		if err != nil {
+			return nil, err
+		}
+		r.Apply, r.Patch = false, client.RawPatch(patch.Type(), data)
+		r.OfMetadata = sameContent(withoutMetadata(live), withoutMetadata(after))
+	}
+	answer, err := m.check(ctx, k, r)
+	if err != nil || answer == nil {
+		return after, err
+	}
+	next := answer.DeepCopy()
+	next.SetManagedFields(after.GetManagedFields())
+	next.SetResourceVersion(live.GetResourceVersion())
+	next.SetGeneration(live.GetGeneration())
+	return next, nil
+}
+
+// sameContent ignores the status, and the API server's records of changes.
+func sameContent(a, b *object) bool {
+	return a != nil && b != nil && equality.Semantic.DeepEqual(bare(a).Object, bare(b).Object)
+}
+
+func bare(o *object) *object {
+	o = o.DeepCopy()
+	delete(o.Object, statusOf)
+	o.SetManagedFields(nil)
+	o.SetResourceVersion("")
+	o.SetGeneration(0)
+	return o
+}
+
+func withoutMetadata(o *object) *object {
+	o = o.DeepCopy()
+	delete(o.Object, "metadata")
+	return o
 }
 
 // DryRun sends writes as dry runs.
@@ -60,7 +114,7 @@ type namespacedRight struct {
 }
 
 // Check implements Checker.
-func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, refusal error) {
+func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error) {
 	k := keyOf(r.Desired)
 	rights := kubectl.To(r.Verb, kinds.Of(k.GroupVersionKind))
 	if len(r.Desired.GetOwnerReferences()) > 0 && r.Verb != "delete" { // OwnerReferencesPermissionEnforcement
@@ -68,10 +122,14 @@ func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, refusal erro
 	}
 	for _, needed := range rights {
 		if may, err := d.may(ctx, k.Namespace, needed); err != nil || !may {
-			return false, err
+			return false, nil, err
 		}
 	}
-	return true, d.try(ctx, r)
+	answer = r.Desired.DeepCopy()
+	if refusal = d.try(ctx, answer, r); refusal != nil || r.Verb != "patch" {
+		answer = nil
+	}
+	return true, answer, refusal
 }
 
 // Defaults implements Checker. The object gets another name, which is free.
@@ -106,8 +164,8 @@ func (d *DryRun) may(ctx context.Context, namespace string, r kubectl.Right) (bo
 	return may, nil
 }
 
-func (d *DryRun) try(ctx context.Context, r Request) error {
-	o := r.Desired.DeepCopy()
+// try sends a write of an object, which takes the answer.
+func (d *DryRun) try(ctx context.Context, o *object, r Request) error {
 	owner := client.FieldOwner(r.Owner)
 	switch {
 	case r.Verb == "create":

@@ -63,8 +63,10 @@ type Model struct {
 	// written are objects that a write has changed, made the objects that exist in the model alone.
 	written, made map[key]bool
 	writes        []Write
-	version       int
-	uidPrefix     string
+	// transferred is the number of writes up to one that changed the owners of fields alone.
+	transferred int
+	version     int
+	uidPrefix   string
 
 	// hidden are kinds that the user may not read in a namespace, and that are not planned there.
 	hidden map[listed]bool

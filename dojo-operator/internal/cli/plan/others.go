@@ -101,7 +101,7 @@ func (m *Model) answerOf(dojo *corev1api.Dojo, k key, o *object) (status map[str
 		}
 	case kinds.Channel.GroupVersionKind:
 		if k.Name == monitoring.ChannelName(dojo) && !isTrue(o, "Available") {
-			return m.postable(k), "is on Discord"
+			return m.postable(k, o), "is on Discord"
 		}
 	}
 	return nil, ""
@@ -251,21 +251,25 @@ func (m *Model) applied(k key, o *object) map[string]any {
 	return status
 }
 
-func (m *Model) postable(k key) map[string]any {
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Name + "-webhook"},
-		Data:       map[string][]byte{"url": []byte(m.stand.webhook())},
-	}
-	m.conjure(kinds.Secret.GroupVersionKind, secret)
-	return map[string]any{
+// postable returns the status of a channel on Discord. It has a webhook if its spec has one.
+func (m *Model) postable(k key, o *object) map[string]any {
+	status := map[string]any{
 		"channelID": "1401681709430341704",
-		"webhook":   map[string]any{"id": "7", "secretRef": map[string]any{"name": secret.Name}},
 		"conditions": []any{
 			condition("Available", "True", "ChannelReady", m.stand.now), condition("Ready", "True", "Reconciled", m.stand.now),
 			condition("Degraded", "False", "Reconciled", m.stand.now),
 			condition("Progressing", "False", "Reconciled", m.stand.now),
 		},
 	}
+	if _, found, _ := nestedMap(o, "spec", "webhook"); found {
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Name + "-webhook"},
+			Data:       map[string][]byte{"url": []byte(m.stand.webhook())},
+		}
+		m.conjure(kinds.Secret.GroupVersionKind, secret)
+		status["webhook"] = map[string]any{"id": "7", "secretRef": map[string]any{"name": secret.Name}}
+	}
+	return status
 }
 
 // answerPooler makes the Deployment and the Service that CloudNativePG makes for a Pooler.

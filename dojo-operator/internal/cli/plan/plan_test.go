@@ -300,12 +300,12 @@ type refuses struct {
 	tried *[]string
 }
 
-func (r refuses) Check(_ context.Context, request Request) (bool, error) {
+func (r refuses) Check(_ context.Context, request Request) (bool, *object, error) {
 	*r.tried = append(*r.tried, request.Verb+" "+request.Desired.GetKind())
 	if request.Desired.GetKind() == r.kind {
-		return r.asked, r.error
+		return r.asked, nil, r.error
 	}
-	return true, nil
+	return true, nil, nil
 }
 
 func (refuses) Defaults(context.Context, *object) *object { return nil }
@@ -464,6 +464,6 @@ func TestDefaults(t *testing.T) {
 
 type creates struct{ object *object }
 
-func (creates) Check(context.Context, Request) (bool, error) { return true, nil }
+func (creates) Check(context.Context, Request) (bool, *object, error) { return true, nil, nil }
 
 func (c creates) Defaults(context.Context, *object) *object { return c.object }

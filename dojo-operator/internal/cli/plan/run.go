@@ -25,6 +25,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optionalkinds"
 	"jutsu.com/operators/dojo-operator/internal/postgres/images"
 	"jutsu.com/operators/dojo-operator/internal/postgres/sizes"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -107,12 +108,18 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 	}
 	p.model.stand.dojo = target
 	planned := &Dojo{Namespace: namespace, Name: name}
+	before := maps.Clone(p.model.objects)
+	if live, applied := p.before[k]; applied {
+		before[k] = live
+	}
+	if !p.watches(namespace) {
+		planned.Stages = []Stage{p.stage(before, len(p.model.writes), nil)}
+		planned.Problems = []string{fmt.Sprintf("dojo-operator does not watch the namespace %s (--watch-namespaces), and "+
+			"leaves the Dojo as it is.", namespace)}
+		return planned, nil
+	}
 	var after []string
 	for range maxStages {
-		before := maps.Clone(p.model.objects)
-		if live, applied := p.before[k]; applied && len(planned.Stages) == 0 {
-			before[k] = live
-		}
 		writes := len(p.model.writes)
 		problem, err := p.settle(ctx, k)
 		if err != nil {
@@ -134,9 +141,15 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 			break
 		}
 		after = append(after, happened...)
+		before = maps.Clone(p.model.objects)
 	}
 	p.conclude(ctx, k, planned)
 	return planned, nil //nolint:nilerr // a Dojo that is gone ends its plan
+}
+
+func (p *Planner) watches(namespace string) bool {
+	all := p.reconciler.Config.Credentials.Namespaces
+	return len(all) == 0 || slices.Contains(all, namespace)
 }
 
 func (p *Planner) dojo(ctx context.Context, k key) (*corev1api.Dojo, error) {
@@ -153,7 +166,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 			return "", client.IgnoreNotFound(err)
 		}
 		version, writes := p.model.version, len(p.model.writes)
-		_, failed := p.reconciler.Reconcile(ctx, d)
+		result, failed := p.reconciler.Reconcile(ctx, d)
 		switch {
 		case p.model.failed != nil:
 			return "", p.model.failed
@@ -161,6 +174,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 			return "", ctx.Err()
 		case failed != nil:
 			return failed.Error(), nil //nolint:nilerr // the operator would retry it
+		case result.RequeueAfter == apply.StaleRetry: // it observes anew
 		case p.model.version == version && len(p.model.writes) == writes:
 			return "", nil
 		}

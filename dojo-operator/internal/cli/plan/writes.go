@@ -50,7 +50,8 @@ func (m *Model) Create(ctx context.Context, o client.Object, opts ...client.Crea
 	if live != nil {
 		return apierrors.NewAlreadyExists(resourceOf(k), k.Name)
 	}
-	if err := m.check(ctx, k, Request{Verb: "create", Desired: desired, Owner: options.FieldManager}); err != nil {
+	request := Request{Verb: "create", Desired: desired, Owner: options.FieldManager}
+	if _, err := m.check(ctx, k, request); err != nil {
 		return err
 	}
 	delete(desired.Object, statusOf)
@@ -87,7 +88,7 @@ func (m *Model) patch(ctx context.Context, o client.Object, p client.Patch, subr
 	}
 	if subresource == "" {
 		request := Request{Verb: "patch", Desired: desired, Patch: client.RawPatch(p.Type(), data), Owner: owner}
-		if err := m.check(ctx, k, request); err != nil {
+		if _, err := m.check(ctx, k, request); err != nil {
 			return err
 		}
 		keepStatus(desired, live)
@@ -100,7 +101,13 @@ func (m *Model) patch(ctx context.Context, o client.Object, p client.Patch, subr
 		return m.storeStatus(k, live, after, o)
 	}
 	m.restore(ctx, live, after, desired)
-	return m.store(k, "patch", after, o)
+	if err := m.store(k, "patch", after, o); err != nil {
+		return err
+	}
+	if sameContent(live, after) {
+		m.transferred = len(m.writes)
+	}
+	return nil
 }
 
 func keepStatus(o, live *object) {
@@ -150,16 +157,25 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 		return err
 	}
 	request := Request{Verb: "patch", Desired: desired, Apply: true, Owner: options.FieldManager}
-	if err := m.check(ctx, k, request); err != nil {
-		return err
-	}
 	after, err := m.fields.apply(live, desired, options.FieldManager)
 	if err != nil {
 		return err
 	}
 	m.restore(ctx, live, after, desired)
+	expected, verb := after, "patch"
+	if after, err = m.checkApply(ctx, k, live, expected, request); err != nil {
+		return err
+	}
+	if sameContent(live, after) && !sameContent(live, expected) {
+		verb = "" // an admission policy changes it back
+		last := len(m.writes)
+		transfer := Write{Verb: "patch", Resource: resourceOf(k).Resource, Name: k.Name}
+		if last > 0 && m.transferred == last && m.writes[last-1] == transfer {
+			m.writes = m.writes[:last-1] // the request before it was for this one
+		}
+	}
 	keepStatus(after, live)
-	if err := m.store(k, "patch", after, o); err != nil {
+	if err := m.store(k, verb, after, o); err != nil {
 		return err
 	}
 	if into, ok := config.(interface{ SetUnstructuredContent(map[string]any) }); ok {
@@ -175,9 +191,10 @@ func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteO
 	if err != nil {
 		return err
 	}
-	if err := m.check(ctx, k, Request{Verb: "delete", Desired: live}); err != nil {
+	if _, err := m.check(ctx, k, Request{Verb: "delete", Desired: live}); err != nil {
 		return err
 	}
+	m.written[k] = true
 	m.record(k, "delete")
 	if len(live.GetFinalizers()) == 0 {
 		m.objects[k] = nil
@@ -212,6 +229,7 @@ func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, 
 	return k, desired, live, err
 }
 
+// store stores an object. An empty verb records no write.
 func (m *Model) store(k key, verb string, after *object, into client.Object) error {
 	if before := m.objects[k]; before != nil {
 		if equal(before, after) {
@@ -221,7 +239,10 @@ func (m *Model) store(k key, verb string, after *object, into client.Object) err
 			after.SetGeneration(before.GetGeneration() + 1)
 		}
 	}
-	m.record(k, verb)
+	m.written[k] = true
+	if verb != "" {
+		m.record(k, verb)
+	}
 	if after.GetDeletionTimestamp() != nil && len(after.GetFinalizers()) == 0 {
 		m.objects[k] = nil
 		return fill(into, after)
@@ -292,7 +313,6 @@ func setDefaults(o *object) {
 }
 
 func (m *Model) record(k key, verb string) {
-	m.written[k] = true
 	if m.hides(k) {
 		return
 	}

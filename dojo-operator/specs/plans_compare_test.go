@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// planOutcome is the answer of kubectl dojo plan to a change of a Dojo.
+type planOutcome struct {
+	planReport
+	// Refused reports that the API server refused the dry run of the change itself.
+	Refused bool
+}
+
+// window is the time from a change of a Dojo to the next act of the spec.
+type window struct {
+	// Refused reports that the API server refused the change.
+	Refused bool
+	// Written are the operator's successful writes.
+	Written []string
+	// Rewritten reports that policies change objects back. A request then may change nothing, and
+	// is not planned.
+	Rewritten bool
+	// Ready reports whether the changed Dojo is Ready in the end; else Degraded may have a reason.
+	Ready    bool
+	Degraded string
+}
+
+// mismatches compares a plan with what happened. A plan is sound if each write is planned; it is
+// complete if each planned write was written once the Dojo is as the plan says. The API server's
+// refusal of a child is in the plan; failures of other controllers are not.
+func (p planOutcome) mismatches(name string, w window) (all []string) {
+	if p.Refused != w.Refused {
+		return []string{fmt.Sprintf("the API server refuses the change: plan %t, apply %t", p.Refused, w.Refused)}
+	}
+	if p.Refused {
+		return nil
+	}
+	hashed, planned := p.hashed(), []string{}
+	for _, write := range p.writes() {
+		planned = append(planned, write.String())
+	}
+	planned = distinctWrites(planned, hashed)
+	written := distinctWrites(w.Written, hashed)
+	for _, write := range written {
+		if !slices.Contains(planned, write) && !(w.Rewritten && strings.HasPrefix(write, "patch ")) {
+			all = append(all, "not planned: "+write)
+		}
+	}
+	ready, problems := p.endOf(name)
+	switch {
+	case w.Ready && !ready:
+		all = append(all, fmt.Sprintf("the Dojo is Ready, the plan is not: %q", problems))
+	case ready && strings.HasSuffix(w.Degraded, "Refused"):
+		all = append(all, "the plan is Ready, the Dojo is Degraded: "+w.Degraded)
+	}
+	if !p.ended(name, w) {
+		return all
+	}
+	for _, write := range planned {
+		if !slices.Contains(written, write) {
+			all = append(all, "not written: "+write)
+		}
+	}
+	return all
+}
+
+// ended reports whether the Dojo is in its planned end: Ready, or Degraded for the same reason.
+func (r planReport) ended(name string, w window) bool {
+	ready, problems := r.endOf(name)
+	return ready && w.Ready || w.Degraded != "" && slices.ContainsFunc(problems,
+		func(problem string) bool { return strings.HasPrefix(problem, w.Degraded+": ") })
+}
+
+// endOf returns the planned end of a Dojo.
+func (r planReport) endOf(name string) (ready bool, problems []string) {
+	for _, dojo := range r.Dojos {
+		if dojo.Name == name {
+			return dojo.Ready, dojo.Problems
+		}
+	}
+	return false, nil
+}
+
+// hashed returns the planned writes whose names end with an unknown hash, without the hash.
+func (r planReport) hashed() map[string]bool {
+	hashed := map[string]bool{}
+	for _, w := range r.writes() {
+		if w.NameUnknown {
+			hashed[withoutHash(w.String())] = true
+		}
+	}
+	return hashed
+}
+
+// distinctWrites returns each write once: without unknown hashes, and without statuses of Dojos.
+func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
+	for _, w := range all {
+		if hashed[withoutHash(w)] {
+			w = withoutHash(w)
+		}
+		if !isStatus(w) && unplanned[w] == "" {
+			distinct = append(distinct, w)
+		}
+	}
+	slices.Sort(distinct)
+	return slices.Compact(distinct)
+}
+
+// manifest returns the manifest that changes a live Dojo, or nil, into the next one: a null removes
+// a field that kubectl apply would keep, since no manifest had it.
+func manifest(live, next map[string]any) map[string]any {
+	made := map[string]any{"apiVersion": next["apiVersion"], "kind": next["kind"]}
+	if spec, ok := withNulls(live["spec"], next["spec"]).(map[string]any); ok {
+		made["spec"] = spec
+	}
+	metadata := map[string]any{}
+	for _, name := range []string{"name", "namespace", "labels", "annotations", "finalizers", "ownerReferences"} {
+		was, _, _ := unstructured.NestedFieldNoCopy(live, "metadata", name)
+		now, _, _ := unstructured.NestedFieldNoCopy(next, "metadata", name)
+		if was != nil || now != nil {
+			metadata[name] = withNulls(was, now)
+		}
+	}
+	made["metadata"] = metadata
+	return runtime.DeepCopyJSON(made)
+}
+
+func withNulls(live, next any) any {
+	was, _ := live.(map[string]any)
+	now, ok := next.(map[string]any)
+	if !ok {
+		return next
+	}
+	made := map[string]any{}
+	for name := range was {
+		made[name] = nil
+	}
+	for name, value := range now {
+		made[name] = withNulls(was[name], value)
+	}
+	return made
+}
+
+var _ = Describe("The comparison of a plan with the writes of the operator", func() {
+	plan := func(ready bool, problems []string, writes ...plannedWrite) planOutcome {
+		return planOutcome{planReport: planReport{Dojos: []plannedDojo{{
+			Name: "tokyo", Ready: ready, Problems: problems, Stages: []plannedStage{{Writes: writes}},
+		}}}}
+	}
+	create := plannedWrite{Verb: "create", Resource: "services", Name: "tokyo"}
+	job := plannedWrite{Verb: "create", Resource: "jobs", Name: "tokyo-0", NameUnknown: true}
+	DescribeTable("reports",
+		func(_ context.Context, p planOutcome, w window, want ...string) {
+			all := p.mismatches("tokyo", w)
+			Expect(all).To(HaveLen(len(want)), "%q", all)
+			for i := range want {
+				Expect(all[i]).To(ContainSubstring(want[i]))
+			}
+		},
+		Entry("nothing if all is written", plan(true, nil, create, job),
+			window{Ready: true, Written: []string{"create services/tokyo", "patch dojos/tokyo/status", "create jobs/tokyo-1"}}),
+		Entry("nothing for a repeated write", plan(true, nil, create),
+			window{Ready: true, Written: []string{"create services/tokyo", "create services/tokyo"}}),
+		Entry("nothing missing before the Dojo is Ready", plan(true, nil, create), window{}),
+		Entry("a Dojo that becomes Ready against the plan", plan(false, nil), window{Ready: true}, "the Dojo is Ready"),
+		Entry("a write that is not planned", plan(true, nil), window{Written: []string{"create services/tokyo"}},
+			"not planned: create services/tokyo"),
+		Entry("a write that no policy can undo", plan(true, nil), window{Rewritten: true,
+			Written: []string{"patch services/tokyo", "create services/tokyo"}}, "not planned: create services/tokyo"),
+		Entry("a planned write that is missing", plan(true, nil, create), window{Ready: true},
+			"not written: create services/tokyo"),
+		Entry("another known hash", plan(true, nil, plannedWrite{Verb: "create", Resource: "jobs", Name: "tokyo-0"}),
+			window{Ready: true, Written: []string{"create jobs/tokyo-1"}}, "not planned: create jobs/tokyo-1",
+			"not written: create jobs/tokyo-0"),
+		Entry("a problem of a Dojo that is Ready", plan(false, []string{"Invalid"}), window{Ready: true},
+			"the Dojo is Ready"),
+		Entry("a planned write that is missing though the Dojo is Degraded as planned",
+			plan(false, []string{"Invalid: x"}, create), window{Degraded: "Invalid"}, "not written: create services/tokyo"),
+		Entry("nothing missing for another reason", plan(false, []string{"Invalid: x"}, create), window{Degraded: "Other"}),
+		Entry("a child that the API server refuses", plan(true, nil, create), window{Degraded: "ChildRefused"},
+			"the Dojo is Degraded: ChildRefused"),
+		Entry("nothing if another controller fails", plan(true, nil, create), window{Degraded: "DatabaseFailed"}),
+		Entry("nothing if both refuse", planOutcome{Refused: true}, window{Refused: true}),
+		Entry("a refusal that is not planned", plan(true, nil), window{Refused: true}, "plan false, apply true"),
+		Entry("a planned refusal that is none", planOutcome{Refused: true}, window{Ready: true}, "plan true, apply false"),
+	)
+
+	It("plans the removal of fields by nulls", func(context.Context) {
+		live := map[string]any{
+			"metadata": map[string]any{"name": "tokyo", "uid": "1", "annotations": map[string]any{"a": "1"}},
+			"spec": map[string]any{
+				"image": "dojo:1", "exposure": map[string]any{"hosts": []any{"a"}, "ingress": map[string]any{}},
+			},
+			"status": map[string]any{},
+		}
+		next := map[string]any{
+			"apiVersion": "v1", "kind": "Dojo", "metadata": map[string]any{"name": "tokyo"},
+			"spec": map[string]any{"title": "Tokyo", "exposure": map[string]any{"hosts": []any{"b"}}},
+		}
+		Expect(manifest(live, next)).To(Equal(map[string]any{
+			"apiVersion": "v1", "kind": "Dojo",
+			"metadata": map[string]any{"name": "tokyo", "annotations": nil},
+			"spec": map[string]any{
+				"image": nil, "title": "Tokyo", "exposure": map[string]any{"hosts": []any{"b"}, "ingress": nil},
+			},
+		}))
+	})
+})

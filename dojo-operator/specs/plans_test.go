@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// With PLANS=1 each spec is also one of kubectl dojo plan: each change of a Dojo is planned first,
+// and the operator's writes until the next act of the spec are compared with the plan.
+// docs/contribute/plans.md has the rules.
+var (
+	planEveryChange = os.Getenv("PLANS") != ""
+	plans           = &planningClient{}
+)
+
+const (
+	// restTime without a write is rest. It is longer than a reconcile takes on a busy machine.
+	restTime = 500 * time.Millisecond
+	// untilRest bounds the wait for rest; without it a change is not planned.
+	untilRest = 5 * time.Second
+	// mostDojos of a namespace are planned: a spec about the load of many creates them at once.
+	mostDojos = 8
+)
+
+// ofOperatorAlone matches refusals that the planning user would not get: the operator lacks a right,
+// or its own policy forbids it something.
+var ofOperatorAlone = regexp.MustCompile(
+	`forbidden: User "system:serviceaccount:|ValidatingAdmissionPolicy 'dojo-operator`)
+
+// planningClient plans changes of Dojos. Each write of it ends the window of the last change.
+type planningClient struct {
+	client.Client
+
+	mu   sync.Mutex // held from the plan of a change to its result
+	open *openWindow
+	log  []string // a line for each change of the spec
+	// faults has the mismatches of the spec.
+	faults []string
+}
+
+// openWindow is a window that has not ended.
+type openWindow struct {
+	planOutcome
+	dojo    client.ObjectKey
+	change  string
+	refused bool
+	// from is the number of the operator's requests before the change.
+	from int
+	args []string
+}
+
+// of returns a client that plans changes through another one, and begins the log anew.
+func (c *planningClient) of(other client.Client) client.Client {
+	c.Client = other
+	_ = os.Remove(c.logFile()) // of an earlier run
+	return c
+}
+
+func (c *planningClient) logFile() string {
+	return filepath.Join(filepath.Dir(operator.LogFile()), fmt.Sprintf("plans-%d.log", GinkgoParallelProcess()))
+}
+
+// asGiven returns an object as it is sent.
+func (c *planningClient) asGiven(o client.Object) func() (map[string]any, error) {
+	return func() (map[string]any, error) {
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+		fields = runtime.DeepCopyJSON(fields)
+		fields["apiVersion"], fields["kind"] = corev1api.GroupVersion.String(), "Dojo"
+		return fields, err
+	}
+}
+
+// write sends a write. That of a Dojo is planned first, and opens a window.
+func (c *planningClient) write(
+	ctx context.Context, o client.Object, verb string, dryRun []string, next func() (map[string]any, error),
+	send func() error,
+) error {
+	if len(dryRun) > 0 {
+		return send()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.close(ctx)
+	gvk, err := apiutil.GVKForObject(o, c.Scheme())
+	if err != nil || gvk != corev1api.GroupVersion.WithKind("Dojo") {
+		return send()
+	}
+	w := &openWindow{dojo: client.ObjectKeyFromObject(o), change: verb + " " + o.GetName()}
+	skipped := c.plan(ctx, w, next)
+	err = send()
+	switch {
+	case skipped != "":
+		c.note(w, "skipped: "+skipped)
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
+		c.note(w, "skipped: the change was refused for another one")
+	default:
+		w.refused = err != nil
+		c.open = w
+	}
+	return err
+}
+
+// plan plans a change at rest, or says why it does not.
+func (c *planningClient) plan(
+	ctx context.Context, w *openWindow, next func() (map[string]any, error),
+) (skipped string) {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(corev1api.GroupVersion.WithKind("Dojo"))
+	err := c.Get(ctx, w.dojo, live)
+	if client.IgnoreNotFound(err) != nil {
+		return err.Error()
+	}
+	if live.GetDeletionTimestamp() != nil {
+		return "the Dojo is deleted"
+	}
+	all := &corev1api.DojoList{}
+	if err := c.List(ctx, all, client.InNamespace(w.dojo.Namespace)); err != nil {
+		return err.Error()
+	}
+	if len(all.Items) > mostDojos {
+		return "the namespace has many Dojos"
+	}
+	for range 3 {
+		if !c.rest(w.dojo.Namespace) {
+			return "the operator is not at rest"
+		}
+		before := len(operator.Requests())
+		fields, err := next()
+		if err != nil {
+			return err.Error()
+		}
+		file, err := c.file(ctx, w.dojo, manifest(live.Object, fields))
+		if err != nil {
+			return err.Error()
+		}
+		w.args = operator.Process().Args()
+		code, output := kubectlDojo(ctx, w.dojo.Namespace, "plan", "-f", file, "-o", "json",
+			"--operator-args="+strings.Join(w.args, " "))
+		if code == 2 {
+			return output
+		}
+		if err := json.NewDecoder(strings.NewReader(output)).Decode(&w.planOutcome.planReport); err != nil {
+			w.planOutcome.Refused = true
+			w.change += ": " + firstLine(output)
+		}
+		w.from = len(operator.Requests())
+		if len(successfulWrites(w.dojo.Namespace, before)) == 0 {
+			return ""
+		}
+		w.planOutcome = planOutcome{}
+	}
+	return "the operator wrote meanwhile"
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// file writes the manifest, with the other Dojos of the namespace that the operator still works on.
+func (c *planningClient) file(ctx context.Context, changed client.ObjectKey, first map[string]any) (string, error) {
+	all := &corev1api.DojoList{}
+	if err := c.List(ctx, all, client.InNamespace(changed.Namespace)); err != nil {
+		return "", err
+	}
+	items := []any{first}
+	for i := range all.Items {
+		d := &all.Items[i]
+		if ready, _ := stateOf(d); ready || d.Name == changed.Name || d.DeletionTimestamp != nil {
+			continue
+		}
+		fields, err := c.asGiven(d)()
+		if err != nil {
+			return "", err
+		}
+		items = append(items, manifest(nil, fields))
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(GinkgoT().TempDir(), "dojo.json")
+	return path, os.WriteFile(path, text, 0o600)
+}
+
+// stateOf returns whether a Dojo is Ready, or else the reason if it is Degraded, for its current spec.
+func stateOf(d *corev1api.Dojo) (ready bool, degraded string) {
+	reasonOf := func(kind string) string {
+		condition := meta.FindStatusCondition(d.Status.Conditions, kind)
+		if condition == nil || condition.Status != "True" || condition.ObservedGeneration != d.Generation {
+			return ""
+		}
+		return condition.Reason
+	}
+	return reasonOf("Ready") != "", reasonOf("Degraded")
+}
+
+// rest waits until the operator writes nothing in a namespace.
+func (c *planningClient) rest(namespace string) bool {
+	count := func() int { return len(operator.Writes(namespace)) }
+	quiet, writes := time.Now(), count()
+	for end := time.Now().Add(untilRest); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if now := count(); now != writes {
+			quiet, writes = time.Now(), now
+		}
+		if time.Since(quiet) > restTime {
+			return true
+		}
+	}
+	return false
+}
+
+// successfulWrites returns the operator's writes in a namespace, without those of a status.
+func successfulWrites(namespace string, from int) (all []string) {
+	requests := operator.Requests()
+	for i := from; i < len(requests); i++ {
+		if write := writeIn(namespace, &requests[i]); write != "" && !isStatus(write) {
+			all = append(all, write)
+		}
+	}
+	return all
+}
+
+// writeIn returns "" for other requests than successful writes in a namespace.
+func writeIn(namespace string, e *auditv1.Event) string {
+	if e.ObjectRef == nil || e.ObjectRef.Namespace != namespace || e.ObjectRef.Resource == "events" ||
+		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) ||
+		strings.Contains(e.RequestURI, "dryRun=") || e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
+		return ""
+	}
+	return strings.TrimSuffix(e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Name+"/"+e.ObjectRef.Subresource, "/")
+}
+
+// end ends the open window: the spec is about to act.
+func (c *planningClient) end(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.close(ctx)
+}
+
+func (c *planningClient) close(ctx context.Context) {
+	w := c.open
+	if w == nil {
+		return
+	}
+	c.open = nil
+	if !slices.Equal(w.args, operator.Process().Args()) {
+		c.note(w, "skipped: the operator has other flags")
+		return
+	}
+	seen := c.state(ctx, w)
+	if w.ended(w.dojo.Name, seen) {
+		c.rest(w.dojo.Namespace) // what follows the status
+		seen = c.state(ctx, w)
+	}
+	faults := w.mismatches(w.dojo.Name, seen)
+	// A busy machine may delay the last writes.
+	for end := time.Now().Add(untilRest); len(faults) > 0 && w.ended(w.dojo.Name, seen) && time.Now().Before(end); {
+		time.Sleep(restTime)
+		seen = c.state(ctx, w)
+		faults = w.mismatches(w.dojo.Name, seen)
+	}
+	ready, problems := w.endOf(w.dojo.Name)
+	planned := []string{}
+	for _, write := range w.writes() {
+		planned = append(planned, write.String())
+	}
+	result := fmt.Sprintf("plan: ready %t, refused %t, problems %q, writes %q; Dojo: ready %t, degraded %q, writes %q",
+		ready, w.Refused, problems, planned, seen.Ready, seen.Degraded, seen.Written)
+	if len(faults) > 0 {
+		c.faults = append(c.faults, fmt.Sprintf("%s: %q; %s", w.change, faults, result))
+		result = fmt.Sprintf("%q; %s", faults, result)
+	}
+	c.note(w, map[bool]string{true: "ok: ", false: "MISMATCH: "}[len(faults) == 0]+result)
+}
+
+// state returns the window of a change up to now.
+func (c *planningClient) state(ctx context.Context, w *openWindow) window {
+	seen := window{Refused: w.refused, Written: successfulWrites(w.dojo.Namespace, w.from)}
+	d := &corev1api.Dojo{}
+	if err := c.Get(ctx, w.dojo, d); err == nil {
+		seen.Ready, seen.Degraded = stateOf(d)
+		if ofOperatorAlone.MatchString(message(d, "Degraded")) {
+			seen.Degraded = ""
+		}
+	}
+	policies := &admissionv1.MutatingAdmissionPolicyList{}
+	if err := c.List(ctx, policies, client.Limit(1)); err == nil {
+		seen.Rewritten = len(policies.Items) > 0
+	}
+	return seen
+}
+
+func (c *planningClient) note(w *openWindow, result string) {
+	c.log = append(c.log, w.change+": "+result)
+	GinkgoWriter.Println("plan of", w.change, result)
+}
+
+// A spec whose plans were wrong fails at its end, with all of them.
+var _ = AfterEach(func(ctx context.Context) {
+	if !planEveryChange {
+		return
+	}
+	plans.end(ctx)
+	log, faults := plans.log, plans.faults
+	plans.log, plans.faults = nil, nil
+	file, err := os.OpenFile(plans.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = file.Close() }()
+	for _, line := range log {
+		_, _ = fmt.Fprintf(file, "%s | %s\n", CurrentSpecReport().FullText(), line)
+	}
+	Expect(faults).To(BeEmpty(), "the plan of a change is not what the operator wrote")
+})
