@@ -52,7 +52,7 @@ var _ = Describe("A channel with a setting that Discord refuses", func() {
 		eventuallyReady(ctx, hall)
 		Expect(on(hall).UserLimit).To(Equal(7))
 	},
-		Entry("if the refusal is foreseen", "BitrateTooHigh", "96000 at most",
+		Entry("if the refusal is foreseen", "BitrateTooHigh", "at most 96000",
 			func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(128000)) }, func(*world) {}),
 		Entry("if Discord names the setting", "Refused", "rtc_region",
 			func(v *v1alpha1.ChannelVoice) { v.Region = new("atlantis") }, func(*world) {}),

@@ -214,7 +214,7 @@ var _ = Describe("A DiscordRole", func() {
 		ready(ctx, w.server(), r)
 		before := len(w.edits())
 		discord.EditRoleByHand(w.guild, r.Status.RoleID, func(role *discordtest.Role) { role.Position, role.Hoist = 50, true })
-		Expect(eventuallyDegraded(ctx, r, "RoleTooHigh")).To(ContainSubstring(`Drag "operator" above "on-call"`))
+		Expect(eventuallyDegraded(ctx, r, "RoleTooHigh")).To(ContainSubstring(`drag "operator" above "on-call"`))
 		Expect(r).To(HaveCondition("Available", "True", "OnDiscord"))
 		Expect(w.edits()[before:]).To(BeEmpty())
 		discord.EditRoleByHand(w.guild, r.Status.RoleID, func(role *discordtest.Role) { role.Position = 1 })
