@@ -322,7 +322,9 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		const failure = "rpc error: code = Unknown desc = unexpected failure invoking barman-cloud-wal-archive: exit status 1"
 		cloudNativePG.FailArchiving(ns, "tokyo-db", failure)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "False", "ArchivingFailed"))
-		Expect(message(dojo, corev1api.ConditionBackupSucceeded)).To(HaveSuffix(": " + failure + ". See `kubectl logs tokyo-db-1 -n " + ns + " --all-containers`."))
+		Expect(message(dojo, corev1api.ConditionBackupSucceeded)).To(HaveSuffix(": " + failure +
+			". Until it is, no backup completes and the log fills the volume. See `kubectl logs tokyo-db-1 -n " + ns +
+			" --all-containers`."))
 		eventuallyReady(ctx, dojo)
 		cloudNativePG.FailArchiving(ns, "tokyo-db", "")
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"))

@@ -52,7 +52,7 @@ func (p planOutcome) mismatches(name string, w window) (all []string) {
 	planned = distinctWrites(planned, hashed)
 	written := distinctWrites(w.Written, hashed)
 	for _, write := range written {
-		if !slices.Contains(planned, write) && !(w.Rewritten && strings.HasPrefix(write, "patch ")) {
+		if !slices.Contains(planned, write) && (!w.Rewritten || !strings.HasPrefix(write, "patch ")) {
 			all = append(all, "not planned: "+write)
 		}
 	}

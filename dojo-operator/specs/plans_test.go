@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -39,6 +40,7 @@ var (
 const (
 	// restTime without a write is rest. It is longer than a reconcile takes on a busy machine.
 	restTime = 500 * time.Millisecond
+	restPoll = 50 * time.Millisecond
 	// untilRest bounds the wait for rest; without it a change is not planned.
 	untilRest = 5 * time.Second
 	// mostDojos of a namespace are planned: a spec about the load of many creates them at once.
@@ -144,7 +146,7 @@ func (c *planningClient) plan(
 		return "the namespace has many Dojos"
 	}
 	for range 3 {
-		if !c.rest(w.dojo.Namespace) {
+		if !c.rest(ctx, w.dojo.Namespace) {
 			return "the operator is not at rest"
 		}
 		before := len(operator.Requests())
@@ -162,8 +164,8 @@ func (c *planningClient) plan(
 		if code == 2 {
 			return output
 		}
-		if err := json.NewDecoder(strings.NewReader(output)).Decode(&w.planOutcome.planReport); err != nil {
-			w.planOutcome.Refused = true
+		if err := json.NewDecoder(strings.NewReader(output)).Decode(&w.planReport); err != nil {
+			w.Refused = true
 			w.change += ": " + firstLine(output)
 		}
 		w.from = len(operator.Requests())
@@ -219,18 +221,16 @@ func stateOf(d *corev1api.Dojo) (ready bool, degraded string) {
 }
 
 // rest waits until the operator writes nothing in a namespace.
-func (c *planningClient) rest(namespace string) bool {
+func (c *planningClient) rest(ctx context.Context, namespace string) bool {
 	count := func() int { return len(operator.Writes(namespace)) }
 	quiet, writes := time.Now(), count()
-	for end := time.Now().Add(untilRest); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	atRest := func(context.Context) (bool, error) {
 		if now := count(); now != writes {
 			quiet, writes = time.Now(), now
 		}
-		if time.Since(quiet) > restTime {
-			return true
-		}
+		return time.Since(quiet) > restTime, nil
 	}
-	return false
+	return wait.PollUntilContextTimeout(ctx, restPoll, untilRest, true, atRest) == nil
 }
 
 // successfulWrites returns the operator's writes in a namespace, without those of a status.
@@ -273,16 +273,18 @@ func (c *planningClient) close(ctx context.Context) {
 	}
 	seen := c.state(ctx, w)
 	if w.ended(w.dojo.Name, seen) {
-		c.rest(w.dojo.Namespace) // what follows the status
+		c.rest(ctx, w.dojo.Namespace) // what follows the status
 		seen = c.state(ctx, w)
 	}
 	faults := w.mismatches(w.dojo.Name, seen)
 	// A busy machine may delay the last writes.
-	for end := time.Now().Add(untilRest); len(faults) > 0 && w.ended(w.dojo.Name, seen) && time.Now().Before(end); {
-		time.Sleep(restTime)
-		seen = c.state(ctx, w)
-		faults = w.mismatches(w.dojo.Name, seen)
-	}
+	_ = wait.PollUntilContextTimeout(ctx, restTime, untilRest, true, func(ctx context.Context) (bool, error) {
+		if len(faults) > 0 && w.ended(w.dojo.Name, seen) {
+			seen = c.state(ctx, w)
+			faults = w.mismatches(w.dojo.Name, seen)
+		}
+		return len(faults) == 0 || !w.ended(w.dojo.Name, seen), nil
+	})
 	ready, problems := w.endOf(w.dojo.Name)
 	planned := []string{}
 	for _, write := range w.writes() {

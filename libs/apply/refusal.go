@@ -68,7 +68,8 @@ func (a *Applier) exists(key expectations.Key, what string) error {
 		return ErrStale
 	}
 	return conditions.Degraded(a.reasons.NameConflict, "The %s cannot be created: an object with its name exists and "+
-		"does not belong to the operator. Delete that object; the operator then tries again.", what).After(retryAfter(duration))
+		"does not belong to the operator. Delete that object; the operator then tries again.", what).
+		After(retryAfter(duration))
 }
 
 func (a *Applier) failingFor(failures *cache.LRUExpireCache, key expectations.Key) time.Duration {

@@ -61,8 +61,8 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 	if err != nil {
 		return nil, err
 	}
-	w := &observer{secrets: hidden, minors: m, live: live, gone: map[types.UID]client.Object{}, listed: map[types.UID]client.Object{},
-		requested: map[types.UID]map[string]bool{}, reported: map[string]bool{}}
+	w := &observer{secrets: hidden, minors: m, live: live, gone: map[types.UID]client.Object{},
+		listed: map[types.UID]client.Object{}, requested: map[types.UID]map[string]bool{}, reported: map[string]bool{}}
 	var failed error
 	add := func(kind client.Object, seen, deleted func(client.Object)) {
 		informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))

@@ -36,7 +36,8 @@ func (s *session) newUpgrade() *cobra.Command {
 the other, with a switchover before the last. With --to, it gets another major version.
 
 The operator upgrades the Dojo's own Cluster: it takes a backup, stops the pods, has CloudNativePG upgrade the data,
-runs a query, and starts the pods. Until the upgrade of the data begins, the former version can be set again.`, time.Hour, &ask,
+runs a query, and starts the pods. Until the upgrade of the data begins, the former version can be set again.`,
+		time.Hour, &ask,
 		planned(s.world, func(w *world.World) (change, error) {
 			if r.minor {
 				return minorUpgradeOf(w.Dojo, r)

@@ -72,7 +72,8 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 	switch err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, o); {
 	case apierrors.IsNotFound(err) && !kubectl.NotServed(err):
 		return fmt.Errorf("%w. For a resource that a deleted object has left on Discord, "+
-			"kubectl discord adopt prints a manifest", s.Unknown(ctx, kind, name, "its deletion is complete, or it never existed"))
+			"kubectl discord adopt prints a manifest",
+			s.Unknown(ctx, kind, name, "its deletion is complete, or it never existed"))
 	case err != nil:
 		return err
 	}

@@ -55,7 +55,7 @@ func TestRefusalOfTheFirstApply(t *testing.T) {
 		} else if tried = append(tried, r.Patch.Type()); r.Patch.Type() == types.JSONPatchType {
 			return nil, nil
 		}
-		return nil, apierrors.NewInvalid(kinds.Cluster.GroupVersionKind.GroupKind(), "tokyo-db", nil)
+		return nil, apierrors.NewInvalid(kinds.Cluster.GroupKind(), "tokyo-db", nil)
 	}), func(d *corev1api.Dojo) {
 		d.Spec.Postgres.Cluster.Parameters = map[string]corev1api.ParameterValue{"port": "1"}
 	})

@@ -33,7 +33,8 @@ func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 		return nil, nil
 	}
 	b := l.bucket(bucketKey{r.name, c.Major}, now)
-	return b, b.wait(c, l.kinds[r.name], now)
+	wait := b.wait(c, l.kinds[r.name], now)
+	return b, wait
 }
 
 // block closes a route without a bucket for one major parameter. It makes up a bucket for that.

@@ -17,6 +17,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -35,7 +36,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: visitor URL [INTERVAL [TIMEOUT]]")
 		os.Exit(2)
 	}
-	given := append(os.Args[2:], "", "")
+	given := append(slices.Clone(os.Args[2:]), "", "")
 	interval, err := time.ParseDuration(cmp.Or(given[0], "50ms"))
 	timeout, err2 := time.ParseDuration(cmp.Or(given[1], "5s"))
 	if err := errors.Join(err, err2); err != nil {
