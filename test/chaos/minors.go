@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	postgresRepository = "registry.invalid/postgresql:"
+	postgresRepository = "registry.example.org/postgresql:"
 	lastMinor          = 9
 	// anyMinor stands for versionPolicy.minor: Automatic among the allowed versions.
 	anyMinor = "any"
