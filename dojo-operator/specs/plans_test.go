@@ -29,9 +29,32 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// With PLANS=1 each spec is also one of kubectl dojo plan: each change of a Dojo is planned first,
-// and the operator's writes until the next act of the spec are compared with the plan.
-// docs/contribute/plans.md has the rules.
+// With PLANS=1 each spec is also one of kubectl dojo plan. Before a spec creates, updates or patches
+// a Dojo, the wrapped client waits until the operator is at rest, runs the plugin on the manifest of
+// the change with the flags of the running operator, and remembers the end of the audit log. The
+// window of the plan ends at the next act of the spec: a write of any object, a command of the
+// plugin, other kinds or files of the platform, or the end of the spec. A spec whose plans were wrong
+// fails at its end, with all of them; out/dojo-operator/plans-*.log has a line for each change.
+//
+// At the end of a window:
+//   - Each successful write of the operator in the namespace is planned, statuses apart. A repeated
+//     write counts once, and a name without a hash that the plan calls unknown.
+//   - If the Dojo is Ready as planned, or Degraded for the planned reason, each planned write was
+//     written. If it is Ready, the plan says so.
+//   - If the API server refuses a child, the plan has that problem. It refuses a change if and only if
+//     the plan does.
+//
+// Not compared are changes:
+//   - while the operator writes for five seconds on end, or wrote during the plan three times: a plan
+//     is about one state;
+//   - refused for a conflict, an existing or a missing object: the spec repeats them;
+//   - of a deleted Dojo: deletions are not planned;
+//   - in a namespace with more than eight Dojos: their load is the subject;
+//   - across a restart of the operator with other flags: the plan is about the former ones.
+//
+// Not in a plan are refusals for a right of the operator or by its own policy (the dry runs are the
+// user's), another end than Ready through failures of other controllers and deadlines (a plan supposes
+// success), and patches while a mutating admission policy exists (it may turn a request into none).
 var (
 	planEveryChange = os.Getenv("PLANS") != ""
 	plans           = &planningClient{}

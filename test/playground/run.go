@@ -65,7 +65,7 @@ Both operators run, on Kubernetes with %d fake nodes, a stand-in for CloudNative
 Their logs: %s
 Changes are printed here. Ctrl-C stops everything and cleans up.`, s.options.nodes, d.name(), s.logs)
 	screen.pin(fmt.Sprintf(`
-What to do next, in another terminal: the tour of README.md, or the commands of the file below.
+What to do next, in another terminal: the tour of docs/learn/tutorial.md, or the commands of the file.
 
     Things to try:    %s
     Page of Discord:  %s
