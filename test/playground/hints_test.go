@@ -226,7 +226,7 @@ func (p *playground) expectShortEnd(g *WithT) {
 	lines := strings.Split(strings.TrimSuffix(end, "\n"), "\n")
 	g.Expect(len(lines)).To(BeNumerically("<=", 15), end)
 	g.Expect(end).To(And(ContainSubstring("Ctrl-C stops everything and cleans up."),
-		ContainSubstring("README.md"), ContainSubstring("hints.txt")))
+		ContainSubstring("docs/learn/tutorial.md"), ContainSubstring("hints.txt")))
 	g.Expect(strings.Join(lines[len(lines)-3:], "\n")).To(MatchRegexp(
 		`^    Page of Discord:  http://127\.0\.0\.1:\d+\n\n    export KUBECONFIG=/\S+$`))
 	page := regexp.MustCompile(`http://\S+`).FindString(end)
