@@ -410,7 +410,7 @@ var _ = Describe("An overwrite's roleRef", func() {
 		w.expectInSync(ctx, r, c, g)
 	})
 
-	It("by name makes channels and groups wait until the role exists, whoever creates it",
+	It("by name makes channels and groups wait until a user or an object creates the role",
 		func(ctx context.Context) {
 			w := newWorld(ctx)
 			named := func(name string) []v1alpha1.PermissionOverwrite {

@@ -138,15 +138,13 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 // once, and the status does not count.
 func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo, before int) {
 	GinkgoHelper()
-	hashed, want := report.hashed(), []string{}
-	for _, w := range report.writes() {
-		want = append(want, w.String())
-	}
+	hashed := report.hashed()
+	want := report.distinct(hashed)
 	distinct := func(all []string) []string { return distinctWrites(all, hashed) }
 	written := func() []string { return distinct(operator.Writes(dojo.Namespace)[before:]) }
-	Eventually(ctx, written).Should(Equal(distinct(want)), "written and planned")
+	Eventually(ctx, written).Should(Equal(want), "written and planned")
 	eventuallyReady(ctx, dojo)
-	Expect(distinct(operator.WritesAtRest(dojo.Namespace)[before:])).To(Equal(distinct(want)), "written and planned")
+	Expect(distinct(operator.WritesAtRest(dojo.Namespace)[before:])).To(Equal(want), "written and planned")
 }
 
 func isStatus(write string) bool {

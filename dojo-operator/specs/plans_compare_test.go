@@ -45,11 +45,8 @@ func (p planOutcome) mismatches(name string, w window) (all []string) {
 	if p.Refused {
 		return nil
 	}
-	hashed, planned := p.hashed(), []string{}
-	for _, write := range p.writes() {
-		planned = append(planned, write.String())
-	}
-	planned = distinctWrites(planned, hashed)
+	hashed := p.hashed()
+	planned := p.distinct(hashed)
 	written := distinctWrites(w.Written, hashed)
 	for _, write := range written {
 		if !slices.Contains(planned, write) && (!w.Rewritten || !strings.HasPrefix(write, "patch ")) {
@@ -100,6 +97,15 @@ func (r planReport) hashed() map[string]bool {
 		}
 	}
 	return hashed
+}
+
+// distinct returns the planned writes as distinctWrites does.
+func (r planReport) distinct(hashed map[string]bool) []string {
+	planned := []string{}
+	for _, w := range r.writes() {
+		planned = append(planned, w.String())
+	}
+	return distinctWrites(planned, hashed)
 }
 
 // distinctWrites returns each write once: without unknown hashes, and without statuses of Dojos.

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/test/environment/spec"
 )
 
 // With PLANS=1 each spec is also one of kubectl dojo plan. Before a spec creates, updates or patches
@@ -269,12 +270,11 @@ func successfulWrites(namespace string, from int) (all []string) {
 
 // writeIn returns "" for other requests than successful writes in a namespace.
 func writeIn(namespace string, e *auditv1.Event) string {
-	if e.ObjectRef == nil || e.ObjectRef.Namespace != namespace || e.ObjectRef.Resource == "events" ||
-		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) ||
-		strings.Contains(e.RequestURI, "dryRun=") || e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
+	if e.ObjectRef == nil || e.ObjectRef.Namespace != namespace || strings.Contains(e.RequestURI, "dryRun=") ||
+		e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
 		return ""
 	}
-	return strings.TrimSuffix(e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Name+"/"+e.ObjectRef.Subresource, "/")
+	return spec.WriteOf(e)
 }
 
 // end ends the open window: the spec is about to act.
@@ -309,12 +309,8 @@ func (c *planningClient) close(ctx context.Context) {
 		return len(faults) == 0 || !w.ended(w.dojo.Name, seen), nil
 	})
 	ready, problems := w.endOf(w.dojo.Name)
-	planned := []string{}
-	for _, write := range w.writes() {
-		planned = append(planned, write.String())
-	}
 	result := fmt.Sprintf("plan: ready %t, refused %t, problems %q, writes %q; Dojo: ready %t, degraded %q, writes %q",
-		ready, w.Refused, problems, planned, seen.Ready, seen.Degraded, seen.Written)
+		ready, w.Refused, problems, w.distinct(w.hashed()), seen.Ready, seen.Degraded, seen.Written)
 	if len(faults) > 0 {
 		c.faults = append(c.faults, fmt.Sprintf("%s: %q; %s", w.change, faults, result))
 		result = fmt.Sprintf("%q; %s", faults, result)

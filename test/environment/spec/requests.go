@@ -55,7 +55,7 @@ func (o *Operator) readRequests() {
 		var e auditv1.Event
 		err := json.Unmarshal(line, &e)
 		r.events = append(r.events, e)
-		if write := writeOf(&e); write != "" {
+		if write := WriteOf(&e); write != "" {
 			r.writes[e.ObjectRef.Namespace] = append(r.writes[e.ObjectRef.Namespace], write)
 		}
 		return err
@@ -85,8 +85,8 @@ func (o *Operator) Writes(namespace string) []string {
 	return slices.Clone(o.requests.writes[namespace])
 }
 
-// writeOf returns "" for requests that do not count.
-func writeOf(e *auditv1.Event) string {
+// WriteOf returns a write as Writes does, and "" for other requests and those of events.
+func WriteOf(e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Resource == "events" ||
 		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {
 		return ""

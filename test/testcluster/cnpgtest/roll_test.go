@@ -39,8 +39,8 @@ func TestRolled(t *testing.T) {
 				list, _, _ := unstructured.NestedSlice(status, "instancesStatus", "healthy")
 				return fmt.Sprint(status["currentPrimary"], " ", list, " ", status["phase"])
 			}
-			settled := next("postgresql:17.5")
-			if again := next("postgresql:17.5"); again != settled {
+			before := next("postgresql:17.5")
+			if again := next("postgresql:17.5"); again != before {
 				t.Errorf("pods are replaced though nothing has changed: %s", again)
 			}
 			var got []string

@@ -19,15 +19,16 @@ import (
 // For sends no empty fields: CloudNativePG would restart the primary for ever.
 func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *unstructured.Unstructured {
 	want := sized(dojo.Spec.Postgres.Cluster, live)
+	instances := ptr.Deref(want.Instances, 1)
 	spec := map[string]any{
 		"description": fmt.Sprintf("database of Dojo %s/%s", dojo.Namespace, dojo.Name),
-		"instances":   int64(ptr.Deref(want.Instances, 1)),
+		"instances":   int64(instances),
 		"storage":     volume(want.Storage),
 		// A smart shutdown delays a failover by three minutes, until a pool's connections end
 		// (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
 		"smartShutdownTimeout": int64(0),
 	}
-	if ptr.Deref(want.Instances, 1) > 1 {
+	if instances > 1 {
 		// By default, CloudNativePG restarts the primary where it is, and nobody can write until it has
 		// started (docs/src/rolling_update.md).
 		spec["primaryUpdateMethod"] = string(cnpgv1.PrimaryUpdateMethodSwitchover)
