@@ -32,7 +32,7 @@ func TestLinksOfTheChart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fields{operator: operators[0], Where: test.where, Kinds: "    []", Examples: "    []"}
-			text, err := f.fill("Chart.yaml")
+			text, err := f.fill("assets/Chart.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestLinksOfTheChart(t *testing.T) {
 			if diff := cmp.Diff(test.links, found); diff != "" || chart.Home != test.home || strings.Join(chart.Sources, "") != test.home {
 				t.Errorf("home %s, sources %v, links (-want +got):\n%s", chart.Home, chart.Sources, diff)
 			}
-			readme, err := f.fill("README.md")
+			readme, err := f.fill("assets/README.md")
 			if err != nil || !strings.Contains(readme, test.oci) {
 				t.Errorf("the page (%v) does not say %s", err, test.oci)
 			}

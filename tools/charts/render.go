@@ -4,8 +4,8 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,32 +84,40 @@ func kustomization(with []change) types.Kustomization {
 
 var deployment = resid.ResId{Gvk: resid.Gvk{Kind: "Deployment"}}
 
-func build(folder string, k types.Kustomization) (resources []*resource.Resource, err error) {
-	beside, err := os.MkdirTemp(folder, ".charts-") // kustomize takes only relative paths
-	if err != nil {
+// build writes nothing into the folder: others may read it.
+func build(folder string, k types.Kustomization) ([]*resource.Resource, error) {
+	files := filesys.MakeFsInMemory()
+	if err := copyFolder(files, folder); err != nil {
 		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(beside) }()
-	k.Resources, k.Components = slices.Clone(k.Resources), slices.Clone(k.Components)
-	for _, paths := range [][]string{k.Resources, k.Components} {
-		for i := range paths {
-			paths[i] = "../" + paths[i]
-		}
 	}
 	text, err := yaml.Marshal(k)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(beside, "kustomization.yaml"), text, 0o600); err != nil {
+	if err := files.WriteFile("/kustomization.yaml", text); err != nil {
 		return nil, err
 	}
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy
-	rendered, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), beside)
+	rendered, err := krusty.MakeKustomizer(options).Run(files, "/")
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", folder, err)
 	}
 	return rendered.Resources(), nil
+}
+
+func copyFolder(to filesys.FileSystem, folder string) error {
+	from := os.DirFS(folder)
+	return fs.WalkDir(from, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(from, path)
+		if err != nil {
+			return err
+		}
+		return to.WriteFile("/"+path, text)
+	})
 }
 
 // entriesOf keys resources by kind and name, and records the file of each new one.
