@@ -334,6 +334,9 @@ func TestValues(t *testing.T) {
 		"resources": {`{resources: {limits: {cpu: "1"}}, goMemoryLimit: 1GiB}`, map[string]string{
 			container + "resources": "limits:\n  cpu: \"1\"\n  memory: 256Mi\nrequests:\n  cpu: 100m\n  memory: 256Mi",
 			container + "env":       "- name: GOMEMLIMIT\n  value: 1GiB"}},
+		"environment": {`{goMemoryLimit: 1GiB, env: [{name: HTTPS_PROXY, value: "http://proxy:3128"}, {name: A, valueFrom: {fieldRef: {}}}]}`,
+			map[string]string{container + "env": "- name: GOMEMLIMIT\n  value: 1GiB\n" +
+				"- name: HTTPS_PROXY\n  value: http://proxy:3128\n- name: A\n  valueFrom:\n    fieldRef: {}"}},
 		"replicas": {`replicas: 0`, map[string]string{"spec.replicas": "0"}},
 		"metadata": {`{podLabels: {a: "1"}, podAnnotations: {b: "2"}, commonLabels: {c: "3"}}`, map[string]string{
 			"spec.template.metadata.labels.a": `"1"`, "spec.template.metadata.annotations.b": `"2"`,
@@ -375,6 +378,20 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestProxyPort: only discord-operator, which connects to the internet, has the value.
+func TestProxyPort(t *testing.T) {
+	discord := operators[slices.IndexFunc(operators, func(o operator) bool { return o.Name == "discord-operator" })]
+	egress := func(port int) []any {
+		values := map[string]any{"networkPolicy": map[string]any{"enabled": true, "anyAPIPort": true, "proxyPort": port}}
+		policy := parsed(t, templated(t, discord, load(t, discord), values).Manifest)["NetworkPolicy/discord-system/discord-operator"]
+		return policy.(map[string]any)["spec"].(map[string]any)["egress"].([]any)
+	}
+	rule := map[string]any{"ports": []any{map[string]any{"port": 3128.0, "protocol": "TCP"}}}
+	if diff := cmp.Diff(append(egress(0), rule), egress(3128)); diff != "" {
+		t.Errorf("the rules differ (-want +got):\n%s", diff)
+	}
+}
+
 func TestCommonLabels(t *testing.T) {
 	label := map[string]string{"release": "kube-prometheus-stack"}
 	for _, o := range operators {
@@ -405,6 +422,8 @@ func TestRefusedValues(t *testing.T) {
 		`{image: {pullPolicy: Sometimes}}`:         "value must be one of",
 		`{goMemoryLimit: 230Mi}`:                   "'230Mi' does not match pattern",
 		`{crds: {enabled: "true"}}`:                "got string, want boolean",
+		`{env: [{name: GOMEMLIMIT, value: 1GiB}]}`: "/env/0/name': 'not' failed",
+		`{env: {HTTPS_PROXY: "http://proxy"}}`:     "/env': got object, want array",
 		`{networkPolicy: {enabled: true, any: 1}}`: "additional properties 'any' not allowed",
 	} {
 		for _, o := range operators {

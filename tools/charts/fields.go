@@ -37,6 +37,10 @@ func parameterize(o operator, objects []*object) (d defaults, err error) {
 			err = fromFiles(object, d.Files)
 		case "Deployment":
 			err = parameterizeDeployment(o.Name, object.value, &d)
+		case "NetworkPolicy":
+			if o.Name == "discord-operator" { // the only one that connects to the internet
+				err = addProxyPort(object)
+			}
 		}
 		if err != nil {
 			return d, fmt.Errorf("%s %s: %w", object.kind, object.name, err)
@@ -59,6 +63,15 @@ func keptKind(o *object) error {
 	annotations.add("{{- if .Values.crds.keep }}\nhelm.sh/resource-policy: keep\n{{- end }}")
 	o.when = append(o.when, condition{value: "crds.enabled"})
 	o.file = "crds/" + o.name
+	return nil
+}
+
+func addProxyPort(policy *object) error {
+	egress, err := policy.value.find("spec.egress")
+	if err != nil {
+		return err
+	}
+	egress.add("{{- with .Values.networkPolicy.proxyPort }}\n- ports: [{port: {{ . }}, protocol: TCP}]\n{{- end }}")
 	return nil
 }
 
@@ -114,6 +127,7 @@ func parameterizeDeployment(operator string, deployment *tree, d *defaults) erro
 		{"spec.template.metadata.annotations", "{{- with .Values.podAnnotations }}{{ toYaml . | nindent 0 }}{{ end }}"},
 		{pod, strings.Join(ofPod, "\n")},
 		{container, "{{- with .Values.image.pullPolicy }}\nimagePullPolicy: {{ . }}\n{{- end }}"},
+		{container + ".env", "{{- with .Values.env }}{{ toYaml . | nindent 0 }}{{ end }}"},
 		{container + ".args", "{{- range $flag, $value := .Values.flags }}\n" +
 			`- {{ printf "--%s=%v" $flag $value | quote }}` + "\n{{- end }}"},
 	} {
