@@ -42,7 +42,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongUse shows that wrong use ends with 2, a sentence, and no request.
+// TestWrongUse shows that wrong use prints one line, sends no request, and exits with code 2.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")
@@ -157,7 +157,7 @@ func TestInviteBeforeTheBotIsKnown(t *testing.T) {
 	}
 }
 
-// TestPlanExitCode shows that differences end with 3, and a failure does not.
+// TestPlanExitCode shows that plan exits with 3 on differences, and with another code on a failure.
 func TestPlanExitCode(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[int]error{0: nil, 1: io.ErrUnexpectedEOF, 3: fmt.Errorf("plan: %w", plan.ErrDiffers)} {

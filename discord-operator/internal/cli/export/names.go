@@ -40,7 +40,8 @@ func roleNames(roles []discordclient.Role) map[string]string {
 	return distinct(all)
 }
 
-// candidates are ordered. The last one has the id and is unique.
+// candidates are possible names of an object, in order of preference. The last one ends with the
+// id, so it is unique.
 type candidates struct {
 	id    string
 	names []string
