@@ -30,10 +30,10 @@ const (
 	Degraded    Health = "Degraded"
 )
 
-// notObserved is the reason of an object whose spec no operator reads.
+// notObserved is the reason of an object whose spec no operator has read.
 const notObserved = "NotObserved"
 
-// unseen bounds the time until an operator has read a spec.
+// unseen bounds how long an operator takes to read a new spec.
 const unseen = time.Minute
 
 // State is the state of an object with its cause.

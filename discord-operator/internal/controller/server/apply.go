@@ -55,7 +55,7 @@ func (r *Reconciler) observed(
 	return results
 }
 
-// edit changes all fields but the icon by one call.
+// edit changes all fields except the icon, by one call.
 func (r *Reconciler) edit(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {

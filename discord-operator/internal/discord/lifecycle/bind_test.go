@@ -35,14 +35,14 @@ import (
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
 
-// rig has the channels of objects, a guild, and a client that counts its calls.
+// rig has a simulated guild, its client, and the claims of objects on channels.
 type rig struct {
 	*guildtest.Guild
 	client    *guildcache.Client
 	clock     *clocktesting.FakePassiveClock
 	resources *Resources
 	claims    map[string][]claim
-	broken    error // of reading the claims
+	broken    error // error of reading the claims
 }
 
 func newRig(t *testing.T) *rig {
@@ -50,7 +50,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{Guild: guildtest.New(t, all), clock: clocktesting.NewFakePassiveClock(time.Now()), claims: map[string][]claim{}}
 	r.client = r.Client(t)
 	r.resources = newResources(r.clock, func(id string) ([]claim, error) { return r.claims[id], r.broken })
-	r.resources.Records.Of("another") // the process has begun
+	r.resources.Records.Of("another") // the process has started
 	r.resources.Records.Finalized("uid")
 	return r
 }
@@ -83,7 +83,8 @@ type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-// objects lists the objects with the claims on an id, of all objects those with claims on "".
+// objects lists the objects with claims on an id. A list of all objects has those with claims on
+// "".
 type objects struct {
 	client.Reader
 	claims func(id string) ([]claim, error)
@@ -216,7 +217,7 @@ func TestBind(t *testing.T) {
 	cases := map[string]struct {
 		// scene prepares the guild and returns the lookup and the expected id.
 		scene  func(*testing.T, *rig) (Lookup, string)
-		found  Binding // without the channel
+		found  Binding // without Live
 		reason string
 	}{
 		"no finalizer": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(), "" }, found: Binding{Absent: true}},
@@ -431,8 +432,8 @@ func TestBindMakesNoCallForKnownChannels(t *testing.T) {
 	}
 }
 
-// What Discord refuses to show is asked for again after a while, and not by every reconcile: each
-// refusal counts.
+// If Discord refuses to show a channel, the operator asks again only after a while: each refusal
+// counts towards a limit.
 func TestRefusedChannelIsSeldomAskedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -459,15 +460,15 @@ func isTransient(err error) bool {
 	return ok && issues.IsTransient(issue)
 }
 
-// Without proof in the audit log, two objects of the same name may find a channel at
-// the same moment: only one binds it.
+// Without proof in the audit log, two objects of the same name may find a channel at the same
+// moment. Only one of them binds it.
 func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Discord.Faults().LoseAudit(1)
 	made := r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 	r.later(time.Minute)
-	r.resources.Records.Claim("other", made.ID) // after this one has decided, and before it takes what it has found
+	r.resources.Records.Claim("other", made.ID) // between this object's search and its claim
 	got, err := r.resources.take(t.Context(), Binding{Lookup: r.lookup(finalized), Recovered: true}, made)
 	if !isTransient(err) || got.Live != nil {
 		t.Errorf("%+v, %v", got, err)
@@ -526,7 +527,7 @@ func TestCreate(t *testing.T) {
 	}
 	r.later(time.Minute)
 	var found Binding
-	for range 50 { // the view may lag behind the list that names it
+	for range 50 { // the view may lag behind the list that has the channel
 		var err error
 		if found, err = r.bind(t, l); !isTransient(err) {
 			if err != nil {
@@ -552,7 +553,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// An audit log that becomes readable is read again.
+// If the bot gets access to the audit log, Bind reads the log again.
 func TestReadableAuditLogProves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -24,14 +24,14 @@ const (
 	GroupByServer   = "server" // namespace and name of the server
 	GroupByID       = "id"     // status.groupId and spec.adopt.id
 	ChannelByGroup  = "group"  // namespace and name of the group
-	ChannelByServer = "server" // namespace and name of the server, of those outside of any group
-	ChannelByID     = "id"     // namespace and name of the server, for channels outside of groups
+	ChannelByServer = "server" // namespace and name of the server, for channels without a group
+	ChannelByID     = "id"     // status.channelId and spec.adopt.id
 	ChannelBySecret = "secret" // the name of the webhook's Secret
 	RoleByServer    = "server" // namespace and name of the server
 	RoleByID        = "id"     // status.roleId and spec.adopt.id
 	ByRole          = "role"   // names of the roles in the overwrites of groups and channels
-	SecretByOwner   = "owner"  // UID of the object that controls it
-	BySelector      = "from"   // From of allowed namespaces, if it is Selector
+	SecretByOwner   = "owner"  // UID of the object that controls the Secret
+	BySelector      = "from"   // Selector, for objects that allow namespaces by a selector
 )
 
 type index struct {
