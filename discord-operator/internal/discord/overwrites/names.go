@@ -22,8 +22,8 @@ const (
 	recentRetry = 2 * time.Second
 )
 
-// idPattern matches Discord's ids. A role with such a name could replace a deleted role that a spec
-// names by id, so it has no name.
+// idPattern matches Discord's ids. Such a text in a spec is never a name: a role with that name
+// could otherwise replace the deleted role with that id.
 var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
 // Names resolves role names in a spec. The zero value has no recorded roles.

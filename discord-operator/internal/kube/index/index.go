@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Index names by kind, and the indexed fields.
+// Names of the indexes by kind, with the fields that they index.
 const (
 	ServerByGuild   = "guild"  // spec.serverId and status.serverId
 	ServerBySecret  = "secret" // spec.tokenSecretRef.name
