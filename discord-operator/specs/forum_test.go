@@ -53,7 +53,7 @@ func emojiOf(name string) map[string]any { return map[string]any{"emoji_id": nil
 var forumSettings = map[string]setting{
 	"the guidelines of a forum": {
 		field: "topic", kind: v1alpha1.ChannelTypeForum, key: "topic",
-		one: strings.Repeat("ü", 4096), another: nil, // cleared, not changed: a third text in ten minutes would be delayed
+		one: strings.Repeat("ü", 4096), another: nil, // cleared, because a third text in ten minutes would be delayed
 		initial:   func(s *channelSpec) { s.Topic = new(strings.Repeat("ü", 4096)) },
 		next:      func(s *channelSpec) { s.Topic = new("") },
 		unmanaged: func(s *channelSpec) { s.Topic = nil },
@@ -221,7 +221,7 @@ var _ = Describe("A forum or media channel", func() {
 			eventuallyReady(ctx, c)
 			names, ids := tagsOn(c)
 			Expect(names).To(Equal(step.to))
-			if step.bug == "fault" && step.idea == "proposal" { // two tags that are renamed at once match by their order
+			if step.bug == "fault" && step.idea == "proposal" { // two renamed tags match by order
 				Expect([]string{ids["proposal"], ids["fault"]}).To(Equal([]string{before["idea"], before["bug"]}))
 				continue
 			}

@@ -47,7 +47,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 	})
 
 	It("is not created again while the Gateway is down", func(ctx context.Context) {
-		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s") // longer than expectIdle waits
+		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s") // longer than expectIdle
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
@@ -99,7 +99,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		eventuallyDegraded(ctx, adopted, v1alpha1.ReasonHiddenFromBot)
 		w.hide(c.Status.ChannelID)
 		w.hide(g.Status.GroupID)
-		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // otherwise the deletion may overtake the Gateway's event
+		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // or the deletion may overtake the Gateway's event
 		eventuallyDegraded(ctx, g, v1alpha1.ReasonHiddenFromBot)
 		edits := len(w.edits())
 		for _, o := range []client.Object{c, g} {

@@ -158,7 +158,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(), w.group("alerts"))
 		inGroup, inServer, own := a.channel("alerts", "in-group"), a.channel("", "in-server"), a.group("own")
-		pairs := map[client.Object]client.Object{ // keys are objects with an existing parent, values with a missing one
+		pairs := map[client.Object]client.Object{ // with an existing and a missing parent
 			inGroup:  a.channel("missing", "in-none"),
 			inServer: a.channel("", "in-no-server", func(c *v1alpha1.DiscordChannel) { c.Spec.ServerRef.Name = "missing" }),
 			own:      a.group("of-none", func(g *v1alpha1.DiscordGroup) { g.Spec.ServerRef.Name = "missing" }),

@@ -60,7 +60,8 @@ func labelsOnly(in any) (any, error) {
 	return in, nil
 }
 
-// bare strips metadata. Nothing writes it back, since finalizers and status are patched.
+// bare strips unused metadata. The operator never writes stripped metadata back, because it patches
+// finalizers and status.
 func bare(in any) (any, error) {
 	o, ok := in.(client.Object)
 	if !ok {

@@ -79,7 +79,8 @@ func distinct(all []candidates) map[string]string {
 	}
 }
 
-// stem returns a name in the characters of a DNS label; empty for most other alphabets.
+// stem returns a name in the characters of a DNS label. The result is empty for most other
+// alphabets.
 func stem(name string) string {
 	var b strings.Builder
 	for _, r := range cases.Fold().String(norm.NFKD.String(name)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view says what a server and its objects mean to a user: their states, as text and for
-// programs, and the permissions that they need. It is pure.
+// Package view describes a server and its objects for a user: their states, as text and for
+// programs, and the permissions that they need. It does no I/O.
 package view
 
 import (
@@ -48,7 +48,7 @@ type State struct {
 	Since     time.Time `json:"since,omitzero"`
 	// Drift lists the differences on Discord that managementPolicy Observe holds back.
 	Drift []string `json:"drift,omitempty"`
-	// Broken reports whether a user must look.
+	// Broken reports whether a user must act.
 	Broken bool `json:"broken"`
 }
 

@@ -159,7 +159,7 @@ func lasting(c *metav1.Condition) bool {
 	return false
 }
 
-// Lookup says where a channel's resource is found or created.
+// Lookup says where to find or create the resource of a channel.
 func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),

@@ -58,7 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 	return s, err
 }
 
-// Lookup says where a group's resource is found or created.
+// Lookup says where to find or create the resource of a group.
 func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},

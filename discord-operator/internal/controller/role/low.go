@@ -25,8 +25,8 @@ type LowPlaces struct {
 	Own, Others map[string]bool
 }
 
-// LowPlacesOf returns the low places of a role in a server of the namespace owner; nil for a role
-// of that namespace. bound returns the id that this process has bound to an object.
+// LowPlacesOf returns the low places for the role o. Roles of the namespace owner, which is the
+// server's, have none: nil. bound returns the id that this process has bound to an object.
 func LowPlacesOf(
 	o client.Object, owner string, all []status.Object, bound func(client.Object) string,
 ) *LowPlaces {

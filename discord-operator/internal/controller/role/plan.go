@@ -161,7 +161,7 @@ func (d desired) permissions() *permissions.Bits {
 	return &want
 }
 
-// colors keeps live colors that the spec leaves out. It is nil if the spec has none.
+// colors returns the spec's colors, completed by live ones; nil if the spec has no color.
 func (d desired) colors() *discordclient.RoleColors {
 	spec, live := d.spec, d.live.Colors
 	if spec.Color == nil && spec.SecondaryColor == nil && spec.TertiaryColor == nil {

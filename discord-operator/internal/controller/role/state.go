@@ -68,7 +68,7 @@ func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer)
 	return grant.RoleAdoptionRefused(client.ObjectKeyFromObject(server), role.Namespace)
 }
 
-// Lookup says where a role's resource is found or created.
+// Lookup says where to find or create the resource of a role.
 func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: role, GuildID: guild.ID,

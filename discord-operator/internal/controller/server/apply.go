@@ -88,7 +88,7 @@ func (r *Reconciler) edit(
 	return resource.NotApplied(ignored)
 }
 
-// deleter ignores the reason: Discord takes none for this call.
+// deleter ignores the reason, because Discord takes none for this call.
 type deleter struct{}
 
 func (deleter) Delete(ctx context.Context, api *guildcache.Client, _, id, _ string) error {

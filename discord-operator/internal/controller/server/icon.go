@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// iconField has an edit of its own: a refused icon must not block the other fields.
+// iconField has a separate edit, so that a refused icon does not block the other fields.
 const iconField = "icon"
 
 const animatedIcons = "ANIMATED_ICON"

@@ -30,7 +30,7 @@ const (
 	maxUnlisted = 3
 )
 
-// observeAudit finds in the audit log which object an ambiguous webhook is of. visibleAt is when
+// observeAudit uses the audit log to find the object of an ambiguous webhook. visibleAt is when
 // lists and the log show all earlier creates; zero if there were none.
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
 	now, complete := w.Status.Clock.Now(), visibleAt

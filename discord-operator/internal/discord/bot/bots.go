@@ -37,7 +37,7 @@ const EventTokenRefused guildcache.EventKind = "refused"
 
 // Config is the configuration of all bots.
 type Config struct {
-	// APIURL is the address of Discord's API.
+	// APIURL is the URL of Discord's API.
 	APIURL string
 	// Resync is the interval between reads of a guild while the Gateway is not connected.
 	Resync time.Duration
@@ -219,7 +219,7 @@ func (b *Bots) read(
 	return b.assign(client.ObjectKeyFromObject(server), token, use{version: version, allowed: allowed})
 }
 
-// ParseToken returns the token in a text, and reports whether it has the form of one.
+// ParseToken returns the token in a text, and reports whether it has the form of a token.
 func ParseToken(text string) (token string, ok bool) {
 	token = strings.TrimPrefix(strings.TrimSpace(text), "Bot ")
 	return token, tokenForm.MatchString(token)
@@ -279,7 +279,7 @@ func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.end(before)
 }
 
-// named reports whether a DiscordServer names this guild, so that it will soon be followed.
+// named reports whether a DiscordServer names this guild. Such a guild will soon be followed.
 func (b *Bots) named(guildID string) bool {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(b.ctx, b.cached, &servers, "", index.ServerByGuild, guildID)
@@ -315,8 +315,8 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. A refused call that no object causes counts for namespace. The caller holds
-// b.mu.
+// start connects a bot. If no object causes a call, its refusal counts for namespace. The caller
+// holds b.mu.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{

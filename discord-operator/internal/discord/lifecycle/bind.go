@@ -31,8 +31,8 @@ const transientRetry = time.Second
 // Kind is a kind of object with a resource on Discord.
 type Kind struct {
 	Name         string                   // such as DiscordGroup
-	Noun         string                   // of the resource, such as category
-	Title        func(name string) string // of a resource in an event
+	Noun         string                   // noun for the resource, such as category
+	Title        func(name string) string // title of a resource for events
 	NotRecreated string                   // the parts that a recreated resource lacks
 	Fields       resource.Rows
 	Calls        resource.Calls
@@ -92,7 +92,7 @@ type Resources struct {
 	missing   missing
 }
 
-// Lookup says where the external resource of an object is found or created.
+// Lookup says where to find or create the external resource of an object.
 type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
@@ -104,8 +104,8 @@ type Lookup struct {
 	NoRetention *conditions.Issue // why a deleted object may not leave its resource; nil if it may
 }
 
-// Binding relates an object to its external resource. The resource is unknown without Live and
-// Absent.
+// Binding relates an object to its external resource. If Live and Absent are zero, it is unknown
+// whether the resource exists.
 type Binding struct {
 	Lookup
 	Identity
@@ -123,7 +123,7 @@ type Binding struct {
 	ClaimedHere        bool              // ClaimedBy is in the object's namespace
 }
 
-// Reason returns the audit log reason of an object's calls. Its UID identifies lost creates.
+// Reason returns the audit log reason of an object's calls. The UID in it identifies lost creates.
 func Reason(kind string, o client.Object) string {
 	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
 }

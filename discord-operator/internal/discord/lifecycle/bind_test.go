@@ -35,7 +35,7 @@ import (
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
 
-// rig has a simulated guild, its client, and the claims of objects on channels.
+// rig has a simulated guild, its client, and the objects that claim channels.
 type rig struct {
 	*guildtest.Guild
 	client    *guildcache.Client
@@ -83,8 +83,7 @@ type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-// objects lists the objects with claims on an id. A list of all objects has those with claims on
-// "".
+// objects lists the objects with claims on an id. Without an id, it lists the claims on "".
 type objects struct {
 	client.Reader
 	claims func(id string) ([]claim, error)
@@ -153,7 +152,7 @@ func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 	return ch
 }
 
-// hide hides a channel from the bot, and waits for its view.
+// hide hides a channel from the bot, and waits until the client's view shows that.
 func (r *rig) hide(t *testing.T, id string) {
 	t.Helper()
 	events := r.client.Subscribe(t.Context())
@@ -183,7 +182,7 @@ func foreign(l *Lookup) { l.Foreign = true }
 
 func paused(l *Lookup) { l.Object.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"}) }
 
-// forbidLog hides the audit log from the bot, and waits for its view.
+// forbidLog hides the audit log from the bot, and waits until the client's view shows that.
 func (r *rig) forbidLog(t *testing.T) {
 	t.Helper()
 	events := r.client.Subscribe(t.Context())
@@ -381,7 +380,7 @@ func TestBind(t *testing.T) {
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
 		"ignores a channel from after all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {
-			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no attempt since
+			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // the object has sent no create since then
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(time.Minute)
@@ -416,7 +415,7 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// Known channels cost no call.
+// Bind makes no call for channels that it knows.
 func TestBindMakesNoCallForKnownChannels(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -481,7 +480,7 @@ func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	}
 }
 
-// Two 404s far apart do not confirm a loss.
+// Two 404s confirm a loss only if the channel was not found in between.
 func TestFoundChannelEndsALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -91,8 +91,8 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 			"in spec.adopt, or set spec.managementPolicy to Manage.", k.Noun, hint)
 }
 
-// FindByName returns the id of a resource with a name and the parent and type of the object's. It
-// returns none if several match, or if the only match is taken.
+// FindByName returns the id of the only untaken resource with this name that has the object's
+// parent and type; empty for none or several.
 func (k *Kind) FindByName(
 	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
 ) (id string) {

@@ -56,7 +56,7 @@ func OthersOf(
 		case role.Status.RoleID != "" || id != "":
 			others.ids[role.Status.RoleID], others.ids[id] = true, true
 		case role.Spec.ServerRef.In(role.Namespace) == server:
-			others.pending = true // for any name: the spec may have changed
+			others.pending = true // the role may have any name: the spec may have changed
 		}
 	}
 	return others

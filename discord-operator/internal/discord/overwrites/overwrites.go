@@ -99,7 +99,7 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// allowBot allows the needed permissions to the bot, except those that it lacks in the guild.
+// allowBot allows the bot the needed permissions, except the ones that it lacks in the guild.
 func allowBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {

@@ -117,7 +117,7 @@ func (channels) Recover(
 	return recovery.Channel(ctx, api, intent)
 }
 
-// Move ignores the reason: Discord takes none for this call.
+// Move ignores the reason, because Discord takes none for this call.
 func (channels) Move(
 	ctx context.Context, api *guildcache.Client, guildID string, moves []discordclient.Move, _ string,
 ) error {

@@ -116,7 +116,7 @@ func Record(
 	return statuses
 }
 
-// Same reports whether tags equal those on Discord, whatever their ids.
+// Same reports whether tags equal the tags on Discord apart from their ids.
 func Same(list, live []discordclient.Tag) bool {
 	return slices.EqualFunc(list, live, func(a, b discordclient.Tag) bool {
 		return a.Name == b.Name && a.Moderated == b.Moderated && a.String() == b.String()

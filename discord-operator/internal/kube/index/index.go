@@ -29,7 +29,7 @@ const (
 	ChannelBySecret = "secret" // the name of the webhook's Secret
 	RoleByServer    = "server" // namespace and name of the server
 	RoleByID        = "id"     // status.roleId and spec.adopt.id
-	ByRole          = "role"   // names of the roles in the overwrites of groups and channels
+	ByRole          = "role"   // names of the DiscordRoles in the overwrites of groups and channels
 	SecretByOwner   = "owner"  // UID of the object that controls the Secret
 	BySelector      = "from"   // Selector, for objects that allow namespaces by a selector
 )
