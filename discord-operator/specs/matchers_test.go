@@ -93,7 +93,7 @@ func eventuallyGone(ctx context.Context, objects ...client.Object) {
 }
 
 // eventuallyCollected replaces the garbage collector, which does not run here: it waits until the
-// owner of the Secrets does not exist, and deletes them.
+// owner of the Secrets is gone, and deletes them.
 func eventuallyCollected(ctx context.Context, secrets ...*corev1.Secret) {
 	GinkgoHelper()
 	for _, secret := range secrets {

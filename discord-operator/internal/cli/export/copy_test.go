@@ -29,8 +29,8 @@ const (
 	vaultID    = "1401681709430341811"
 )
 
-// vault returns a server with a category and a channel with the given overwrites, a channel that
-// inherits them, and an open channel.
+// vault returns a server with a category and a channel "safe" that have the overwrites, a channel
+// in the category, and a channel "lobby".
 func vault(list ...discordclient.Overwrite) *server {
 	return school(
 		&discordclient.Channel{ID: categoryID, Type: discordgo.ChannelTypeGuildCategory, Name: "Vaults", Overwrites: list},

@@ -175,7 +175,7 @@ func TestMalformedTokenIsNotSent(t *testing.T) {
 	}
 }
 
-// A token is used for the guilds that its Secret allows, and for no other: not even to delete.
+// A token is used only for the guilds that its Secret allows, even for deletions.
 func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	t.Parallel()
 	discord := httptest.NewServer(http.NotFoundHandler()) // a 401 would end the bot

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// namespaceShare limits a namespace to one in so many of the remaining refusals. A wrong token or
-// refused calls of one tenant must not stop other tenants.
+// namespaceShare is a divisor: a namespace may cause one twentieth of the remaining refusals. A
+// wrong token or refused calls of one tenant must not stop other tenants.
 const namespaceShare = 20
 
 // refusals counts refused calls by namespace. Discord counts them by IP address, so all counts are
@@ -32,7 +32,7 @@ func newRefusals(now func() time.Time) *refusals {
 	}
 }
 
-// minShares is the number of counts from which on unused ones are dropped.
+// Fewer than minShares counts are never dropped.
 const minShares = 1000
 
 // of returns the count of a namespace. Only counts of 0 are dropped, so a bot that still uses a

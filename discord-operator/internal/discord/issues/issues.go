@@ -115,8 +115,8 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error()))
 }
 
-// rateLimited rounds the reported end up to a minute, so that hundreds of objects are written only
-// once.
+// rateLimited rounds the reported end up to a minute, so that each of hundreds of objects is
+// written only once.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
 	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue notifies earlier; this is a safeguard
@@ -143,7 +143,7 @@ func Full(format string, args ...any) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonLimitReached, format, args...).After(fullRetry)
 }
 
-// Unpermitted is the issue of a call that Discord permits with no permission of the bot.
+// Unpermitted is the issue of a call that Discord does not permit. message says why.
 func Unpermitted(message string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }

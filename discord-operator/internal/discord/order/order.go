@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package order sorts managed siblings by the positions of their specs, and moves as few others as
-// possible. It does no I/O.
+// Package order sorts managed siblings by the positions of their specs, and moves few others. It
+// does no I/O.
 //
 // Discord's positions may repeat and have gaps. Discord orders siblings by position, then by id,
 // and a user who drags one sibling changes many positions. So only the order of the managed
