@@ -43,7 +43,7 @@ type Controller struct {
 	Resources *lifecycle.Resources
 }
 
-// Build starts the controller of a kind, with the watches that all kinds need.
+// Build returns a builder for the controller of a kind, with the watches that all kinds need.
 func (c *Controller) Build(
 	mgr ctrl.Manager, o client.Object, ofServer, ofNamespace handler.MapFunc, workers int,
 ) *builder.Builder {

@@ -42,7 +42,7 @@ func stored(t interface{ Fatal(...any) }, live discordclient.Channel, sent any) 
 	return &after
 }
 
-// over adds v's fields in JSON to fields.
+// over adds the fields of v, as in JSON, to fields.
 func over(fields map[string]any, v any) error {
 	raw, err := json.Marshal(v)
 	return errors.Join(err, json.Unmarshal(raw, &fields))
@@ -122,7 +122,7 @@ func drawLiveForum(t *rapid.T, live *discordclient.Channel) {
 	}
 }
 
-// Flags outside the spec stay.
+// An edit keeps the flags that the spec does not name.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	const own, tag, hide = 1 << 7, discordclient.FlagRequireTag, discordclient.FlagHideMediaDownload

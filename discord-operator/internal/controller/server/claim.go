@@ -55,7 +55,7 @@ func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.
 	return servers.Items, err
 }
 
-// manager returns the server that manages the guild of all servers; nil for none.
+// manager returns the server that manages the guild; nil for none. All servers have the same guild.
 func manager(servers []v1alpha1.DiscordServer, now time.Time) *v1alpha1.DiscordServer {
 	if len(servers) == 0 {
 		return nil

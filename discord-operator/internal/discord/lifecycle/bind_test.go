@@ -380,7 +380,7 @@ func TestBind(t *testing.T) {
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
 		"ignores a channel from after all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {
-			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // the object has sent no create since then
+			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no create since then
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(time.Minute)

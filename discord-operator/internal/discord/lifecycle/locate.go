@@ -53,7 +53,8 @@ func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource
 	return live, nil
 }
 
-// PositionAmong returns the desired place of an object among siblings; nil for none.
+// PositionAmong returns the desired place of an object among siblings; nil if the spec has no
+// position.
 func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Position {
 	rank := k.Identity(o).Position
 	if rank == nil {

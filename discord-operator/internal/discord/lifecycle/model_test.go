@@ -64,7 +64,7 @@ func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err erro
 type thing struct {
 	uid       types.UID
 	created   time.Time
-	name      string // on Discord
+	name      string // name of its resource on Discord
 	finalized bool
 	statusID  string
 	deleted   bool
@@ -161,7 +161,7 @@ type machine struct {
 }
 
 func newMachine(t *rapid.T, of subject) *machine {
-	<-time.After(30 * 365 * 24 * time.Hour) // a bubble begins in the year 2000, when Discord's ids do not yet exist
+	<-time.After(30 * 365 * 24 * time.Hour) // a bubble begins in the year 2000, before Discord's first id
 	skew := time.Duration(rapid.SampledFrom([]int{0, 0, 1, -1, 10, -10}).Draw(t, "skew in minutes")) * time.Minute
 	m := &machine{
 		subject: of,

@@ -12,7 +12,7 @@ import (
 // Enum maps Discord's numbers to the words of the API.
 type Enum[T ~string] map[int]T
 
-// Number returns the number of a word; nil for the empty one.
+// Number returns the number of a word; nil for the empty word.
 func (n Enum[T]) Number(word T) *int {
 	for number, name := range n {
 		if name == word {
