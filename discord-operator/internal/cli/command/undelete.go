@@ -222,8 +222,8 @@ func (s *session) await(ctx context.Context, o status.Object, timeout time.Durat
 	return nil
 }
 
-// passing reports whether a Degraded reason passes: the operator may still see the old object, or
-// Kubernetes may not yet have deleted the Secret of its webhook.
+// passing reports whether a Degraded reason is temporary: the operator may still see the old
+// object, or Kubernetes may not yet have deleted the Secret of its webhook.
 func passing(reason string) bool {
 	return reason == v1alpha1.ReasonConflict || reason == v1alpha1.ReasonNameConflict
 }

@@ -103,7 +103,7 @@ func lastWrite(o status.Object) time.Time {
 	return last
 }
 
-// Paint paints a text as good or bad as the state is.
+// Paint colors a text by the state, as good or bad.
 func (s State) Paint(style term.Style, text string) string {
 	switch {
 	case s.Broken:

@@ -199,7 +199,7 @@ func (r *Records) set(uid types.UID, record Record) {
 	}
 }
 
-// release must be called with the lock.
+// release drops an object's resource. The caller holds r.mu.
 func (r *Records) release(uid types.UID) {
 	if id := r.records[uid].ID; r.holders[id] == uid {
 		delete(r.holders, id)
