@@ -47,7 +47,7 @@ func readAll(path string, stdin io.Reader, namespace string) (all []manifest, er
 		if file != path && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)) {
 			return nil
 		}
-		text, err := os.ReadFile(file) //nolint:gosec // the user names the file
+		text, err := os.ReadFile(file) //nolint:gosec // G304: the user names it
 		if err != nil {
 			return err
 		}

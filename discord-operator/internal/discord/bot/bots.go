@@ -56,7 +56,7 @@ type Config struct {
 
 // Bots has the bots of all servers. Make it with New.
 type Bots struct {
-	ctx      context.Context //nolint:containedctx // of all connections: they outlive the reconciles that start them
+	ctx      context.Context //nolint:containedctx // of all connections, which outlive the reconciles that start them
 	cached   client.Reader   // servers, and the metadata of Secrets
 	live     client.Reader   // the data of Secrets
 	config   Config

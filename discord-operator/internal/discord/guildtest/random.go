@@ -34,7 +34,7 @@ type random struct {
 // webhooks. It creates nothing unsupported, such as overwrites that keep the bot out. The same seed
 // has the same result.
 func Populate(ctx context.Context, srv *discordtest.Server, guild string, bot discordtest.Bot, seed uint64) error {
-	r := &random{rand.New(rand.NewPCG(seed, 0)), srv, guild, bot, nil} //nolint:gosec // G404: only for tests
+	r := &random{rand.New(rand.NewPCG(seed, 0)), srv, guild, bot, nil} //nolint:gosec // G404: a test's
 	Community(srv, guild)
 	for _, own := range srv.Guild(guild).Members[bot.UserID].Roles {
 		srv.EditRoleByHand(guild, own, func(role *discordtest.Role) { role.Position = 10 }) // above all others
