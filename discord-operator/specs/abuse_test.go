@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The sizes of the attacks. `make bench ARGS="--only abuse"` has larger ones, and measures.
+// Sizes of the attacks. `make bench ARGS="--only abuse"` runs larger ones, and measures them.
 const (
 	refusedServers = 100
 	forgedSecrets  = 40
@@ -32,12 +32,12 @@ const (
 	lives = 3
 )
 
-// resident is a tenant who works as usual while another one attacks.
+// resident is a tenant that works as usual while another tenant attacks.
 type resident struct {
 	*world
 	server *v1alpha1.DiscordServer
 	group  *v1alpha1.DiscordGroup
-	// kept is a channel with a webhook. Neither may change.
+	// kept is a channel with a webhook. Neither of the two may change.
 	kept  *v1alpha1.DiscordChannel
 	lived int
 }
@@ -85,7 +85,8 @@ func (r *resident) lives(ctx context.Context) {
 	}
 }
 
-// undisturbed lives while another tenant attacks, and expects that its belongings do not change.
+// undisturbed calls lives while another tenant attacks, and expects that the resident's belongings
+// do not change.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -95,7 +96,7 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
 }
 
-// everySecond repeats something until end is called; times counts the repetitions.
+// everySecond repeats do every second until end is called. times counts the repetitions.
 func everySecond(do func()) (times func() int64, end func()) {
 	ending := make(chan struct{})
 	var done atomic.Int64
@@ -146,7 +147,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			}
 			b.undisturbed(ctx, func() {
 				create(ctx, servers...)
-				going := context.WithoutCancel(ctx) // the spec's ends before what is deferred does: an edit would fail in between
+				going := context.WithoutCancel(ctx) // ctx ends before the deferred calls, and an edit would fail
 				changes, end := everySecond(func() {
 					edit(going, bad, func(s *corev1.Secret) { s.Annotations = map[string]string{"at": time.Now().String()} })
 				})
@@ -158,7 +159,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			})
 			tries := 1
 			if time.Since(start) > time.Minute {
-				tries = 2 // a token that Discord refuses is tried again after a minute, and next after ten more
+				tries = 2 // a refused token is tried again after one minute, then after ten
 			}
 			Expect(refusals()-before).To(And(BeNumerically(">", 0), BeNumerically("<=", 3*tries)),
 				"each counts towards a ban of the address")
@@ -193,7 +194,7 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 			})
 			adopts := a.channel("", "mine", adopting(b.kept.Status.ChannelID), withWebhook)
 			group := a.group("own")
-			server := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace = a.ns }) // with the other's Secret, by its name
+			server := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace = a.ns }) // names the Secret of b
 			b.undisturbed(ctx, func() {
 				create(ctx, inGroup, adopts, group, server)
 				eventuallyNotAllowed(ctx, inGroup, adopts, group)
@@ -230,7 +231,8 @@ var _ = Describe("Another tenant's objects stay unchanged and become Ready while
 	})
 
 var _ = Describe("A granted tenant that edits its channels all the time", SpecPriority(1), func() {
-	// looped is the number of channels that it edits every second, more than its share of the calls allows.
+	// looped is the number of channels that the tenant edits every second. Its share allows fewer
+	// calls.
 	const looped = 60
 
 	It("takes at most half of the bot's calls, and delays no other tenant", func(ctx context.Context) {
@@ -247,7 +249,7 @@ var _ = Describe("A granted tenant that edits its channels all the time", SpecPr
 		ready(ctx, channels...)
 		var end func()
 		b.undisturbed(ctx, func() {
-			going := context.WithoutCancel(ctx) // the spec's ends before what is deferred does
+			going := context.WithoutCancel(ctx) // ctx ends before the deferred calls
 			seconds := 0
 			_, end = everySecond(func() {
 				seconds++
@@ -268,7 +270,7 @@ var _ = Describe("A granted tenant that edits its channels all the time", SpecPr
 	})
 })
 
-// changesBy are the times at which objects of a namespace changed something on Discord.
+// changesBy returns when objects of a namespace changed something on Discord.
 func (w *world) changesBy(namespace string) (times []time.Time) {
 	for _, r := range discord.RequestsOf(w.bot.UserID) {
 		if reason, _ := url.PathUnescape(r.Header.Get("X-Audit-Log-Reason")); strings.Contains(reason, " "+namespace+"/") {
@@ -278,7 +280,7 @@ func (w *world) changesBy(namespace string) (times []time.Time) {
 	return times
 }
 
-// busiestSecond is the highest number of times within a second, of times in order.
+// busiestSecond returns the highest number of times within one second. times is sorted.
 func busiestSecond(times []time.Time) (most int) {
 	first := 0
 	for i, t := range times {
@@ -290,7 +292,7 @@ func busiestSecond(times []time.Time) (most int) {
 	return most
 }
 
-// heldBack returns how many calls the operator has held back for a limit, by its scope.
+// heldBack returns how many calls the operator itself has delayed for a limit with this scope.
 func heldBack(ctx context.Context, scope string) int {
 	GinkgoHelper()
 	series := fmt.Sprintf(`(?m)^discord_rate_limited_total\{origin="local",scope=%q\} (\d+)$`, scope)
@@ -301,7 +303,7 @@ func heldBack(ctx context.Context, scope string) int {
 	return n
 }
 
-// forgery is a Secret of 1 MiB that looks like another one, in another namespace.
+// forgery returns a Secret of 1 MiB in another namespace with the labels and owners of a real one.
 func forgery(of *corev1.Secret, namespace, name string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: of.Labels,
 		OwnerReferences: of.OwnerReferences}}

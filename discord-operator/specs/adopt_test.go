@@ -28,7 +28,7 @@ var _ = Describe("Adopting", func() {
 			Position: 7})
 		g, c := w.group("incidents", groupAdopting(group)), w.channel("incidents", "alerts", adopting(id))
 		ready(ctx, w.server())
-		ready(ctx, g) // each before the next: a longer wait costs one more status update
+		ready(ctx, g) // one after the other: a longer wait costs one more status update
 		ready(ctx, c)
 		w.expectIdle(ctx)
 		Expect(w.edits()).To(BeEmpty())

@@ -19,14 +19,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// smallest is the smallest valid spec of each kind.
+// smallest has the smallest valid spec of each kind.
 var smallest = map[string]string{
 	"DiscordServer":  `{tokenSecretRef: {name: discord-bot}, serverId: "123456"}`,
 	"DiscordGroup":   `{serverRef: {name: jujutsu}, name: Incidents}`,
 	"DiscordChannel": `{groupRef: {name: incidents}, name: alerts}`,
 }
 
-// object is the smallest object of a kind with a change to its spec, as YAML; null removes a field.
+// object returns the smallest object of a kind. change, as YAML, replaces fields of its spec; null
+// removes a field.
 func object(kind, change string) *unstructured.Unstructured {
 	GinkgoHelper()
 	spec, more := map[string]any{}, map[string]any{}
@@ -42,12 +43,12 @@ func object(kind, change string) *unstructured.Unstructured {
 	return o
 }
 
-// submit returns the API server's refusal of an object.
+// submit returns the error of the API server for a new object.
 func submit(ctx context.Context, o client.Object) error {
 	return k8s.Create(ctx, o, client.DryRunAll)
 }
 
-// overwrites is a list of n overwrites for different roles, each as long as possible.
+// overwrites returns n overwrites for different roles, each as long as possible.
 func overwrites(n int) string {
 	half := len(permissions.Documented()) / 2
 	allow, deny := permissions.Documented()[:half], permissions.Documented()[half:]
@@ -59,7 +60,7 @@ func overwrites(n int) string {
 	return "{permissionOverwrites: [" + strings.Join(list, ", ") + "]}"
 }
 
-// expressions is a selector of expressions with so many values each.
+// expressions returns a selector with n expressions, each with so many values.
 func expressions(n, values int) string {
 	each := "{key: a, operator: In, values: [" + strings.Repeat("b, ", values) + "]}, "
 	return "{allowedNamespaces: {from: Selector, selector: {matchExpressions: [" + strings.Repeat(each, n) + "]}}}"
@@ -531,7 +532,7 @@ var _ = Describe("The API", func() {
 	})
 })
 
-// mergePatch changes one part of an object, given as YAML.
+// mergePatch changes one part of an object. change is YAML.
 func mergePatch(part, change string) client.Patch {
 	GinkgoHelper()
 	patch, err := yaml.YAMLToJSON(fmt.Appendf(nil, "{%s: %s}", part, change))

@@ -15,13 +15,13 @@ import (
 
 const getChannel = "GET /channels/{channel_id}"
 
-// unknown answers calls with 404, although the channel exists.
+// unknown makes Discord answer calls of a route with 404, although the channel exists.
 func (w *world) unknown(route string, times int) {
 	w.fault(discordtest.Fault{Route: route, Times: times,
 		Action: discordtest.Action{Status: 404, Body: `{"code": 10003, "message": "Unknown Channel"}`}})
 }
 
-// Discord sometimes answers so for a moment.
+// Discord sometimes answers 404 for a moment.
 var _ = Describe("A channel that Discord briefly reports as unknown", func() {
 	Describe("with a resync every three seconds", Ordered, ContinueOnFailure, SpecPriority(1), func() {
 		BeforeAll(func(ctx context.Context) {

@@ -246,11 +246,11 @@ var _ = Describe("A DiscordChannel", func() {
 		for _, route := range []string{"GET /channels/{channel_id}/webhooks", "GET /guilds/{guild_id}/webhooks"} {
 			w.fault(discordtest.Fault{Route: route, Action: discordtest.FailBefore(500)})
 		}
-		discord.CreateWebhookByHand(c.Status.ChannelID, "a user's") // so that the webhooks have to be read again
+		discord.CreateWebhookByHand(c.Status.ChannelID, "a user's") // makes the operator read the webhooks again
 		Eventually(ctx, refetch(c)).Should(HaveCondition(v1alpha1.TypeVerified, "False", "Retrying"))
 		Expect(c).To(And(HaveCondition("Ready", "True", "Reconciled"), HaveCondition("Available", "True", "OnDiscord")))
 		edit(ctx, c, with(func(s *channelSpec) { s.NSFW = new(true) }))
-		eventuallyProgressing(ctx, c, "Retrying") // it is unknown whether the channel matches this spec
+		eventuallyProgressing(ctx, c, "Retrying") // the operator cannot know whether the channel matches this spec
 		Expect(c).To(HaveCondition("Available", "True", "OnDiscord"))
 		Eventually(func() bool { return on(c).NSFW }).Should(BeTrue(), "the settings are applied all the same")
 		discord.Faults().Clear()

@@ -29,13 +29,14 @@ const (
 )
 
 // The operator is killed repeatedly while Discord fails. In the end Discord matches the specs:
-// nothing twice, nothing lost, nothing obsolete. Random values come from ginkgo's seed
-// (--ginkgo.seed repeats it); what a kill interrupts depends on the machine as well.
-var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // it takes longest: first
+// nothing exists twice, nothing is missing or obsolete. --ginkgo.seed repeats the random values.
+// The effect of a kill also depends on the machine.
+var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // first, because it takes longest
 	It("leaves exactly the desired state, whatever fails", SpecTimeout(30*time.Minute), func(ctx context.Context) {
 		w := newWorld(ctx)
 		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 1))
-		// the lease of a killed leader would have to expire before the next one starts
+		// with leader election, each restart would wait until the lease of the killed leader has
+		// expired
 		operator.Restart(ctx, "--leader-elect=false")
 		stop := injectFaults(w.bot.UserID, uint64(GinkgoRandomSeed()))
 		defer stop()
@@ -88,8 +89,8 @@ var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // it takes 
 		stop()
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 		discord.Weaken(discordtest.Weakness{})
-		// An object that was Ready before the last kill still is, whatever happened until then: the last process may be
-		// about to find out.
+		// An object that was Ready before the last kill still says so, even if Discord has changed
+		// since. The last process first has to observe it.
 		Eventually(ctx, func(g Gomega) {
 			expectExactly(ctx, g, w)
 			w.expectExactRoles(ctx, g, foreign, member)
@@ -120,7 +121,7 @@ func (w *world) disturb(ctx context.Context, turn int, random *rand.Rand) (undo 
 	return func() {}
 }
 
-// editSomeRoles renames, recolours and drags roles of objects by hand.
+// editSomeRoles changes name, color and position of some roles as a user does.
 func (w *world) editSomeRoles(random *rand.Rand) {
 	for _, r := range discord.Guild(w.guild).Roles {
 		if !strings.HasPrefix(r.Name, "role-") || r.Color == 7 || random.IntN(3) > 0 {
@@ -132,7 +133,7 @@ func (w *world) editSomeRoles(random *rand.Rand) {
 	}
 }
 
-// hideSome hides some of the channels and categories from the bot.
+// hideSome hides some channels and categories from the bot.
 func (w *world) hideSome(random *rand.Rand) (undo func()) {
 	var hidden []string
 	for _, c := range discord.Guild(w.guild).Channels {
@@ -151,10 +152,9 @@ func (w *world) hideSome(random *rand.Rand) (undo func()) {
 	}
 }
 
-// unreliableGateway delays the events of the Gateway by up to 200 ms, repeats some, and loses some
-// on the wire.
+// unreliableGateway delays events by up to 200 ms, sends some twice, and loses some on the wire.
 func unreliableGateway(seed uint64) discordtest.GatewayFaults {
-	random := rand.New(rand.NewPCG(seed, 3)) // used only under the simulator's lock
+	random := rand.New(rand.NewPCG(seed, 3)) // only the simulator uses it, under its lock
 	with := func(chance float64) func(string) bool {
 		return func(string) bool { return random.Float64() < chance }
 	}
@@ -168,18 +168,18 @@ func position(n int32) func(*v1alpha1.DiscordChannel) {
 	return func(c *v1alpha1.DiscordChannel) { c.Spec.Position = &n }
 }
 
-// injectFaults makes a part of a bot's calls fail, in every way in which a call can.
+// injectFaults makes some of the bot's calls fail, in every possible way.
 func injectFaults(botID string, seed uint64) (stop func()) {
 	ways := []discordtest.Action{
 		discordtest.FailBefore(500), discordtest.FailAfter(500), discordtest.FailAfter(502), discordtest.FailBefore(503),
 		discordtest.DropBefore(), discordtest.DropAfter(), discordtest.CutAnswer(-20),
 		discordtest.RateLimited(time.Second, "user"), discordtest.BadGateway(),
 	}
-	random := rand.New(rand.NewPCG(seed, 2)) // used only under the simulator's lock
+	random := rand.New(rand.NewPCG(seed, 2)) // only the simulator uses it, under its lock
 	rest := 1.0
 	var stops []func()
 	for range ways {
-		chance := chaosFaults / float64(len(ways)) / rest // of what the faults before this one let through
+		chance := chaosFaults / float64(len(ways)) / rest // chance among the calls that pass the earlier faults
 		rest -= chaosFaults / float64(len(ways))
 		stops = append(stops, discord.Faults().Add(discordtest.Fault{
 			Match:  func(r discordtest.Request) bool { return r.BotID == botID && random.Float64() < chance },
@@ -193,7 +193,7 @@ func injectFaults(botID string, seed uint64) (stop func()) {
 	})
 }
 
-// pause lets the operator work for a while before it is killed: the spec is about time itself.
+// pause lets the operator work for a while before the kill. No condition can replace the time here.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -201,8 +201,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// expectExactly expects that Discord matches the objects, each once, and that nothing was ever
-// created twice or deleted.
+// expectExactly expects that Discord has exactly one resource for each object, and that the
+// operator has never created a resource twice or deleted one.
 func expectExactly(ctx context.Context, g Gomega, w *world) {
 	GinkgoHelper()
 	var channels v1alpha1.DiscordChannelList
@@ -234,7 +234,7 @@ func expectExactly(ctx context.Context, g Gomega, w *world) {
 	}
 	audited := map[int]int{}
 	for _, e := range guild.Audit {
-		if e.UserID == w.bot.UserID { // others fill the log
+		if e.UserID == w.bot.UserID { // other users and bots fill the log too
 			audited[e.Action]++
 		}
 	}
@@ -248,8 +248,8 @@ func expectExactly(ctx context.Context, g Gomega, w *world) {
 	}
 }
 
-// expectExactRoles expects that every DiscordRole has one role, made once, in order and with its member,
-// and that the one of another user is as it was.
+// expectExactRoles expects that each DiscordRole has one role, created once, in order and with its
+// member. The role foreign of another user must not change.
 func (w *world) expectExactRoles(ctx context.Context, g Gomega, foreign, member string) {
 	GinkgoHelper()
 	var roles v1alpha1.DiscordRoleList

@@ -36,7 +36,7 @@ var _ = Describe("A protected object", func() {
 		protected = of(w)
 		protect(protected, true)
 		create(ctx, protected)
-		DeferCleanup(func(ctx context.Context) { // also where a spec has failed
+		DeferCleanup(func(ctx context.Context) { // even if the spec has failed
 			lift := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletionProtection":false}}`))
 			Expect(client.IgnoreNotFound(k8s.Patch(ctx, protected, lift))).To(Succeed())
 		})
@@ -52,7 +52,7 @@ var _ = Describe("A protected object", func() {
 				`kubectl patch %s %[3]s -n %[2]s --type=merge -p '{"spec":{"deletionProtection":false}}'`,
 				kind, w.ns, name, strings.ToLower(kind)+"s.discord.jutsu.com")
 			refused := And(MatchError(apierrors.IsForbidden, "it is forbidden"), MatchError(ContainSubstring(refusal)))
-			Eventually(ctx, func(ctx context.Context) error { // the API server has to compile the policy first
+			Eventually(ctx, func(ctx context.Context) error { // the API server must compile the policy first
 				return k8s.Delete(ctx, protected, client.DryRunAll)
 			}).Should(refused)
 			Expect(k8s.Delete(ctx, protected)).To(refused)
@@ -69,7 +69,7 @@ var _ = Describe("A protected object", func() {
 
 	It("is deleted with its namespace", func(ctx context.Context) {
 		begin(ctx, server)
-		Eventually(ctx, func(ctx context.Context) error { // the API server has to compile the policy first
+		Eventually(ctx, func(ctx context.Context) error { // the API server must compile the policy first
 			return k8s.Delete(ctx, protected, client.DryRunAll)
 		}).Should(MatchError(apierrors.IsForbidden, "it is forbidden"))
 		Expect(k8s.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}})).To(Succeed())

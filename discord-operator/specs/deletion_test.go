@@ -33,7 +33,7 @@ var _ = Describe("Deleting", func() {
 			switch {
 			case !stays:
 				Expect(w.edits()[before:]).To(ConsistOf(deleteChannel, deleteChannel))
-			case policy == "": // its Secret goes with the object, so the webhook's URL would be lost
+			case policy == "": // the object's Secret is deleted with it, so nobody would know the webhook's URL
 				Expect(w.edits()[before:]).To(ConsistOf(deleteWebhook))
 			default:
 				Expect(w.edits()[before:]).To(BeEmpty())

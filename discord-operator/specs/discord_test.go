@@ -17,9 +17,10 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// Reads from Discord and from the operator's requests.
+// This file reads from Discord and from the operator's requests.
 
-// The calls that change something, as the simulator names them.
+// Routes of the calls that change something, as the simulator names them, and actions of the audit
+// log.
 const (
 	postChannel    = "POST /guilds/{guild_id}/channels"
 	patchChannel   = "PATCH /channels/{channel_id}"
@@ -29,12 +30,12 @@ const (
 	patchWebhook   = "PATCH /webhooks/{webhook_id}"
 	deleteWebhook  = "DELETE /webhooks/{webhook_id}"
 	patchGuild     = "PATCH /guilds/{guild_id}"
-	channelCreated = 10 // in the audit log
+	channelCreated = 10 // actions of the audit log
 	channelDeleted = 12
 	webhookCreated = 50
 )
 
-// bodies returns the bodies that the world's bot has sent by a route, oldest first.
+// bodies returns the bodies of the bot's calls of a route, oldest first.
 func (w *world) bodies(route string) []map[string]any {
 	GinkgoHelper()
 	var all []map[string]any
@@ -48,7 +49,7 @@ func (w *world) bodies(route string) []map[string]any {
 	return all
 }
 
-// writesTo are the operator's writes of one object so far, and of its status.
+// writesTo returns the operator's writes of an object and its status so far.
 func (w *world) writesTo(resource, name string) []string {
 	GinkgoHelper()
 	return slices.DeleteFunc(operator.Writes(w.ns), func(write string) bool {
@@ -57,7 +58,7 @@ func (w *world) writesTo(resource, name string) []string {
 	})
 }
 
-// channelByHand creates a channel or category as a user does, and returns its id.
+// channelByHand creates a channel or category as a user, and returns its id.
 func (w *world) channelByHand(c discordtest.Channel) string {
 	return discord.CreateChannelByHand(w.guild, c)
 }
@@ -93,8 +94,8 @@ func (w *world) idsNamed(name string) []string {
 	return ids
 }
 
-// namesIn returns the names of the channels with a parent, or of the categories where it is "categories",
-// in Discord's order.
+// namesIn returns the names of the channels with a parent, in Discord's order. The parent
+// "categories" stands for all categories.
 func (w *world) namesIn(parent string) []string {
 	var names []string
 	for _, c := range discord.Guild(w.guild).Channels {
@@ -106,7 +107,7 @@ func (w *world) namesIn(parent string) []string {
 	return names
 }
 
-// audited counts the entries of an action in the audit log, of all users.
+// audited counts the entries of an action in the audit log, by any user.
 func (w *world) audited(action int) int {
 	n := 0
 	for _, e := range discord.Guild(w.guild).Audit {
@@ -117,7 +118,7 @@ func (w *world) audited(action int) int {
 	return n
 }
 
-// fault injects a fault into the calls of the world's bot, until the spec ends.
+// fault makes calls of the world's bot fail until the spec ends.
 func (w *world) fault(f discordtest.Fault) {
 	also := f.Match
 	f.Match = func(r discordtest.Request) bool { return r.BotID == w.bot.UserID && (also == nil || also(r)) }
@@ -127,8 +128,8 @@ func (w *world) fault(f discordtest.Fault) {
 // expectInSync triggers one more reconcile of objects and expects neither a call nor a write.
 func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
-	// On a busy machine a server is reconciled later than two seconds after its groups, channels and roles have
-	// changed. Its status is written now.
+	// A change of a child reconciles its server two seconds later, or even later on a busy machine.
+	// Reconcile the servers now, so that their statuses are written.
 	var servers v1alpha1.DiscordServerList
 	Expect(k8s.List(ctx, &servers, client.InNamespace(w.ns))).To(Succeed())
 	var all []client.Object
@@ -143,8 +144,8 @@ func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	Expect(w.traffic()).To(ConsistOf(before), "one more reconcile should do nothing")
 }
 
-// reconcileAgain gives objects an annotation, for which they are reconciled at once, and waits until as
-// many reconciles have ended.
+// reconcileAgain sets an annotation, so that the objects are reconciled at once, and waits for as
+// many reconciles.
 func reconcileAgain(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	count := reconciles(ctx)

@@ -18,12 +18,12 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// managed is a world that manages every setting which a user may change by hand.
+// managed is a world whose objects manage every setting that a user may change by hand.
 type managed struct {
 	*world
 	server  *v1alpha1.DiscordServer
 	group   *v1alpha1.DiscordGroup
-	channel *v1alpha1.DiscordChannel // with a webhook, in the group
+	channel *v1alpha1.DiscordChannel // in the group, with a webhook
 	below   *v1alpha1.DiscordChannel // in the group, below that channel
 }
 
@@ -53,14 +53,14 @@ func newManaged(ctx context.Context) *managed {
 	return m
 }
 
-// live is the channel as it is on Discord, without its position: only the order counts.
+// live returns the channel on Discord without its position, because only the order counts.
 func (m *managed) live() discordtest.Channel {
 	ch, _ := discord.Channel(m.channel.Status.ChannelID)
 	ch.Position = 0
 	return ch
 }
 
-// order is the names of the channels of the guild, in the order in which Discord shows them.
+// order returns the names of the guild's channels in Discord's order.
 func (m *managed) order() string {
 	var names []string
 	for _, c := range discord.Guild(m.guild).Channels {
@@ -74,7 +74,7 @@ func expectCorrected[T any](ctx context.Context, what func() T, change func()) t
 	GinkgoHelper()
 	before := what()
 	start := time.Now()
-	change() // it may be undone before the first poll
+	change() // the operator may undo the change before the first poll
 	Eventually(ctx, what).WithPolling(5*time.Millisecond).Should(Equal(before), "the change by hand should be undone")
 	return time.Since(start)
 }
@@ -83,7 +83,7 @@ func (m *managed) editByHand(change func(*discordtest.Channel)) func() {
 	return func() { discord.EditChannelByHand(m.channel.Status.ChannelID, change) }
 }
 
-// channelChanges are changes by hand to a channel, by the field of the spec that they concern.
+// channelChanges has changes of a channel by hand, by the field of the spec that they concern.
 var channelChanges = map[string]func(*discordtest.Channel){
 	"name":               func(c *discordtest.Channel) { c.Name = "renamed" },
 	"topic":              func(c *discordtest.Channel) { c.Topic = "" },
@@ -291,7 +291,7 @@ var _ = Describe("Drift on Discord", func() {
 			for _, route := range since(calls, m.calls()) {
 				polled[route]++
 			}
-			delete(polled, "GET /gateway/bot") // reconnecting to the Gateway
+			delete(polled, "GET /gateway/bot") // the bot reconnects to the Gateway
 			Expect(polled).To(HaveLen(4), "the guild, its channels, its webhooks, and what the bot may do")
 			Expect(polled).To(HaveEach(And(BeNumerically(">=", 1), BeNumerically("<=", periods+2))), "%v", polled)
 

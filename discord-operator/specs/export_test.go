@@ -119,7 +119,7 @@ var _ = Describe("An export of a random server", func() {
 	}
 })
 
-// unready are the objects of a namespace that are not Ready, with the reasons.
+// unready returns the objects of a namespace that are not Ready, with their Ready condition.
 func unready(ctx context.Context, namespace string) string {
 	GinkgoHelper()
 	var lines []string
@@ -132,14 +132,14 @@ func unready(ctx context.Context, namespace string) string {
 	return strings.Join(lines, "\n")
 }
 
-// populate creates in the world's guild, by hand, something of everything that can be exported, and
-// some that cannot.
+// populate creates in the world's guild, by hand, at least one of everything that can be exported,
+// and some things that cannot.
 func populate(ctx context.Context, w *world) {
 	GinkgoHelper()
 	const view, send, undocumented = discordtest.PermViewChannel, discordtest.PermSendMessages,
 		discordtest.Permissions(1 << 47)
-	const bans = discordtest.Permissions(1 << 2)               // which the bot may not
-	headmaster := discord.AddRole(w.guild, "Headmaster", view) // above the bot's own
+	const bans = discordtest.Permissions(1 << 2)               // a permission that the bot lacks
+	headmaster := discord.AddRole(w.guild, "Headmaster", view) // above the bot's own role
 	role := func(r discordtest.Role) string { return discord.CreateRoleByHand(w.guild, r) }
 	sensei := role(discordtest.Role{Name: "Sensei", Color: 0xE67E22, Hoist: true, Mentionable: true,
 		Permissions: view | bans | undocumented})
@@ -166,7 +166,7 @@ func populate(ctx context.Context, w *world) {
 		}})
 	w.channelByHand(discordtest.Channel{Name: "old", ParentID: archive})
 	w.channelByHand(discordtest.Channel{Name: "hidden", ParentID: archive,
-		Overwrites: []discordtest.Overwrite{{ID: w.guild, Deny: view}}}) // also from the bot
+		Overwrites: []discordtest.Overwrite{{ID: w.guild, Deny: view}}}) // hidden from the bot too
 	w.channelByHand(discordtest.Channel{Name: "Capitals", ParentID: archive})
 	lounge := w.channelByHand(discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice, ParentID: incidents,
 		Position: 1, UserLimit: 5, Region: "japan"})
@@ -190,7 +190,7 @@ func populate(ctx context.Context, w *world) {
 	discord.CreateWebhookByHand(tokyo, "a user's")
 }
 
-// oddNames are names that users have given to channels, or might.
+// oddNames returns unusual names that users give to channels.
 func oddNames() []string {
 	names := []string{
 		"General", "rules & info", " padded ", "trailing-", "-leading", "a--b", "~", "!!!", "名前", "Ünïcödé", "straße",
@@ -206,7 +206,7 @@ func oddNames() []string {
 	return names
 }
 
-// export runs the real plugin, and returns what it prints.
+// export runs the real plugin, and returns its standard output.
 func (w *world) export(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")
@@ -225,8 +225,8 @@ func (w *world) export(ctx context.Context, args ...string) string {
 	return string(output)
 }
 
-// expectAdopted creates all objects of a file and expects them to become Ready without an edit on
-// Discord. It returns them.
+// expectAdopted creates all objects of a file and returns them. It expects that they become Ready
+// without an edit on Discord.
 func (w *world) expectAdopted(ctx context.Context, manifests string) []client.Object {
 	GinkgoHelper()
 	edits, before := len(w.edits()), discord.Guild(w.guild)
@@ -253,7 +253,7 @@ func (w *world) applyAll(ctx context.Context, manifests string) []client.Object 
 	return objects
 }
 
-// apply creates the object of one document, if there is one in it.
+// apply creates the object of a document; nil for an empty document.
 func (w *world) apply(ctx context.Context, document string, options ...client.CreateOption) client.Object {
 	GinkgoHelper()
 	var of struct{ Kind string }
@@ -278,13 +278,13 @@ func (w *world) apply(ctx context.Context, document string, options ...client.Cr
 	return o
 }
 
-// uncommented is the object of a document that is commented out.
+// uncommented returns the object of a document that is commented out.
 func uncommented(document string) string {
 	_, object, _ := strings.Cut(document, "# apiVersion:")
 	return strings.ReplaceAll("apiVersion:"+strings.ReplaceAll(object, "\n# ", "\n"), "\n#", "\n")
 }
 
-// expectSame compares what users see of two states of a guild.
+// expectSame expects that a guild has not changed, apart from its audit log.
 func expectSame(now, before discordtest.Guild) {
 	GinkgoHelper()
 	now.Audit, before.Audit = nil, nil
@@ -333,7 +333,7 @@ var _ = Describe("kubectl discord plan", func() {
 	})
 })
 
-// plan runs the real plugin, and returns its exit status and all that it prints.
+// plan runs the real plugin, and returns its exit code and its output.
 func (w *world) plan(ctx context.Context, folder string, more ...string) (code int, output string) {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")

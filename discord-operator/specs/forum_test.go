@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// forum is a change of the settings of a forum.
+// forum changes the forum settings of a spec.
 func forum(change func(*v1alpha1.ChannelForum)) func(*channelSpec) {
 	return func(s *channelSpec) {
 		if s.Forum == nil {
@@ -25,7 +25,7 @@ func forum(change func(*v1alpha1.ChannelForum)) func(*channelSpec) {
 	}
 }
 
-// tagged gives a forum tags by their names.
+// tagged sets the tags of a forum. names are separated by spaces.
 func tagged(names string) func(*channelSpec) {
 	return forum(func(f *v1alpha1.ChannelForum) {
 		f.Tags = []v1alpha1.ForumTag{}
@@ -35,7 +35,7 @@ func tagged(names string) func(*channelSpec) {
 	})
 }
 
-// tagsOn are the tags of a forum on Discord: their names, and their ids by these.
+// tagsOn returns the names of a forum's tags on Discord, and their ids by name.
 func tagsOn(c *v1alpha1.DiscordChannel) (names string, ids map[string]string) {
 	GinkgoHelper()
 	ids = map[string]string{}
@@ -46,14 +46,14 @@ func tagsOn(c *v1alpha1.DiscordChannel) (names string, ids map[string]string) {
 	return strings.Join(list, " "), ids
 }
 
-// emojiOf is an emoji as it is sent.
+// emojiOf returns an emoji as the operator sends it.
 func emojiOf(name string) map[string]any { return map[string]any{"emoji_id": nil, "emoji_name": name} }
 
-// forumSettings are the settings of forums and media channels, but their tags and flags.
+// forumSettings are the settings of forums and media channels, except tags and flags.
 var forumSettings = map[string]setting{
 	"the guidelines of a forum": {
 		field: "topic", kind: v1alpha1.ChannelTypeForum, key: "topic",
-		one: strings.Repeat("ü", 4096), another: nil, // cleared; a third change in ten minutes would be delayed
+		one: strings.Repeat("ü", 4096), another: nil, // cleared, because a third text in ten minutes would be delayed
 		initial:   func(s *channelSpec) { s.Topic = new(strings.Repeat("ü", 4096)) },
 		next:      func(s *channelSpec) { s.Topic = new("") },
 		unmanaged: func(s *channelSpec) { s.Topic = nil },
@@ -221,7 +221,7 @@ var _ = Describe("A forum or media channel", func() {
 			eventuallyReady(ctx, c)
 			names, ids := tagsOn(c)
 			Expect(names).To(Equal(step.to))
-			if step.bug == "fault" && step.idea == "proposal" { // of two that are renamed at once, the order decides
+			if step.bug == "fault" && step.idea == "proposal" { // two renamed tags match by order
 				Expect([]string{ids["proposal"], ids["fault"]}).To(Equal([]string{before["idea"], before["bug"]}))
 				continue
 			}

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// hide hides a channel or category from the bot, show ends that.
+// hide hides a channel or category from the bot. show makes it visible again.
 func (w *world) hide(id string) {
 	discord.EditChannelByHand(id, func(c *discordtest.Channel) {
 		c.Overwrites = []discordtest.Overwrite{{ID: w.guild, Deny: discordtest.PermViewChannel}}
@@ -34,7 +34,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		w.hide(id)
 		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot)).To(And(ContainSubstring(id), ContainSubstring("ViewChannel")))
 		Expect(c).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
-		discord.Gateway().Drop(0) // the guild cache starts again
+		discord.Gateway().Drop(0) // the guild cache starts empty again
 		w.expectIdle(ctx)
 		Expect(w.edits()).To(HaveLen(edits))
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
@@ -47,7 +47,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 	})
 
 	It("is not created again while the Gateway is down", func(ctx context.Context) {
-		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s") // longer than idle is
+		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s") // longer than expectIdle
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
@@ -99,7 +99,7 @@ var _ = Describe("A channel or category that Discord hides from the bot", func()
 		eventuallyDegraded(ctx, adopted, v1alpha1.ReasonHiddenFromBot)
 		w.hide(c.Status.ChannelID)
 		w.hide(g.Status.GroupID)
-		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // else the deletion may overtake the Gateway's event
+		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // or the deletion may overtake the Gateway's event
 		eventuallyDegraded(ctx, g, v1alpha1.ReasonHiddenFromBot)
 		edits := len(w.edits())
 		for _, o := range []client.Object{c, g} {

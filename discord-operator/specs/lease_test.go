@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// channelNames are the names of all channels and categories of the world's guild.
+// channelNames returns the names of all channels and categories of the world's guild.
 func (w *world) channelNames() (names []string) {
 	for _, c := range discord.Guild(w.guild).Channels {
 		names = append(names, c.Name)
@@ -51,7 +51,7 @@ var _ = Describe("A leader that is stopped beyond its Lease", func() {
 		Eventually(ctx, operator.Leader).Should(And(Not(BeEmpty()), Not(Equal(before))), "the standby takes over")
 		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(Equal(2), "and connects")
 
-		// Both observe a missing channel before either has created it.
+		// A slow create lets both processes observe the missing channel before one has created it.
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Slow(time.Second, 0)})
 		for _, c := range channels[:old] {
 			discord.DeleteChannelByHand(c.Status.ChannelID)

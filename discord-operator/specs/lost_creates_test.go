@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// lostAnswers are all ways to lose the answer to a create, before and after its effect.
+// lostAnswers has all ways to lose the answer to a create, before and after its effect.
 var lostAnswers = []TableEntry{
 	Entry("500 before the effect", discordtest.FailBefore(500)),
 	Entry("500 after the effect", discordtest.FailAfter(500)),
@@ -29,8 +29,8 @@ var lostAnswers = []TableEntry{
 	Entry("an answer without JSON", discordtest.Garbage()),
 }
 
-// holdAnswer holds back the answer to the world's next call of a route, after its effect, until
-// release is called.
+// holdAnswer holds back the answer to the bot's next call of a route until release is called. The
+// call has its effect at once.
 func (w *world) holdAnswer(route string) (release func()) {
 	answer := make(chan struct{})
 	release = sync.OnceFunc(func() { close(answer) })
@@ -53,7 +53,7 @@ var _ = Describe("A create without a response", func() {
 		w = newWorld(ctx)
 		ready(ctx, w.server())
 	})
-	// inFlight creates a channel whose create has its effect on Discord, but no answer yet.
+	// inFlight creates a channel object. Discord has created its channel, but not answered yet.
 	inFlight := func(ctx context.Context) (c *v1alpha1.DiscordChannel, release func()) {
 		GinkgoHelper()
 		release = w.holdAnswer(postChannel)
@@ -131,7 +131,7 @@ var _ = Describe("A create without a response", func() {
 		for _, o := range []client.Object{c, g, named} {
 			Expect(o).To(HaveField("Status.Matched", BeTrue()))
 		}
-		operator.Restart(ctx) // without its memory
+		operator.Restart(ctx) // the operator loses its memory
 		edit(ctx, c, slowmode(5))
 		eventuallyReady(ctx, c)
 		Expect(c.Status.Matched).To(BeTrue())
@@ -216,7 +216,7 @@ var _ = Describe("A create without a response", func() {
 	})
 
 	It("is recovered if it takes effect long after the answer", func(ctx context.Context) {
-		// a webhook's result is looked up at once, and again before another one is created
+		// the operator looks for a lost webhook at once, and again before it creates another
 		late := discordtest.GiveUp(504, recoveryWait*3/4)
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: late})
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: late})

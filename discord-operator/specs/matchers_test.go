@@ -34,8 +34,8 @@ func statusOf(o client.Object) ([]metav1.Condition, int64) {
 	panic(fmt.Sprintf("%T has no conditions", o))
 }
 
-// HaveCondition matches an object whose status is of its present generation and has a condition
-// with this status and, unless it is empty, this reason.
+// HaveCondition matches an object whose status is of its current generation and has the condition
+// kind with this status. An empty reason matches every reason.
 func HaveCondition(kind, status, reason string) types.GomegaMatcher {
 	return WithTransform(func(o client.Object) string {
 		conditions, observed := statusOf(o)
@@ -92,8 +92,8 @@ func eventuallyGone(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// eventuallyCollected waits until the garbage collector, which does not run here, would delete Secrets,
-// since their owner does not exist, and deletes them in its place.
+// eventuallyCollected replaces the garbage collector, which does not run here: it waits until the
+// owner of the Secrets is gone, and deletes them.
 func eventuallyCollected(ctx context.Context, secrets ...*corev1.Secret) {
 	GinkgoHelper()
 	for _, secret := range secrets {
@@ -120,7 +120,7 @@ func deleteObjects(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// deleteAndWait deletes one object after the other.
+// deleteAndWait deletes objects, and waits for each before it deletes the next.
 func deleteAndWait(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
@@ -129,7 +129,7 @@ func deleteAndWait(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// refetch reads an object again, for Eventually and Consistently.
+// refetch returns a function that reads an object again, for Eventually and Consistently.
 func refetch[O client.Object](o O) func(context.Context) (O, error) {
 	return func(ctx context.Context) (O, error) {
 		return o, k8s.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -148,7 +148,7 @@ func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	}).Should(Succeed(), "the edit should be accepted")
 }
 
-// eventsOf are the events about an object, as "Warning TokenNotFound".
+// eventsOf returns the events about an object, such as "Warning TokenNotFound".
 func eventsOf(o client.Object) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var events eventsv1.EventList

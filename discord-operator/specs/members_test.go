@@ -20,7 +20,7 @@ var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 	const (
 		// most is the limit of spec.members.
 		most = 100
-		// period is shorter than Discord's, so that 60 of them pass soon.
+		// period is shorter than Discord's, so that the spec ends soon.
 		period = 300 * time.Millisecond
 	)
 
@@ -41,7 +41,7 @@ var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 		}
 		create(ctx, w.server())
 		create(ctx, objects...)
-		const patience = 2 * time.Minute // 200 calls, seven in a period
+		const patience = 2 * time.Minute // 200 calls, seven per period
 		holders := func() (n int) {
 			for _, user := range users {
 				n += len(discord.Guild(w.guild).Members[string(user)].Roles)
@@ -65,7 +65,7 @@ var _ = Describe("The many members of DiscordRoles", SpecPriority(1), func() {
 	})
 })
 
-// repeated are the paths of a route that were called more than once.
+// repeated returns the paths of a route that were called more than once.
 func (w *world) repeated(route string) (paths []string) {
 	counts := map[string]int{}
 	for _, r := range discord.RequestsOf(w.bot.UserID) {

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// scraper is the token of a ServiceAccount that may read metrics; it is created once per cluster.
+// scraper is the token of a ServiceAccount that may read metrics. It is created once per cluster.
 var scraper string
 
 // scrape reads the operator's metrics as an authorized Prometheus does.
@@ -44,7 +44,7 @@ func scrape(ctx context.Context) string {
 	return text
 }
 
-// driftCount returns the metric of corrected drift of a field, in all namespaces.
+// driftCount returns how often the operator has corrected drift of a field, in all namespaces.
 func driftCount(ctx context.Context, kind, field string) int {
 	GinkgoHelper()
 	series := fmt.Sprintf(`(?m)^discord_drift_corrections_total\{field=%q,kind=%q,namespace="[^"]+"\} (\d+)$`, field, kind)
@@ -57,8 +57,8 @@ func driftCount(ctx context.Context, kind, field string) int {
 	return sum
 }
 
-// webhookURL is the URL in the Secret of a channel's webhook, which the channel has to control;
-// empty where there is none.
+// webhookURL returns the URL in the Secret of a channel's webhook; empty without a Secret. It
+// expects that the channel controls the Secret.
 func webhookURL(ctx context.Context, c *v1alpha1.DiscordChannel) string {
 	GinkgoHelper()
 	var secret corev1.Secret

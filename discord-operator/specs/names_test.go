@@ -16,10 +16,10 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// channelNames are names of all sorts; discordclient.NormaliseChannelName decides whether Discord
+// channelNames has many sorts of names. discordclient.NormaliseChannelName decides whether Discord
 // stores them unchanged.
 var channelNames = []string{
-	// Plain ones.
+	// Plain names.
 	"a", "alerts", "tokyo-incidents", "on_call", "2026", "4-2", "a-", "a_", "_", "__", "_a", "x-_-y", "0",
 	// Upper case.
 	"A", "Alerts", "ALERTS", "alertS", "On-Call", "Ärger", "straße", "STRASSE", "ÉCLAIR", "éclair", "ПРИВЕТ", "привет",
@@ -36,7 +36,7 @@ var channelNames = []string{
 	"日本語", "アラート", "한국어", "العربية", "עברית", "ไทย", "हिन्दी", "🚨", "🚨alerts", "🚨-alerts", "🚨 alerts", "👩‍💻", "🏳️‍🌈",
 	"🇯🇵", "1️⃣", "❗", "•", "│general", "「news」",
 	"a’s", "“a”", "½", "²", "€", "£", "¿", "…", "№1", "a·b", "𝓪", "e\u0301",
-	// Mixtures, as users write them.
+	// Mixtures that users write.
 	"C++", "Q&A", "#general", "dev/ops", "v1.2.3", "alerts!", "(old)", "[EU] Alerts", "team: a", "it's", "100%", "a,b;c",
 	"@here", "<b>", "a=b", "a|b", "`code`",
 	"^up", "{x}", "~~strike~~", "**bold**", "$$$", "...", "!?", "- -", "News & Updates!", "Ärger & Co.",
@@ -63,7 +63,7 @@ var _ = Describe("The name of a channel", func() {
 						To(BeTrue(), "a name for %q could have been suggested: %s", name, err)
 					continue
 				}
-				// Discord keeps a dash at the end where there was white space; no user wants that.
+				// Discord turns white space at the end into a dash, but no user wants that dash.
 				Expect(suggested[1]).To(Equal(strings.TrimSuffix(normal, "-")), "what is suggested for %q", name)
 				Expect(submit(ctx, object("DiscordChannel", `{name: `+strconv.QuoteToASCII(suggested[1])+`}`))).
 					To(Succeed(), "what is suggested for %q", name)
@@ -86,7 +86,7 @@ var _ = Describe("The name of a channel", func() {
 	})
 })
 
-// around are names with every ASCII punctuation character between two others.
+// around returns names with each ASCII punctuation character between two texts.
 func around(before, behind string) []string {
 	var names []string
 	for r := rune(0x21); r < 0x7f; r++ {
@@ -97,8 +97,8 @@ func around(before, behind string) []string {
 	return names
 }
 
-// beyondSuggestions reports whether a name has letters for which CEL knows no lower case, or rare
-// white space.
+// beyondSuggestions reports whether a name has rare white space, or letters whose lower case CEL
+// does not know.
 func beyondSuggestions(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool {
 		rare := unicode.IsSpace(r) && !strings.ContainsRune(" \t\n\r\u00a0\u3000", r)

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// observing sets the policy of objects.
+// observing sets managementPolicy Observe in the specs of objects.
 func observing(objects ...client.Object) {
 	for _, o := range objects {
 		setPolicy(o, v1alpha1.ManagementPolicyObserve)
@@ -33,7 +33,7 @@ func setPolicy(o client.Object, policy v1alpha1.ManagementPolicy) {
 	}
 }
 
-// manages sets the policies of objects that exist back, and waits until they are Ready.
+// manages sets existing objects to managementPolicy Manage, and waits until they are Ready.
 func manages(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
@@ -44,7 +44,7 @@ func manages(ctx context.Context, objects ...client.Object) {
 	}
 }
 
-// differing matches an object whose status has these differences.
+// differing matches an object whose status has exactly these differences.
 func differing(lines ...string) OmegaMatcher {
 	return WithTransform(func(o client.Object) []string {
 		return o.(interface{ GetDifferences() []string }).GetDifferences()
@@ -205,7 +205,7 @@ var _ = Describe("An object with managementPolicy Observe", func() {
 		manager := w.channel("", "alerts", adopting(id), with(func(s *channelSpec) { s.Topic = new("new") }))
 		manager.Name = "manager"
 		ready(ctx, manager)
-		// the operator's own edits cause no event: the observer may have been reconciled before
+		// the operator's own edits cause no event, so the observer may not have seen them
 		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Annotations = map[string]string{"now": "again"} })
 		eventuallyDiffers(ctx, c)
 		setPolicyOf := func(o *v1alpha1.DiscordChannel) { setPolicy(o, v1alpha1.ManagementPolicyManage) }

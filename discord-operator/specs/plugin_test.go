@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// kubectlDiscord runs the plugin as an administrator, and returns its exit code and what it prints.
+// kubectlDiscord runs the plugin as an administrator, and returns its exit code and output.
 func kubectlDiscord(ctx context.Context, namespace string, args ...string) (code int, output string) {
 	GinkgoHelper()
 	return kubectlDiscordAs(ctx, cluster.Kubeconfig(), namespace, args...)
@@ -211,7 +211,7 @@ var _ = Describe("kubectl discord undelete", func() {
 		eventuallyDegraded(ctx, c, v1alpha1.ReasonDeletionFailed)
 		edits, uid := len(w.edits()), c.UID
 		collected := make(chan struct{})
-		go func() { // as the garbage collector does, which does not run here
+		go func() { // replaces the garbage collector, which does not run here
 			defer GinkgoRecover()
 			defer close(collected)
 			Eventually(ctx, refetch(c.DeepCopy())).Should(HaveField("UID", Not(Equal(uid))))

@@ -13,11 +13,11 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// finalizerForged gives an object the finalizer that says that a create may have been sent.
+// finalizerForged sets the operator's finalizer, as if a create may have been sent.
 func finalizerForged(o client.Object) { o.SetFinalizers([]string{v1alpha1.CleanupFinalizer}) }
 
 var _ = Describe("A forged finalizer", func() {
-	// unlogged makes a channel without an entry in the audit log.
+	// unlogged creates a channel by hand, without an entry in the audit log.
 	unlogged := func(w *world, name string) string {
 		discord.Faults().LoseAudit(1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })

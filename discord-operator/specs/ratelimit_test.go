@@ -18,10 +18,10 @@ import (
 const retriedBy = `The operator retries it by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
 
 var _ = Describe("A rate limit", func() {
-	// long is the duration of a reported limit: until all other objects are Ready, also on a busy
-	// machine.
+	// long is the duration of a limit. Even on a busy machine, all other objects become Ready
+	// sooner.
 	const long = 20 * time.Second
-	// of narrows a fault to one channel.
+	// of limits a fault to one channel.
 	of := func(c *v1alpha1.DiscordChannel) func(discordtest.Request) bool {
 		end := "/" + c.Status.ChannelID
 		return func(r discordtest.Request) bool { return strings.HasSuffix(r.Path, end) }

@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	// refusedEdits is the number of a tenant's edits that Discord refuses. A bot stopped after 215 refusals when
-	// they counted for the server's namespace.
+	// refusedEdits is the number of a tenant's edits that Discord refuses. When refusals counted
+	// for the server's namespace, the bot stopped after 215.
 	refusedEdits = 230
-	// tenantRefusals is the most that one namespace may cause: a twentieth of what others leave of 9,000.
+	// tenantRefusals is the limit of one namespace: a twentieth of 9,000, because no other
+	// namespace causes refusals.
 	tenantRefusals = 9000 / 20
 )
 
@@ -33,7 +34,7 @@ func (w *world) forbidden() (n int) {
 	return n
 }
 
-// refuse has Discord refuse all edits of a channel until the spec ends.
+// refuse makes Discord refuse all edits of a channel until the spec ends.
 func (w *world) refuse(c *v1alpha1.DiscordChannel) {
 	id := c.Status.ChannelID
 	w.fault(discordtest.Fault{
@@ -42,7 +43,8 @@ func (w *world) refuse(c *v1alpha1.DiscordChannel) {
 	})
 }
 
-// editMany edits a channel again and again, and waits each time until the status is of the new spec.
+// editMany edits a channel many times. After each edit, it waits until the status is of the new
+// spec.
 func editMany(ctx context.Context, c *v1alpha1.DiscordChannel, change func(*channelSpec, int)) {
 	GinkgoHelper()
 	for i := range refusedEdits {

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// eventuallyLeads waits until an operator that was started leads and is idle.
+// eventuallyLeads waits until a newly started operator leads and is idle.
 func (w *world) eventuallyLeads(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func() int { return reconciles(ctx) }).

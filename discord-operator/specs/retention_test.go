@@ -16,7 +16,7 @@ import (
 
 func allowsRetention(s *v1alpha1.DiscordServer) { s.Spec.AllowRetention = true }
 
-// setRetention sets the policies of an object.
+// setRetention sets the deletion policy and the management policy of an object.
 func setRetention(ctx context.Context, o client.Object, policy v1alpha1.DeletionPolicy, management v1alpha1.ManagementPolicy) {
 	GinkgoHelper()
 	edit(ctx, o, func(o client.Object) {
@@ -31,7 +31,7 @@ func setRetention(ctx context.Context, o client.Object, policy v1alpha1.Deletion
 	})
 }
 
-// count counts the channels, categories and roles of a name in the world's guild.
+// count counts the channels, categories and roles with a name in the world's guild.
 func (w *world) count(name string) func() int {
 	return func() int { return len(w.idsNamed(name)) + len(w.rolesNamed(name)) }
 }
@@ -69,7 +69,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 			for _, ask := range []func(client.Object){
 				func(o client.Object) { setRetention(ctx, o, "Retain", "Manage") },
 				func(o client.Object) { setRetention(ctx, o, "", "Observe") },
-				func(o client.Object) { // naming its own resource is no adoption
+				func(o client.Object) { // the id of its own resource does not make it an adopted one
 					adopt := &v1alpha1.Adoption{ID: idIn(o)}
 					edit(ctx, o, func(o client.Object) {
 						switch o := o.(type) {
@@ -176,7 +176,7 @@ var _ = Describe("A deleted object of a tenant", func() {
 	})
 })
 
-// idIn returns the id in an object's status.
+// idIn returns the resource id in an object's status.
 func idIn(o metav1.Object) string {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordChannel:

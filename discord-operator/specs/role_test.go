@@ -24,13 +24,13 @@ const (
 	giveRole    = "PUT /guilds/{guild_id}/members/{user_id}/roles/{role_id}"
 	takeRole    = "DELETE /guilds/{guild_id}/members/{user_id}/roles/{role_id}"
 	getMember   = "GET /guilds/{guild_id}/members/{user_id}"
-	roleCreated = 30 // in the audit log
+	roleCreated = 30 // actions of the audit log
 	roleDeleted = 32
 )
 
 type roleSpec = v1alpha1.DiscordRoleSpec
 
-// rolesNamed are the roles of the world's guild that have a name.
+// rolesNamed returns the roles with a name in the world's guild.
 func (w *world) rolesNamed(name string) []discordtest.Role {
 	guild := discord.Guild(w.guild)
 	return slices.DeleteFunc(guild.RankedRoles(), func(r discordtest.Role) bool { return r.Name != name })
@@ -49,7 +49,7 @@ func (w *world) roleOn(r *v1alpha1.DiscordRole) func() discordtest.Role {
 	}
 }
 
-// ranked are the names of the roles of the world's guild, the lowest first.
+// ranked returns the names of the guild's roles, lowest first.
 func (w *world) ranked() (names []string) {
 	guild := discord.Guild(w.guild)
 	for _, r := range guild.RankedRoles() {
@@ -58,14 +58,14 @@ func (w *world) ranked() (names []string) {
 	return names
 }
 
-// user adds a member to the world's guild.
+// user adds a new user to the world's guild, and returns the id.
 func (w *world) user(name string) string {
 	id := discord.AddUser(name)
 	discord.AddMember(w.guild, id, 0)
 	return id
 }
 
-// has reports which roles a user has.
+// has returns the roles of a user.
 func (w *world) has(user string) func() []string {
 	return func() []string { return discord.Guild(w.guild).Members[user].Roles }
 }

@@ -52,7 +52,8 @@ var _ = Describe("A DiscordServer", func() {
 		create(ctx, s, c)
 		text := eventuallyDegraded(ctx, s, v1alpha1.ReasonBotNotInServer)
 		Expect(text).To(And(ContainSubstring(w.guild), ContainSubstring(s.Status.InviteURL)))
-		// ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog, ManageRoles.
+		// 805307568 has ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog and
+		// ManageRoles.
 		Expect(s.Status.InviteURL).
 			To(And(HavePrefix(discord.URL()+"/oauth2/authorize?"), ContainSubstring("client_id="+w.bot.ApplicationID),
 				ContainSubstring("scope=bot"), ContainSubstring("permissions=805307568"), ContainSubstring("guild_id="+w.guild)))
@@ -110,7 +111,7 @@ var _ = Describe("A DiscordServer", func() {
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageChannels"))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
-		create(ctx, c) // not before: otherwise it reports until the next resync that the server was not reconciled yet
+		create(ctx, c) // after the server is reconciled: otherwise it would report that the server was not
 		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).To(ContainSubstring("ManageChannels"))
 		discord.SetPermissions(w.guild, w.bot.UserID, everything)
 		eventuallyReady(ctx, c)

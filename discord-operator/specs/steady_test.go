@@ -27,7 +27,7 @@ var _ = Describe("In the steady state, over several resyncs,", Ordered, Continue
 		Consistently(ctx, func() []string { return since(before, w.traffic()) }).WithTimeout(resyncs*time.Second).
 			WithPolling(time.Second).
 			Should(BeEmpty(), "neither a call to Discord nor a write to Kubernetes")
-		// on a busy machine, which may take longer than that to reconcile them all, the periods are longer
+		// on a busy machine, the operator may need more than a period to reconcile all objects
 		Eventually(ctx, func() int { return reconciles(ctx) - count }).WithPolling(time.Second).
 			Should(BeNumerically(">=", (resyncs-2)*len(allIn(ctx, w.ns))), "every object is reconciled in every period")
 		Expect(since(before, w.traffic())).To(BeEmpty())
@@ -84,7 +84,7 @@ var _ = Describe("In the steady state, over several resyncs,", Ordered, Continue
 	})
 })
 
-// named gives an object another name than its category on Discord has.
+// named gives a group another object name. Its category keeps its name.
 func named(name string) func(*v1alpha1.DiscordGroup) {
 	return func(g *v1alpha1.DiscordGroup) { g.Name = name }
 }

@@ -17,12 +17,12 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// The specs run the operator's real binary, built with the race detector, as the ServiceAccount and
-// with the permissions, arguments and environment of deploy/ for production, on a real Kubernetes
-// API and a simulated Discord. Each process of the test runner has a cluster, a Discord and an
-// operator of its own; each spec has a namespace, a bot and a guild of its own.
+// The specs run the operator's real binary, built with the race detector. It has the
+// ServiceAccount, permissions, arguments and environment of deploy/, a real Kubernetes API and a
+// simulated Discord. Each process of the test runner has its own cluster, Discord and operator;
+// each spec has its own namespace, bot and guild.
 const (
-	// soon bounds immediate actions. It is long, since the machine may be busy.
+	// soon bounds immediate actions. It is long, because the machine may be busy.
 	soon = 30 * time.Second
 	// recoveryWait is short, but longer than the delay of the simulated Discord's audit log.
 	recoveryWait = 2 * time.Second
@@ -42,10 +42,10 @@ var (
 	_ = operator.UsesItsPermissions()
 )
 
-// The operator is built once for all processes of the test runner.
+// One process builds the operator for all processes of the test runner.
 var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path []byte) {
-	// Nothing here needs Kubernetes' own controllers: a webhook's Secret is expected to have an
-	// owner reference, which is all that the garbage collector needs.
+	// The specs need none of Kubernetes' own controllers: they check that a webhook's Secret has an
+	// owner reference, which is enough for the garbage collector.
 	operator.Begin(ctx, path, environment.Options{Discord: startDiscord, Components: []string{"owner-references-permission-enforcement"}})
 	cluster, k8s = operator.Cluster, operator.Client
 	operator.Flags = flagsFor(discord)
@@ -62,20 +62,22 @@ func startDiscord(context.Context) (environment.DiscordAPI, error) {
 	return discord, err
 }
 
-// limits are Discord's own, except that a bot may identify at once: the operator starts often here.
+// limits returns Discord's limits without the one for identifying, because the operator starts
+// often.
 func limits() *discordtest.Limits {
 	l := discordtest.DefaultLimits()
 	l.Identify = discordtest.Rate{}
 	return l
 }
 
-// flagsFor are the arguments with which the operator uses a simulated Discord.
+// flagsFor returns the arguments for a simulated Discord.
 func flagsFor(d *discordtest.Server) []string {
 	return []string{"--discord-api-url=" + d.APIURL(), "--recovery-wait=" + recoveryWait.String()}
 }
 
-// anotherDiscord restarts the operator with another Discord and further flags, until the spec ends, or
-// in BeforeAll the last one of its container. Worlds that are created from now on are there.
+// anotherDiscord restarts the operator with another Discord and further flags. It lasts until the
+// spec ends or, in BeforeAll, until the last spec of the container ends. New worlds are on that
+// Discord.
 func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string) {
 	GinkgoHelper()
 	before := discord

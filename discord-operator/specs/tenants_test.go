@@ -23,14 +23,14 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// tenant is a namespace without a bot of its own, which uses a world's server, if that allows it.
+// tenant is a namespace without a bot. It may use a world's server if the server allows that.
 type tenant struct {
 	*world
 	ns string
 }
 
-// newTenant creates a namespace with labels. After the spec its objects are deleted before those of
-// the world, and their conditions must be lawful.
+// newTenant creates a namespace with labels. After the spec, its objects must have lawful
+// conditions, and are deleted before the world's objects.
 func (w *world) newTenant(ctx context.Context, labels map[string]string) *tenant {
 	GinkgoHelper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "tenant-", Labels: labels}}
@@ -42,14 +42,15 @@ func (w *world) newTenant(ctx context.Context, labels map[string]string) *tenant
 	return &tenant{w, ns.Name}
 }
 
-// group is a DiscordGroup in the world's server.
+// group returns a DiscordGroup of the tenant in the world's server.
 func (t *tenant) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1alpha1.DiscordGroup {
 	g := t.world.group(name)
 	g.Namespace, g.Spec.ServerRef.Namespace = t.ns, t.world.ns
 	return changed(g, change)
 }
 
-// channel is a DiscordChannel in a group of the world or, where that is empty, in its server.
+// channel returns a DiscordChannel of the tenant in a group of the world, or directly in the
+// world's server if group is empty.
 func (t *tenant) channel(group, name string, change ...func(*v1alpha1.DiscordChannel)) *v1alpha1.DiscordChannel {
 	c := t.world.channel(group, name)
 	c.Namespace = t.ns
@@ -61,7 +62,7 @@ func (t *tenant) channel(group, name string, change ...func(*v1alpha1.DiscordCha
 	return changed(c, change)
 }
 
-// inOwn puts a channel into a group of the tenant.
+// inOwn makes a channel refer to a group of the tenant.
 func inOwn(c *v1alpha1.DiscordChannel) { c.Spec.GroupRef.Namespace = "" }
 
 func serverAllows(from v1alpha1.FromNamespaces) func(*v1alpha1.DiscordServer) {
@@ -80,7 +81,7 @@ func selecting(labels map[string]string) *v1alpha1.AllowedNamespaces {
 
 func allowsAdoption(s *v1alpha1.DiscordServer) { s.Spec.AllowAdoption = true }
 
-// eventuallyNotAllowed waits until objects may not use what they refer to.
+// eventuallyNotAllowed waits until objects report that their reference is not allowed.
 func eventuallyNotAllowed(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
@@ -157,7 +158,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		a := w.newTenant(ctx, nil)
 		ready(ctx, w.server(), w.group("alerts"))
 		inGroup, inServer, own := a.channel("alerts", "in-group"), a.channel("", "in-server"), a.group("own")
-		pairs := map[client.Object]client.Object{ // existing and missing objects
+		pairs := map[client.Object]client.Object{ // with an existing and a missing parent
 			inGroup:  a.channel("missing", "in-none"),
 			inServer: a.channel("", "in-no-server", func(c *v1alpha1.DiscordChannel) { c.Spec.ServerRef.Name = "missing" }),
 			own:      a.group("of-none", func(g *v1alpha1.DiscordGroup) { g.Spec.ServerRef.Name = "missing" }),
@@ -291,7 +292,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		ready(ctx, c)
 		edit(ctx, s, serverAllows(v1alpha1.FromSame))
 		edit(ctx, g, groupAllows(v1alpha1.FromSame))
-		eventuallyNotAllowed(ctx, c) // the operator knows of both edits
+		eventuallyNotAllowed(ctx, c) // the operator has seen both edits
 		never := b.channel("alerts", "never")
 		create(ctx, never, b.channel("", "never-either"))
 		eventuallyNotAllowed(ctx, never)
@@ -314,7 +315,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "discord"},
 			Spec: corev1.ResourceQuotaSpec{Hard: hard}}
 		create(ctx, quota)
-		counted := func(used string) { // as kube-controller-manager does: API servers learn of a quota after a moment
+		counted := func(used string) { // replaces kube-controller-manager, which counts objects
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(quota), quota)).To(Succeed())
 			quota.Status.Hard, quota.Status.Used = hard, corev1.ResourceList{
 				"count/discordchannels.discord.jutsu.com": resource.MustParse(used)}
@@ -436,7 +437,7 @@ var _ = Describe("A Secret with "+v1alpha1.AllowedServersAnnotation, func() {
 	})
 })
 
-// objectsIn are the objects of a file of deploy/.
+// objectsIn returns the objects in a file of deploy/.
 func objectsIn(file string) []*unstructured.Unstructured {
 	GinkgoHelper()
 	text, err := os.ReadFile(file)

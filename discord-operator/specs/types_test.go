@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// ofType gives a channel a type, with changes to its spec.
+// ofType sets the type of a channel, and changes its spec.
 func ofType(kind v1alpha1.ChannelType, change ...func(*channelSpec)) func(*v1alpha1.DiscordChannel) {
 	return with(func(s *channelSpec) {
 		s.Type = kind
@@ -24,7 +24,7 @@ func ofType(kind v1alpha1.ChannelType, change ...func(*channelSpec)) func(*v1alp
 	})
 }
 
-// newCommunity is a world whose guild may have every type of channel.
+// newCommunity creates a world whose guild supports every type of channel.
 func newCommunity(ctx context.Context, features ...string) *world {
 	GinkgoHelper()
 	w := newWorld(ctx)
@@ -33,7 +33,7 @@ func newCommunity(ctx context.Context, features ...string) *world {
 	return w
 }
 
-// voice is a change of the settings of a voice channel.
+// voice changes the voice settings of a spec.
 func voice(change func(*v1alpha1.ChannelVoice)) func(*channelSpec) {
 	return func(s *channelSpec) {
 		if s.Voice == nil {
@@ -43,19 +43,20 @@ func voice(change func(*v1alpha1.ChannelVoice)) func(*channelSpec) {
 	}
 }
 
-// setting is a field of a spec in all its states, with the values that Discord is sent.
+// setting has the states of a field, and the values that the operator sends to Discord for them.
 type setting struct {
-	field string // in metrics
+	field string // name in metrics
 	kind  v1alpha1.ChannelType
-	// initial is the first value, next a later one, and unset the empty value; a setting without one
-	// has no unset.
+	// initial sets the first value, next another one, and unset the empty value. unset is nil if
+	// the setting has no empty value.
 	initial, next, unset func(*channelSpec)
 	// unmanaged removes the setting from the spec.
 	unmanaged func(*channelSpec)
-	// key is Discord's name, with the values in the calls for each of these.
+	// key is the field's name on Discord. one, another and zero are sent for initial, next and
+	// unset.
 	key                string
 	one, another, zero any
-	// drift changes it by hand, live reads it from Discord.
+	// drift changes the field by hand. live reads it from Discord.
 	drift func(*discordtest.Channel)
 	live  func(discordtest.Channel) any
 }
@@ -95,7 +96,7 @@ func expectSetting(ctx context.Context, s setting) {
 	Expect(w.bodies(patchChannel)).To(HaveLen(len(sent)))
 }
 
-// merged returns the initial values of all settings of a type.
+// merged returns the initial values of all settings of a type, and the values to send.
 func merged(kind v1alpha1.ChannelType, all map[string]setting) (change []func(*channelSpec), sent map[string]any) {
 	sent = map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -137,7 +138,7 @@ var voiceSettings = map[string]setting{
 		initial:   voice(func(v *v1alpha1.ChannelVoice) { v.VideoQuality = v1alpha1.VideoQualityFull }),
 		next:      voice(func(v *v1alpha1.ChannelVoice) { v.VideoQuality = v1alpha1.VideoQualityAuto }),
 		unmanaged: func(s *channelSpec) { s.Voice.VideoQuality = "" },
-		drift:     func(c *discordtest.Channel) { c.VideoQuality = 0 }, // left out by Discord, which is the same as 1
+		drift:     func(c *discordtest.Channel) { c.VideoQuality = 0 }, // Discord may omit the field, which means 1
 		live:      func(c discordtest.Channel) any { return c.VideoQuality },
 	},
 	"the bitrate of a stage": {
@@ -319,7 +320,7 @@ var _ = It("A channel is edited in the same reconcile if Discord ignored setting
 	anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Bare: true}})
 	w := newCommunity(ctx)
 	change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)
-	for _, key := range []string{"nsfw", "rate_limit_per_user"} { // which every type has
+	for _, key := range []string{"nsfw", "rate_limit_per_user"} { // fields of every type
 		delete(sent, key)
 	}
 	ready(ctx, w.server(), w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, change...)))

@@ -21,11 +21,11 @@ import (
 
 const (
 	getWebhook = "GET /webhooks/{webhook_id}"
-	// latest is longer than any answer of Discord may be late.
+	// latest is longer than the longest delay of an answer from Discord.
 	latest = "7s"
 )
 
-// listed answers lists of webhooks with these, although others exist.
+// listed makes lists contain only these webhooks, although others exist.
 func (w *world) listed(times int, all ...discordtest.Webhook) {
 	GinkgoHelper()
 	list := []map[string]any{}
@@ -40,13 +40,13 @@ func (w *world) listed(times int, all ...discordtest.Webhook) {
 	}
 }
 
-// unknownWebhook answers reads of webhooks with 404, although they exist.
+// unknownWebhook makes Discord answer reads of webhooks with 404, although they exist.
 func (w *world) unknownWebhook(times int) {
 	w.fault(discordtest.Fault{Route: getWebhook, Times: times,
 		Action: discordtest.Action{Status: http.StatusNotFound, Body: `{"code": 10015, "message": "Unknown Webhook"}`}})
 }
 
-// hookOfBot creates a webhook as another program with the world's bot does.
+// hookOfBot creates a webhook as another program with the same bot does, and returns its id.
 func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name, reason string) string {
 	GinkgoHelper()
 	api, err := discordclient.New(discordclient.Options{
@@ -63,7 +63,7 @@ func reasonOf(c *v1alpha1.DiscordChannel) string {
 	return fmt.Sprintf("DiscordChannel %s %s/%s", c.UID, c.Namespace, c.Name)
 }
 
-// idsOf are the ids of the webhooks of a channel on Discord.
+// idsOf returns the ids of a channel's webhooks on Discord.
 func idsOf(c *v1alpha1.DiscordChannel) func() []string {
 	return func() (ids []string) {
 		for _, hook := range hooks(c) {
@@ -73,7 +73,7 @@ func idsOf(c *v1alpha1.DiscordChannel) func() []string {
 	}
 }
 
-// loseStatus takes the webhook out of the status, as a restored backup of the object lacks it.
+// loseStatus removes the webhook from the status, as after a restore from a backup.
 func loseStatus(ctx context.Context, c *v1alpha1.DiscordChannel) {
 	GinkgoHelper()
 	before := c.DeepCopy()
@@ -93,7 +93,7 @@ var _ = Describe("The only webhook of a DiscordChannel", func() {
 		ready(ctx, c)
 		w.expectIdle(ctx)
 	})
-	// touch has the webhooks of the channel listed again.
+	// touch makes the operator list the channel's webhooks again.
 	touch := func() { discord.CreateWebhookByHand(c.Status.ChannelID, "another") }
 
 	It("is not created again while lists lack it", func(ctx context.Context) {

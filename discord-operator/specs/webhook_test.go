@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// hooks are the webhooks of a channel on Discord.
+// hooks returns the webhooks of a channel on Discord.
 func hooks(c *v1alpha1.DiscordChannel) []discordtest.Webhook {
 	var all []discordtest.Webhook
 	for _, hook := range discord.Guild(c.Status.ServerID).Webhooks {
@@ -26,7 +26,7 @@ func hooks(c *v1alpha1.DiscordChannel) []discordtest.Webhook {
 	return all
 }
 
-// secret is a Secret of the world by its name alone.
+// secret returns a Secret of the world with only its name, as a key.
 func (w *world) secret(name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}}
 }
@@ -50,7 +50,7 @@ var _ = Describe("A webhook", func() {
 	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
 		c = w.channel("", "alerts", withWebhook)
-		ready(ctx, w.server()) // first: a longer wait of a channel costs one more status update
+		ready(ctx, w.server()) // before the channel: a longer wait costs one more status update
 		ready(ctx, c)
 		w.expectIdle(ctx)
 	})

@@ -23,26 +23,26 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// everything has the permissions for every field of a spec, without Administrator.
+// everything has the permissions that a spec may need, without Administrator.
 const everything = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
 	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles |
 	discordtest.PermManageWebhooks
 
-// world has a spec's own namespace with a bot's token, and that bot's guild.
+// world is a spec's own namespace with a bot's token, and a guild with that bot.
 type world struct {
 	ns    string
 	bot   discordtest.Bot
 	guild string // id
 }
 
-// newWorld creates a world without objects. After the spec the operator must be idle, the
-// conditions lawful, and all objects must be deletable.
+// newWorld creates a world without objects. After the spec, the operator must become idle, the
+// conditions must be lawful, and all objects must be deletable.
 func newWorld(ctx context.Context) *world {
 	GinkgoHelper()
 	return newWorldOf(ctx, newBot(), everything)
 }
 
-// newWorldOf is newWorld for a bot that may be in others too.
+// newWorldOf is newWorld for a bot that may be in several worlds.
 func newWorldOf(ctx context.Context, bot discordtest.Bot, may discordtest.Permissions) *world {
 	GinkgoHelper()
 	w := &world{ns: newNamespace(ctx), bot: bot,
@@ -75,7 +75,7 @@ func newNamespace(ctx context.Context) string {
 	return ns.Name
 }
 
-// token is the Secret with the bot's token.
+// token returns the Secret with the bot's token.
 func (w *world) token() *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "discord-bot"},
@@ -83,7 +83,7 @@ func (w *world) token() *corev1.Secret {
 	}
 }
 
-// server is a DiscordServer for the world's guild.
+// server returns a DiscordServer for the world's guild.
 func (w *world) server(change ...func(*v1alpha1.DiscordServer)) *v1alpha1.DiscordServer {
 	return changed(&v1alpha1.DiscordServer{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "jujutsu"},
@@ -93,7 +93,7 @@ func (w *world) server(change ...func(*v1alpha1.DiscordServer)) *v1alpha1.Discor
 	}, change)
 }
 
-// group is a DiscordGroup of that server.
+// group returns a DiscordGroup of the world's server.
 func (w *world) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1alpha1.DiscordGroup {
 	return changed(&v1alpha1.DiscordGroup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
@@ -101,7 +101,7 @@ func (w *world) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1al
 	}, change)
 }
 
-// role is a DiscordRole of that server.
+// role returns a DiscordRole of the world's server.
 func (w *world) role(name string, change ...func(*v1alpha1.DiscordRoleSpec)) *v1alpha1.DiscordRole {
 	r := &v1alpha1.DiscordRole{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
@@ -113,7 +113,7 @@ func (w *world) role(name string, change ...func(*v1alpha1.DiscordRoleSpec)) *v1
 	return r
 }
 
-// channel is a DiscordChannel of a group, or, when that is empty, of the server alone.
+// channel returns a DiscordChannel of a group, or directly of the server if group is empty.
 func (w *world) channel(group, name string, change ...func(*v1alpha1.DiscordChannel)) *v1alpha1.DiscordChannel {
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
 		Spec: v1alpha1.DiscordChannelSpec{Name: name}}
@@ -169,17 +169,17 @@ func (w *world) edits() []string {
 // traffic returns all calls to Discord and all writes to Kubernetes.
 func (w *world) traffic() []string { return append(w.calls(), operator.Writes(w.ns)...) }
 
-// since returns the elements of a list after a former length.
+// since returns the elements of now after the ones of before.
 func since(before, now []string) []string { return now[len(before):] }
 
-// expectIdle expects that the operator becomes idle: neither a call nor a write.
+// expectIdle waits until the operator makes no call and no write for a while.
 func (w *world) expectIdle(ctx context.Context) {
 	GinkgoHelper()
-	// a server is reconciled two seconds after its groups and channels have changed
+	// a change of a child reconciles its server two seconds later
 	w.expectIdleFor(ctx, 2500*time.Millisecond)
 }
 
-// expectIdleFor expects that eventually the operator does nothing for a while.
+// expectIdleFor waits until the operator has made no call and no write for so long.
 func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	GinkgoHelper()
 	last, count := time.Now(), len(w.traffic())
@@ -191,8 +191,8 @@ func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	}).Should(BeNumerically(">=", while), "the operator should become idle")
 }
 
-// deleteAll deletes all objects of a namespace and waits until they are gone, even if Discord
-// cannot be reached any more.
+// deleteAll deletes all objects of a namespace and waits until they are gone, even if Discord can
+// no longer be reached.
 func deleteAll(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	left := func(ctx context.Context) []client.Object { return allIn(ctx, namespace) }
@@ -211,7 +211,7 @@ func forceDelete(ctx context.Context, o client.Object) {
 	Expect(client.IgnoreNotFound(k8s.Patch(ctx, o, force))).To(Succeed())
 }
 
-// allIn are all objects of the four kinds in a namespace.
+// allIn returns all objects of the four kinds in a namespace.
 func allIn(ctx context.Context, namespace string) []client.Object {
 	GinkgoHelper()
 	var all []client.Object
@@ -247,7 +247,7 @@ func expectLawful(ctx context.Context, namespace string) {
 	}
 }
 
-// secrets are all tokens of bots and webhooks; none may show up anywhere but in Secrets.
+// secrets has all tokens of bots and webhooks. They may appear only in Secrets.
 var secrets spec.Secrets
 
 func nameOf(namespace, name string) types.NamespacedName {

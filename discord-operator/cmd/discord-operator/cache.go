@@ -43,7 +43,7 @@ func watched(o *options) []client.Object {
 }
 
 func versionOnly(in any) (any, error) {
-	if cm, ok := in.(*metav1.PartialObjectMetadata); ok { // else a tombstone
+	if cm, ok := in.(*metav1.PartialObjectMetadata); ok { // in can also be a tombstone
 		cm.ObjectMeta = metav1.ObjectMeta{
 			Namespace: cm.Namespace, Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion,
 		}
@@ -52,7 +52,7 @@ func versionOnly(in any) (any, error) {
 }
 
 func labelsOnly(in any) (any, error) {
-	if namespace, ok := in.(*metav1.PartialObjectMetadata); ok { // else a tombstone
+	if namespace, ok := in.(*metav1.PartialObjectMetadata); ok { // in can also be a tombstone
 		namespace.ObjectMeta = metav1.ObjectMeta{
 			Name: namespace.Name, UID: namespace.UID, ResourceVersion: namespace.ResourceVersion, Labels: namespace.Labels,
 		}
@@ -60,7 +60,8 @@ func labelsOnly(in any) (any, error) {
 	return in, nil
 }
 
-// bare strips metadata. Nothing writes it back, since finalizers and status are patched.
+// bare strips unused metadata. The operator never writes stripped metadata back, because it patches
+// finalizers and status.
 func bare(in any) (any, error) {
 	o, ok := in.(client.Object)
 	if !ok {

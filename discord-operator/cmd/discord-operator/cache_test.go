@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The cache strips Secrets that the operator has not written, whatever they pretend, and keeps the fields of its own that
-// reveal drift.
+// The cache strips a Secret that the operator has not written, whatever its owner reference claims.
+// Of the operator's own Secrets, it keeps the fields that reveal drift.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	secret := func(manager string, owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
@@ -96,7 +96,7 @@ func TestBare(t *testing.T) {
 	}
 }
 
-// Of a ConfigMap the cache keeps its version.
+// The cache keeps only the version of a ConfigMap.
 func TestVersionOnly(t *testing.T) {
 	t.Parallel()
 	cm, want := apply.Metadata("v1", "ConfigMap"), apply.Metadata("v1", "ConfigMap")
@@ -117,7 +117,7 @@ func TestVersionOnly(t *testing.T) {
 	}
 }
 
-// Of a Namespace the cache keeps its labels.
+// The cache keeps only the labels of a Namespace.
 func TestLabelsOnly(t *testing.T) {
 	t.Parallel()
 	namespace, want := apply.Metadata("v1", "Namespace"), apply.Metadata("v1", "Namespace")

@@ -15,11 +15,12 @@ import (
 	"jutsu.com/operators/libs/manager/buildversion"
 )
 
-// version is stamped by the build with -ldflags "-X main.version=..."; buildversion has the others.
+// version is set by the build with -ldflags "-X main.version=...". If it is empty, package
+// buildversion finds the version.
 var version string
 
-// Permissions outside the watched namespaces: the Lease and its events for leader election, reviews
-// for the clients of the metrics endpoint. Markers in internal/ have the others.
+// Permissions outside the watched namespaces: leader election needs a Lease and its events, and the
+// metrics endpoint needs reviews of its clients. Markers in internal/ have all other permissions.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,resourceNames=discord-operator.discord.jutsu.com,verbs=get;update

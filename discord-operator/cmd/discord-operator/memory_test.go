@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/test/testcluster/largest"
 )
 
-// The largest objects that the API server admits take at most four bytes in the cache for each byte of JSON, and those
-// of a namespace with the sample quota together half of the operator's memory.
+// In the cache, the largest objects that the API server admits take at most four bytes per byte of
+// JSON. A namespace that fills the sample quota takes at most half of the operator's memory limit.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfLargestObjects(t *testing.T) {

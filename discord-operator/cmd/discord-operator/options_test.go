@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// These do not run in parallel: the value of --kubeconfig is a global of controller-runtime. The
-// flags of all operators have their tests in libs/manager.
+// These tests do not run in parallel, because controller-runtime keeps --kubeconfig in a global
+// variable. libs/manager tests the flags that all operators share.
 
 func TestFlags(t *testing.T) {
 	cases := map[string]struct {
@@ -56,7 +56,7 @@ func TestFlags(t *testing.T) {
 func TestWrongFlags(t *testing.T) {
 	cases := map[string]struct {
 		args []string
-		want string // "" where it is right
+		want string // empty if the flags are valid
 	}{
 		"an API without a scheme": {[]string{"--discord-api-url=discord.com/api"},
 			"--discord-api-url: the API's address is not one such as https://discord.com/api/v10"},

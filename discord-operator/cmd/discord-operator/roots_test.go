@@ -14,10 +14,10 @@ import (
 // noRoots marks the process without certificate authorities.
 const noRoots = "TEST_WITHOUT_ROOTS"
 
-// TestRoots verifies Discord's certificate authorities in an image that has none of its own.
+// TestRoots verifies certificate authorities in an image without any.
 func TestRoots(t *testing.T) {
 	if os.Getenv(noRoots) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestRoots$", "-test.v") // the authorities are read once in a process
+		cmd := exec.Command(os.Args[0], "-test.run=^TestRoots$", "-test.v") // a process reads the authorities only once
 		cmd.Env = append(os.Environ(), noRoots+"=1", "SSL_CERT_FILE=/nowhere", "SSL_CERT_DIR=/nowhere")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v:\n%s", err, out)

@@ -18,7 +18,7 @@ func NewClient(o discordclient.Options) (*guildcache.Client, error) {
 	return guildcache.New(guildcache.Options{Options: o, Grace: 2 * gatewayTimeout})
 }
 
-// Connect waits until the Gateway has sent a server, with its hidden channels, which lists omit.
+// Connect waits until the Gateway has sent the server, with the hidden channels that lists omit.
 func Connect(
 	ctx context.Context, api *guildcache.Client, view *guildcache.View,
 ) (snap *guildcache.Snapshot, connected bool) {
@@ -28,7 +28,7 @@ func Connect(
 	events := api.Subscribe(ctx)
 	go func() {
 		defer close(ended)
-		_ = api.Run(ctx) // a token that is refused only now shows as an unreachable Gateway
+		_ = api.Run(ctx) // a token that becomes invalid now looks like an unreachable Gateway
 	}()
 	for snap = view.Snapshot(); snap.Mode != guildcache.ModeLive; snap = view.Snapshot() {
 		if _, ok := <-events; !ok {

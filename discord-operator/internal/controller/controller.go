@@ -43,7 +43,7 @@ type Controller struct {
 	Resources *lifecycle.Resources
 }
 
-// Build begins the controller of a kind with the watches of all kinds.
+// Build returns a builder for the controller of a kind, with the watches that all kinds need.
 func (c *Controller) Build(
 	mgr ctrl.Manager, o client.Object, ofServer, ofNamespace handler.MapFunc, workers int,
 ) *builder.Builder {
@@ -75,7 +75,8 @@ func (c *Controller) Issues(err error) []conditions.Issue {
 	return issues.Of(err, c.Resources.Status.Clock.Now())
 }
 
-// Deletable observes the resource of a deleted object, even if the server is now refused to it.
+// Deletable observes the resource of a deleted object. If the server refuses the object, it
+// observes only a resource that the object owns.
 func (c *Controller) Deletable(
 	ctx context.Context, o status.Object, name types.NamespacedName, serverID string, refused error,
 	noRetention *conditions.Issue, lookup func(*bot.Guild) lifecycle.Lookup,
@@ -108,7 +109,7 @@ func (c *Controller) NoRetention(
 // Retained reports whether the resource of a deleted object stays on Discord.
 func (c *Controller) Retained(o status.Object) bool { return c.Resources.Kind.Identity(o).Retained() }
 
-// Delete carries out the plan of a deleted object, and forgets the object when it is gone.
+// Delete applies the plan of a deleted object, and drops the object's record after the deletion.
 func (c *Controller) Delete(
 	ctx context.Context, o status.Object, guild *bot.Guild, plan lifecycle.Plan,
 ) lifecycle.Results {

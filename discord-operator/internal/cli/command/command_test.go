@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(page.Run(m, update))
 }
 
-// TestPage holds docs/kubectl-discord.md to what the commands print.
+// TestPage compares docs/kubectl-discord.md with the output of the commands.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page.Check(t, *update, 5)
@@ -229,7 +229,7 @@ func TestSee(t *testing.T) {
 	}
 }
 
-// voices has needs of many sorts.
+// voices changes the school so that its objects need many different permissions.
 func voices(s *school) {
 	s.server.Spec.Community = v1alpha1.CommunityEnabled
 	s.tokyo.Spec.Type, s.tokyo.Spec.Webhook = v1alpha1.ChannelTypeVoice, nil
@@ -238,7 +238,7 @@ func voices(s *school) {
 	s.group.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"AddReactions"}}}
 }
 
-// TestFollow shows that -w prints each change, and ends with the user.
+// TestFollow shows that -w prints each change until the user stops it.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	school := company()

@@ -42,7 +42,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongUse shows that wrong use ends with 2, a sentence, and no request.
+// TestWrongUse shows that wrong use prints one line, sends no request, and exits with code 2.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")
@@ -78,7 +78,7 @@ func TestWrongUse(t *testing.T) {
 // cases are the commands that ask the API server.
 var cases = []string{"status company", "invite company", "check-token company", "adopt company 1234567", "undelete channel alerts"}
 
-// TestUnknownName shows what each command says of an object that does not exist.
+// TestUnknownName shows the error of each command for an object that does not exist.
 func TestUnknownName(t *testing.T) {
 	t.Parallel()
 	s := company().in(t)
@@ -97,7 +97,7 @@ func TestUnknownName(t *testing.T) {
 	}
 }
 
-// TestClusterAway shows what each command says of an API server that does not answer.
+// TestClusterAway shows the error of each command if the API server does not answer.
 func TestClusterAway(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", "platform")
@@ -157,7 +157,7 @@ func TestInviteBeforeTheBotIsKnown(t *testing.T) {
 	}
 }
 
-// TestPlanExitCode shows that differences end with 3, and a failure does not.
+// TestPlanExitCode shows that plan exits with 3 on differences, and with another code on a failure.
 func TestPlanExitCode(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[int]error{0: nil, 1: io.ErrUnexpectedEOF, 3: fmt.Errorf("plan: %w", plan.ErrDiffers)} {

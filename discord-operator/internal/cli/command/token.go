@@ -27,7 +27,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// source are the flags that say where a token comes from and which Discord is asked.
+// source has the flags that name the source of the token and the API of Discord.
 type source struct{ file, apiURL string }
 
 func (t *source) bind(cmd *cobra.Command) {
@@ -131,7 +131,7 @@ from --token-file; it is never printed. The exit code is 3 if something is wrong
 type finding struct {
 	ok           bool
 	about, state string
-	remedy       string // what leads out of it
+	remedy       string // how to fix the problem; empty if ok
 }
 
 func (s *session) checkToken(ctx context.Context, o discordclient.Options, from string, w *world.World) error {
@@ -180,7 +180,8 @@ func (s *session) checkToken(ctx context.Context, o discordclient.Options, from 
 // maxGuilds bounds the guilds in a line.
 const maxGuilds = 10
 
-// intents lists the privileged intents. The operator needs none, and a bot with fewer learns less.
+// intents lists the bot's privileged intents. The operator needs none; each intent shows the bot
+// more user data.
 func intents(flags discordclient.ApplicationFlags) string {
 	var have []string
 	for _, privileged := range []struct {

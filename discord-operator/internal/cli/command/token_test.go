@@ -16,12 +16,11 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// onDiscord has a guild on a simulated Discord, a cluster with its server, and the arguments that
-// lead to that Discord.
+// onDiscord has a guild on a simulated Discord, and a cluster with the DiscordServer of that guild.
 type onDiscord struct {
 	*guildtest.Guild
 	k8s     *kubectltest.Server
-	replace *strings.Replacer // of ids, which differ from run to run
+	replace *strings.Replacer // replaces ids and URLs, which differ from run to run
 }
 
 func newOnDiscord(t *testing.T, p discordtest.Permissions, changes ...func(*school, *guildtest.Guild)) *onDiscord {

@@ -102,8 +102,8 @@ func (s *session) undelete(ctx context.Context, kind kubectl.Kind, name string, 
 	return s.replace(ctx, plan, text, u.timeout)
 }
 
-// serverFor returns the server of an object of another namespace, whose grants decide; otherwise
-// nil.
+// serverFor returns the server of an object in another namespace, because the server's grants
+// decide there. It returns nil for an object in the server's own namespace.
 func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.DiscordServer, error) {
 	name, ok := recreate.ServerOf(o)
 	if !ok || name.Namespace == o.GetNamespace() {
@@ -113,7 +113,7 @@ func (s *session) serverFor(ctx context.Context, o status.Object) (*v1alpha1.Dis
 	return server, s.Get(ctx, name, server)
 }
 
-// replace holds the deletion, removes the finalizer, and creates the object again.
+// replace pauses the deletion, removes the finalizer, and creates the object again.
 func (s *session) replace(ctx context.Context, p *recreate.Plan, text string, timeout time.Duration) error {
 	o := p.Old.DeepCopyObject().(status.Object)
 	s.Print("1. hold the deletion\n")
@@ -156,7 +156,7 @@ var (
 	errNamespace = errors.New("its namespace is being deleted, so nothing can be created there; the deletion stays held")
 )
 
-// late explains an error before anything has changed but the annotation.
+// late explains an error of the steps before the finalizer is removed.
 func (s *session) late(err error, p *recreate.Plan) error {
 	switch {
 	case apierrors.IsNotFound(err), errors.Is(err, errGone):
@@ -173,13 +173,13 @@ func (s *session) terminating(ctx context.Context) (bool, error) {
 	var namespace corev1.Namespace
 	err := s.Get(ctx, client.ObjectKey{Name: s.Namespace}, &namespace)
 	if apierrors.IsForbidden(err) {
-		return false, nil // its objects say so too, see NewPlan
+		return false, nil // NewPlan also refuses by the object's own condition NamespaceTerminating
 	}
 	return namespace.DeletionTimestamp != nil, err
 }
 
-// recreate creates the object as soon as the old one is gone. Another client may be faster, which
-// knows nothing of what is on Discord, so that object adopts it.
+// recreate creates the object as soon as the old one is gone. If another client has created one
+// first, recreate adds spec.adopt to it, so that it adopts the resource on Discord.
 func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.Duration) (status.Object, error) {
 	created := p.New.DeepCopyObject().(status.Object)
 	s.Print("4. create it again\n")
@@ -200,7 +200,7 @@ func (s *session) recreate(ctx context.Context, p *recreate.Plan, timeout time.D
 	})
 }
 
-// await shows how the operator takes the new object.
+// await waits until the new object is Ready or Degraded, and prints its state.
 func (s *session) await(ctx context.Context, o status.Object, timeout time.Duration) error {
 	s.Print("5. wait until it is Ready\n")
 	state := view.State{}
@@ -222,8 +222,8 @@ func (s *session) await(ctx context.Context, o status.Object, timeout time.Durat
 	return nil
 }
 
-// passing reports whether a new object is Degraded until the operator and Kubernetes have seen that
-// the old one is gone, with the Secret of its webhook.
+// passing reports whether a Degraded reason is temporary: the operator may still see the old
+// object, or Kubernetes may not yet have deleted the Secret of its webhook.
 func passing(reason string) bool {
 	return reason == v1alpha1.ReasonConflict || reason == v1alpha1.ReasonNameConflict
 }

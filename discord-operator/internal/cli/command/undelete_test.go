@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
-// deleted has deletions that wait: of the group, of the channel of a tenant who may take it back,
-// and of the role.
+// deleted starts deletions that wait: of the group, of the role, and of the channel of a tenant
+// that may adopt and retain it.
 func deleted(s *school) {
 	at := new(metav1.NewTime(now.Add(-10 * time.Minute)))
 	s.server.Spec.AllowAdoption, s.server.Spec.AllowRetention = true, true
@@ -32,8 +32,8 @@ func deleted(s *school) {
 	s.role.Status.Conditions = conditionsOf("Degraded", v1alpha1.ReasonRoleTooHigh, "The role is too high.")
 }
 
-// operate plays the operator: it confirms that a deletion is held, Kubernetes forgets an object
-// without a finalizer, and a new object becomes Ready.
+// operate simulates the operator and Kubernetes: the operator confirms that a deletion is paused
+// and makes a new object Ready; Kubernetes removes a deleted object without a finalizer.
 func operate(s *kubectltest.Server) {
 	s.AfterWrite = func(write string) {
 		for _, kind := range kinds.Ours() {
@@ -96,7 +96,7 @@ func TestUndelete(t *testing.T) {
 	}
 }
 
-// TestUndeleteNot shows why deletions are not taken back, and that nothing is changed then.
+// TestUndeleteNot shows that undelete refuses with a reason, and then writes nothing.
 func TestUndeleteNot(t *testing.T) {
 	t.Parallel()
 	const args = "undelete channel tokyo-alerts -n team-a -y --confirm tokyo-alerts"
@@ -137,7 +137,7 @@ func TestUndeleteNot(t *testing.T) {
 	}
 }
 
-// TestUndeleteMeanwhile shows what happens if others are faster.
+// TestUndeleteMeanwhile shows what happens if the operator or another client acts first, or never.
 func TestUndeleteMeanwhile(t *testing.T) {
 	t.Parallel()
 	const path = "discordgroups/alerts"
@@ -156,7 +156,7 @@ func TestUndeleteMeanwhile(t *testing.T) {
 			s.Put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "platform", DeletionTimestamp: &at}})
 		}, "its namespace is being deleted", []string{"PATCH " + path}, 1},
 		"another client creates it": {func(s *kubectltest.Server, _ string) {
-			if len(s.Writes()) == 2 { // without the finalizer
+			if len(s.Writes()) == 2 { // the second write removes the finalizer
 				g := company().group
 				g.UID, g.Status = "another", v1alpha1.DiscordGroupStatus{}
 				s.Put(g)

@@ -14,20 +14,21 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Adoption says which channel, category or role is printed, and what Kubernetes has already.
+// Adoption names the channel, category or role to print, and the objects that exist in Kubernetes.
 type Adoption struct {
 	ID       string // of the channel, category or role
 	ServerID string
-	// Server, Namespace and Name of the objects; an empty Name derives one.
+	// Server is the DiscordServer's name. The object gets Namespace and Name; an empty Name is
+	// derived.
 	Server, Namespace, Name string
-	// Groups has the existing objects of the server, Roles the objects of Namespace, by the
-	// ids of their resources.
+	// Groups has the existing groups of the server, and Roles the DiscordRoles of Namespace. The
+	// keys are the ids of their resources.
 	Groups map[string]v1alpha1.GroupReference
 	Roles  map[string]string
 }
 
-// Adopt returns the manifest that adopts one resource as it is. A channel in a category without an
-// object needs that of the category too.
+// Adopt returns the manifest that adopts one resource unchanged. If a channel's category has no
+// object yet, the manifest of the category comes first.
 func Adopt(ctx context.Context, connection discordclient.Options, a Adoption) ([]byte, error) {
 	api, err := discordclient.New(connection)
 	if err != nil {
@@ -49,7 +50,7 @@ func Adopt(ctx context.Context, connection discordclient.Options, a Adoption) ([
 	return a.only(d)
 }
 
-// only returns the document with one entry, and that of its category where it has no object yet.
+// only reduces the document to one resource, with its category if that has no object yet.
 func (a Adoption) only(d *document) ([]byte, error) {
 	kept := -1
 	groups, roles := map[string]int{}, map[string]string{}
@@ -62,7 +63,7 @@ func (a Adoption) only(d *document) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		delete(spec, "position") // the order among siblings stays with Discord
+		delete(spec, "position") // without a position, Discord keeps the order of the siblings
 		adopt, _ := spec["adopt"].(map[string]any)
 		id, _ := adopt["id"].(string)
 		switch d.entries[i].spec = spec; e.kind {
@@ -98,7 +99,7 @@ func (a Adoption) only(d *document) ([]byte, error) {
 	return only.yaml()
 }
 
-// referToRoles has overwrites name the existing DiscordRoles, and other roles by their ids.
+// referToRoles makes overwrites refer to existing DiscordRoles by name, and to other roles by id.
 func (a Adoption) referToRoles(spec map[string]any, ids map[string]string) {
 	list, _ := spec["permissionOverwrites"].([]any)
 	for _, o := range list {

@@ -70,13 +70,13 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	return result
 }
 
-// webhook returns the bot's oldest webhook in a channel, which the operator uses too.
+// webhook returns the bot's oldest webhook in a channel; the operator uses the same one.
 func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelWebhook {
 	var oldest *discordclient.Webhook
 	count := 0
 	for i, w := range e.webhooks {
 		if discordclient.IsForumLike(c.Type) {
-			break // the schema allows none
+			break // the schema allows no webhook in a forum
 		}
 		own := w.Type == discordgo.WebhookTypeIncoming && w.ApplicationID == e.bot.applicationID && !w.Token.IsZero()
 		if !own || w.ChannelID != c.ID {

@@ -29,7 +29,8 @@ const (
 	vaultID    = "1401681709430341811"
 )
 
-// vault is a category with a channel, both with the same overwrites, and a channel beside them.
+// vault returns a server with a category and a channel "safe" that have the overwrites, a channel
+// in the category, and a channel "lobby".
 func vault(list ...discordclient.Overwrite) *server {
 	return school(
 		&discordclient.Channel{ID: categoryID, Type: discordgo.ChannelTypeGuildCategory, Name: "Vaults", Overwrites: list},
@@ -145,7 +146,7 @@ func TestCopyRefersToNoDisabledChannel(t *testing.T) {
 	}
 }
 
-// An export for the same server leaves the access of the bot as it is, whichever of its roles grants it.
+// An export for the same server does not change the bot's access, whichever of its roles grants it.
 func TestAllRolesOfTheBotGrantItAccess(t *testing.T) {
 	t.Parallel()
 	s := vault(discordclient.Overwrite{ID: everyoneID, Deny: permissions.ViewChannel},

@@ -2,12 +2,13 @@
 
 // Package export prints a live Discord server as manifests: `kubectl discord export`.
 //
-// Applied unchanged they change nothing on Discord: every object adopts an existing resource with
-// its settings. Settings that the schemas refuse (a channel name from before Discord required lower
-// case), or that the operator would change (overwrites without access for the bot), are left out or
-// commented out. A comment and standard error have the reason and the remedy.
+// Applying the manifests unchanged changes nothing on Discord: every object adopts an existing
+// resource with its settings. The export leaves out or comments out settings that the schemas
+// refuse (such as a channel name from before Discord required lower case), and settings that the
+// operator would change (such as overwrites without access for the bot). It writes the reason and
+// the remedy into a comment and to standard error.
 //
-// The tables of fields of the controllers fill the specs; fit.go leaves out fields that the schema
+// The controllers' tables of fields fill the specs; fit.go leaves out fields that the schema
 // refuses. Only export.go (the command) and read.go (Discord) do I/O. manifests.go builds the
 // document from the parts in server.go, roles.go, channels.go, overwrites.go and names.go;
 // document.go writes it.

@@ -67,7 +67,7 @@ type manifest struct {
 	Spec              any `json:"spec"`
 }
 
-// yaml returns the document. Comments quote texts from Discord, which could end a comment.
+// yaml returns the document. Its comments quote texts from Discord, which must not end a comment.
 func (d *document) yaml() ([]byte, error) {
 	var out bytes.Buffer
 	comment(&out, strings.Join(d.head, "\n"))

@@ -31,7 +31,7 @@ func TestToYAML(t *testing.T) {
 	}
 	for block := rune(0); block < 0x10000; block += 0x100 {
 		if block >= 0xd800 && block < 0xe000 {
-			continue // no characters but halves of some
+			continue // surrogates are no characters
 		}
 		var text strings.Builder
 		for r := block; r < block+0x100; r++ {

@@ -21,10 +21,10 @@ import (
 type options struct {
 	cli.Connection
 
-	namespace   string // of all objects; empty for that of kubectl's context
+	namespace   string // of all objects; empty for the namespace of kubectl's context
 	name        string // of the DiscordServer
-	tokenSecret string // name of the Secret that it refers to
-	copyTo      string // id of another server that is to become like this one; empty for none
+	tokenSecret string // name of the Secret that the DiscordServer refers to
+	copyTo      string // id of the server that gets a copy; empty to adopt the exported server
 }
 
 // Run is `kubectl discord export`. It prints manifests on stdout, and a summary on stderr.

@@ -32,7 +32,7 @@ func newRig(t *testing.T, granted discordtest.Permissions) *rig {
 	return newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits()}, granted)
 }
 
-// newRigIn is newRig in a Discord of another kind.
+// newRigIn is newRig with other options of the simulated Discord.
 func newRigIn(t *testing.T, options discordtest.Options, granted discordtest.Permissions) *rig {
 	t.Helper()
 	r := &rig{srv: discordtest.Run(t, options), tokenFile: filepath.Join(t.TempDir(), "token")}
@@ -62,8 +62,9 @@ func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err e
 
 const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// TestRolesAreListed: a server that sends no roles with itself still has some, and nobody is
-// advised to remove their overwrites, which would open the channel. Its icon is not on Discord's host.
+// TestRolesAreListed exports from a compatible server that sends a guild without its roles. Without
+// the roles, the export would advise to remove their overwrites, which would open the channel. The
+// icon is not on Discord's own host.
 func TestRolesAreListed(t *testing.T) {
 	r := newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, discordtest.PermAdministrator)
 	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{
@@ -139,7 +140,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestHidden names channels that are hidden from the bot, or why they are unknown.
+// TestHidden names the channels that are hidden from the bot, or says why they are unknown.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -163,7 +164,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestTokenFromEnvironment takes the token from there only when no file is named.
+// TestTokenFromEnvironment shows that a token file takes precedence over the environment variable.
 func TestTokenFromEnvironment(t *testing.T) {
 	r := newRig(t, all)
 	t.Setenv(cli.TokenVariable, r.bot.Token)
@@ -176,7 +177,7 @@ func TestTokenFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestLostPermissions checks where the operator would have to grant the bot access.
+// TestLostPermissions finds the permissions that the operator would have to grant to the bot.
 func TestLostPermissions(t *testing.T) {
 	const view, hooks = permissions.ViewChannel, permissions.ManageWebhooks
 	private := discordclient.Overwrite{ID: everyoneID, Deny: view}

@@ -18,7 +18,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/resource"
 )
 
-// fit leaves out fields that the schema refuses. An object that it still refuses is commented out.
+// fit leaves out the fields that the schema refuses. If the schema still refuses the object, fit
+// comments it out.
 func (e *exporter) fit(of *entry, optional resource.Rows) {
 	spec := map[string]any{}
 	raw, err := json.Marshal(of.spec)

@@ -43,7 +43,7 @@ func manifests(ctx context.Context, kinds schema.Kinds, s *server, o *options) (
 	e.roles = roleNames(roles)
 	d := &document{head: e.head(), namespace: o.namespace, leftOut: append(l.leftOut, unmanaged...)}
 	d.copied = o.copyTo != ""
-	var channels []entry // before the server, which refers to them unless they are commented out
+	var channels []entry // built before the server, which must not refer to disabled ones
 	for i, c := range l.channels[""] {
 		channels = append(channels, e.channelEntry(c, nil, i))
 	}

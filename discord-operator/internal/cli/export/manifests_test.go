@@ -100,7 +100,7 @@ func campus() *server {
 	)
 	token := discordclient.NewSecret("a-webhook-token")
 	s.webhooks = []discordclient.Webhook{
-		// a user's
+		// of a user, not of the bot
 		{ID: "1401681709430341903", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "Grafana"},
 		{ID: "1401681709430341902", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "newer",
 			ApplicationID: botID, Token: token},
@@ -206,7 +206,7 @@ func TestSameWhateverTheOrder(t *testing.T) {
 	}
 }
 
-// TestFieldsSurvive reads the YAML back into the API's own types, strictly.
+// TestFieldsSurvive decodes the YAML strictly into the API's own types.
 func TestFieldsSurvive(t *testing.T) {
 	text, _ := render(t, campus(), usual)
 	kinds := map[string]int{}
@@ -234,7 +234,7 @@ func TestFieldsSurvive(t *testing.T) {
 	}
 }
 
-// Every field of a table is exported, or is one of these.
+// An export has every field of a table, except the ones listed here.
 func TestEveryFieldIsExported(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[string]struct {

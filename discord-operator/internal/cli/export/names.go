@@ -40,7 +40,8 @@ func roleNames(roles []discordclient.Role) map[string]string {
 	return distinct(all)
 }
 
-// candidates are ordered. The last one has the id and is unique.
+// candidates are possible names of an object, in order of preference. The last one ends with the
+// id, so it is unique.
 type candidates struct {
 	id    string
 	names []string
@@ -78,7 +79,8 @@ func distinct(all []candidates) map[string]string {
 	}
 }
 
-// stem returns a name in the characters of a DNS label; empty for most other alphabets.
+// stem returns a name in the characters of a DNS label. The result is empty for most other
+// alphabets.
 func stem(name string) string {
 	var b strings.Builder
 	for _, r := range cases.Fold().String(norm.NFKD.String(name)) {

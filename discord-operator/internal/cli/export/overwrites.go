@@ -15,10 +15,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-const maxOverwrites = 100 // of the schema
+const maxOverwrites = 100 // limit of the schema
 
-// overwrites omits overwrites that the schema cannot express, or that the operator would change. A
-// copy without them would be open, so it is commented out and denies everyone.
+// overwrites leaves out overwrites that the schema cannot express or that the operator would
+// change. A copy without them would be open to more users, so it is commented out and denies
+// everyone.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
 ) (list []v1alpha1.PermissionOverwrite, disabled bool) {
@@ -37,7 +38,7 @@ func (e *exporter) overwrites(
 			"want that, remove the comment signs.", denied))
 		return list, true
 	case denied != 0:
-		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data
+		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data always encodes
 		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: "+
 			"the bot has no access "+
 			"(it lacks %s here), and the operator would grant it. If you want that, add this to the spec:", denied),

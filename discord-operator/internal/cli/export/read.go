@@ -24,10 +24,10 @@ type bot struct {
 	permissions                   permissions.Bits // in the whole server
 }
 
-// read lists a server. Only the Gateway names hidden channels, to a bot without Administrator.
+// read lists a server. A bot without Administrator learns of hidden channels only from the Gateway.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
-	user, err := api.CurrentUser(ctx) // first, to tell a wrong token from a wrong server
+	user, err := api.CurrentUser(ctx) // tells a wrong token from a wrong server
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	} else if err != nil {
 		return nil, err
 	}
-	if s.guild.Roles == nil { // not sent with the guild; every guild has one at least
+	if s.guild.Roles == nil { // a compatible server may omit the roles; every guild has @everyone
 		if s.guild.Roles, err = api.ListRoles(ctx, serverID); err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	return &s, err
 }
 
-// hiddenChannels asks the Gateway, which alone names them.
+// hiddenChannels asks the Gateway, because no list of channels names the hidden ones.
 func hiddenChannels(
 	ctx context.Context, o discordclient.Options, serverID string,
 ) (hidden []*discordclient.Channel, known bool) {

@@ -75,7 +75,8 @@ func Of(o status.Object) kubectl.Kind {
 	return Channel
 }
 
-// RoleWith returns the ClusterRole with a right on a kind of ours; empty for other kinds.
+// RoleWith returns the ClusterRole with a right on one of the operator's kinds; empty for other
+// kinds.
 func RoleWith(verb, resource string) string {
 	switch {
 	case !strings.HasSuffix(resource, "."+v1alpha1.GroupVersion.Group):

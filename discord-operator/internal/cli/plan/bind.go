@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Order of bindings: an object cannot adopt or find by name the resource of another one.
+// Objects bind in this order, so that none adopts or finds by name the resource of another object.
 const (
 	byStatus = iota
 	byAdoption
@@ -44,8 +44,8 @@ func (w *world) bindAll(steps []*step) {
 	}
 }
 
-// bind binds an object by status or spec, otherwise by name. If the former manifests are known, a
-// name says nothing about a new object.
+// bind binds an object by an id in its status or spec, otherwise by name. With --before, it binds
+// no new object by name.
 func (w *world) bind(s *step) {
 	known := *idOf(s.object)
 	if s.order() == byName && (w.before == nil || s.from == w.before) {
@@ -71,7 +71,7 @@ func (w *world) bind(s *step) {
 	s.binding.Identity = s.kind.Identity(s.object)
 }
 
-// conflict proposes no deletion of an object, because the resource could go with it.
+// conflict never advises to delete an object: the operator could delete the resource with it.
 func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 	what, noun := "id in its status", s.kind.Noun
 	remedy := "Remove the status from its manifest"
@@ -104,7 +104,7 @@ func (w *world) assign(s *step, id string) {
 	}
 }
 
-// simulate adds planned creates to the snapshot, with ids newer than all of Discord's.
+// simulate adds planned creates to the snapshot, with ids higher than any id of Discord.
 func (w *world) simulate(s *step) {
 	w.made++
 	id := strconv.FormatUint(math.MaxUint64-1_000_000+w.made, 10)

@@ -16,20 +16,20 @@ type live struct {
 	application  discordclient.Application
 	webURL       string
 	snapshot     *guildcache.Snapshot
-	hooks        []discordclient.Webhook // read if a manifest has one
+	hooks        []discordclient.Webhook // read only if a manifest has a webhook
 	hooksErr     error
 	hiddenUnread bool // hidden channels are unknown
-	// member returns the roles of a user, or absent from the server.
+	// member returns a user with roles, or that the user is absent from the server.
 	member func(user v1alpha1.UserID) (member discordclient.Member, absent bool, err error)
 }
 
-// read lists a server. Only the Gateway names hidden channels, to a bot without Administrator.
+// read lists a server. A bot without Administrator learns of hidden channels only from the Gateway.
 func read(ctx context.Context, options discordclient.Options, serverID string, webhooks bool) (*live, error) {
 	api, err := cli.NewClient(options)
 	if err != nil {
 		return nil, err
 	}
-	user, err := api.CurrentUser(ctx) // first, to tell a wrong token from a wrong server
+	user, err := api.CurrentUser(ctx) // tells a wrong token from a wrong server
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func itemsOf(document []byte) ([]unstructured.Unstructured, error) {
 		return nil, err
 	}
 	var o unstructured.Unstructured
-	// The API server's decoder keeps integers. Rules in CEL refuse other numbers.
+	// This is the decoder of the API server. It keeps integers, which the CEL rules require.
 	if err := json.Unmarshal(text, &o.Object); err != nil || len(o.Object) == 0 {
 		return nil, err
 	}
@@ -109,7 +109,8 @@ func (m manifest) key() key {
 	return key{m.object.GetKind(), types.NamespacedName{Namespace: m.object.GetNamespace(), Name: m.object.GetName()}}
 }
 
-// admit returns typed objects with defaults. The error lists all refusals of the API server.
+// admit returns typed objects with defaults. The error lists everything that the API server would
+// refuse.
 func admit(ctx context.Context, kinds schema.Kinds, all, before []manifest) (*objects, error) {
 	replaced := map[key]*unstructured.Unstructured{}
 	for _, m := range before {

@@ -19,7 +19,8 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// ErrDiffers says that an apply would change something. It is no failure: the exit code is 3.
+// ErrDiffers says that an apply would change something. The exit code is 3, because this is no
+// failure.
 var ErrDiffers = fmt.Errorf("an apply would change something on Discord: %w", kubectl.ErrIll)
 
 type options struct {

@@ -26,8 +26,8 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// rig is a simulated Discord with a bot in one server, in which there are a category "incidents" with a channel
-// "alerts", a channel "general" and a role "On call".
+// rig is a simulated Discord with a bot in one server. The server has a category "incidents" with a
+// channel "alerts", a channel "general" and a role "On call".
 type rig struct {
 	srv                                   *discordtest.Server
 	bot                                   discordtest.Bot
@@ -57,7 +57,7 @@ func newRig(t *testing.T, granted discordtest.Permissions) *rig {
 	return r
 }
 
-// file writes manifests, in which $NAMES stand for ids, into a file of its own.
+// file writes manifests into a new file, and replaces $NAMES by ids.
 func (r *rig) file(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "manifests.yaml")
@@ -113,7 +113,7 @@ var (
 	theRole    = object("DiscordRole", "on-call", inServer+`name: On call, adopt: {id: "$ROLE"}`)
 )
 
-// withIcon is the rig's server with an icon, which the manifest picture has.
+// withIcon is the rig's server with an icon from the ConfigMap that picture returns.
 var withIcon = object("DiscordServer", "jujutsu",
 	`serverId: "$GUILD", tokenSecretRef: {name: discord-bot}, icon: {configMapKeyRef: {name: icon, key: a}}`)
 
@@ -126,12 +126,13 @@ func pictureHash(shade uint8) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(discordtest.PNG(2, 2, shade)))
 }
 
-// created has objects that the operator would create, one in the other.
+// created has objects that the operator would create. They refer to each other.
 var created = object("DiscordGroup", "team", inServer+"name: Team, permissionOverwrites: [{roleRef: {name: dev}, allow: [SendMessages]}]") +
 	object("DiscordChannel", "dev", "groupRef: {name: team}, name: dev, topic: Hello, webhook: {name: ci}") +
 	object("DiscordRole", "dev", inServer+"name: Dev, hoist: true")
 
-// sharing is the rig's server, which allows roles of other namespaces with a permission.
+// sharing is the rig's server. It allows roles of other namespaces, with the permissions of
+// ceiling.
 func sharing(ceiling string) string {
 	return object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, `+
 		"allowedRoles: {namespaces: {from: All}, permissions: ["+ceiling+"]}")
@@ -153,9 +154,9 @@ func TestPlan(t *testing.T) {
 	r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) { g.Icon = "12345" })
 	for name, c := range map[string]struct {
 		is, was string
-		want    []string // the lines but the last
+		want    []string // all lines except the summary
 		problem bool
-		same    bool // no change
+		same    bool // the plan has no change
 	}{
 		"in sync": {is: theServer + theGroup + theChannel + theRole},
 		"by name": {is: theServer + object("DiscordChannel", "chat", inServer+"name: general")},
@@ -276,7 +277,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A plan of an export of the same server is empty, and one of the export of a new server is not.
+// A plan of an export of the same server is empty.
 func TestPlanOfAnExport(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -290,7 +291,8 @@ func TestPlanOfAnExport(t *testing.T) {
 	}
 }
 
-// The same of random servers; and of a copy, all of it would be created in an empty server, without a problem.
+// The plan of an export of a random server is empty. The plan of its copy creates everything in an
+// empty server, without a problem.
 func TestPlanOfRandomServers(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -319,7 +321,7 @@ func TestPlanOfRandomServers(t *testing.T) {
 	}
 }
 
-// exported is a file with the export of the rig's server, which has no notes.
+// exported writes the export of the rig's server into a file, and fails if the export has notes.
 func (r *rig) exported(t *testing.T, args ...string) string {
 	t.Helper()
 	var manifests, notes bytes.Buffer
@@ -348,7 +350,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Missing permissions are problems of changes only.
+// A plan reports a missing permission only for an object that it would change.
 func TestPlanWithoutPermissions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, discordtest.PermViewChannel)
@@ -411,7 +413,7 @@ func messages(t *testing.T, stdout string) map[string]string {
 	return all
 }
 
-// Removals come first. No message leads users to delete more.
+// A plan starts with removals. No message leads a user to delete more.
 func TestPlanOfRemovals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -435,7 +437,7 @@ func TestPlanOfRemovals(t *testing.T) {
 	for name, c := range map[string]struct {
 		is, was   string
 		community bool
-		want      map[string]string // expressions
+		want      map[string]string // regular expressions by object name
 	}{
 		"a role in an overwrite": {was: role + chat, is: chat, want: map[string]string{
 			"on-call": "^delete; $", "chat": "^RoleNotFound: "}},
@@ -498,7 +500,8 @@ func TestPlanOfRemovals(t *testing.T) {
 	}
 }
 
-// Of two objects for the same channel, the owner keeps it, and the message has a remedy for the other.
+// If two objects claim the same channel, the owner keeps it, and the other object's message has a
+// remedy.
 func TestPlanOfAConflict(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
@@ -526,7 +529,7 @@ func TestPlanOfAConflict(t *testing.T) {
 	}
 }
 
-// Observing objects change nothing for the others.
+// A plan of other objects does not count on changes that an observing object only reports.
 func TestPlanOfObservers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)

@@ -21,8 +21,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// planRemovals plans deletions first, and removes their resources from the snapshot. It binds
-// objects as they were before the change, so that each has its own resource.
+// planRemovals plans deletions first, and removes their resources from the snapshot. It binds the
+// objects of --before, so that each removed object has its own resource.
 func (w *world) planRemovals(ctx context.Context) {
 	w.removals = map[*lifecycle.Kind][]*step{}
 	for _, kind := range kinds {
@@ -82,7 +82,8 @@ func (w *world) planRemoved(s *step) lifecycle.Plan {
 	return lifecycle.Plan{}
 }
 
-// recordClaim ignores objects of other namespaces without the resource in their status.
+// recordClaim records another object that claims the resource of a removed one. In other
+// namespaces, only a status with the id of the resource is a claim.
 func (w *world) recordClaim(s *step) {
 	id := *idOf(s.object)
 	for _, o := range w.after.ofKind(s.kind) {
@@ -94,7 +95,8 @@ func (w *world) recordClaim(s *step) {
 	}
 }
 
-// freed omits former channels of a community server, which can then be deleted.
+// freed returns a snapshot in which the community server has already replaced its former rules and
+// updates channels, so that they can be deleted.
 func (w *world) freed() *guildcache.Snapshot {
 	freed := *w.snap
 	hasManifest := func(ref *v1alpha1.ChannelReference, in string) bool {

@@ -28,7 +28,7 @@ type Object struct {
 	Namespace   string                `json:"namespace,omitempty"`
 	Name        string                `json:"name"`
 	Differences []resource.Difference `json:"differences,omitempty"`
-	Observed    []string              `json:"observed,omitempty"` // its status.differences if it is only observed
+	Observed    []string              `json:"observed,omitempty"` // differences of an object that is only observed
 	Problems    []Problem             `json:"problems,omitempty"` // keep it from matching its spec
 }
 
@@ -45,7 +45,7 @@ type Summary struct {
 	Move     int `json:"move"`
 	Delete   int `json:"delete"`
 	Problems int `json:"problems"`
-	Observed int `json:"observed"` // only observed, with differences
+	Observed int `json:"observed"` // observed objects with differences
 }
 
 func (w *world) report() *Report {

@@ -34,7 +34,7 @@ type world struct {
 	*live
 	serverID      string
 	after, before *objects // before is nil if unknown
-	// snap includes the plans so far. withDeleted has the names of deleted resources, too.
+	// snap includes the plans so far. withDeleted also has the names of deleted resources.
 	snap, withDeleted *guildcache.Snapshot
 	taken             map[string]status.Object    // the owners of resources, by id
 	removals          map[*lifecycle.Kind][]*step // objects without a manifest
@@ -49,7 +49,7 @@ type world struct {
 type step struct {
 	object  status.Object
 	kind    *lifecycle.Kind
-	from    *objects // the set of the object
+	from    *objects // the manifests that the object comes from
 	removed bool     // it has no manifest
 	guild   *bot.Guild
 	binding lifecycle.Binding
@@ -118,7 +118,8 @@ func idOf(o status.Object) *string {
 	panic(fmt.Sprintf("%T is none of our kinds", o))
 }
 
-// presume adds missing servers: a folder may have the objects of one team only.
+// presume adds the servers that the manifests only refer to: a folder may have only the objects of
+// one team.
 func (w *world) presume(o *objects) {
 	var names []types.NamespacedName
 	add := func(ref *v1alpha1.ServerReference, namespace string) {
@@ -161,7 +162,7 @@ func (w *world) assignServers(o *objects) {
 	}
 }
 
-// planKind binds all objects before it plans one: siblings are ordered by ids.
+// planKind binds all objects before it plans the first one, because the ids of siblings order them.
 func (w *world) planKind(ctx context.Context, kind *lifecycle.Kind) {
 	steps := w.begin(ctx, kind, w.after)
 	w.bindAll(steps)
@@ -244,7 +245,7 @@ func (w *world) locate(
 			break
 		}
 		if guild = of(server); guild.ID != w.serverID {
-			break // of another server, so its group has no category here
+			break // the group of another server has no category here
 		}
 		var categoryID string
 		categoryID, err = channel.Category(guild, parent, o.Namespace)
@@ -318,7 +319,7 @@ func (w *world) names(server *v1alpha1.DiscordServer, o status.Object) overwrite
 	return names
 }
 
-// webhook ignores the Secret, which is in the cluster.
+// webhook returns a State without the Secret, because the plan does not read the cluster.
 func (w *world) webhook(s *step) webhook.State {
 	state := webhook.State{
 		Guild: s.guild, Channel: resource.Channel(s.binding.Live), Application: w.application.ID, Complete: true,
@@ -379,7 +380,7 @@ func (w *world) planServers(ctx context.Context) {
 	var steps []*step
 	for _, s := range servers {
 		switch {
-		case s.UID == "": // presumed
+		case s.UID == "": // presumed: no manifest
 		case s.Status.ServerID != w.serverID:
 			w.skipped++
 		case w.after.all[keyOf(s)] == nil:
@@ -414,19 +415,20 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	}
 	result := &step{object: s}
 	s, state.Icon = w.icon(ctx, s)
-	state.Referenced, _ = server.Referenced(ctx, w.after, s) // manifests can always be read
+	state.Referenced, _ = server.Referenced(ctx, w.after, s) // reading a manifest never fails
 	planned := server.NewPlan(s, state)
 	result.plan, result.issues = lifecycle.Plan{Changes: planned.Changes}, planned.Issues
 	return result
 }
 
-// icon also returns the server with the hash that its icon is known to show.
+// icon returns the server's icon, and the server with the hash of the icon that Discord shows, if
+// that hash is known.
 func (w *world) icon(ctx context.Context, s *v1alpha1.DiscordServer) (*v1alpha1.DiscordServer, server.Icon) {
 	if s.Spec.Icon == nil {
 		return s, server.Icon{}
 	}
 	s = s.DeepCopy()
-	icon, _ := server.ReadIcon(ctx, w.after, s) // manifests can always be read
+	icon, _ := server.ReadIcon(ctx, w.after, s) // reading a manifest never fails
 	name := types.NamespacedName{Namespace: s.Namespace, Name: s.Spec.Icon.ConfigMapKeyRef.Name}
 	if w.after.configMaps[name] == nil {
 		w.iconless = append(w.iconless, s.Name)

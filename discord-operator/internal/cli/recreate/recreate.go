@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recreate plans how an object whose deletion waits is replaced by one that adopts what it
-// has on Discord. It is pure.
+// Package recreate plans how to replace an object with a pending deletion by a new object that
+// adopts the same resource on Discord. It does no I/O.
 //
-// The operator deletes on Discord only while the object has its finalizer, and nothing while the
-// object is paused. It reconciles an object in one goroutine, so once its status says Paused, no
-// call that deletes is under way. Then the finalizer can go, and Kubernetes forgets the object
-// without a change on Discord.
+// The operator deletes on Discord only while the object has its finalizer and is not paused. One
+// goroutine reconciles an object, so no delete call is under way once the status says Paused. The
+// finalizer can then be removed, and Kubernetes removes the object without a change on Discord.
 package recreate
 
 import (
@@ -31,14 +30,14 @@ import (
 // Plan replaces an object.
 type Plan struct {
 	Old, New status.Object
-	// ID is that of the resource on Discord.
+	// ID is the id of the resource on Discord.
 	ID    string
 	notes []string
 	now   time.Time
 }
 
-// NewPlan plans to replace an object. server is that of an object of another namespace, otherwise
-// nil. The error says why that is not safe, or of no use.
+// NewPlan plans to replace an object. server is set only for an object in another namespace than
+// its server. The error says why the replacement is not safe, or is useless.
 func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*Plan, error) {
 	p := &Plan{Old: o, ID: status.ID(o), now: now}
 	what := kinds.Of(o).Kind + " " + o.GetName()
@@ -71,8 +70,8 @@ func NewPlan(o status.Object, server *v1alpha1.DiscordServer, now time.Time) (*P
 	return p, nil
 }
 
-// granted says why an object of another namespace than its server's may not be replaced: it must be
-// allowed to leave the resource, and to adopt it.
+// granted says why an object in another namespace than its server may not be replaced. The server
+// must allow it to retain and to adopt the resource.
 func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	name := server.Namespace + "/" + server.Name
 	_, role := o.(*v1alpha1.DiscordRole)
@@ -91,7 +90,7 @@ func granted(o status.Object, server *v1alpha1.DiscordServer) error {
 	return nil
 }
 
-// clean makes an object that can be created of the old one.
+// clean turns the copy of the old object into one that can be created.
 func (p *Plan) clean() {
 	old, o := p.Old, p.New
 	o.SetUID("")
@@ -151,7 +150,7 @@ func (p *Plan) clean() {
 		"If the object comes from a repository, pause its sync until this is done, and add spec.adopt there.")
 }
 
-// retained notes what adoption changes about the next deletion.
+// retained notes that a deletion of an adopted resource's object leaves the resource on Discord.
 func (p *Plan) retained(policy v1alpha1.DeletionPolicy) {
 	if policy == "" {
 		p.notes = append(p.notes,
@@ -218,7 +217,8 @@ func (p *Plan) Text(style term.Style) string {
 	return out.String()
 }
 
-// ServerOf returns the DiscordServer of an object; false for a server, and where it is not known.
+// ServerOf returns the DiscordServer that an object belongs to; false for a server, and for an
+// object whose server is not known.
 func ServerOf(o status.Object) (types.NamespacedName, bool) {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordGroup:

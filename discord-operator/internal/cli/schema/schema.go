@@ -115,7 +115,7 @@ func (k *kind) validate(ctx context.Context, o, before *unstructured.Unstructure
 	list := validation.ValidateCustomResource(nil, o.UnstructuredContent(), k.values)
 	list = append(list, listtype.ValidateListSetsAndMaps(nil, k.structural, o.Object)...)
 	if len(list) > 0 {
-		return list // rules require valid values, as in the API server
+		return list // as in the API server, CEL rules run only on valid values
 	}
 	var old any
 	if before != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view says what a server and its objects mean to a user: their states, as text and for
-// programs, and the permissions that they need. It is pure.
+// Package view describes a server and its objects for a user: their states, as text and for
+// programs, and the permissions that they need. It does no I/O.
 package view
 
 import (
@@ -30,10 +30,10 @@ const (
 	Degraded    Health = "Degraded"
 )
 
-// notObserved is the reason of an object whose spec no operator reads.
+// notObserved is the reason of an object whose spec no operator has read.
 const notObserved = "NotObserved"
 
-// unseen bounds the time until an operator has read a spec.
+// unseen bounds how long an operator takes to read a new spec.
 const unseen = time.Minute
 
 // State is the state of an object with its cause.
@@ -48,7 +48,7 @@ type State struct {
 	Since     time.Time `json:"since,omitzero"`
 	// Drift lists the differences on Discord that managementPolicy Observe holds back.
 	Drift []string `json:"drift,omitempty"`
-	// Broken reports whether a user must look.
+	// Broken reports whether a user must act.
 	Broken bool `json:"broken"`
 }
 
@@ -103,7 +103,7 @@ func lastWrite(o status.Object) time.Time {
 	return last
 }
 
-// Paint paints a text as good or bad as the state is.
+// Paint colors a text by the state, as good or bad.
 func (s State) Paint(style term.Style, text string) string {
 	switch {
 	case s.Broken:

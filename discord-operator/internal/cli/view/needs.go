@@ -27,8 +27,8 @@ type Need struct {
 // maxReasons bounds the reasons in a line.
 const maxReasons = 3
 
-// Needs returns the permissions that the bot needs for a server and the objects of its own
-// namespace, and which only objects of other namespaces need. Observed objects need none.
+// Needs returns the permissions that the bot needs for a server and the objects of its namespace,
+// and the further ones for objects of other namespaces. Observed objects need none.
 func Needs(w *world.World) (own, others []Need) {
 	var of, foreign needs
 	if !status.Observed(w.Server) {
@@ -58,7 +58,7 @@ func Needs(w *world.World) (own, others []Need) {
 	return own, others
 }
 
-// managed reports whether a server has a setting on Discord.
+// managed reports whether a spec has a setting that the operator manages on Discord.
 func managed(spec v1alpha1.DiscordServerSpec) bool {
 	return spec.Name != "" || spec.Description != nil || spec.Icon != nil || spec.VerificationLevel != "" ||
 		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" ||
@@ -129,8 +129,8 @@ type Invitation struct {
 	NotAsked []Need `json:"notAsked,omitempty"`
 }
 
-// InvitationOf returns the invitation of a server. With everyone it asks for what objects of other
-// namespaces need, too; with administrator, for Administrator alone.
+// InvitationOf returns the invitation of a server. With everyone, it also asks for the permissions
+// that objects of other namespaces need; with administrator, it also asks for Administrator.
 func InvitationOf(w *world.World, everyone, administrator bool) (Invitation, error) {
 	var in Invitation
 	in.Asks, in.NotAsked = Needs(w)

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// width is that of wrapped texts, in columns.
+// width is the number of columns of wrapped texts.
 const width = 110
 
 // Report is the status of a server for programs.
@@ -47,7 +47,7 @@ func ReportOf(w *world.World, now time.Time) Report {
 	return r
 }
 
-// Ill reports whether something of the server needs a user.
+// Ill reports whether a user must fix the server or one of its objects.
 func (r Report) Ill() bool {
 	return r.Broken || len(r.MissingPermissions) > 0 ||
 		slices.ContainsFunc(r.Objects, func(s State) bool { return s.Broken })
@@ -106,7 +106,7 @@ func orNone(text string) string {
 	return text
 }
 
-// bot says what the bot lacks.
+// bot says which permissions the bot lacks.
 func bot(w *world.World, r Report, style term.Style) string {
 	switch who := "bot " + orNone(r.ApplicationID); {
 	case len(r.MissingPermissions) > 0:
@@ -185,7 +185,8 @@ func (t *tree) node(o status.Object) term.Node {
 	return node
 }
 
-// detail says why an object is not Ready, otherwise where it is on Discord.
+// detail says why an object is not Ready. For a Ready object it returns a fact: a channel's URL, a
+// group's number of namespaces, or a role's number of members.
 func (t *tree) detail(o status.Object, s State) string {
 	if s.Health != Ready {
 		return s.because()

@@ -64,8 +64,8 @@ func (w *World) Group(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordGroup {
 	return &w.Groups[i]
 }
 
-// Read reads the objects of a server. Where the user may not list those of all namespaces, it reads
-// the namespaces that the user may list, and at least the server's own and the one given.
+// Read reads the objects of a server. If the user may not list a kind in all namespaces, Read lists
+// it in each namespace: at least in the server's and in own.
 func Read(ctx context.Context, k8s client.Reader, server *v1alpha1.DiscordServer, own string) (*World, error) {
 	w := &World{Server: server, Hidden: map[string][]string{}}
 	r := &reader{Reader: k8s, World: w, own: own}
@@ -87,10 +87,10 @@ type reader struct {
 	client.Reader
 	*World
 	own        string
-	namespaces []string // to try one by one; nil until they are needed
+	namespaces []string // tried one by one; nil until a list of all namespaces is forbidden
 }
 
-// list calls add for each list that was read.
+// list calls add after each successful List.
 func (r *reader) list(ctx context.Context, kind kubectl.Kind, list client.ObjectList, add func()) error {
 	err := r.List(ctx, list)
 	if !apierrors.IsForbidden(err) {
@@ -142,7 +142,7 @@ func (w *World) keepOwn() {
 		return r.Spec.ServerRef.In(r.Namespace) != server
 	})
 	w.Channels = slices.DeleteFunc(w.Channels, func(c v1alpha1.DiscordChannel) bool {
-		ref := cmp.Or(c.Spec.ServerRef, c.Status.ServerRef) // of a group that was not read
+		ref := cmp.Or(c.Spec.ServerRef, c.Status.ServerRef) // the status names the server if the group was not read
 		return w.Group(&c) == nil && (ref == nil || ref.In(c.Namespace) != server)
 	})
 	slices.SortFunc(w.Groups, func(a, b v1alpha1.DiscordGroup) int { return byName(&a, &b) })

@@ -19,10 +19,10 @@ type desired struct {
 	v1alpha1.DiscordChannelSpec
 	voice      v1alpha1.ChannelVoice
 	forum      v1alpha1.ChannelForum
-	recorded   []v1alpha1.ForumTagStatus // in the status
+	recorded   []v1alpha1.ForumTagStatus // tags in the status
 	live       *discordclient.Channel
 	parentID   string
-	overwrites []discordclient.Overwrite // nil for unmanaged
+	overwrites []discordclient.Overwrite // nil if unmanaged
 }
 
 func desiredOf(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite) desired {
@@ -100,7 +100,7 @@ func isForum(live *channel) bool    { return discordclient.IsForumLike(live.Type
 func isMedia(live *channel) bool    { return live.Type == discordgo.ChannelTypeGuildMedia }
 func hasThreads(live *channel) bool { return !isVoice(live) }
 
-// name is nil if Discord stores the desired name as the live one.
+// name returns nil if Discord would store the desired name as the live one.
 func (d desired) name() *string {
 	if discordclient.SameChannelName(d.live.Type, d.Name, d.live.Name, "") {
 		return nil
@@ -129,7 +129,7 @@ func remainingTags(asked []discordclient.Tag, made *channel) *[]discordclient.Ta
 	return new(tags.Identify(asked, made.Tags, nil))
 }
 
-// reaction returns a nil emoji for an empty one in the spec.
+// reaction returns nil if the spec has no field, and a pointer to nil if the field is empty.
 func (d desired) reaction() **discordclient.Emoji {
 	if d.forum.DefaultReaction == nil {
 		return nil
@@ -141,7 +141,7 @@ func (d desired) reaction() **discordclient.Emoji {
 	return new(new(discordclient.ParseEmoji(string(*d.forum.DefaultReaction))))
 }
 
-// sortOrder returns a nil number for SortOrderNotSet.
+// sortOrder returns a pointer to nil for SortOrderNotSet, and nil if the spec has no field.
 func (d desired) sortOrder() **int {
 	number := resource.SortOrders.Number(d.forum.SortOrder)
 	if number != nil && *number == resource.NoSortOrder {
@@ -152,7 +152,7 @@ func (d desired) sortOrder() **int {
 	return &number
 }
 
-// flag returns a flag. An edit sets all flags together, and a create none.
+// flag returns the field of one flag. An edit sends all flags together; a create sends none.
 func flag(name string, bit int, at func(*desired) **bool) resource.Field[desired, channel, edit] {
 	return resource.NewPartialField[desired, channel, edit](name, "flags",
 		func(d desired) *int {

@@ -68,7 +68,8 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
 	return p
 }
 
-// PlanDeletion plans the deletion of the channel, or of a webhook whose channel stays.
+// PlanDeletion plans to delete the channel. If the channel stays, it plans to delete only the
+// webhook.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
 		return lifecycle.Plan{Delete: &lifecycle.Deletion{
@@ -79,7 +80,8 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		Withhold(func() *conditions.Issue { return s.Guild.LacksToDelete(s.live(), Kind.Noun) })
 }
 
-// desiredOverwrites is nil if unmanaged. A new channel may inherit those of its category.
+// desiredOverwrites returns nil if overwrites are unmanaged. A new channel that lacks the
+// overwrites of its category gets them.
 func desiredOverwrites(
 	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
 ) ([]discordclient.Overwrite, error) {
@@ -134,7 +136,8 @@ func fullCategory(s State) *conditions.Issue {
 	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
 }
 
-// leaveOutRefused keeps the rest of an edit: overwrites that close a channel must get through.
+// leaveOutRefused removes fields that Discord would refuse. The rest must get through, because it
+// may have the overwrites that close the channel.
 func leaveOutRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return

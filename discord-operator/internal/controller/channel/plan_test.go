@@ -31,7 +31,7 @@ type spec = v1alpha1.DiscordChannelSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles | discordtest.PermManageWebhooks | discordtest.PermSendMessages
 
-// scene is a guild with two categories, with a bot in it.
+// scene is a guild with two categories and a bot.
 type scene struct {
 	*guildtest.Guild
 	a, b string // categories
@@ -50,7 +50,8 @@ func newScene(t *testing.T, change ...func(*scene)) *scene {
 	return s
 }
 
-// observed is a channel, nil for none, that is to be in a category.
+// observed returns the State of a channel whose spec puts it into a category. A nil channel does
+// not exist yet.
 func (s *scene) observed(live *discordclient.Channel, parentID string) State {
 	guild := &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: s.ID, Snapshot: s.snap}
 	return State{
@@ -272,7 +273,6 @@ func TestPlanRefuses(t *testing.T) {
 }
 
 // For any spec and any channel: after a plan was applied, the next plan is empty.
-// left to do.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(s *scene) {
@@ -319,7 +319,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	})
 }
 
-// applied is a channel after an edit, as Discord would store it.
+// applied returns the channel as Discord would store it after an edit.
 func applied(c *discordclient.Channel, e edit) *discordclient.Channel {
 	after := *c
 	set(&after.Name, e.Name)
@@ -330,7 +330,7 @@ func applied(c *discordclient.Channel, e edit) *discordclient.Channel {
 	set(&after.Slowmode, e.Slowmode)
 	set(&after.DefaultAutoArchive, e.DefaultAutoArchive)
 	set(&after.Overwrites, e.Overwrites)
-	slices.Reverse(after.Overwrites) // their order has no meaning
+	slices.Reverse(after.Overwrites) // the order of overwrites has no meaning
 	return &after
 }
 
@@ -340,7 +340,8 @@ func set[T any](field *T, change discordclient.Change[T]) {
 	}
 }
 
-// An undeletable channel keeps its object, without a call. A retained one needs no permission.
+// If the bot may not delete a channel, the plan has an issue and no call. Retaining a channel needs
+// no permission.
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(s *scene) {
@@ -363,15 +364,15 @@ func TestPlanDeletion(t *testing.T) {
 	}
 }
 
-// Discord refuses to delete the channels that a community server needs, and no call is made. What to do about it
-// depends on who still reads the spec of the server.
+// Discord refuses to delete the channels that a community server needs, so the plan has no call.
+// The message depends on whether the server's spec can name another channel.
 func TestPlanDeletionInACommunity(t *testing.T) {
 	t.Parallel()
 	ids := map[string]string{}
 	for name, c := range map[string]struct {
 		channel  string
 		policy   v1alpha1.DeletionPolicy
-		disabled bool // Community is
+		disabled bool // Community is disabled
 		going    bool // the server is being deleted
 		by       string
 		want     string // part of the message; empty for a deletion

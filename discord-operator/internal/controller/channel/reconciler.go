@@ -47,8 +47,8 @@ type Reconciler struct {
 	Webhooks  *webhook.Webhooks
 }
 
-// The operator deletes no Secret. It needs the verb delete for owner references if the admission
-// plugin OwnerReferencesPermissionEnforcement is on; the component of that name adds it.
+// The operator deletes no Secret. If the admission plugin OwnerReferencesPermissionEnforcement is
+// on, owner references need the verb delete; the component of the plugin's name adds it.
 //
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels/status,verbs=patch
@@ -117,7 +117,7 @@ func (r *Reconciler) observed(c *v1alpha1.DiscordChannel, s State, plan Plan) Re
 func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
 	api, calls := s.Guild.Bot.Client, 1
 	if plan.Create != nil && plan.Webhook.Create {
-		calls = 2 // reserves the webhook's call too, so that its delay need not be reported
+		calls = 2 // also reserves the call for the webhook, so that its delay need not be reported
 	}
 	both := r.Resources.Queue.Caller(ctx, c, calls)
 	results := Results{Results: r.Resources.Apply(both, api, s.Binding, plan.Plan)}

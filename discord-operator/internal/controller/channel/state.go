@@ -29,7 +29,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// groupRetry is needed because no event reports a category that comes back with the same id.
+// groupRetry is needed because no event reports that a category with the same id exists again.
 const groupRetry = 5 * time.Second
 
 // State is the observed state of a channel.
@@ -37,7 +37,7 @@ type State struct {
 	Guild    *bot.Guild // nil if the channel could not be observed
 	Binding  lifecycle.Binding
 	Position *lifecycle.Position // nil if the spec has none
-	Roles    map[string]string   // ids by the DiscordRole names of its overwrites
+	Roles    map[string]string   // ids of the DiscordRoles in the overwrites, by object name
 	Names    overwrites.Names
 	Webhook  webhook.State
 }
@@ -70,7 +70,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	return s, err
 }
 
-// SiblingsBy returns the index of the channels with the same parent, and its value.
+// SiblingsBy returns the index that lists the channels with the same parent, and the key of the
+// parent in it.
 func SiblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
 	if ref := c.Spec.GroupRef; ref != nil {
 		return index.ChannelByGroup, ref.In(c.Namespace).String()
@@ -135,8 +136,8 @@ func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string
 	return id, nil
 }
 
-// noCategory quotes the group's condition if it is Degraded or waits for a user. Others change by
-// themselves.
+// noCategory quotes the group's condition if it is Degraded or waits for a user. Other conditions
+// change without a user.
 func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
@@ -158,7 +159,7 @@ func lasting(c *metav1.Condition) bool {
 	return false
 }
 
-// Lookup says where a channel's resource is found or created.
+// Lookup says where to find or create the resource of a channel.
 func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),

@@ -89,7 +89,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// While a channel cannot be observed, it is as usable as it was.
+// While a channel cannot be observed, its condition Available does not change.
 func TestAvailabilityStaysWithoutObservation(t *testing.T) {
 	t.Parallel()
 	for _, can := range []conditions.Availability{conditions.Usable("A", "a"), conditions.Unusable("B", "b")} {
@@ -125,7 +125,8 @@ func TestDeletedGroupIsReported(t *testing.T) {
 	}
 }
 
-// A channel reports the cause of a missing category to its own namespace, and the reason to others.
+// If a category is missing, a channel in the group's namespace reports the group's message. A
+// channel in another namespace reports only the reason.
 func TestDegradedGroupIsReported(t *testing.T) {
 	t.Parallel()
 	group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "alerts"}}

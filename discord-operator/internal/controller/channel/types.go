@@ -33,7 +33,7 @@ func channelTypes(name v1alpha1.ChannelType) []discordgo.ChannelType {
 	}
 }
 
-// TypeOf returns the type of a channel in a spec; empty for one that no spec can have.
+// TypeOf returns the word of a spec for a channel's type; empty if no spec can have the type.
 func TypeOf(t discordgo.ChannelType) v1alpha1.ChannelType {
 	for name, of := range typesByName {
 		if of == t {

@@ -42,7 +42,7 @@ func stored(t interface{ Fatal(...any) }, live discordclient.Channel, sent any) 
 	return &after
 }
 
-// over adds the fields of something in JSON.
+// over adds the fields of v, as in JSON, to fields.
 func over(fields map[string]any, v any) error {
 	raw, err := json.Marshal(v)
 	return errors.Join(err, json.Unmarshal(raw, &fields))
@@ -70,7 +70,7 @@ func TestPlanOfEachTypeThenPlanAgainIsEmpty(t *testing.T) {
 		}
 		made := NewPlan(object(asked), s.observed(nil, ""))
 		blank := discordclient.Channel{Bitrate: 64000}
-		blank.Flags, _ = made.Create.(*resource.ChannelCreate).Asked.Flags.Get() // by the edit that follows
+		blank.Flags, _ = made.Create.(*resource.ChannelCreate).Asked.Flags.Get() // a later edit sets the flags
 		if after := NewPlan(object(asked), s.observed(stored(t, blank, made.Create), "")); made.Issues != nil || len(after.Fields) > 0 {
 			t.Fatalf("issues %v, a new one differs: %v", made.Issues, after.Fields)
 		}
@@ -122,7 +122,7 @@ func drawLiveForum(t *rapid.T, live *discordclient.Channel) {
 	}
 }
 
-// Flags outside the spec stay.
+// An edit keeps the flags that the spec does not name.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	const own, tag, hide = 1 << 7, discordclient.FlagRequireTag, discordclient.FlagHideMediaDownload

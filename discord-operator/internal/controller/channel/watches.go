@@ -41,13 +41,13 @@ func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) 
 	return all
 }
 
-// ofNamespace returns the channels that the labels of a namespace may allow or forbid.
+// ofNamespace returns the channels that lose or get access if the labels of a namespace change.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	name := namespace.GetName()
 	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)
 }
 
-// ofSecret returns the owner of a Secret, and the channels that wait for its name.
+// ofSecret returns the channel that owns a Secret, and the channels whose webhook uses its name.
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	all := r.requests(ctx, secret.GetNamespace(), index.ChannelBySecret, secret.GetName())
 	owner := metav1.GetControllerOfNoCopy(secret)

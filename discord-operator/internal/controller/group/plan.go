@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxCategories is Discord's limit of categories in a server, according to its users.
+// maxCategories is the limit of categories in a server. Users report it; Discord does not document
+// it.
 const maxCategories = 50
 
 const manage = permissions.ViewChannel | permissions.ManageChannels
@@ -96,7 +97,7 @@ func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) l
 
 type desired struct {
 	name       string
-	overwrites []discordclient.Overwrite // nil for unmanaged
+	overwrites []discordclient.Overwrite // nil if unmanaged
 	live       *discordclient.Channel
 }
 

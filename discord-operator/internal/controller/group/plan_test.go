@@ -26,7 +26,7 @@ type spec = v1alpha1.DiscordGroupSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles
 
-// observed is a group with a category, nil for none.
+// observed returns the State of a group. A nil category does not exist yet.
 func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Channel) State {
 	t.Helper()
 	return State{
@@ -154,7 +154,6 @@ func TestPlanRefuses(t *testing.T) {
 }
 
 // For any spec and any category: after a plan was applied, the next plan is empty.
-// left to do.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all)

@@ -25,9 +25,9 @@ type State struct {
 	Guild    *bot.Guild // nil if the group could not be observed
 	Binding  lifecycle.Binding
 	Position *lifecycle.Position // nil if the spec has none
-	Roles    map[string]string   // ids by the DiscordRole names of its overwrites
+	Roles    map[string]string   // ids of the DiscordRoles in the overwrites, by object name
 	Names    overwrites.Names
-	Selector *conditions.Issue // why its allowedNamespaces cannot be used
+	Selector *conditions.Issue // why the selector of allowed namespaces cannot be used; nil if it can
 }
 
 func (s *State) live() *discordclient.Channel { return resource.Channel(s.Binding.Live) }
@@ -58,7 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 	return s, err
 }
 
-// Lookup says where a group's resource is found or created.
+// Lookup says where to find or create the resource of a group.
 func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
@@ -86,7 +86,8 @@ func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGro
 
 func retained(g *v1alpha1.DiscordGroup) bool { return Kind.Identity(g).Retained() }
 
-// dependents returns the issue of channels that refer to the group and may, or are in its category.
+// dependents returns an issue if channels refer to the group and may use it, or are in its
+// category.
 func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) error {
 	var channels v1alpha1.DiscordChannelList
 	err := index.List(ctx, r.Client, &channels, "", index.ChannelByGroup, client.ObjectKeyFromObject(g).String())

@@ -19,7 +19,8 @@ func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []recon
 	return index.Requests(ctx, r.Client, groups, "", index.GroupByServer, name)
 }
 
-// ofNamespace includes groups that allow by labels: a deleted one waits for its channels.
+// ofNamespace also returns the groups with a namespace selector: a deleted group waits only for
+// channels that may use it.
 func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	requests := func(namespace, by, value string) []reconcile.Request {
 		return index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, namespace, by, value)
@@ -36,7 +37,7 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: ref.In(o.GetNamespace())}}
 }
 
-// leavesGroup selects channels for which a deleted group waits no longer.
+// leavesGroup selects channels that no longer refer to their former group.
 var leavesGroup = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {

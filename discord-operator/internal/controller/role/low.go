@@ -17,15 +17,16 @@ import (
 
 var _ lifecycle.Bounds = &LowPlaces{}
 
-// LowPlaces are for roles of other namespaces: below the server's roles, and below unmanaged ones.
+// LowPlaces are the positions for roles of other namespaces: below the roles of the server's
+// namespace and below unmanaged roles.
 type LowPlaces struct {
-	// Own has the roles of one namespace. Others has those of further namespaces, in no order, so
-	// that no two namespaces move each other's roles.
+	// Own has the ids of the roles of one namespace, Others of all further namespaces. The order of
+	// Others is free, so that no two namespaces move each other's roles.
 	Own, Others map[string]bool
 }
 
-// LowPlacesOf returns the low places of a role in a server of the namespace owner; nil for a role
-// of that namespace. bound returns the id that this process has bound to an object.
+// LowPlacesOf returns the low places for the role o. Roles of the namespace owner, which is the
+// server's, have none: nil. bound returns the id that this process has bound to an object.
 func LowPlacesOf(
 	o client.Object, owner string, all []status.Object, bound func(client.Object) string,
 ) *LowPlaces {
@@ -62,7 +63,7 @@ func (r *Reconciler) lowPlaces(ctx context.Context, o client.Object, owner, serv
 // Place implements lifecycle.Bounds.
 func (*LowPlaces) Place() string { return "below the roles of the server" }
 
-// Holds reports whether a role and those of its namespace are in their low places.
+// Holds reports whether the role and the other roles of its namespace are in their low places.
 func (l *LowPlaces) Holds(snap *guildcache.Snapshot, id string) bool {
 	return order.InOrder(resource.Roles.Siblings(snap, nil), l.Ranks(snap, id))
 }

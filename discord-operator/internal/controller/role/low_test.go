@@ -45,12 +45,12 @@ func TestLowPlacesOf(t *testing.T) {
 	}
 }
 
-// Each namespace moves its own roles down, and undoes no move of another: after one call each, none
-// is left to make.
+// Each namespace moves only its own roles down. After each namespace has moved its roles once, none
+// moves a role again.
 func TestLowPlacesAreStable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		roles []string // the lowest first: o is the owner's or a person's, a and b are two tenants'
+		roles []string // lowest first: o is the owner's or a user's, a and b are two tenants'
 		want  []string
 	}{
 		"in place":               {[]string{"a", "b", "a", "o", "o"}, []string{"a", "b", "a", "o", "o"}},
@@ -92,7 +92,7 @@ func TestLowPlacesAreStable(t *testing.T) {
 	}
 }
 
-// kinds says which of the roles are tenants', and names the others: the places between tenants are open.
+// kinds replaces the names of tenants' roles by "tenant", because their order is free.
 func kinds(names []string) (all []string) {
 	for _, name := range names {
 		if name[0] != 'o' {
@@ -103,7 +103,7 @@ func kinds(names []string) (all []string) {
 	return all
 }
 
-// lowered is a guild after one tenant has moved its roles.
+// lowered returns the guild after one tenant has moved its roles.
 func lowered(snap *guildcache.Snapshot, low *LowPlaces) *guildcache.Snapshot {
 	var moved []discordclient.Role
 	for _, move := range order.Moves(resource.Roles.Siblings(snap, nil), low.Ranks(snap, "")) {

@@ -21,7 +21,8 @@ import (
 
 const absentRetry = 10 * time.Minute
 
-// MemberChanges returns who gets a role and who loses it. absent users are not in the server.
+// MemberChanges returns the users that get a role and the users that lose it. A user outside the
+// server is absent.
 func MemberChanges(
 	role *v1alpha1.DiscordRole, live *discordclient.Role,
 	read func(v1alpha1.UserID) (member discordclient.Member, absent bool, err error),
@@ -59,8 +60,8 @@ func (r *Reconciler) memberChanges(
 	})
 }
 
-// applyMembers gives and takes the role. It is taken only from users in the status, which records
-// each user before the first call.
+// applyMembers gives the role and takes it. It takes the role only from users in the status, which
+// records each user before the role is given.
 func (r *Reconciler) applyMembers(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results,
 ) error {
@@ -102,7 +103,8 @@ func (r *Reconciler) applyMembers(
 		"them from the list, or invite them.", strings.Join(absent, ", ")).After(absentRetry)
 }
 
-// member reads the roles of a user, once per Resync. Absent users are looked for more often.
+// member reads the roles of a user at most once per Resync. It reads an absent user again after
+// absentRetry, if that is sooner.
 func (r *Reconciler) member(
 	ctx context.Context, guild *bot.Guild, user v1alpha1.UserID,
 ) (member discordclient.Member, absent bool, err error) {
@@ -138,7 +140,8 @@ func (r *Reconciler) give(
 	return nil
 }
 
-// takeBack keeps users in the status if a call fails: a rate limit admits only some of many.
+// takeBack takes the role from users that the spec no longer has. After a failed call, such as for
+// a rate limit, the status keeps the remaining users.
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {

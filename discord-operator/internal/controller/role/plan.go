@@ -39,7 +39,7 @@ func NewPlan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
 	return planEdit(p, role.Spec, ceiling, s)
 }
 
-// PlanBounds keeps a role of another namespace below the ceiling and the server's roles.
+// PlanBounds keeps a role of another namespace within its permission ceiling and in its low places.
 func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	ceiling := s.ceiling(role)
 	if !ceiling.Bounded() || s.Binding.Live == nil {
@@ -113,7 +113,7 @@ func create(
 	if colors, ok := edit.Colors.Get(); ok {
 		in.Colors = &colors
 	}
-	if role.Spec.Permissions != nil || ceiling.Bounded() { // Discord gives a role without permissions those of @everyone
+	if role.Spec.Permissions != nil || ceiling.Bounded() { // without permissions, Discord copies those of @everyone
 		in.Permissions = new(overwrites.Bits(role.Spec.Permissions))
 	}
 	return in, d
@@ -152,7 +152,7 @@ var fields = resource.Table[desired, discordclient.Role, discordclient.RoleEdit]
 	row("permissions", "", desired.permissions).Filled(fillPermissions),
 }
 
-// permissions without a documented name stay, unless there is a ceiling.
+// permissions keeps live permissions without a documented name, unless the ceiling forbids them.
 func (d desired) permissions() *permissions.Bits {
 	want := d.ceiling.Within(d.live.Permissions)
 	if d.spec.Permissions != nil {
@@ -161,7 +161,7 @@ func (d desired) permissions() *permissions.Bits {
 	return &want
 }
 
-// colors keeps live colors that the spec leaves out. It is nil if the spec has none.
+// colors returns the spec's colors, completed by live ones; nil if the spec has no color.
 func (d desired) colors() *discordclient.RoleColors {
 	spec, live := d.spec, d.live.Colors
 	if spec.Color == nil && spec.SecondaryColor == nil && spec.TertiaryColor == nil {

@@ -27,7 +27,7 @@ type spec = v1alpha1.DiscordRoleSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageRoles
 
-// observed is a role as Discord has it, nil for none.
+// observed returns the State of a role on Discord. A nil role does not exist yet.
 func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Role) State {
 	t.Helper()
 	return State{
@@ -161,7 +161,6 @@ func TestPlanRefuses(t *testing.T) {
 }
 
 // For any spec and any role: after a plan was applied, the next plan is empty.
-// to do.
 func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all|discordtest.PermAdministrator)
@@ -209,7 +208,7 @@ func set[T any](change discordclient.Change[T], to *T) {
 	}
 }
 
-// An undeletable role keeps its deleted object, whose message says how to fix that.
+// If the bot may not delete a role, the object stays and its message says how to fix that.
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all)
@@ -246,8 +245,8 @@ func guests(ceiling ...v1alpha1.Permission) *v1alpha1.DiscordServer {
 	}
 }
 
-// A role of another namespace has only permissions that the server lists, whatever its
-// spec leaves out and no matter who gave it.
+// A role of another namespace has only permissions that the server allows, even if the spec has no
+// permissions or a user has added some on Discord.
 func TestPlanOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all|discordtest.PermAdministrator)

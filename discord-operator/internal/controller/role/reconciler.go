@@ -95,7 +95,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 	return r.updateStatus(ctx, role, state, results)
 }
 
-// enforce keeps a role within its bounds. No tenant may suspend them by a paused object.
+// enforce keeps the role of a paused, observed or deleted object within its bounds. Otherwise a
+// tenant could pause the object to keep forbidden permissions.
 func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	plan := PlanBounds(role, s)
 	if plan.Bounds == nil || len(plan.Fields) == 0 && plan.Bounds.Holds(s.Guild.Snapshot, s.Binding.Live.GetID()) {

@@ -33,7 +33,8 @@ func fillColors(d *desired, live *discordclient.Role) error {
 	return nil
 }
 
-// fillPermissions leaves out permissions without a documented name, which stay.
+// fillPermissions leaves out permissions without a documented name; the operator does not change
+// them.
 func fillPermissions(d *desired, live *discordclient.Role) error {
 	d.spec.Permissions = append([]v1alpha1.Permission{}, overwrites.Permissions(live.Permissions)...)
 	return nil

@@ -59,7 +59,8 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 	return s, err
 }
 
-// AdoptionRefused says why a role may not adopt; nil if it may. Earlier adoptions are refused too.
+// AdoptionRefused says why a role may not adopt; nil if it may. It also refuses an adoption that
+// has already happened.
 func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer) *conditions.Issue {
 	if role.Spec.Adopt == nil {
 		return nil
@@ -67,7 +68,7 @@ func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer)
 	return grant.RoleAdoptionRefused(client.ObjectKeyFromObject(server), role.Namespace)
 }
 
-// Lookup says where a role's resource is found or created.
+// Lookup says where to find or create the resource of a role.
 func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
 	return lifecycle.Lookup{
 		Object: role, GuildID: guild.ID,

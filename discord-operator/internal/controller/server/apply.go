@@ -55,7 +55,7 @@ func (r *Reconciler) observed(
 	return results
 }
 
-// edit changes all fields but the icon by one call.
+// edit changes all fields except the icon, by one call.
 func (r *Reconciler) edit(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {
@@ -88,7 +88,7 @@ func (r *Reconciler) edit(
 	return resource.NotApplied(ignored)
 }
 
-// deleter ignores the reason: Discord takes none for this call.
+// deleter ignores the reason, because Discord takes none for this call.
 type deleter struct{}
 
 func (deleter) Delete(ctx context.Context, api *guildcache.Client, _, id, _ string) error {

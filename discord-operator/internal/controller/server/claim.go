@@ -22,7 +22,7 @@ type weight int
 
 const (
 	manages         weight = iota // it manages the guild
-	managedRecently               // it did less than lossGrace ago
+	managedRecently               // it managed the guild less than lossGrace ago
 	wants                         // it was not reconciled yet, or another server manages the guild
 	observes                      // it only observes the guild, so it must not block others
 	unable                        // its bot cannot manage the guild, so it must not block others
@@ -55,7 +55,7 @@ func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.
 	return servers.Items, err
 }
 
-// manager returns the server that manages their guild; nil for none.
+// manager returns the server that manages the guild; nil for none. All servers have the same guild.
 func manager(servers []v1alpha1.DiscordServer, now time.Time) *v1alpha1.DiscordServer {
 	if len(servers) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// since has a server manage the guild until so many minutes ago.
+// since sets the time since the server's conditions last changed, and makes it claim the guild.
 func since(minutes int, s v1alpha1.DiscordServer) v1alpha1.DiscordServer {
 	s.Status.ServerID = "7"
 	for i := range s.Status.Conditions {
@@ -24,8 +24,8 @@ func since(minutes int, s v1alpha1.DiscordServer) v1alpha1.DiscordServer {
 	return s
 }
 
-// claimant is a server of some age, in minutes, with the conditions that an availability and an
-// outcome lead to.
+// claimant returns a server that was created age minutes ago. Its conditions follow from can and
+// end, unless can is empty.
 func claimant(uid types.UID, age int, can conditions.Availability, end error) v1alpha1.DiscordServer {
 	s := v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{
 		UID: uid, CreationTimestamp: metav1.NewTime(now.Add(-time.Duration(age) * time.Minute)),

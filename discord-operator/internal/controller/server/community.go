@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// communityField is a field of its own. Discord has it among the features of a guild.
+// communityField is a field of the spec. Discord stores it as a feature of the guild.
 const communityField = "community"
 
 func communityOf(g *discordclient.Guild) v1alpha1.Community {
@@ -23,8 +23,8 @@ func communityOf(g *discordclient.Guild) v1alpha1.Community {
 	return ""
 }
 
-// keepCommunity adds the feature and both channels to an edit of a community server's channels,
-// which Discord may ignore otherwise.
+// keepCommunity adds the feature and both channels to an edit of a community server's channels.
+// Without them, Discord may ignore the edit.
 func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
 	if !live.IsCommunity() || edit.RulesChannelID.IsZero() && edit.PublicUpdatesChannelID.IsZero() {
 		return

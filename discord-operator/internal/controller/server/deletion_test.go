@@ -23,7 +23,7 @@ func TestPlanDeletion(t *testing.T) {
 		policy  v1alpha1.DeletionPolicy
 		guild   string
 		manager string // UID of the server that manages the guild
-		claimed bool   // another one claims it
+		claimed bool   // another DiscordServer claims the guild
 		known   []conditions.Issue
 		want    *lifecycle.Deletion
 	}{

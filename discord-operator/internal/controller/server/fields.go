@@ -19,7 +19,7 @@ type desired struct {
 	objects  map[string]string // names of DiscordChannels by the ids of their channels, to fill a spec
 }
 
-// guild adds the hash of the image that its icon shows.
+// guild is a guild of Discord with the hash of the image that its icon shows.
 type guild struct {
 	discordclient.Guild
 	icon string

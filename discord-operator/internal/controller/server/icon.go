@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// iconField has an edit of its own: a refused icon must not block the other fields.
+// iconField has a separate edit, so that a refused icon does not block the other fields.
 const iconField = "icon"
 
 const animatedIcons = "ANIMATED_ICON"
@@ -40,7 +40,7 @@ type Icon struct {
 	dataURI string // empty if only the Hash is cached
 }
 
-// icons caches hashes by server, so that each image is read once.
+// icons caches the hash of each server's image, so that an image is read once.
 type icons struct {
 	mu    sync.Mutex
 	known map[types.NamespacedName]Icon
@@ -165,7 +165,7 @@ func imageOf(set *v1alpha1.ServerIconStatus, discordHash string) string {
 	return discordHash
 }
 
-// editIcon may set the icon twice, after a crash before the status update.
+// editIcon may set the same icon again if the operator crashed before the status update.
 func (r *Reconciler) editIcon(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {
@@ -177,7 +177,7 @@ func (r *Reconciler) editIcon(
 	if icon.dataURI == "" {
 		var err error
 		if icon, err = r.readIcon(ctx, server); err != nil || icon.Hash != hash {
-			return err // the event of a changed ConfigMap comes later
+			return err // a changed ConfigMap causes another reconcile
 		}
 	}
 	edit := discordclient.GuildEdit{Icon: discordclient.Set(icon.dataURI)}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/gif"
-	_ "image/jpeg" // with GIF, the formats that Discord accepts
+	_ "image/jpeg" // Discord accepts JPEG, PNG and GIF
 	_ "image/png"
 	"io"
 )
@@ -21,7 +21,7 @@ func inspect(data []byte) (format string, animated bool, why string) {
 	if err != nil {
 		return "", false, "is no PNG, JPEG or GIF. Put an image there"
 	}
-	if max(config.Width, config.Height) > maxSide { // before Decode allocates the memory
+	if max(config.Width, config.Height) > maxSide { // Decode would allocate the memory
 		return "", false, fmt.Sprintf("is an image of %d by %d pixels. Scale it down to %d by %[3]d",
 			config.Width, config.Height, maxSide)
 	}

@@ -16,13 +16,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// history changes the settings of a server in any order: the spec and users change
-// them, edits are refused or their answers lost, and another object claims the same server.
+// history changes the settings of a server in any order: the spec changes, users change settings on
+// Discord, edits get lost, and another object claims the same server.
 type history struct {
 	server *v1alpha1.DiscordServer
 	rival  *v1alpha1.DiscordServer // older or younger; nil for none
 	guild  discordclient.Guild
-	// byHand has the settings of users that the spec has never had.
+	// byHand has the settings as users last made them.
 	byHand  discordclient.Guild
 	managed map[string]bool // fields that the spec has ever named
 }
@@ -73,8 +73,8 @@ func (h *history) Rival(t *rapid.T) {
 	}}
 }
 
-// Reconcile applies its edit, or loses it. A lost answer makes no difference to
-// the next observation.
+// Reconcile plans an edit, and carries it out or loses it. A lost answer needs no case of its own,
+// because the next observation is the same.
 func (h *history) Reconcile(t *rapid.T) { h.reconcile(rapid.Bool().Draw(t, "carried out")) }
 
 func (h *history) reconcile(carriedOut bool) Plan {
@@ -113,7 +113,7 @@ func (h *history) observe() State {
 	}
 }
 
-// Check has the invariant: fields that the spec has never had are as users left them.
+// Check has the invariant: fields that the spec has never named are as users last made them.
 func (h *history) Check(t *rapid.T) {
 	now, was := h.guild, h.byHand
 	for field, values := range map[string][2]any{
@@ -127,8 +127,8 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// After any history: one reconcile is enough, it changes nothing that the
-// spec does not name, and of two objects with one server exactly one manages it, for good.
+// After any history, one reconcile is enough and a second one changes nothing. If two objects claim
+// one server, exactly one of them manages it.
 func TestAnyHistoryOfAServerEndsWell(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -21,7 +21,7 @@ type Plan struct {
 	Edit       discordclient.GuildEdit // changes Fields
 	Fields     []string
 	Icon       discordclient.Change[string] // the hash of the new image
-	Changes    []resource.Change            // those of Edit, also if it cannot be sent
+	Changes    []resource.Change            // the changes of Edit, even if Edit cannot be sent
 	Manageable bool                         // groups and channels can be managed
 	Issues     []conditions.Issue
 }
@@ -53,7 +53,7 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	return p
 }
 
-// unmanageable says why groups and channels must wait; nil if they need not.
+// unmanageable says why groups and channels must wait; nil if they may continue.
 func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	switch {
 	case s.Snapshot.Presence == guildcache.PresenceAbsent:
@@ -107,7 +107,7 @@ func retained(server *v1alpha1.DiscordServer) bool {
 
 const essential = permissions.ViewChannel | permissions.ManageChannels
 
-// required returns the needed permissions. The audit log identifies lost creates.
+// required returns the permissions that the bot needs. It needs the audit log to find lost creates.
 func required(server *v1alpha1.DiscordServer, s State, settings bool) permissions.Bits {
 	if status.Observed(server) {
 		return 0

@@ -57,8 +57,8 @@ func Referenced(
 	return all, nil
 }
 
-// referenced ignores deleted channels: Discord keeps them until a user chooses others or disables
-// Community, and the operator must not undo that.
+// referenced returns no channel that is being deleted. Discord keeps such a channel until a user
+// chooses another one or disables Community, and the operator must not undo that choice.
 func (s *State) referenced(field, name string) (string, *conditions.Issue) {
 	c := s.Referenced[name]
 	if c != nil && !c.DeletionTimestamp.IsZero() {

@@ -46,7 +46,8 @@ func fillFilter(d *desired, g *guild) (err error) {
 	return err
 }
 
-// fillNoAFKChannel leaves an existing channel to afkChannelRef.
+// fillNoAFKChannel fills afkChannelId only if there is no channel; afkChannelRef names existing
+// ones.
 func fillNoAFKChannel(d *desired, g *guild) error {
 	if g.AFKChannelID == "" {
 		d.AFKChannelID = new("")

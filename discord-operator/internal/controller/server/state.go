@@ -30,16 +30,17 @@ type State struct {
 	InviteURL     string // asks for all permissions that the operator or the overwrites may need
 	GuildID       string
 	Snapshot      *guildcache.Snapshot
-	TooManyGuilds bool                    // more than one Gateway session may have
+	TooManyGuilds bool                    // the bot is in more guilds than one Gateway session may have
 	Stored        resource.StoredForms    // the values that Discord stores in another form
 	Manager       *v1alpha1.DiscordServer // the server that manages the guild; nil for none
 	Claimed       bool                    // another server that is not deleted claims the guild
-	// Objects of other namespaces must not make the bot ask for permissions.
+	// Groups, Channels and Roles are only of the server's namespace: objects of other namespaces
+	// must not make the bot ask for permissions.
 	Groups     []v1alpha1.DiscordGroup
 	Channels   []v1alpha1.DiscordChannel
-	Roles      bool                                // its own namespace has DiscordRoles
-	Namespaces int                                 // the number that uses the server
-	Selector   *conditions.Issue                   // why a selector of allowed namespaces cannot be used
+	Roles      bool                                // the server's namespace has DiscordRoles
+	Namespaces int                                 // number of namespaces that use the server
+	Selector   *conditions.Issue                   // why a selector of allowed namespaces is unusable; nil if none is
 	Referenced map[string]*v1alpha1.DiscordChannel // the channels that fields refer to, by name
 	Icon       Icon
 }
@@ -128,7 +129,7 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 	return err
 }
 
-// children returns the groups and channels that may use the server, or still have a resource in it.
+// children returns the groups and channels that may use the server or still have a resource in it.
 func (r *Reconciler) children(
 	ctx context.Context, server *v1alpha1.DiscordServer,
 ) (groups []v1alpha1.DiscordGroup, channels []v1alpha1.DiscordChannel, err error) {
@@ -244,7 +245,7 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	return waitingFor(server, names)
 }
 
-// waitingFor must not lead users to delete the dependents, too.
+// waitingFor first says how to undo the deletion: a user must not delete the dependents by mistake.
 func waitingFor(server *v1alpha1.DiscordServer, names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"Waiting for: %s. Nothing is deleted on Discord yet. To undo the deletion: `kubectl discord undelete server %s -n "+

@@ -69,7 +69,7 @@ func truncated(name string) string {
 	return name
 }
 
-// availability does not change with issues that resolve by themselves.
+// availability ignores issues that resolve without a user.
 func availability(server *v1alpha1.DiscordServer, results Results, worst *conditions.Issue) conditions.Availability {
 	was := server.Status.Conditions
 	switch available := conditions.Unusable(v1alpha1.ReasonNotManageable, "The bot cannot manage the server."); {

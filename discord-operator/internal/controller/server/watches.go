@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// childChangeDelay collects changes: hundreds may come at once, each with a status update.
+// childChangeDelay combines hundreds of simultaneous changes into one status update.
 const childChangeDelay = 2 * time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -36,7 +36,7 @@ func enqueueLater(of func(context.Context, client.Object) types.NamespacedName) 
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { put(ctx, e.Object, q) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			put(ctx, e.ObjectOld, q) // it may have left that server
+			put(ctx, e.ObjectOld, q) // the object may have left its former server
 			put(ctx, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { put(ctx, e.Object, q) },
@@ -70,7 +70,8 @@ func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconci
 	return r.requests(ctx, "", index.BySelector, string(v1alpha1.FromSelector))
 }
 
-// childChanged selects changes that the server counts, needs permissions for, or waits for.
+// childChanged selects changes of a child's spec or resource id. Both can change the server's
+// counts, needed permissions and dependents.
 var childChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || status.ID(e.ObjectOld) != status.ID(e.ObjectNew)
 }}
@@ -87,7 +88,7 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, cm client.Object) []reconc
 	return r.requests(ctx, cm.GetNamespace(), index.ServerByIcon, cm.GetName())
 }
 
-// onEvent delays events of channels and roles, which change counts and permissions only.
+// onEvent delays events of channels and roles, because they change only counts and permissions.
 func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 	var requests []reconcile.Request
 	after := time.Duration(0)

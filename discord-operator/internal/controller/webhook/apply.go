@@ -21,7 +21,7 @@ const lostRetry = time.Second
 // Results has the effects of a plan.
 type Results struct {
 	Hook    *discordclient.Webhook // nil if unknown
-	Secret  string                 // the one with the URL; empty for none
+	Secret  string                 // name of the Secret with the URL; empty for none
 	Changed bool
 }
 
@@ -136,7 +136,7 @@ func (w *Webhooks) reason(c *v1alpha1.DiscordChannel) string {
 	return lifecycle.Reason(w.Status.Kind, c)
 }
 
-// Status returns the status of the webhook: the former one without an observation.
+// Status returns the status of the webhook. It stays the same if the webhook was not observed.
 func Status(c *v1alpha1.DiscordChannel, results Results, worst *conditions.Issue) *v1alpha1.WebhookStatus {
 	switch {
 	case results.Hook != nil && results.Secret != "":

@@ -18,19 +18,20 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// An entry of the audit log proves for which object a webhook was created. A missing one proves
+// An entry of the audit log proves for which object a webhook was created. A missing entry proves
 // nothing, because Discord writes entries late or never.
 
 const (
 	// clockSkew bounds the difference between the clocks of Discord and of the API server.
 	clockSkew    = time.Minute
 	readingRetry = time.Second
-	// maxUnlisted suffices: a status or a Secret named older webhooks before another was created.
+	// maxUnlisted is enough: the status or the Secret named an older webhook before the next
+	// create.
 	maxUnlisted = 3
 )
 
-// observeAudit attributes ambiguous webhooks by the audit log. visibleAt is when lists and the log
-// show all earlier creates; zero if there were none.
+// observeAudit uses the audit log to find the object of an ambiguous webhook. visibleAt is when
+// lists and the log show all earlier creates; zero if there were none.
 func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel, s *State, visibleAt time.Time) error {
 	now, complete := w.Status.Clock.Now(), visibleAt
 	for _, hook := range s.possiblyOwn(c) {
@@ -60,7 +61,7 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return w.findKnown(ctx, s, s.unlisted())
 }
 
-// possiblyOwn returns this bot's webhooks that may be the object's, besides the known one.
+// possiblyOwn returns this bot's webhooks that may be the object's, without the known one.
 func (s *State) possiblyOwn(c *v1alpha1.DiscordChannel) (all []discordclient.Webhook) {
 	known := knownWebhook(c, *s)
 	for _, hook := range s.Hooks {
@@ -84,7 +85,7 @@ func (s *State) auditHidden() bool {
 	return exact && have.Missing(permissions.ViewAuditLog) != 0
 }
 
-// auditError ignores errors if the webhook is known otherwise.
+// auditError ignores an error if the webhook is known without the audit log.
 func (s *State) auditError(c *v1alpha1.DiscordChannel, err error) error {
 	s.Complete, s.RetryAfter = false, issues.MaxTransient
 	switch {
@@ -110,8 +111,8 @@ func (s *State) attribute(entries []discordclient.AuditEntry, reason string) {
 	}
 }
 
-// unlisted returns the newest webhooks of the object that the list lacks. Those older than the
-// channel were in another channel.
+// unlisted returns the newest webhooks of the object that the list lacks. A webhook that is older
+// than the channel belonged to another channel.
 func (s *State) unlisted() (all []candidate) {
 	for id := range s.Ours {
 		listed := slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == id })
@@ -123,8 +124,8 @@ func (s *State) unlisted() (all []candidate) {
 	return all[:min(len(all), maxUnlisted)]
 }
 
-// knownWebhook returns the webhook that this process, the status or the Secret names. A user may
-// have edited the Secret, so its webhook must be this bot's.
+// knownWebhook returns the webhook that this process, the status or the Secret names. A webhook of
+// the Secret must be this bot's, because a user may have edited the Secret.
 func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	inSync := secretInSync(s.Secret, statusID(c))
 	for _, id := range []string{s.Record.ID, statusID(c), s.secretID(c)} {
@@ -140,8 +141,8 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	return nil
 }
 
-// ownWebhook returns the known webhook, otherwise the oldest with proof, otherwise this bot's
-// oldest with the right name, unless it may be another object's.
+// ownWebhook prefers the known webhook, then the oldest one with proof in the audit log, then this
+// bot's oldest one with the right name that cannot be another object's.
 func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known

@@ -4,9 +4,10 @@
 //
 // A webhook is the channel's own if this process, the status or the Secret names it (known.go), or
 // if the audit log proves that it was created for the object (audit.go). If the log lacks the
-// create, this bot's webhook with the right name is taken for the result of a lost create.
+// create, the operator treats this bot's webhook with the right name as the result of a lost
+// create.
 //
-// Only Discord's responses have the URL. A webhook without a response counts only while its Secret
-// is intact. The Secret is compared by metadata: an annotation has the webhook's id, and
-// managedFields show whether another client has changed the URL.
+// Only Discord's responses have the URL. Without a response, a webhook counts only while its Secret
+// is intact. The operator compares the Secret by its metadata: an annotation has the webhook's id,
+// and managedFields show whether another client has changed the URL.
 package webhook

@@ -20,9 +20,10 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Discord's answers about webhooks may be wrong for moments, both in lists and in reads by id.
+// Discord may briefly give wrong answers about webhooks, both in lists and in reads by id.
 
-// observeHooks reads the webhooks. A second create needs a list and a log that show the first.
+// observeHooks reads the webhooks. Before a second create, the list and the audit log must be new
+// enough to show the first one.
 func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
 	if s.Complete = true; s.Channel == nil {
 		return nil
@@ -49,7 +50,7 @@ func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel,
 
 type candidate struct {
 	id         string
-	fromSecret bool // only the Secret names it, which a user may have edited
+	fromSecret bool // only the Secret names the webhook; a user may have edited it
 }
 
 // known returns the webhooks with a record, in the status and in the Secret, in this order.
@@ -64,7 +65,7 @@ func (s *State) known(c *v1alpha1.DiscordChannel) (all []candidate) {
 	return all
 }
 
-// secretID is empty if this process knows all creates.
+// secretID returns the webhook id in the Secret; empty if this process knows all creates.
 func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	if s.Secret == nil || s.Record.Known || !metav1.IsControlledBy(s.Secret, c) || apply.TooLarge(s.Secret) {
 		return ""
@@ -76,7 +77,7 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 	return id
 }
 
-// listSince returns the required age of a list after contradicting answers.
+// listSince returns how new a list must be after contradicting answers.
 func (w *Webhooks) listSince(known []candidate) (since time.Time) {
 	for _, k := range known {
 		if at := w.inconsistent.ConfirmAt(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {
@@ -102,7 +103,7 @@ func (w *Webhooks) findKnown(ctx context.Context, s *State, known []candidate) (
 	return undecided
 }
 
-// find reports whether a webhook is in the channel. Discord must report it as unknown twice.
+// find reports whether a webhook is in the channel. Discord must report a missing webhook twice.
 func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool, err error) {
 	if slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == k.id }) {
 		w.missing.End(k.id)
@@ -124,7 +125,7 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	case err != nil:
 		return false, err
 	case hook.ChannelID != s.Channel.ID, k.fromSecret && hook.ApplicationID != s.Application:
-		return false, nil // it belongs to another channel
+		return false, nil // the webhook belongs to another channel or bot
 	}
 	w.missing.End(k.id)
 	if err := confirm(&w.inconsistent, k.id, now); err != nil {
@@ -136,8 +137,8 @@ func (w *Webhooks) find(ctx context.Context, s *State, k candidate) (there bool,
 	return true, nil
 }
 
-// confirm returns the issue that Discord must repeat an answer; nil if it has. The first answer is
-// kept, because the webhook may be asked for again before another create.
+// confirm returns an issue until Discord has repeated an answer. It keeps the first answer, because
+// the operator may ask for the webhook again before another create.
 func confirm(answers *lifecycle.Missing, id string, now time.Time) error {
 	answers.Begin(id, now)
 	if wait := answers.ConfirmAt(id).Sub(now); wait > 0 {

@@ -29,7 +29,7 @@ func TestKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 	refused := discordtest.Action{Status: 403, Body: `{"code": 50001, "message": "Missing Access"}`}
 	type look struct {
 		after        time.Duration
-		answer       *discordtest.Action // nil for the truth
+		answer       *discordtest.Action // nil for a correct answer
 		there, brief bool
 		calls        int
 	}
@@ -76,7 +76,7 @@ func TestKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 	}
 }
 
-// Candidates are ordered by certainty. Those older than the channel do not count.
+// Candidates are ordered by certainty. A webhook that is older than the channel is no candidate.
 func TestKnownSources(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -19,8 +19,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// history changes the webhook of a channel and its Secret in any order: the spec
-// changes, users delete things on both sides, answers are lost, the operator is killed.
+// history changes the webhook of a channel and its Secret in any order: the spec changes, users
+// delete webhooks and Secrets, answers are lost, and the operator is killed.
 type history struct {
 	guild   *bot.Guild
 	channel *v1alpha1.DiscordChannel
@@ -28,23 +28,23 @@ type history struct {
 	secrets map[string]*metav1.PartialObjectMetadata
 	ids     int
 
-	// logged says that the audit log shows creates; otherwise it never does.
+	// logged reports whether the audit log shows creates.
 	logged bool
 
-	// What the process knows.
+	// record and complete are the memory of the process.
 	record   lifecycle.Record
-	complete bool // the result of a lost create would show
+	complete bool // lists show the result of a lost create
 
-	// reported has the ids of all webhooks that a status has ever named, forsaken the ids that
-	// none had when the spec ceased to ask for their name.
+	// reported has the ids of all webhooks that a status has ever named. forsaken has the ids of
+	// webhooks that no status had named when the spec stopped asking for their name.
 	reported, forsaken map[string]bool
-	// twice says that a webhook was created beside one of the same name.
+	// twice is the name of a webhook that was created although one of that name existed.
 	twice string
 }
 
 const ownApplication = "app"
 
-// foreign has webhooks of others: a user, and another program with the same bot.
+// foreign returns a webhook of a user, and one of another program with the same bot.
 func foreign() []discordclient.Webhook {
 	return []discordclient.Webhook{
 		{ID: "1", Type: discordgo.WebhookTypeIncoming, Name: "alerts"},
@@ -69,9 +69,9 @@ func (h *history) observe() State {
 	return s
 }
 
-// reconcile plans and carries the plan out as Apply does, up to a number of steps, and returns
-// whether nothing was to be done. The last step is the status; lost says that the answer to a
-// create does not arrive.
+// reconcile plans, and carries out the plan as Apply does, but at most so many steps. The last step
+// is the status. If lost, the answer to a create does not arrive. It returns whether the plan was
+// empty.
 func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	todo := NewPlan(h.channel, h.observe())
 	if todo.Err != nil {
@@ -109,7 +109,7 @@ func (h *history) reconcile(most int, lost bool) (unchanged bool) {
 	return unchanged
 }
 
-// provide makes or renames the webhook.
+// provide creates or renames the webhook.
 func (h *history) provide(todo Plan, now *Results, lost bool) bool {
 	hook := todo.Use
 	switch {
@@ -150,7 +150,7 @@ func (h *history) drop(id string) {
 	h.hooks = slices.DeleteFunc(h.hooks, func(w discordclient.Webhook) bool { return w.ID == id })
 }
 
-// Spec asks for a webhook, for one of another name or in another Secret, or for none.
+// Spec asks for a webhook, for another name, for another Secret, or for no webhook.
 func (h *history) Spec(t *rapid.T) {
 	h.channel.Spec.Webhook = rapid.SampledFrom([]*v1alpha1.ChannelWebhook{
 		nil, {Name: "alerts"}, {Name: "reports"}, {Name: "alerts", SecretName: "elsewhere"},
@@ -174,7 +174,7 @@ func (h *history) Kill(t *rapid.T) {
 	h.record, h.complete = lifecycle.Record{}, false
 }
 
-// Wait waits until everything shows.
+// Wait waits until lists show all creates.
 func (h *history) Wait(*rapid.T) { h.complete = true }
 
 // HandDelete lets a user delete a webhook of the channel.
@@ -204,9 +204,9 @@ func (h *history) Check(t *rapid.T) {
 	}
 }
 
-// expectReconciled expects the one webhook and the one Secret that the spec asks for. Beside them
-// there may be what docs/understand/discord.md names: a webhook whose create was cut short, and
-// which the spec did not ask for any more when the operator could look again.
+// expectReconciled expects only the webhook and the Secret that the spec asks for. One other
+// webhook is allowed (docs/understand/discord.md): its create was interrupted, and the spec no
+// longer asked for it when the operator could read again.
 func (h *history) expectReconciled(t *rapid.T) {
 	for range 4 {
 		h.complete = true
@@ -239,8 +239,8 @@ func (h *history) expectReconciled(t *rapid.T) {
 	}
 }
 
-// Whatever happens: never two webhooks of a name, no foreign one changes, and in the end there
-// are the one webhook and the one Secret that the spec asks for.
+// Whatever happens, no name has two webhooks and no foreign webhook changes. In the end, there are
+// only the webhook and the Secret that the spec asks for.
 func TestAnyHistoryOfAWebhookEndsWell(t *testing.T) {
 	t.Parallel()
 	guild := newGuild(t, all)

@@ -24,7 +24,8 @@ import (
 // FieldOwner is the field manager of the Secrets.
 const FieldOwner = "discord-operator"
 
-// webhookAnnotation names the webhook of a Secret's URL, so that metadata show whether it is right.
+// webhookAnnotation has the id of the webhook whose URL a Secret has, so that its metadata show
+// whether the URL is right.
 const webhookAnnotation = "discord.jutsu.com/webhook-id"
 
 // maxWebhooks is Discord's limit of webhooks in a channel: code 30007.
@@ -38,11 +39,11 @@ var secretLabels = map[string]string{
 type Plan struct {
 	Create, Rename bool
 	Use            *discordclient.Webhook // the existing webhook
-	Write          bool                   // over Live, which may be nil
+	Write          bool                   // writes the Secret over Live, which may be nil
 	Live           *metav1.PartialObjectMetadata
 	Remove         string                         // a webhook that the spec no longer has
 	Duplicates     []string                       // other webhooks of the object
-	Obsolete       []metav1.PartialObjectMetadata // left to the garbage collector: the operator may not delete Secrets
+	Obsolete       []metav1.PartialObjectMetadata // for the garbage collector: the operator may not delete Secrets
 	Err            error                          // why the webhook does not match the spec, or could not be observed
 }
 
@@ -111,8 +112,8 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	return p
 }
 
-// Created reports whether the operator has created the webhook for this object. An adopted one
-// stays, because users may have its URL.
+// Created reports whether the operator has created the webhook for this object. A webhook that is
+// older than the object stays, because users may have its URL.
 func Created(c *v1alpha1.DiscordChannel) bool {
 	return statusID(c) != "" && younger(c, statusID(c))
 }
@@ -127,7 +128,7 @@ func statusID(c *v1alpha1.DiscordChannel) string {
 func refusedCreate(s State) *conditions.Issue {
 	const forWhat = "which a webhook requires"
 	switch {
-	case s.Channel == nil: // this reconcile creates it, so it has none
+	case s.Channel == nil: // this reconcile creates the channel, so it has no webhook
 		return s.Guild.Lacks(permissions.ManageWebhooks, forWhat)
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
@@ -140,7 +141,8 @@ func refusedCreate(s State) *conditions.Issue {
 	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.InviteURL)
 }
 
-// secretInSync compares metadata: a client that changes the URL takes its ownership.
+// secretInSync compares metadata: a client that changes the URL takes over the ownership of the
+// field.
 func secretInSync(secret *metav1.PartialObjectMetadata, webhookID string) bool {
 	return secret != nil && webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
 		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})

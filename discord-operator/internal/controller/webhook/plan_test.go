@@ -33,7 +33,7 @@ func newGuild(t *testing.T, p discordtest.Permissions) *bot.Guild {
 	return &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)}
 }
 
-// observed is the webhook of a channel, nil for one that is to be created.
+// observed returns the State of a channel's webhook. A nil channel does not exist yet.
 func observed(guild *bot.Guild, live *discordclient.Channel) State {
 	return State{Guild: guild, Channel: live, Complete: true, Application: "app"}
 }
@@ -42,7 +42,7 @@ func object(s spec) *v1alpha1.DiscordChannel {
 	return &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid"}, Spec: s}
 }
 
-// reasonOf is the reason of an issue, empty for none.
+// reasonOf returns the reason of an issue; empty for none.
 func reasonOf(err error) string {
 	if issue, ok := errors.AsType[*conditions.Issue](err); ok {
 		return issue.Reason
@@ -50,8 +50,8 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// secretMeta is the metadata of a Secret that the channel owns, and that we have applied for a
-// webhook.
+// secretMeta returns the metadata of a Secret that the channel owns and that the operator has
+// applied for a webhook.
 func secretMeta(name, hookID string) *metav1.PartialObjectMetadata {
 	owned := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: name, Labels: secretLabels, Annotations: map[string]string{webhookAnnotation: hookID},

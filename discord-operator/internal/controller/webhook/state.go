@@ -28,30 +28,32 @@ type Webhooks struct {
 	Records *lifecycle.Records // of the creates of this process
 	Status  *status.Recorder
 
-	// missing webhooks were reported as unknown. inconsistent ones were found by id, but in no list.
+	// missing has the webhooks that Discord reported as unknown. inconsistent has the webhooks that
+	// Discord returned by id, but in no list.
 	missing, inconsistent lifecycle.Missing
 }
 
 // State is the observed state of a channel's webhook.
 type State struct {
 	Guild        *bot.Guild
-	Channel      *discordclient.Channel         // nil until it is created
+	Channel      *discordclient.Channel         // nil until the channel is created
 	Secrets      []metav1.PartialObjectMetadata // owned by the channel
-	Secret       *metav1.PartialObjectMetadata  // of the desired name, with any owner
+	Secret       *metav1.PartialObjectMetadata  // the Secret with the desired name, whoever owns it
 	Application  string                         // the bot's
 	Hooks        []discordclient.Webhook        // all webhooks of the channel
 	Record       lifecycle.Record
 	Complete     bool            // the list and the audit log show all earlier creates
-	Ours, Others map[string]bool // by the audit log: for this object, and for others
-	RetryAfter   time.Duration   // until the audit log may attribute another of the Hooks; 0 for never
-	Err          error           // of reading Discord; it blocks nothing else
+	Ours, Others map[string]bool // webhooks that the audit log attributes to this object, and to other objects
+	RetryAfter   time.Duration   // until the audit log may attribute another webhook; 0 for never
+	Err          error           // of reading Discord; it does not block the channel
 }
 
 // Observe observes the webhook of a channel and its Secret if one is desired or exists.
 func (w *Webhooks) Observe(
 	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
 ) (s State, err error) {
-	// Records start here, so that a webhook requested later cannot be another process's create.
+	// The records start here. A webhook that the spec requests later then needs no search for a
+	// create of another process.
 	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
 	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return s, nil

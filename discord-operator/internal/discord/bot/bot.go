@@ -23,25 +23,25 @@ type Bot struct {
 	token   string
 	started time.Time
 	stop    context.CancelFunc
-	// refusedAt is when Discord refused the token, and refusals the number of refusals before in a
-	// row. Guarded by Bots.mu.
+	// refusedAt is when Discord refused the token. refusals counts the consecutive earlier
+	// refusals. Bots.mu guards both.
 	refusedAt time.Time
 	refusals  int
 
 	application atomic.Pointer[discordclient.Application]
-	asking      sync.Mutex // for the application
-	reading     sync.Map   // *sync.Mutex by guild: one reading of its webhooks at a time
+	asking      sync.Mutex // guards the request for the application
+	reading     sync.Map   // *sync.Mutex by guild: one reconcile at a time reads its webhooks
 }
 
 // refusedRetries are the pauses after each refusal of a token. Discord sometimes refuses valid
 // tokens for a moment, and counts every try.
 var refusedRetries = []time.Duration{time.Minute, 10 * time.Minute, time.Hour}
 
-// untilRetry returns the time until the next try of a refused token. It needs the lock of Bots.
+// untilRetry returns the time until the next try of a refused token. The caller holds Bots.mu.
 func (b *Bot) untilRetry(now time.Time) time.Duration {
 	if b.refusedAt.IsZero() {
 		b.refusedAt = now
-		if b.application.Load() != nil { // it was valid in between
+		if b.application.Load() != nil { // the token was valid in between
 			b.refusals = 0
 		}
 	}
@@ -56,13 +56,13 @@ func (b *Bot) OrNone() *guildcache.Client {
 	return b.Client
 }
 
-// Application returns the bot's application. It asks Discord once.
+// Application returns the bot's application. It asks Discord only once.
 func (b *Bot) Application(ctx context.Context) (discordclient.Application, error) {
 	if known := b.application.Load(); known != nil {
 		return *known, nil
 	}
 	if !b.asking.TryLock() {
-		return discordclient.Application{}, issues.Transient(arrivalRetry) // another reconcile asks
+		return discordclient.Application{}, issues.Transient(arrivalRetry) // another reconcile is asking Discord
 	}
 	defer b.asking.Unlock()
 	app, err := b.CurrentApplication(ctx)
@@ -72,8 +72,9 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 	return app, err
 }
 
-// Webhooks returns the webhooks of a channel, at least as new as since. If memory lacks them, one
-// call reads those of the channel, or of the guild if other channels need them too.
+// Webhooks returns a channel's webhooks from a list that is not older than since. If memory lacks
+// such a list, one call reads the channel's webhooks, or the guild's if other channels need them
+// too.
 func (b *Bot) Webhooks(
 	ctx context.Context, guildID, channelID string, since time.Time,
 ) ([]discordclient.Webhook, error) {
@@ -114,7 +115,7 @@ func listed(snap *guildcache.Snapshot, channelID string, since time.Time) ([]dis
 	return hooks, known && !snap.WebhooksListed(channelID).Before(since)
 }
 
-// unlisted counts the channels whose webhooks are older than since.
+// unlisted counts the channels whose list of webhooks is older than since, or missing.
 func unlisted(snap *guildcache.Snapshot, since time.Time) int {
 	n := 0
 	for _, c := range snap.Channels() {

@@ -32,17 +32,17 @@ import (
 // Event is a change on Discord.
 type Event = event.TypedGenericEvent[guildcache.Event]
 
-// EventTokenRefused is the kind of the event that a bot's token was refused. It has no guild.
+// EventTokenRefused is the kind of an event without a guild: Discord has refused a bot's token.
 const EventTokenRefused guildcache.EventKind = "refused"
 
 // Config is the configuration of all bots.
 type Config struct {
-	// APIURL is the address of Discord's API.
+	// APIURL is the URL of Discord's API.
 	APIURL string
-	// Resync is the period of reading a guild without the Gateway.
+	// Resync is the interval between reads of a guild while the Gateway is not connected.
 	Resync time.Duration
-	// ResyncLive is the period with the Gateway, EventTimeout the delay after which an own change
-	// without an event makes a guild stale; 0 for the defaults of guildcache.
+	// ResyncLive is the interval while the Gateway is connected. If no event reports a change of
+	// the operator within EventTimeout, the guild is stale. 0 means the default of guildcache.
 	ResyncLive, EventTimeout time.Duration
 	// Guard is passed to discordclient.Options; may be nil.
 	Guard func() (until time.Time, err error)
@@ -69,8 +69,8 @@ type Bots struct {
 	outs    []chan Event
 }
 
-// use has a server's bot, the version of the Secret with its token, the guilds of the token, and
-// the server's guild; empty while unknown.
+// use has a server's bot, the version of the token's Secret, the guilds that the Secret allows, and
+// the server's guild (empty while unknown).
 type use struct {
 	version string
 	bot     *Bot
@@ -78,8 +78,8 @@ type use struct {
 	guild   string
 }
 
-// New returns an empty set of bots, whose connections end with the context. Servers and the
-// metadata of Secrets come from cached, the data of Secrets from live.
+// New returns an empty set of bots. Their connections end with ctx. cached reads servers and the
+// metadata of Secrets; live reads the data of Secrets.
 func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -90,8 +90,8 @@ func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	}
 }
 
-// Events returns a channel of all changes on Discord. Call it before the first Of, once for each
-// subscriber, who must receive all events.
+// Events returns a new channel with all changes on Discord. Each subscriber calls it once, before
+// the first Of, and must receive all events.
 func (b *Bots) Events() <-chan Event {
 	out := make(chan Event)
 	b.mu.Lock()
@@ -129,16 +129,16 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 	return b.retry(server)
 }
 
-// retry replaces a bot whose token was refused, for all its servers, when a try is due. Before that
-// it returns the issue.
+// retry starts a new bot, for all servers of a refused token, if the next try is due. Until then it
+// returns the issue.
 func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	refused := b.uses[client.ObjectKeyFromObject(server)].bot
 	switch {
-	case refused == nil: // the server is gone by now
+	case refused == nil: // the server was released meanwhile
 		return nil, tokenRefused(server)
-	case refused.Err() == nil: // another reconcile did
+	case refused.Err() == nil: // another reconcile has replaced the bot
 		return refused, nil
 	}
 	if wait := refused.untilRetry(b.config.Clock.Now()); wait > 0 {
@@ -219,14 +219,14 @@ func (b *Bots) read(
 	return b.assign(client.ObjectKeyFromObject(server), token, use{version: version, allowed: allowed})
 }
 
-// ParseToken returns the token in a text, and reports whether it has the form of one.
+// ParseToken returns the token in a text, and reports whether it has the form of a token.
 func ParseToken(text string) (token string, ok bool) {
 	token = strings.TrimPrefix(strings.TrimSpace(text), "Bot ")
 	return token, tokenForm.MatchString(token)
 }
 
-// tokenForm matches tokens of bots: id, time and signature, each in base64url. Other texts are not
-// sent, because Discord would count the refusal.
+// tokenForm matches bot tokens: id, time and signature, each in base64url. The operator does not
+// send other texts, because Discord would count the refusal.
 var tokenForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
 func replaceToken(server *v1alpha1.DiscordServer) string {
@@ -246,7 +246,7 @@ func missing(server *v1alpha1.DiscordServer) *conditions.Issue {
 		server.Spec.TokenSecretRef.Name, server.Namespace, server.Spec.TokenSecretRef.Key)
 }
 
-// assign gives a server the bot of a token, and starts a new bot.
+// assign gives a server the bot of a token. It starts the bot for a new token.
 func (b *Bots) assign(server types.NamespacedName, token string, now use) (use, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -264,8 +264,8 @@ func (b *Bots) assign(server types.NamespacedName, token string, now use) (use, 
 	return now, nil
 }
 
-// Follow records the guild of a server. Its former guild is no longer read, unless another server
-// needs it.
+// Follow records the guild of a server. The bot stops reading the former guild unless another
+// server needs it.
 func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -279,14 +279,14 @@ func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.end(before)
 }
 
-// named reports whether a server has this guild, which is soon followed.
+// named reports whether a DiscordServer names this guild. Such a guild will soon be followed.
 func (b *Bots) named(guildID string) bool {
 	var servers v1alpha1.DiscordServerList
 	err := index.List(b.ctx, b.cached, &servers, "", index.ServerByGuild, guildID)
 	return err != nil || len(servers.Items) > 0
 }
 
-// Release removes a server. The connection of its bot ends with its last server.
+// Release removes a server. The bot disconnects after its last server is removed.
 func (b *Bots) Release(server types.NamespacedName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -295,8 +295,8 @@ func (b *Bots) Release(server types.NamespacedName) {
 	b.end(before)
 }
 
-// end stops reading the guild and the bot of a former use if no server needs them. Otherwise the
-// guild would be polled and in metrics. It needs the lock.
+// end stops the bot of a former use, and its reads of the guild, if no server needs them: the guild
+// would still be polled and counted in metrics. The caller holds b.mu.
 func (b *Bots) end(former use) {
 	bot := former.bot
 	used, read := bot == nil, former.guild == ""
@@ -315,8 +315,8 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. Its refusals count for the namespace if no object causes them. It needs the
-// lock.
+// start connects a bot. If no object causes a call, its refusal counts for namespace. The caller
+// holds b.mu.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{
@@ -338,7 +338,7 @@ func (b *Bots) start(token, namespace string) (*Bot, error) {
 		}
 	}()
 	go func() {
-		if err := api.Run(ctx); err != nil { // the token was refused, which concerns its servers
+		if err := api.Run(ctx); err != nil { // Discord has refused the token
 			b.config.Log.Info("the bot is disconnected", "reason", err.Error())
 			send(ctx, outs, guildcache.Event{Kind: EventTokenRefused})
 		}

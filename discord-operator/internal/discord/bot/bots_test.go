@@ -27,8 +27,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// secrets are a namespace with one Secret of any name, whose version a test may change together
-// with its token.
+// secrets has the same Secret under every name. A test may change its version and token.
 type secrets struct {
 	client.Reader
 	version, token string
@@ -50,15 +49,15 @@ func (s *secrets) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ 
 	return nil
 }
 
-// A guild is read while a server of the bot needs it.
+// A bot reads a guild as long as one of its servers needs it.
 func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	t.Parallel()
 	discord := httptest.NewServer(http.NotFoundHandler())
 	defer discord.Close()
 	secret := &secrets{version: "1", token: "a.bot.token"}
 	bots := bot.New(t.Context(), secret, secret, bot.Config{APIURL: discord.URL, Resync: time.Hour})
-	// about has a server read a guild, as a reconciler does, and returns how many guilds its bot
-	// reads.
+	// about lets a server use a guild, as a reconciler does. The result returns how many guilds the
+	// server's bot reads.
 	about := func(server, guild string) func() int {
 		t.Helper()
 		o := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: server}}
@@ -94,7 +93,7 @@ func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	want("when a server has got another bot", 1)
 }
 
-// refusing is a Discord that refuses every token, and servers of one namespace that share one.
+// refusing is a Discord that refuses every token, with servers of one namespace that share a token.
 type refusing struct {
 	t      *testing.T
 	calls  atomic.Int32
@@ -118,7 +117,7 @@ func newRefusing(t *testing.T) *refusing {
 	return r
 }
 
-// reconcile does what each of a hundred servers does with its bot, and returns the last issue.
+// reconcile does the same as the reconciles of a hundred servers, and returns the last issue.
 func (r *refusing) reconcile() (issue *conditions.Issue) {
 	r.t.Helper()
 	for i := range 100 {
@@ -139,14 +138,14 @@ func (r *refusing) reconcile() (issue *conditions.Issue) {
 	return issue
 }
 
-// A refused token costs a few calls, whatever its users do: each counts towards a ban of the
-// address, which all tenants share.
+// A refused token costs a few calls, whatever its users do. Each call counts towards a ban of the
+// IP address that all tenants share.
 func TestARefusedTokenIsSeldomTried(t *testing.T) {
 	t.Parallel()
 	r := newRefusing(t)
-	const most = 2 // who the application is, and where the Gateway
+	const most = 2 // calls per try: for the application and for the Gateway's address
 	for try, want := range []time.Duration{time.Minute, 10 * time.Minute, time.Hour, time.Hour} {
-		for second := range 60 { // as someone annotates the Secret every second
+		for second := range 60 { // a user changes the Secret every second
 			r.secret.version = fmt.Sprint(try, second)
 			issue := r.reconcile()
 			if left := want - time.Duration(second)*time.Second; issue.RequeueAfter != left {
@@ -176,10 +175,10 @@ func TestMalformedTokenIsNotSent(t *testing.T) {
 	}
 }
 
-// A token is used for the guilds that its Secret allows, and for no other: not even to delete.
+// A token is used only for the guilds that its Secret allows, even for deletions.
 func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	t.Parallel()
-	discord := httptest.NewServer(http.NotFoundHandler()) // no 401, which would end a bot at any moment
+	discord := httptest.NewServer(http.NotFoundHandler()) // a 401 would end the bot
 	defer discord.Close()
 	secret := &secrets{token: "a.bot.token"}
 	bots := bot.New(t.Context(), secret, secret, bot.Config{APIURL: discord.URL, Resync: time.Hour})
@@ -194,9 +193,9 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	}
 	for version, c := range map[string]struct {
 		allowed  *string // the annotation
-		spec     string  // the server's id
-		of       bool    // whether it may be used for the server
-		toDelete bool    // whether it may be used for what is left in another one
+		spec     string  // the server's spec.serverId
+		of       bool    // whether the server may use the token
+		toDelete bool    // whether the token may delete in another guild
 	}{
 		"any":            {nil, own, true, true},
 		"another":        {new("345678"), own, false, false},
@@ -219,8 +218,8 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	}
 }
 
-// Objects of another namespace than a server's take at most half of the calls of its bot. A namespace with
-// a server of that bot takes all.
+// Objects outside the server's namespace may use at most half of the bot's calls. A namespace with
+// a server of the same bot may use all.
 func TestANamespaceHasAShareOfAnothersBot(t *testing.T) {
 	t.Parallel()
 	var received atomic.Int32
@@ -231,13 +230,13 @@ func TestANamespaceHasAShareOfAnothersBot(t *testing.T) {
 			return
 		}
 		arrived <- struct{}{}
-		if received.Add(1) > 1 { // the first shows the route's limit
+		if received.Add(1) > 1 { // the first response shows the limit of the route
 			<-answer
 		}
 		_, _ = w.Write([]byte(`{"id":"1"}`))
 	}))
 	var calls sync.WaitGroup
-	defer func() { // before the context ends
+	defer func() { // calls must end before the context does
 		close(answer)
 		calls.Wait()
 		discord.Close()
@@ -288,7 +287,7 @@ func TestANamespaceHasAShareOfAnothersBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-arrived
-	sent("tenant", 20) // a fifth of its 25 are for creates and deletes
+	sent("tenant", 20) // its share is 25 calls; a fifth of them is for creates and deletes
 	held("tenant")
 	sent("owner", 10)
 	serverIn("tenant")

@@ -30,10 +30,10 @@ import (
 )
 
 const (
-	// arrival bounds the unreported wait for the first state of a guild: the Gateway sends it
-	// within a second, and polling begins after five.
+	// arrival bounds the unreported wait for the first state of a guild: the Gateway sends that
+	// state within a second, and polling begins after five.
 	arrival = 10 * time.Second
-	// arrivalRetry is the pause between looks; an event usually comes sooner.
+	// arrivalRetry is the pause between two attempts; an event usually comes sooner.
 	arrivalRetry = 500 * time.Millisecond
 )
 
@@ -42,17 +42,17 @@ type Guild struct {
 	Server *v1alpha1.DiscordServer
 	Bot    *Bot
 	ID     string
-	// By is the namespace of the using object.
+	// By is the namespace of the object that uses the guild.
 	By string
-	// InviteURL invites the bot with missing permissions; empty for objects of other namespaces.
+	// InviteURL adds missing permissions to the bot; empty for objects of other namespaces.
 	InviteURL string
 	// URL shows the guild to users.
 	URL      string
 	Snapshot *guildcache.Snapshot
 }
 
-// Guild returns the guild of an Available server for an object of a namespace. The error is an
-// issue, whose cause other namespaces do not learn.
+// Guild returns the guild of an Available server for an object in the namespace by. The error is an
+// issue; it hides the cause from other namespaces.
 func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by string) (*Guild, error) {
 	if !Available(server) || server.Status.ServerID == "" {
 		return nil, unavailable(server, by, meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady))
@@ -66,7 +66,7 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 		g.URL = g.Bot.WebURL() + "/channels/" + g.ID
 		g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
 	}
-	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports it
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports the issue itself
 		return nil, unavailable(server, by, &metav1.Condition{Reason: issue.Reason, Message: issue.Message})
 	}
 	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
@@ -77,8 +77,8 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 	return g, err
 }
 
-// Referred is Guild for an object that has a resource in the guild hasIn; empty for none. Another
-// guild is an issue.
+// Referred is Guild for an object that may have a resource in the guild hasIn (empty for none). If
+// hasIn is not the server's guild, the error is an issue.
 func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by, hasIn string) (*Guild, error) {
 	guild, err := b.Guild(ctx, server, by)
 	if err == nil && hasIn != "" && hasIn != guild.ID {
@@ -94,7 +94,7 @@ func unavailable(server *v1alpha1.DiscordServer, by string, cause *metav1.Condit
 		WaitFor(v1alpha1.ReasonWaitingForServer, by, "is not available", cause)
 }
 
-// GuildToDelete returns the guild of a deleted object's resource. Its server need not be Available.
+// GuildToDelete returns the guild of a deleted object's resource. The server need not be Available.
 // The error is a DeletionFailed issue.
 func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, guildID, by string) (*Guild, error) {
 	var server v1alpha1.DiscordServer
@@ -115,8 +115,8 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 	return g, err
 }
 
-// ToDelete returns the current or the last bot of a server: a deleted namespace may lose its Secret
-// first.
+// ToDelete returns the current or the last bot of a server: if a namespace is deleted, its Secret
+// may be gone first.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
 }
@@ -167,7 +167,8 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 	return snap, nil
 }
 
-// ServerChanged selects servers that came, went, or have another availability, token or grant.
+// ServerChanged selects servers that were created or deleted, or that have another availability,
+// token or grant.
 var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||
@@ -199,7 +200,7 @@ const MaxChannels = 500
 // MaxRoles is Discord's limit of roles in a server: code 30005.
 const MaxRoles = 250
 
-// Full is the issue of a guild without room for another channel or category; nil if it has room.
+// Full is the issue of a guild without room for another channel or category; nil if there is room.
 func (g *Guild) Full() *conditions.Issue {
 	if len(g.Snapshot.All()) < MaxChannels {
 		return nil
@@ -208,7 +209,7 @@ func (g *Guild) Full() *conditions.Issue {
 		MaxChannels)
 }
 
-// Categories counts the guild's categories, with hidden ones.
+// Categories counts the guild's categories, including hidden ones.
 func (g *Guild) Categories() int {
 	n := 0
 	for _, c := range g.Snapshot.All() {
@@ -219,14 +220,13 @@ func (g *Guild) Categories() int {
 	return n
 }
 
-// Lacks is the issue of a missing permission in the guild; nil if unknown.
+// Lacks is the issue of permissions that the bot lacks in the guild; nil if none or unknown.
 func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
 	have, exact := g.Snapshot.BotPermissions()
 	return issues.Lacking(have, exact, needed, forWhat, g.InviteURL)
 }
 
-// LacksIn is Lacks for a channel or category. inviteURL is empty if another invitation does not
-// help.
+// LacksIn is Lacks for a channel or category. inviteURL is empty if a new invitation does not help.
 func (g *Guild) LacksIn(
 	ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string,
 ) *conditions.Issue {
@@ -234,9 +234,8 @@ func (g *Guild) LacksIn(
 	return issues.Lacking(have, exact, needed, forWhat, inviteURL)
 }
 
-// LacksToOverwrite says why the bot may not change permission overwrites; nil if it may. Source of
-// the rule about ManageRoles:
-// https://discord.com/developers/docs/resources/guild#create-guild-channel
+// LacksToOverwrite says why the bot may not change permission overwrites; nil if it may. The rule
+// about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
 func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions.Issue {
 	changed := overwrites.Changed(from, to)
 	have, exact := g.Snapshot.BotPermissions()
@@ -259,8 +258,9 @@ func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat, "")
 }
 
-// required says why Discord lets nobody delete a channel of a community server (code 50074); nil if
-// it does. With its DiscordServer deleted, only a user can choose another channel.
+// required says why nobody may delete a channel that Discord requires in a community server (code
+// 50074); nil for other channels. If the DiscordServer is deleted, only a user can choose another
+// one.
 func (g *Guild) required(live *discordclient.Channel) *conditions.Issue {
 	guild := &g.Snapshot.Guild
 	role, field := "", ""

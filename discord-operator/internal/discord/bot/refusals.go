@@ -12,12 +12,12 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// namespaceShare is the part (one in so many) of the remaining refusals that a namespace may use. A
+// namespaceShare is a divisor: a namespace may cause one twentieth of the remaining refusals. A
 // wrong token or refused calls of one tenant must not stop other tenants.
 const namespaceShare = 20
 
-// refusals counts refused calls by namespace. Discord counts them by address, so all are shares of
-// one. It is safe for concurrent use.
+// refusals counts refused calls by namespace. Discord counts them by IP address, so all counts are
+// shares of one whole. It is safe for concurrent use.
 type refusals struct {
 	mu     sync.Mutex
 	whole  *discordclient.InvalidRequests
@@ -32,11 +32,11 @@ func newRefusals(now func() time.Time) *refusals {
 	}
 }
 
-// Below minShares counts there is no cleanup.
+// Fewer than minShares counts are never dropped.
 const minShares = 1000
 
-// of returns the count of a namespace. A dropped count was 0, so a bot that still has it adds at
-// most one share.
+// of returns the count of a namespace. Only counts of 0 are dropped, so a bot that still uses a
+// dropped count adds at most one share.
 func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,15 +57,16 @@ func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
 	return share
 }
 
-// Caused returns a context for the calls that an object causes. Their refusals count for its namespace,
-// whichever bot makes them, and they take its share of that bot's calls.
+// Caused returns a context for the calls that an object causes. Every refusal counts for the
+// object's namespace, whichever bot calls. Every call counts in the namespace's share of the bot's
+// calls.
 func (b *Bots) Caused(ctx context.Context, o client.Object) context.Context {
 	ctx = discordclient.WithTenant(ctx, o.GetNamespace())
 	return discordclient.WithRefusals(ctx, b.refusals.of(o.GetNamespace()))
 }
 
-// owns reports whether a namespace has a server that uses a token. Others have at most half of the
-// calls of its bot.
+// owns reports whether a namespace has a server with a token. Other namespaces have at most half of
+// the calls of the token's bot.
 func (b *Bots) owns(namespace, token string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The counts of namespaces without refusals are dropped, so that deleted namespaces need no memory.
+// The counts of namespaces without refusals are dropped, so that deleted namespaces take no memory.
 func TestCountsOfNamespacesAreDropped(t *testing.T) {
 	t.Parallel()
 	r := newRefusals(time.Now)

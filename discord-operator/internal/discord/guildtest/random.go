@@ -70,7 +70,7 @@ func (r *random) coin() bool { return r.IntN(2) == 0 }
 
 func one[T any](r *random, of ...T) T { return of[r.IntN(len(of))] }
 
-// name may repeat a former one.
+// name may return the same name again.
 func (r *random) name() string {
 	return one(r, "Incidents", "On call", "名前", "Ünïcödé & co.", "a: b", "yes", "#1", strings.Repeat("x", 100),
 		fmt.Sprintf("Number %d", r.IntN(5)))
@@ -96,7 +96,8 @@ func (r *random) role() discordtest.Role {
 	return role
 }
 
-// overwrites may be nil, for those of the category. Some hide a channel from all but the bot.
+// overwrites returns nil if a channel inherits from its category. Some overwrites hide a channel
+// from everyone except the bot.
 func (r *random) overwrites() []discordtest.Overwrite {
 	if r.IntN(3) == 0 {
 		return nil
@@ -163,7 +164,7 @@ func (r *random) settings(g *discordtest.Guild, of map[int][]string) {
 	g.AFKTimeout, g.PreferredLocale, g.SystemChannelFlags = one(r, 60, 900), one(r, "ja", "en-US"), r.IntN(64)
 	some := func(kind int) string { return one(r, append(of[kind], "")...) }
 	g.AFKChannelID, g.SystemChannelID = some(discordtest.TypeVoice), some(discordtest.TypeText)
-	text := of[discordtest.TypeText] // which a community server has
+	text := of[discordtest.TypeText] // a community server has text channels
 	g.RulesChannelID, g.PublicUpdatesChannelID = one(r, text...), one(r, text...)
 }
 
@@ -184,8 +185,8 @@ func (r *random) webhooks(ctx context.Context, channels []string) error {
 	return nil
 }
 
-// Portrait describes a guild without ids and members, to compare it with another. References are
-// places in Discord's order.
+// Portrait describes a guild without ids and members, so that guilds can be compared. A reference
+// is written as the position of its target in Discord's order.
 func Portrait(g discordtest.Guild) (all []string) {
 	names := map[string]string{g.ID: "@everyone"}
 	for _, r := range g.RankedRoles() {

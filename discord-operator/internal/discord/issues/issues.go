@@ -24,13 +24,14 @@ import (
 )
 
 const (
-	// MaxTransient is the longest unreported rate limit. Its report would be outdated at once.
+	// MaxTransient is the longest unreported rate limit: a shorter one ends before users could read
+	// of it.
 	MaxTransient = 5 * time.Second
-	// maxQueued is the same for a wait in the bot's own call queue, whose end is certain.
+	// maxQueued is the longest unreported wait in the bot's own call queue, which ends for certain.
 	maxQueued = 30 * time.Second
 	// deniedRetry is long, because each try counts towards Discord's limit of invalid requests.
 	deniedRetry = 10 * time.Minute
-	// firstDeniedRetry is the shortest. Discord sometimes denies a call that it permits.
+	// firstDeniedRetry is shorter, because Discord sometimes denies a permitted call.
 	firstDeniedRetry = time.Minute
 	deletionRetry    = time.Minute
 	// notLeadingRetry delays a call that the fence refused because another process may lead.
@@ -38,7 +39,7 @@ const (
 	fullRetry       = time.Minute
 )
 
-// Transient is the unreported issue of a wait of seconds.
+// Transient is the unreported issue of a wait for a few seconds.
 func Transient(after time.Duration) *conditions.Issue {
 	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
@@ -51,7 +52,8 @@ func IsTransient(issue *conditions.Issue) bool {
 	return issue != nil && issue.Transient
 }
 
-// Of returns the issues of an error. The queue's back-off delays errors that are not Discord's.
+// Of returns the issues of an error. Errors that are not Discord's are retried with the back-off of
+// the workqueue.
 func Of(err error, now time.Time) []conditions.Issue {
 	if issue := of(err, now); issue != nil {
 		return []conditions.Issue{*issue}
@@ -60,7 +62,7 @@ func Of(err error, now time.Time) []conditions.Issue {
 }
 
 func of(err error, now time.Time) *conditions.Issue {
-	if errors.Is(err, fence.ErrNotLeading) { // the process ends soon, or renews its Lease
+	if errors.Is(err, fence.ErrNotLeading) { // the process ends or renews its Lease soon
 		return Transient(notLeadingRetry)
 	}
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
@@ -82,7 +84,7 @@ func of(err error, now time.Time) *conditions.Issue {
 	case discordclient.ClassInvalid:
 		return invalid(refused)
 	case discordclient.ClassGone:
-		// No event reports that the user of an overwrite joins.
+		// No event reports that a user of an overwrite joins the server.
 		switch discordclient.CodeOf(err) {
 		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole:
 			return invalid(refused).After(deniedRetry)
@@ -113,10 +115,11 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error()))
 }
 
-// rateLimited reports the end to the minute, so that each of hundreds of objects is written once.
+// rateLimited rounds the reported end up to a minute, so that each of hundreds of objects is
+// written only once.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
-	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue notifies it before; this is a safeguard
+	case l.Queued() && l.After <= maxQueued: // lifecycle.CallQueue notifies earlier; this is a safeguard
 		return Transient(l.After + l.After/4 + time.Second)
 	case l.After <= MaxTransient:
 		return Transient(l.After)
@@ -140,13 +143,13 @@ func Full(format string, args ...any) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonLimitReached, format, args...).After(fullRetry)
 }
 
-// Unpermitted is the issue that Discord does not permit a call, whatever the bot's permissions.
+// Unpermitted is the issue of a call that Discord does not permit. message says why.
 func Unpermitted(message string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
-// Lacking is the issue of missing permissions; nil if they are not known exactly, or none is
-// missing. An empty inviteURL says that another invitation does not help.
+// Lacking is the issue of missing permissions; nil if none is missing, or if have is not exact. An
+// empty inviteURL means that a new invitation does not help.
 func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
 	names := have.Missing(needed).Names()
 	if !exact || len(names) == 0 {
@@ -176,7 +179,7 @@ func IsHidden(err error) bool {
 	return ok && issue.Reason == v1alpha1.ReasonHiddenFromBot
 }
 
-// DeletionFailed is the issue of a failed deletion. OfDeletion adds the way out.
+// DeletionFailed is the issue of a failed deletion. OfDeletion adds how to abandon the resource.
 func DeletionFailed(why string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonDeletionFailed, "Deletion on Discord failed: %s", why).After(deletionRetry)
 }
@@ -192,8 +195,9 @@ func Worst(list []conditions.Issue) *conditions.Issue {
 	return conditions.Worst(list)
 }
 
-// Unreported returns when to reconcile again if the worst issue is not reported; 0 if it is. A new
-// object that waits for its parents is not reported: that would cost a status update.
+// Unreported returns when to reconcile again if the worst issue is not reported; 0 if it is. An
+// object that has just been created and waits for its parents is not reported, to save a status
+// update.
 func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.Duration) time.Duration {
 	switch {
 	case IsTransient(worst):
@@ -204,7 +208,7 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 	return 0
 }
 
-// deletionGrace passes between the first failure and DeletionFailed.
+// deletionGrace is the time between the first failure and DeletionFailed.
 const deletionGrace = 20 * time.Second
 
 // Retry returns when to reconcile again; 0 if unknown. The delays of a denied call double.
@@ -219,14 +223,14 @@ func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) 
 	return min(max(now.Sub(was.LastTransitionTime.Time), firstDeniedRetry), deniedRetry)
 }
 
-// Fails reports whether a deletion with this worst issue fails. A wait is no failure.
+// Fails reports whether a deletion with this worst issue has failed. Waiting is no failure.
 func Fails(worst *conditions.Issue) bool {
 	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents &&
 		worst.Reason != v1alpha1.ReasonRateLimited && worst.Reason != v1alpha1.ReasonNotAllowed
 }
 
 // OfDeletion turns an issue of a deleted object into DeletionFailed if the deletion has failed for
-// deletionGrace. The message then has the annotation that gives it up.
+// deletionGrace. The message then names the annotation that leaves the resource on Discord.
 func OfDeletion(o client.Object, worst *conditions.Issue, failing time.Duration) *conditions.Issue {
 	worst = ofDeletion(worst, failing)
 	if worst.Reason == v1alpha1.ReasonDeletionFailed {
@@ -249,7 +253,7 @@ func ofDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issu
 // Abandonable reports whether a user may leave the resource on Discord despite this issue.
 func Abandonable(worst *conditions.Issue) bool { return worst.Reason == v1alpha1.ReasonDeletionFailed }
 
-// Annotate returns the command that sets an annotation of an object, or that removes one with "-".
+// Annotate returns the command that sets an annotation of an object, or removes it with "-".
 func Annotate(o client.Object, annotation string) string {
 	return fmt.Sprintf("kubectl annotate %s %s -n %s %s", resource(o), o.GetName(), o.GetNamespace(), annotation)
 }
@@ -272,7 +276,7 @@ func resource(o client.Object) string {
 	return "discordchannels.discord.jutsu.com"
 }
 
-// Name names an object for users of a namespace.
+// Name returns an object's name as users of a namespace write it.
 func Name(o metav1.Object, namespace string) string {
 	if o.GetNamespace() == namespace {
 		return o.GetName()

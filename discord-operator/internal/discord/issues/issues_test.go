@@ -102,7 +102,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Whichever call blocks a deletion, its message says how to end it.
+// The message of a failed deletion says how to end it, whichever call failed.
 func TestOfDeletion(t *testing.T) {
 	t.Parallel()
 	failed := v1alpha1.ReasonDeletionFailed
@@ -183,7 +183,7 @@ func TestIsTransient(t *testing.T) {
 	}
 }
 
-// Each of these is worse than all before it.
+// Each issue is worse than all issues before it.
 func TestWorst(t *testing.T) {
 	t.Parallel()
 	ranks := [][]error{

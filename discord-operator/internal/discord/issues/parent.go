@@ -14,9 +14,9 @@ type Parent struct {
 	metav1.Object
 }
 
-// WaitFor returns the issue that an object waits for its parent. fact says what the parent lacks,
-// and cause (nil if unknown) is its condition. Only users of the parent's namespace read the
-// condition's message.
+// WaitFor returns the issue of an object that waits for its parent. fact says what the parent
+// lacks. cause is the parent's condition; nil if unknown. Its message is only for users of the
+// parent's namespace.
 func (p Parent) WaitFor(reason, by, fact string, cause *metav1.Condition) *conditions.Issue {
 	name, foreign := Name(p.Object, by), by != p.GetNamespace()
 	switch {

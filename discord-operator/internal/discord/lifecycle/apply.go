@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-const arrangeRetry = 200 * time.Millisecond // until the next look at siblings that another reconcile sorts
+const arrangeRetry = 200 * time.Millisecond // until the next try to sort siblings that another reconcile is sorting
 
 // Results report the effects of a plan.
 type Results struct {
@@ -85,7 +85,8 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	return results
 }
 
-// ensureFinalizer respects Discord's limits: each finalizer without an id costs a search.
+// ensureFinalizer first checks Discord's limits, because an object with a finalizer and without an
+// id costs a search.
 func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
 	if status.Finalized(b.Object) {
 		return nil
@@ -97,12 +98,12 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	}
 	err := r.Status.EnsureFinalizer(ctx, b.Object)
 	if (err == nil || errors.Is(err, apply.ErrStale)) && b.Live == nil {
-		r.Records.Absent(b.Object.GetUID()) // this process has stored the finalizer: no other one has sent a create
+		r.Records.Absent(b.Object.GetUID()) // no other process can have sent a create
 	}
 	return err
 }
 
-// create requires that Bind found nothing, and that the finalizer is stored.
+// create requires that Bind found no resource and that the finalizer is stored.
 func (r *Resources) create(
 	ctx context.Context, api *guildcache.Client, b Binding, create resource.Create, results *Results,
 ) error {
@@ -163,7 +164,8 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 	results.Changed = true
 }
 
-// edit sends all fields in one call, and again without refused ones: overwrites must get through.
+// edit sends all fields in one call. If Discord refuses some, it sends the others again: overwrites
+// must get through.
 func (r *Resources) edit(
 	ctx context.Context, api *guildcache.Client, b Binding, edit resource.Edit, fields []string, results *Results,
 ) error {

@@ -28,17 +28,17 @@ import (
 // transientRetry is the delay before a retry while the guild cache lags behind Discord.
 const transientRetry = time.Second
 
-// Kind is a kind of object that stands for a resource on Discord.
+// Kind is a kind of object with a resource on Discord.
 type Kind struct {
 	Name         string                   // such as DiscordGroup
-	Noun         string                   // of the resource, such as category
-	Title        func(name string) string // of a resource in an event
+	Noun         string                   // noun for the resource, such as category
+	Title        func(name string) string // title of a resource for events
 	NotRecreated string                   // the parts that a recreated resource lacks
 	Fields       resource.Rows
 	Calls        resource.Calls
-	FromBottom   bool                     // siblings are ranked from the bottom, where new ones appear
-	List         func() client.ObjectList // returns an empty list
-	ByID         string                   // the index of the objects by the ids that they claim
+	FromBottom   bool                     // siblings are ranked from the bottom, because new ones appear there
+	List         func() client.ObjectList // an empty list
+	ByID         string                   // index of the objects by the ids of resources that they claim
 	Identity     func(client.Object) Identity
 }
 
@@ -54,7 +54,8 @@ type Identity struct {
 	Observed bool // the resource is not managed, so another object may manage it
 }
 
-// Retained reports whether the resource stays. An adopted one does by default, not its replacement.
+// Retained reports whether a deletion leaves the resource on Discord. By default, it leaves an
+// adopted resource, but not the replacement of one.
 func (i Identity) Retained() bool {
 	if i.Observed || i.guessed(i.StatusID) {
 		return true
@@ -65,7 +66,7 @@ func (i Identity) Retained() bool {
 	return i.Adopt != nil && (i.StatusID == "" || i.StatusID == i.Adopt.ID)
 }
 
-// guessed reports whether id was bound without proof, and not named in spec.adopt since.
+// guessed reports whether id was bound without proof and spec.adopt does not name it.
 func (i Identity) guessed(id string) bool {
 	return i.Matched && i.StatusID == id && (i.Adopt == nil || i.Adopt.ID != id)
 }
@@ -87,44 +88,47 @@ type Resources struct {
 	Records *Records
 	Queue   CallQueue // a source of the kind's controller
 
-	arranging sync.Map // by the parent: one reconcile at a time sorts its children
+	arranging sync.Map // by parent: one reconcile at a time sorts the children
 	missing   missing
 }
 
-// Lookup says where the external resource of an object is found or created.
+// Lookup says where to find or create the external resource of an object.
 type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
-	Types             []discordgo.ChannelType // the allowed types of a channel; the first is created
-	// Foreign objects are outside the server's namespace: only the audit log proves their creates.
+	Types             []discordgo.ChannelType // the allowed types of a channel; a create uses the first one
+	// Foreign says that the object is outside the server's namespace: only the audit log proves its
+	// creates.
 	Foreign     bool
 	NoAdoption  *conditions.Issue // why the object may not adopt; nil if it may
 	NoRetention *conditions.Issue // why a deleted object may not leave its resource; nil if it may
 }
 
-// Binding relates an object to its external resource. Without Live and Absent it is not known.
+// Binding relates an object to its external resource. If Live and Absent are zero, it is unknown
+// whether the resource exists.
 type Binding struct {
 	Lookup
 	Identity
 	Live     resource.Resource
 	Stored   resource.StoredForms // the values that Discord stores in another form
 	Inherits bool                 // the channel is new and lacks overwrites of its category
-	// Adopted binds an existing resource in this reconcile, Recovered the result of a lost create.
+	// Adopted: this reconcile binds an existing resource. Recovered: it binds the result of a lost
+	// create.
 	Adopted, Recovered bool
-	Guessed            bool              // recovered, now or before, without proof in the audit log
-	Absent             bool              // certainly none exists, so one may be created
+	Guessed            bool              // recovered, in any reconcile, without proof in the audit log
+	Absent             bool              // certainly no resource exists, so it may be created
 	HiddenID           string            // an existing resource that the bot may not view
 	Mismatch           *conditions.Issue // why the resource of a deleted object is not its own
 	ClaimedBy          string            // another object that claims the resource and is not deleted
-	ClaimedHere        bool              // only objects of the same namespace claim it
+	ClaimedHere        bool              // ClaimedBy is in the object's namespace
 }
 
-// Reason returns the audit log reason of an object's calls. Its UID identifies lost creates.
+// Reason returns the audit log reason of an object's calls. The UID in it identifies lost creates.
 func Reason(kind string, o client.Object) string {
 	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
 }
 
-// Bind looks for the external resource of an object, in memory if that suffices.
+// Bind finds the external resource of an object, without a call if memory has it.
 func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	uid := l.Object.GetUID()
 	if status.Finalized(l.Object) {
@@ -163,7 +167,8 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	return r.recover(ctx, api, b, record)
 }
 
-// BindDeleted is Bind for a deleted object. Only a resource of its own, even a hidden one, counts.
+// BindDeleted is Bind for a deleted object. It binds only the object's own resource, even if
+// hidden.
 func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	b, err := r.Bind(ctx, api, l)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() && !issues.IsHidden(err) {
@@ -172,14 +177,14 @@ func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l L
 	return b, err
 }
 
-// Owns reports whether the object has, or may have, a resource. A user may have written its
-// finalizer and spec, so they do not count.
+// Owns reports whether the object has, or may have, a resource. Its finalizer and spec prove
+// nothing, because a user may have written them.
 func (r *Resources) Owns(o status.Object) bool {
 	return r.Kind.Identity(o).StatusID != "" || r.Records.Has(o.GetUID())
 }
 
-// Position returns the desired place of an object among its siblings in its namespace; nil for
-// none. Objects of other namespaces count as unmanaged, so that none can move them.
+// Position returns the desired place of an object among its siblings in its namespace; nil if it
+// has none. Objects of other namespaces count as unmanaged, so that no namespace can move them.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil
@@ -188,7 +193,7 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 	return r.Kind.PositionAmong(o, siblings), err
 }
 
-// Listed returns the objects of a namespace, or of all, that an index names.
+// Listed returns the objects of a namespace, or of all if it is empty, that an index names.
 func (r *Resources) Listed(ctx context.Context, namespace, by, value string) (all []status.Object, err error) {
 	list := r.Kind.List()
 	if err := index.List(ctx, r.Cache, list, namespace, by, value); err != nil {
@@ -211,7 +216,8 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 	}
 	uid := b.Object.GetUID()
 	if len(claims) > 0 {
-		// An object may observe a resource of its own namespace. It learns nothing of others.
+		// An object may observe a resource that its own namespace manages, but must not learn of
+		// others.
 		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
 		if owner := winner(claims); owner.uid != uid && !shared(owner) {
 			return unbound, conditions.Degraded(v1alpha1.ReasonConflict,
@@ -231,12 +237,12 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource.Resource)
 	if bound, err := r.boundToAnother(ctx, b, live.GetID()); err != nil {
 		return unbound, err
 	} else if bound {
-		return unbound, issues.Transient(transientRetry) // the cache does not show its status yet
+		return unbound, issues.Transient(transientRetry) // the cache does not show the other object's status yet
 	}
 	if !b.Recovered {
 		r.Records.Bound(uid, live.GetID())
 	} else if !r.Records.Claim(uid, live.GetID()) {
-		return unbound, issues.Transient(transientRetry) // another object has just taken it
+		return unbound, issues.Transient(transientRetry) // another object has just taken the resource
 	}
 	b.Live = live
 	return b, nil
@@ -288,12 +294,12 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 				live.GetName(), live.GetID(), issues.Annotate(b.Object, v1alpha1.PausedAnnotation+"-"))
 		}
 		if b.Guessed {
-			r.Records.Guess(uid, result.ID) // a status may not show it yet
+			r.Records.Guess(uid, result.ID) // the cached status may not show the guess yet
 		}
 		return r.take(ctx, b, live)
 	case recovery.Hidden:
 		if !r.Records.Claim(uid, result.ID) {
-			return b, issues.Transient(transientRetry) // another object has just taken it
+			return b, issues.Transient(transientRetry) // another object has just taken the resource
 		}
 		hidden := r.hidden(&b, api.Guild(b.GuildID).Snapshot(), result.ID)
 		return b, hidden

@@ -35,14 +35,14 @@ import (
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
 
-// rig has the channels of objects, a guild, and a client that counts its calls.
+// rig has a simulated guild, its client, and the objects that claim channels.
 type rig struct {
 	*guildtest.Guild
 	client    *guildcache.Client
 	clock     *clocktesting.FakePassiveClock
 	resources *Resources
 	claims    map[string][]claim
-	broken    error // of reading the claims
+	broken    error // error of reading the claims
 }
 
 func newRig(t *testing.T) *rig {
@@ -50,7 +50,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{Guild: guildtest.New(t, all), clock: clocktesting.NewFakePassiveClock(time.Now()), claims: map[string][]claim{}}
 	r.client = r.Client(t)
 	r.resources = newResources(r.clock, func(id string) ([]claim, error) { return r.claims[id], r.broken })
-	r.resources.Records.Of("another") // the process has begun
+	r.resources.Records.Of("another") // the process has started
 	r.resources.Records.Finalized("uid")
 	return r
 }
@@ -83,7 +83,7 @@ type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-// objects lists the objects with the claims on an id, of all objects those with claims on "".
+// objects lists the objects with claims on an id. Without an id, it lists the claims on "".
 type objects struct {
 	client.Reader
 	claims func(id string) ([]claim, error)
@@ -152,7 +152,7 @@ func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 	return ch
 }
 
-// hide hides a channel from the bot, and waits for its view.
+// hide hides a channel from the bot, and waits until the client's view shows that.
 func (r *rig) hide(t *testing.T, id string) {
 	t.Helper()
 	events := r.client.Subscribe(t.Context())
@@ -182,7 +182,7 @@ func foreign(l *Lookup) { l.Foreign = true }
 
 func paused(l *Lookup) { l.Object.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"}) }
 
-// forbidLog hides the audit log from the bot, and waits for its view.
+// forbidLog hides the audit log from the bot, and waits until the client's view shows that.
 func (r *rig) forbidLog(t *testing.T) {
 	t.Helper()
 	events := r.client.Subscribe(t.Context())
@@ -216,7 +216,7 @@ func TestBind(t *testing.T) {
 	cases := map[string]struct {
 		// scene prepares the guild and returns the lookup and the expected id.
 		scene  func(*testing.T, *rig) (Lookup, string)
-		found  Binding // without the channel
+		found  Binding // without Live
 		reason string
 	}{
 		"no finalizer": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(), "" }, found: Binding{Absent: true}},
@@ -380,7 +380,7 @@ func TestBind(t *testing.T) {
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
 		"ignores a channel from after all possible creates": {scene: func(t *testing.T, r *rig) (Lookup, string) {
-			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no attempt since
+			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no create since then
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(time.Minute)
@@ -415,7 +415,7 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// Known channels cost no call.
+// Bind makes no call for channels that it knows.
 func TestBindMakesNoCallForKnownChannels(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -431,8 +431,8 @@ func TestBindMakesNoCallForKnownChannels(t *testing.T) {
 	}
 }
 
-// What Discord refuses to show is asked for again after a while, and not by every reconcile: each
-// refusal counts.
+// If Discord refuses to show a channel, the operator asks again only after a while: each refusal
+// counts towards a limit.
 func TestRefusedChannelIsSeldomAskedFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -459,15 +459,15 @@ func isTransient(err error) bool {
 	return ok && issues.IsTransient(issue)
 }
 
-// Without proof in the audit log, two objects of the same name may find a channel at
-// the same moment: only one binds it.
+// Without proof in the audit log, two objects of the same name may find a channel at the same
+// moment. Only one of them binds it.
 func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Discord.Faults().LoseAudit(1)
 	made := r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 	r.later(time.Minute)
-	r.resources.Records.Claim("other", made.ID) // after this one has decided, and before it takes what it has found
+	r.resources.Records.Claim("other", made.ID) // between this object's search and its claim
 	got, err := r.resources.take(t.Context(), Binding{Lookup: r.lookup(finalized), Recovered: true}, made)
 	if !isTransient(err) || got.Live != nil {
 		t.Errorf("%+v, %v", got, err)
@@ -480,7 +480,7 @@ func TestConcurrentSearchesBindOneChannelOnce(t *testing.T) {
 	}
 }
 
-// Two 404s far apart do not confirm a loss.
+// Two 404s confirm a loss only if the channel was not found in between.
 func TestFoundChannelEndsALoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -526,7 +526,7 @@ func TestCreate(t *testing.T) {
 	}
 	r.later(time.Minute)
 	var found Binding
-	for range 50 { // the view may lag behind the list that names it
+	for range 50 { // the view may lag behind the list that has the channel
 		var err error
 		if found, err = r.bind(t, l); !isTransient(err) {
 			if err != nil {
@@ -552,7 +552,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// An audit log that becomes readable is read again.
+// If the bot gets access to the audit log, Bind reads the log again.
 func TestReadableAuditLogProves(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -18,12 +18,12 @@ type claim struct {
 	name     types.NamespacedName
 	uid      types.UID
 	created  time.Time
-	inStatus bool // the status names it, not only the spec
-	managed  bool // it has a finalizer: it may have written to the resource
+	inStatus bool // the status names the resource, not only the spec
+	managed  bool // the object has a finalizer, so it may have written to the resource
 	deleted  bool
 }
 
-// nameFor hides names of other namespaces.
+// nameFor hides the name of an object of another namespace.
 func (c claim) nameFor(namespace string) string {
 	if c.name.Namespace != namespace {
 		return "an object of another namespace"
@@ -31,7 +31,8 @@ func (c claim) nameFor(namespace string) string {
 	return c.name.String()
 }
 
-// winner prefers the object with the resource in its status, then a managing one, then the older.
+// winner prefers an object with the resource in its status, then one with a finalizer, then the
+// oldest.
 func winner(claims []claim) claim {
 	return slices.MinFunc(claims, func(a, b claim) int {
 		age := a.created.Compare(b.created)
@@ -49,8 +50,8 @@ func trueFirst(a, b bool) int {
 	return 1
 }
 
-// claims returns the objects that claim a resource. The spec of another namespace does not count,
-// because a tenant could block others.
+// claims returns the objects that claim a resource. In other namespaces only the status counts: by
+// the spec, a tenant could block other tenants.
 func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, error) {
 	all, err := r.Listed(ctx, "", r.Kind.ByID, id)
 	var claims []claim

@@ -33,7 +33,7 @@ func Delete(
 		if discordclient.ClassOf(err) == discordclient.ClassGone {
 			how, err = cmp.Or(d.How, gone), nil
 			if _, bound := d.By.(resource.Calls); bound {
-				err = issues.Transient(transientRetry) // one 404 proves nothing: bind it again
+				err = issues.Transient(transientRetry) // one 404 proves nothing, so Bind must look again
 			}
 		}
 		list = append(list, issues.Of(err, recorder.Clock.Now())...)

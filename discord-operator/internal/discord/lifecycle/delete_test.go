@@ -37,8 +37,8 @@ func (writes) Patch(context.Context, client.Object, client.Patch, ...client.SubR
 	return nil
 }
 
-// forced is a channel that was deleted long ago, which a user wishes to be left on Discord if it cannot be
-// deleted there.
+// forced is a channel that was deleted long ago. Its annotation leaves it on Discord if it cannot
+// be deleted there.
 type forced struct {
 	t        *testing.T
 	clock    *clocktesting.FakePassiveClock
@@ -87,8 +87,8 @@ func (f *forced) reconcile(issue *conditions.Issue) (abandoned bool) {
 	return false
 }
 
-// A deletion is given up after 20 seconds of failures, counted from the first one: not from the deletion, nor while
-// Discord only limits calls or other objects are waited for.
+// A deletion is given up after 20 seconds of failures. They count from the first failure, not from
+// the deletion. Rate limits and waits for other objects do not count.
 func TestForceCountsFromTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	fails := func() *conditions.Issue { return issues.Unverified(conditions.ReasonRetrying, "502") }
@@ -130,7 +130,7 @@ func TestForceCountsFromTheFirstFailure(t *testing.T) {
 		}
 	}
 
-	f := newForced(t) // Discord has failed since before the deletion, and the operator was away meanwhile
+	f := newForced(t) // Discord has failed since before the deletion, while the operator did not run
 	f.channel.Status.Conditions = append(f.channel.Status.Conditions, metav1.Condition{
 		Type: v1alpha1.TypeVerified, Status: metav1.ConditionFalse, Reason: conditions.ReasonRetrying, ObservedGeneration: 1,
 		LastTransitionTime: metav1.NewTime(f.clock.Now().Add(-time.Hour)),

@@ -11,7 +11,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Differences returns a plan's changes in a snapshot. names has the names of resources.
+// Differences returns a plan's changes in a snapshot. The snapshot names has the names of
+// resources.
 func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapshot) (all []resource.Difference) {
 	if p.Create != nil || b.Absent {
 		return append([]resource.Difference{{Action: resource.ActionCreate}}, resource.Creates(p.Changes, names)...)
@@ -34,7 +35,7 @@ func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapsho
 	return all
 }
 
-// move returns the place to which a resource would be moved; empty if it stays.
+// move returns where the plan would move a resource to; empty if it stays.
 func (k *Kind) move(snap *guildcache.Snapshot, position Position, live resource.Resource) string {
 	ranks, siblings := k.ranks(snap, position, live), k.Calls.Siblings(snap, live)
 	moved := func(m discordclient.Move) bool { return m.ID == live.GetID() }

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Locate is Bind in one snapshot. known is the id of the object's resource; empty for none.
+// Locate is Bind for a single snapshot. known is the id of the object's resource; empty for none.
 func (k *Kind) Locate(snap *guildcache.Snapshot, l Lookup, known string) (Binding, error) {
 	b := Binding{Lookup: l, Identity: k.Identity(l.Object)}
 	var live resource.Resource
@@ -53,7 +53,8 @@ func (k *Kind) adoptee(snap *guildcache.Snapshot, l Lookup, id string) (resource
 	return live, nil
 }
 
-// PositionAmong returns the desired place of an object among siblings; nil for none.
+// PositionAmong returns the desired place of an object among siblings; nil if the spec has no
+// position.
 func (k *Kind) PositionAmong(o client.Object, siblings []status.Object) *Position {
 	rank := k.Identity(o).Position
 	if rank == nil {

@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	// Discord sometimes reports an existing channel as unknown, so it must do so twice
-	// (https://github.com/discord/discord-api-docs/issues/8445).
+	// Discord sometimes reports an existing channel as unknown. So it must report that twice,
+	// goneDelay apart (https://github.com/discord/discord-api-docs/issues/8445).
 	goneDelay = issues.MaxTransient
-	// Recheck intervals without an event: hidden by the Gateway, and hidden by a refused call.
+	// Recheck intervals without an event: hiddenRetry if the Gateway hides a resource, refusedRetry
+	// if a call was refused.
 	hiddenRetry  = time.Hour
 	refusedRetry = time.Minute
 )
@@ -31,10 +32,11 @@ type Missing struct {
 	since map[string]time.Time
 }
 
-// Above maxKept, entries without a query for keptFor are dropped.
+// If there are more than maxKept entries, entries older than keptFor are dropped.
 const maxKept, keptFor = 64, time.Hour
 
-// Begin returns the time when Discord first reported a resource as unknown: now for a new one.
+// Begin records that Discord reports a resource as unknown, and returns the time of the first
+// report.
 func (m *Missing) Begin(id string, now time.Time) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,7 +52,8 @@ func (m *Missing) Begin(id string, now time.Time) time.Time {
 	return m.since[id]
 }
 
-// ConfirmAt returns when Discord must report a resource as unknown again; zero for a known one.
+// ConfirmAt returns when Discord must report a resource as unknown again; zero if it has not done
+// so once.
 func (m *Missing) ConfirmAt(id string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +63,7 @@ func (m *Missing) ConfirmAt(id string) time.Time {
 	return time.Time{}
 }
 
-// End forgets a missing resource.
+// End drops the record of a missing resource.
 func (m *Missing) End(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,9 +101,9 @@ func (m *missing) untilRetry(id string, now time.Time) time.Duration {
 	return last.wait - now.Sub(last.at)
 }
 
-// confirmGone returns nil if a resource is gone: the Gateway has reported its deletion, or Discord
-// reports it as unknown twice and a later list lacks it too. A hidden or temporarily unknown
-// resource must not be created again.
+// confirmGone returns nil if a resource is gone: the Gateway has reported the deletion, or Discord
+// has reported the resource as unknown twice and a later list lacks it too. A hidden or temporarily
+// unknown resource must not be created again.
 func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *Binding, id string) error {
 	view, now := api.Guild(b.GuildID), r.Status.Clock.Now()
 	switch snap := view.Snapshot(); {
@@ -122,7 +125,7 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 		return r.confirmUnknown(ctx, api, b.GuildID, id)
 	case discordclient.ClassNone:
 		r.missing.End(id)
-		// The guild cache lags behind, or the resource is in another guild. A refresh shows which.
+		// The guild cache lags behind, or the resource is in another guild. A refresh decides that.
 		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"The %s %s exists, but Discord does not list it in this server.", r.Kind.Noun, id).After(issues.MaxTransient))
 	default:

@@ -31,20 +31,19 @@ import (
 	"jutsu.com/operators/test/discordtest"
 )
 
-// The model: a few objects, two with a channel, or a role, of the same name; a guild in
-// which users make and delete such as well; and an operator that binds and creates them, is killed at any
-// moment, and whose calls fail in any way. All of it is in a bubble of time (testing/synctest), and nothing
-// is random except rapid's draws.
+// The model has a few objects; two of them have resources of the same name. Users create and delete
+// resources of that name too. The operator binds and creates resources, its calls fail in any way,
+// and it is killed at any moment. All of this runs in a bubble of time (testing/synctest), and only
+// rapid's draws are random.
 const (
 	settle    = 10 * time.Second
 	modelName = "alerts"
-	enough    = 24 // reconciles after which nothing is left to do, half a minute apart
-	// An entry of the audit log is visible so long after its action, and up to the jitter later.
+	enough    = 24 // so many reconciles, half a minute apart, are enough to finish
+	// An entry of the audit log is visible after auditDelay, or up to auditJitter later.
 	auditDelay, auditJitter = 500 * time.Millisecond, 5 * time.Second
 )
 
-// inProcess carries requests to the simulator without a network. A connection that would be cut is
-// an error.
+// inProcess carries requests to the simulator without a network. A cut connection becomes an error.
 type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err error) {
@@ -54,7 +53,7 @@ func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err erro
 		}
 	}()
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{}) // from here on it is not known whether the request has arrived
+		trace.GotConn(httptrace.GotConnInfo{}) // a failure after this may have reached Discord
 	}
 	answer := httptest.NewRecorder()
 	t.handler.ServeHTTP(answer, r)
@@ -65,7 +64,7 @@ func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err erro
 type thing struct {
 	uid       types.UID
 	created   time.Time
-	name      string // on Discord
+	name      string // name of its resource on Discord
 	finalized bool
 	statusID  string
 	deleted   bool
@@ -74,16 +73,16 @@ type thing struct {
 // endless is the context of all calls, because rapid's own context is outside the bubble.
 var endless = context.Background()
 
-// subject is the kind of resource of the objects.
+// subject is the kind of resource that the model uses.
 type subject struct {
 	kind    Kind
 	types   []discordgo.ChannelType
 	created discordgo.AuditLogAction
-	routes  []string // that fail, "" for all
+	routes  []string // routes to fail; "" for all
 	object  func(meta metav1.ObjectMeta, o *thing) status.Object
 	create  func(name string) resource.Create
-	// live has the ids of existing resources. Users make one by the name that objects want, and delete
-	// it.
+	// live returns the ids of existing resources. makeOne and deleteOne act for a user; makeOne
+	// uses the name that objects want.
 	live      func(g discordtest.Guild) []string
 	makeOne   func(d *discordtest.Server, guild string) (id string)
 	deleteOne func(d *discordtest.Server, guild, id string)
@@ -151,18 +150,18 @@ type machine struct {
 	discord *discordtest.Server
 	guild   string
 	bot     discordtest.Bot
-	things  map[string]*thing // by name; nil for one that is gone
+	things  map[string]*thing // by name; a deleted object is nil
 	gone    map[types.UID]bool
-	byHand  map[string]bool // ids
+	byHand  map[string]bool // ids of the resources that users have made
 	uids    int
 
-	// What a process has in memory.
+	// client and resources are the memory of a process.
 	client    *guildcache.Client
 	resources *Resources
 }
 
 func newMachine(t *rapid.T, of subject) *machine {
-	<-time.After(30 * 365 * 24 * time.Hour) // a bubble begins in the year 2000, before Discord's time
+	<-time.After(30 * 365 * 24 * time.Hour) // a bubble begins in the year 2000, before Discord's first id
 	skew := time.Duration(rapid.SampledFrom([]int{0, 0, 1, -1, 10, -10}).Draw(t, "skew in minutes")) * time.Minute
 	m := &machine{
 		subject: of,
@@ -183,10 +182,10 @@ func newMachine(t *rapid.T, of subject) *machine {
 func (m *machine) restart() {
 	m.connect()
 	m.resources = resourcesOf(m.kind, clock.RealClock{}, m.claims)
-	_ = m.client.Refresh(endless, m.guild) // while it fails, nothing is known of the guild
+	_ = m.client.Refresh(endless, m.guild) // after a failure, the guild is unknown
 }
 
-// connect makes a client, as for a new process or after Discord has refused the token.
+// connect makes a client for a new process, or after Discord has refused the token.
 func (m *machine) connect() {
 	client, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
 		Token: discordclient.NewSecret(m.bot.Token), APIURL: m.discord.APIURL(), Transport: inProcess{m.discord},
@@ -214,7 +213,7 @@ func (m *machine) lookup(name string, o *thing) Lookup {
 	return Lookup{Object: object, GuildID: m.guild, Types: m.types}
 }
 
-// reconcile is one of an object, which ends early where stop says so. It returns whether there was
+// reconcile reconciles an object, and ends after so many steps. It reports whether there was
 // nothing to do.
 func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 	if m.client.Err() != nil {
@@ -223,7 +222,7 @@ func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 	o := m.things[name]
 	view := m.client.Guild(m.guild)
 	if err := m.client.Refresh(endless, m.guild); err != nil && view.Snapshot().Presence != guildcache.PresencePresent {
-		return false // nothing is decided about a guild that is not known
+		return false // nothing can be decided while the guild is unknown
 	}
 	if o.deleted {
 		return m.delete(name)
@@ -253,7 +252,7 @@ func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 	return unchanged
 }
 
-// delete carries out the plan for a deleted object, and lets the object go.
+// delete carries out the plan for a deleted object, and removes the object.
 func (m *machine) delete(name string) bool {
 	o := m.things[name]
 	l := m.lookup(name, o)
@@ -271,7 +270,7 @@ func (m *machine) delete(name string) bool {
 	return true
 }
 
-// origins has the bot's resources by the UID of the object.
+// origins returns the ids of the bot's resources by the UID of the object that created them.
 func (m *machine) origins() map[types.UID][]string {
 	guild, made := m.discord.Guild(m.guild), map[types.UID][]string{}
 	for _, e := range guild.Audit {
@@ -313,7 +312,7 @@ func (m *machine) Check(t *rapid.T) {
 	}
 }
 
-// exists reports whether there is a channel, or role, with an id.
+// exists reports whether a resource with an id exists.
 func (m *machine) exists(id string) bool {
 	return slices.Contains(m.live(m.discord.Guild(m.guild)), id)
 }
@@ -326,7 +325,7 @@ func (m *machine) any(t *rapid.T) string {
 	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.things))).Draw(t, "object")
 }
 
-// Apply makes an object, also one by the name of one that has just gone.
+// Apply creates an object. A deleted object may have had the same name.
 func (m *machine) Apply(t *rapid.T) {
 	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "new object")
 	if m.things[name] != nil {
@@ -337,13 +336,13 @@ func (m *machine) Apply(t *rapid.T) {
 	if name == "c" {
 		title = "deploys"
 	}
-	// The API server cuts the time of creation to the second.
+	// The API server truncates creation times to seconds.
 	m.things[name] = &thing{uid: types.UID(fmt.Sprintf("uid-%d", m.uids)), created: time.Now().Truncate(time.Second), name: title}
 }
 
 func (m *machine) Delete(t *rapid.T) { m.things[m.any(t)].deleted = true }
 
-// Reconcile lets the operator work, to the end or until it is killed.
+// Reconcile reconciles an object until the end, or until the operator is killed.
 func (m *machine) Reconcile(t *rapid.T) {
 	stop := rapid.SampledFrom([]int{9, 9, 9, 2, 1}).Draw(t, "killed after")
 	m.reconcile(m.any(t), stop)
@@ -355,7 +354,8 @@ func (m *machine) Reconcile(t *rapid.T) {
 // Kill ends the process between two reconciles.
 func (m *machine) Kill(*rapid.T) { m.restart() }
 
-// Wait advances the time, so little that a lost create may still show, or so much that it must.
+// Wait advances the time. After a short wait, a lost create may still appear; after the longest, it
+// must have.
 func (m *machine) Wait(t *rapid.T) {
 	<-time.After(time.Duration(rapid.SampledFrom([]int{100, 600, 3000, 11000}).Draw(t, "ms")) * time.Millisecond)
 }
@@ -367,7 +367,7 @@ var garbled = func() discordtest.Action {
 	return a
 }()
 
-// Fail lets the next calls go wrong.
+// Fail makes the next calls of a route fail.
 func (m *machine) Fail(t *rapid.T) {
 	way := rapid.SampledFrom([]discordtest.Action{
 		discordtest.FailBefore(500), discordtest.FailAfter(500), discordtest.DropBefore(), discordtest.DropAfter(), garbled,
@@ -376,7 +376,7 @@ func (m *machine) Fail(t *rapid.T) {
 	m.discord.Faults().Add(discordtest.Fault{Route: route, Times: rapid.IntRange(1, 3).Draw(t, "times"), Action: way})
 }
 
-// HandMake lets a user make one by the name that objects ask for.
+// HandMake lets a user make a resource with the name that objects want.
 func (m *machine) HandMake(t *rapid.T) {
 	if len(m.byHand) > 2 {
 		t.Skip("enough")
@@ -436,7 +436,7 @@ func (m *machine) settle(t *rapid.T) {
 		if got := made[o.uid]; !slices.Equal(got, []string{o.statusID}) {
 			t.Fatalf("%s: made for it is %v, and it has %q", name, got, o.statusID)
 		}
-		if before := m.calls(); !m.reconcile(name, 9) || m.calls()-before > 1 { // the one is the test's own
+		if before := m.calls(); !m.reconcile(name, 9) || m.calls()-before > 1 { // the test itself makes one call
 			t.Fatalf("%s is not at rest", name)
 		}
 	}
@@ -451,8 +451,8 @@ func (m *machine) calls() (all int) {
 	return all
 }
 
-// Whatever fails, and whenever the process is killed: nothing exists twice, nothing remains,
-// no object takes another's resource, and in the end everything exists.
+// Whatever fails, and whenever the process is killed: no object has two resources or another
+// object's resource, deleted objects leave none, and in the end every object has its own.
 func TestEveryObjectHasOneOfItsKind(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]subject{"channel": someChannels, "role": someRoles} {
@@ -470,16 +470,16 @@ func TestEveryObjectHasOneOfItsKind(t *testing.T) {
 	}
 }
 
-// inBubble runs do in a bubble of time, in which waiting costs nothing. rapid ends a check
-// by a panic, which has to leave the bubble.
+// inBubble runs do in a bubble of time, in which waiting costs nothing. rapid ends a check by a
+// panic, which inBubble repeats outside the bubble.
 func inBubble(t *testing.T, do func()) {
 	var ended any
 	synctest.Test(t, func(*testing.T) {
 		defer func() { ended = recover() }()
 		do()
 	})
-	// rapid distinguishes failures by the place of the panic, so an invalid draw needs a place of
-	// its own.
+	// rapid distinguishes failures by the line of the panic, so an invalid draw needs a line of its
+	// own.
 	if fmt.Sprintf("%T", ended) == "rapid.invalidData" {
 		panic(ended)
 	}

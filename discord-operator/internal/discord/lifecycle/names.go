@@ -32,8 +32,8 @@ type resolvesRoles interface {
 	SetRoles(roles []v1alpha1.ResolvedRole)
 }
 
-// Observe returns the input for resolving role names. The snapshot must be older than the call, so
-// that the cache has the DiscordRole of each role in it.
+// Observe returns the input for resolving role names. The snapshot must be older than the call:
+// then the cache has the DiscordRole of each role in the snapshot.
 func (r *RoleNames) Observe(
 	ctx context.Context, o resolvesRoles, spec []v1alpha1.PermissionOverwrite, server types.NamespacedName,
 	snap *guildcache.Snapshot,
@@ -57,7 +57,8 @@ func (r *RoleNames) boundRole(uid types.UID) string {
 	return r.Records.Of(uid).ID
 }
 
-// recordRoles stores names before their overwrites: a restart must not resolve them differently.
+// recordRoles stores role names before their overwrites, so that a restart cannot resolve them
+// differently.
 func (r *Resources) recordRoles(ctx context.Context, b Binding, plan Plan) error {
 	o, ok := b.Object.(resolvesRoles)
 	if !ok || equality.Semantic.DeepEqual(o.GetRoles(), plan.Roles) {

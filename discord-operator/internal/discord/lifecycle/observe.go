@@ -54,7 +54,7 @@ func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Res
 	}
 }
 
-// ObservedIssues omits permissions that only a change would need.
+// ObservedIssues omits issues of permissions that only a change would need.
 func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []conditions.Issue) []conditions.Issue {
 	list := slices.DeleteFunc(slices.Clone(planned), requiredToChange)
 	if b.Absent {
@@ -63,8 +63,8 @@ func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []co
 	return list
 }
 
-// Pause returns the results of a paused object. Without a resource it loses its finalizer: a search
-// after a restart could bind a resource that a user has made since.
+// Pause returns the results of a paused object. An object without a resource loses its finalizer:
+// otherwise a search after a restart could bind a resource that a user has made since.
 func (r *Resources) Pause(ctx context.Context, b Binding, plan Plan, pending bool) Results {
 	results := Results{Issues: slices.Concat(status.PausedIssue(b.Object, pending), plan.Issues)}
 	if b.Absent && b.StatusID == "" && status.Finalized(b.Object) {
@@ -82,7 +82,7 @@ func requiredToChange(issue conditions.Issue) bool {
 }
 
 func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
-	hint := "" // an object that may not adopt it must not learn its id
+	hint := "" // if the object may not adopt the resource, it must not learn the id
 	if id := k.FindByName(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
 		hint = fmt.Sprintf(" The server has one of this name, %s.", id)
 	}
@@ -91,8 +91,8 @@ func (k *Kind) nothingToObserve(b Binding, snap *guildcache.Snapshot) *condition
 			"in spec.adopt, or set spec.managementPolicy to Manage.", k.Noun, hint)
 }
 
-// FindByName returns the id of the only untaken resource with a name at the place of an object's;
-// empty for none or several.
+// FindByName returns the id of the only untaken resource with this name that has the object's
+// parent and type; empty for none or several.
 func (k *Kind) FindByName(
 	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
 ) (id string) {

@@ -16,34 +16,34 @@ type Plan struct {
 	Edit        resource.Edit // changes Fields
 	Fields      []string
 	Changes     []resource.Change       // of the create or the edit, even if an issue blocks it
-	Roles       []v1alpha1.ResolvedRole // of the role names in the spec's overwrites, for the status
-	Position    *Position               // among the siblings; nil leaves it to users
-	Bounds      Bounds                  // restrict the place, whatever the spec says; may be nil
+	Roles       []v1alpha1.ResolvedRole // the roles behind the names in overwrites, for the status
+	Position    *Position               // among the siblings; nil if users decide it
+	Bounds      Bounds                  // limits of the place, whatever the spec says; may be nil
 	Delete      *Deletion
-	NoRetention *conditions.Issue // why even force may not retain the resource; nil if it may
+	NoRetention *conditions.Issue // why not even the force-delete annotation may retain the resource; nil if it may
 	Issues      []conditions.Issue
 }
 
 // Bounds restrict the place of a resource among its siblings.
 type Bounds interface {
 	Holds(snap *guildcache.Snapshot, id string) bool
-	Ranks(snap *guildcache.Snapshot, id string) order.Ranks // that restore the bounds
-	Place() string                                          // for users
+	Ranks(snap *guildcache.Snapshot, id string) order.Ranks // ranks that restore the bounds
+	Place() string                                          // describes the place for users
 }
 
 // Position is a desired place among siblings.
 type Position struct {
 	Rank  int32
-	Ranks order.Ranks // of the siblings that have one, by id
-	// AwaitsSiblings says that a sibling is about to be created. Discord chooses the positions of new
-	// roles, so the role that is created last puts all of them in order.
+	Ranks order.Ranks // by id, of the siblings with a desired position
+	// AwaitsSiblings says that a sibling is about to be created. Discord chooses the positions of
+	// new roles, so the last created role sorts all of them.
 	AwaitsSiblings bool
 }
 
 // Pending reports whether the plan changes the resource, apart from its place.
 func (p *Plan) Pending() bool { return p.Create != nil || len(p.Fields) > 0 }
 
-// Initial returns the position for creating a sibling, so that it seldom needs a move.
+// Initial returns the position for a create, so that the resource seldom needs a move.
 func (p *Position) Initial(siblings []order.Sibling) *int {
 	return order.Initial(siblings, p.Ranks, p.Rank)
 }
@@ -61,8 +61,8 @@ const (
 	deleted   = "deleted"
 	gone      = "gone"
 	abandoned = "abandoned" // by force
-	// Retained means: the resource stays on Discord, by the deletion policy, because another object
-	// claims it, or because it may belong to another user.
+	// Retained means that the resource stays on Discord: by the deletion policy, because another
+	// object claims it, or because it may belong to another user.
 	Retained = "retained"
 )
 
@@ -70,7 +70,7 @@ const (
 type Deletion struct {
 	By          resource.Deleter // deletes ID; nil if nothing is deleted
 	GuildID, ID string
-	How         string // Retained or gone; empty if By decides it
+	How         string // Retained or gone; empty if By determines the result
 	Note        string // message of an event; empty for none
 }
 

@@ -14,27 +14,27 @@ import (
 
 // Records remember the creates of this process. They are safe for concurrent use.
 type Records struct {
-	Wait  time.Duration // after a create without response, until its result counts as absent
+	Wait  time.Duration // time from a create without response until its result counts as absent
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
-	since   time.Time // first use, after the election: a former leader may have created until then
+	since   time.Time // first use, after the election: until then, a former leader may have created
 	records map[types.UID]Record
-	// foreign has the first sight of another process's finalizer, which may have created until
-	// then.
+	// foreign is when this process first saw the finalizer of another process. Until then, the
+	// other process may have created.
 	foreign           map[types.UID]time.Time
-	holders           map[string]types.UID // by the id of a resource
+	holders           map[string]types.UID // by resource id
 	guesses           map[types.UID]string
 	stored            map[types.UID]resource.StoredForms
-	inherits          map[types.UID]bool // its new channel lacks overwrites of its category
-	refusedOverwrites map[types.UID]bool // Discord has refused to create its channel with those overwrites
+	inherits          map[types.UID]bool // the object's new channel lacks overwrites of its category
+	refusedOverwrites map[types.UID]bool // Discord has refused to create the channel with the category's overwrites
 }
 
 // Record has the creates of one object.
 type Record struct {
-	Known       bool      // the object has no resource but ID and the one in its status
+	Known       bool      // the object has no resources except ID and the one in its status
 	ID          string    // of the bound resource; the cached status may lack it
-	LastAttempt time.Time // the latest time of a possible create, unless Known
+	LastAttempt time.Time // latest time of a possible create, if not Known
 }
 
 // NewRecords returns empty records.
@@ -63,9 +63,9 @@ func (r *Records) Of(uid types.UID) Record {
 	return Record{LastAttempt: r.since}
 }
 
-// Finalized records an object's finalizer. Without a record another process has stored it, and may
-// have created since: the former leader, or one that has not noticed the loss of its Lease. Call it
-// before Of.
+// Finalized records that an object has a finalizer. Call it before Of. If this process has no
+// record of the object, another process has stored the finalizer, and may have created until now:
+// the former leader, or one that has not noticed the loss of its Lease.
 func (r *Records) Finalized(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ func (r *Records) Has(uid types.UID) bool {
 	return ok
 }
 
-// Absent records that the object has no resource but the one in its status.
+// Absent records that the object has no resource except the one in its status.
 func (r *Records) Absent(uid types.UID) { r.put(uid, Record{Known: true}) }
 
 // Bound records an object's only resource.
@@ -92,7 +92,7 @@ func (r *Records) Bound(uid types.UID, id string) { r.put(uid, Record{Known: tru
 // Unknown records a create without response.
 func (r *Records) Unknown(uid types.UID) { r.put(uid, Record{LastAttempt: r.clock.Now()}) }
 
-// Claim is Bound, unless another object has the resource: two concurrent searches may find it.
+// Claim is Bound unless another object has the resource: two concurrent searches may find the same.
 func (r *Records) Claim(uid types.UID, id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *Records) Claim(uid types.UID, id string) bool {
 	return true
 }
 
-// Forget drops a deleted object.
+// Forget drops the records of a deleted object.
 func (r *Records) Forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,7 +199,7 @@ func (r *Records) set(uid types.UID, record Record) {
 	}
 }
 
-// release must be called with the lock.
+// release drops an object's resource. The caller holds r.mu.
 func (r *Records) release(uid types.UID) {
 	if id := r.records[uid].ID; r.holders[id] == uid {
 		delete(r.holders, id)

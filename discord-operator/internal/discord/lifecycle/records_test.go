@@ -54,13 +54,13 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Another process may create until this one sees that it has stored the finalizer.
+// Another process may have created until this process sees its finalizer.
 func TestRecordsOfAForeignFinalizer(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(100, 0)
 	at := func(after time.Duration) Record { return Record{LastAttempt: begin.Add(after)} }
 	cases := map[string]struct {
-		at15, at30 func(*Records) // calls 15 and 30 minutes after the first use
+		at15, at30 func(*Records) // called 15 and 30 minutes after the first use
 		want       Record
 	}{
 		"is seen":                            {at15: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},

@@ -14,10 +14,11 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxResends suffices, because Discord names all fields that it refuses at once.
+// maxResends is enough, because one response names all refused fields.
 const maxResends = 3
 
-// refusedFields returns the fields to omit from a failed edit; none if that does not help.
+// refusedFields returns the fields to omit from a failed edit; none if omitting fields does not
+// help.
 func refusedFields(rows resource.Rows, err error, fields []string) []string {
 	if !rows.Guarded() {
 		return nil
@@ -36,7 +37,7 @@ func refusedFields(rows resource.Rows, err error, fields []string) []string {
 	case discordclient.ClassInvalid, discordclient.ClassLimit:
 	case discordclient.ClassGone:
 		switch refused.Code {
-		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole: // the target of an overwrite
+		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole: // the target of an overwrite is unknown
 			return rows.Select(fields, guards)
 		}
 		return nil
@@ -68,7 +69,8 @@ func (k *Kind) LeaveOut(p *Plan, fields ...string) {
 	}
 }
 
-// LeaveOutForbidden removes fields that the bot may not change; the guard alone if that suffices.
+// LeaveOutForbidden removes the guard if the bot may not change it, or all fields if it may change
+// none.
 func (k *Kind) LeaveOutForbidden(p *Plan, forbidden func(resource.Edit) *conditions.Issue) {
 	if !p.Report(forbidden(p.Edit)) {
 		return

@@ -67,7 +67,7 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
-// Every field of a spec that an edit changes can be left out by its name.
+// LeaveOut can remove every field that an edit changes, by the field's name in the spec.
 func TestLeaveOut(t *testing.T) {
 	t.Parallel()
 	edit := discordclient.ChannelEdit{

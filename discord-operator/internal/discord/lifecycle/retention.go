@@ -8,7 +8,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// NoRetention returns refused, unless the operator did not, or perhaps not, create the resource.
+// NoRetention returns refused if the operator has certainly created the object's resource; nil
+// otherwise.
 func (r *Resources) NoRetention(o status.Object, refused *conditions.Issue) *conditions.Issue {
 	if i := r.Kind.Identity(o); i.Adopted || i.guessed(i.StatusID) || !r.Owns(o) {
 		return nil
@@ -22,8 +23,8 @@ func (b *Binding) IsAdopted(results Results) bool {
 	return live != nil && !results.Created && (b.Adopted || b.Identity.Adopted && b.StatusID == live.GetID())
 }
 
-// unretained returns why a deletion waits: it would retain a resource without permission. A claim
-// of the same namespace may be given up later, so it is no way out.
+// unretained returns the issue of a deletion that would retain a resource without permission. A
+// claim in the same namespace does not permit it, because the claim could be given up later.
 func (k *Kind) unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.Live == nil:

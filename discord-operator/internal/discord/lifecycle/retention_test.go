@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// An object may always leave a resource that the operator did not, or perhaps not, create for it. To name
-// its own resource in spec.adopt is no adoption.
+// An object may always retain a resource that the operator may not have created for it. Naming its
+// own resource in spec.adopt does not make it an adopted one.
 func TestNoRetention(t *testing.T) {
 	t.Parallel()
 	refused := conditions.Degraded(v1alpha1.ReasonNotAllowed, "No.")
@@ -69,8 +69,8 @@ func TestIsAdopted(t *testing.T) {
 	}
 }
 
-// The force-delete annotation does not bypass the server's owner, who
-// allows no retention, whatever blocks the deletion.
+// If the server allows no retention, the force-delete annotation cannot retain a resource, whatever
+// blocks the deletion.
 func TestForceDoesNotBypassRetention(t *testing.T) {
 	t.Parallel()
 	limited := *conditions.Progressing(v1alpha1.ReasonRateLimited, "Later.").After(time.Hour)

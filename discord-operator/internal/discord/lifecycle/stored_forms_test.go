@@ -36,7 +36,8 @@ func (e edited) differ(live *discordclient.Channel, stored resource.StoredForms)
 	return some.Differ(e, live, stored)
 }
 
-// TestAnswers: a different answer is neither requested again nor taken for success.
+// TestAnswers shows that a value is not requested again after a different answer, and that an
+// ignored value is no success.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	private := []discordclient.Overwrite{{ID: "1", Deny: 1024}}
@@ -120,7 +121,8 @@ func TestIgnoredChangeIsRepeatedAfterAChange(t *testing.T) {
 	again(asked, live, true)
 }
 
-// What a guild ignores, such as a description outside of a community, is asked for again once its features are others.
+// If a guild has ignored a value, such as a description without Community, the value is requested
+// again once the guild has other features.
 func TestIgnoredChangeIsRepeatedWithOtherFeatures(t *testing.T) {
 	t.Parallel()
 	records := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)

@@ -23,7 +23,7 @@ import (
 
 const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 
-// roleChangeDelay collects changes of roles. Any object of the guild may depend on a role.
+// roleChangeDelay batches changes of roles, because each one enqueues all objects of the guild.
 const roleChangeDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -39,7 +39,8 @@ func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[
 			r.enqueueClaims(ctx, e.RoleID, q)
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, roleChangeDelay)
 		default:
-			// A refused token has no guild. Objects learn it from their server's status.
+			// The event of a refused token has no guild. Objects learn of it from their server's
+			// status.
 			r.enqueueGuild(ctx, e.GuildID, ofServer, q, 0)
 		}
 	}
@@ -72,7 +73,7 @@ func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcil
 	return all
 }
 
-// Released selects objects that are gone, have another resource, or only observe it from now on.
+// Released selects deleted objects, and objects that have another resource or now only observe it.
 func (r *Resources) Released() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -83,7 +84,7 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
-// RoleBound selects DiscordRoles that are gone, have another role, or their first status.
+// RoleBound selects DiscordRoles that were deleted, have another role, or have their first status.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -98,7 +99,7 @@ func (r *Resources) OfRole(ctx context.Context, role client.Object) []reconcile.
 	return index.Requests(ctx, r.Cache, r.Kind.List(), role.GetNamespace(), index.ByRole, role.GetName())
 }
 
-// Options returns the options of all controllers. Namespaces take turns.
+// Options returns the options of all controllers. The queue serves namespaces in turn.
 func Options(workers int) controller.Options {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
 	return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: backoff, NewQueue: fairqueue.New}

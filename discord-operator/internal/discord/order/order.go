@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package order sorts managed siblings by the positions of their specs, and moves few others. It is
-// pure.
+// Package order sorts managed siblings by the positions of their specs, and moves few others. It
+// does no I/O.
 //
-// Discord's positions are neither unique nor without gaps. It orders siblings by position, then by
-// id, and a user who drags one changes many. So only the order of the managed siblings counts.
+// Discord's positions may repeat and have gaps. Discord orders siblings by position, then by id,
+// and a user who drags one sibling changes many positions. So only the order of the managed
+// siblings counts.
 package order
 
 import (
@@ -38,7 +39,8 @@ func managed(siblings []Sibling, ranks Ranks) []Sibling {
 		func(c Sibling) bool { _, ok := ranks[c.ID]; return !ok })
 }
 
-// Sorted returns the managed ones of the siblings, given in Discord's order, by rank.
+// Sorted returns the managed siblings by rank. Siblings of the same rank stay in Discord's order,
+// in which they are given.
 func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
 	sorted := managed(siblings, ranks)
 	slices.SortStableFunc(sorted, func(a, b Sibling) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
@@ -46,7 +48,7 @@ func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
 }
 
 // Moves returns the new positions that sort siblings in Discord's order; nil if they are sorted.
-// Managed siblings exchange their places. Another one is moved only to keep its place.
+// Managed siblings exchange their places. An unmanaged sibling is moved only to keep its place.
 func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	if InOrder(siblings, ranks) {
 		return nil
@@ -67,10 +69,11 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	return moves
 }
 
-// Initial returns the position for creating a sibling: its rank if that sorts it, otherwise that of
-// the sibling above. A new sibling has the highest id, so it is below all with its position.
+// Initial returns the position for a new sibling: its rank if that sorts it, otherwise the position
+// of the sibling above. The new sibling has the highest id, so it is below others of the same
+// position.
 func Initial(siblings []Sibling, ranks Ranks, rank int32) *int {
-	above, below := -1, -1 // of the neighbours
+	above, below := -1, -1 // positions of the neighbours
 	for _, c := range managed(siblings, ranks) {
 		switch {
 		case c.Unknown:

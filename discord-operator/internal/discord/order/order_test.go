@@ -23,7 +23,7 @@ func siblings(positions ...int) []Sibling {
 	return list
 }
 
-// A server that sends no position of a channel has not moved it.
+// If the server does not send a channel's position, the channel is not moved.
 func TestUnknownPositions(t *testing.T) {
 	t.Parallel()
 	list := []Sibling{{ID: "102", Unknown: true}, {ID: "100", Position: 4}, {ID: "101", Position: 7}}
@@ -79,8 +79,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// For all positions and ranks: one call sorts the siblings, others keep their order, and there is
-// no second call.
+// For all positions and ranks: one call sorts the managed siblings, the others keep their order,
+// and the next plan has no call.
 func TestMovesSort(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,8 +99,7 @@ func TestMovesSort(t *testing.T) {
 	})
 }
 
-// Siblings that are created one after the other, in any order, need no move without unmanaged
-// channels.
+// If all siblings are managed, they can be created in any order and need no move.
 func TestCreatedInAnyOrderNeedsNoMove(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -22,21 +22,21 @@ const (
 	recentRetry = 2 * time.Second
 )
 
-// idPattern matches Discord's ids. A role with such a name could replace a deleted role that a spec
-// names by id, so it has no name.
+// idPattern matches Discord's ids. Such a text in a spec is never a name: a role with that name
+// could otherwise replace the deleted role with that id.
 var idPattern = regexp.MustCompile(`^[1-9][0-9]{16,19}$`)
 
-// Names resolves role names in a spec. The zero value has no records.
+// Names resolves role names in a spec. The zero value has no recorded roles.
 type Names struct {
 	Observed bool                    // the other fields are known
 	Recorded []v1alpha1.ResolvedRole // in the object's status
 	Others   Others                  // roles of DiscordRoles in other namespaces
 }
 
-// Others has the roles that DiscordRoles of other namespaces have on Discord, or are about to have.
+// Others has the roles on Discord of DiscordRoles in other namespaces.
 type Others struct {
 	ids     map[string]bool
-	pending bool // a role may exist whose id no object has yet
+	pending bool // a role may exist although no object has its id yet
 	now     time.Time
 }
 
@@ -56,7 +56,7 @@ func OthersOf(
 		case role.Status.RoleID != "" || id != "":
 			others.ids[role.Status.RoleID], others.ids[id] = true, true
 		case role.Spec.ServerRef.In(role.Namespace) == server:
-			others.pending = true // whatever its name is now
+			others.pending = true // the role may have any name: the spec may have changed
 		}
 	}
 	return others
@@ -71,7 +71,7 @@ func IsName(o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot) bool {
 	return !exists
 }
 
-// Unrecorded reports whether the status lacks names of a spec, so that Others are needed.
+// Unrecorded reports whether the status lacks a role name of the spec. Resolving it needs Others.
 func Unrecorded(
 	spec []v1alpha1.PermissionOverwrite, recorded []v1alpha1.ResolvedRole, snap *guildcache.Snapshot,
 ) bool {
@@ -81,7 +81,7 @@ func Unrecorded(
 }
 
 // Resolve returns the roles behind the names in a spec. The error is a *conditions.Issue. A
-// recorded role stays, even if it was renamed or deleted: no other role may take its place.
+// recorded role stays, even if it was renamed or deleted, so that no other role takes its place.
 func (n Names) Resolve(
 	spec []v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
 ) (roles []v1alpha1.ResolvedRole, err error) {

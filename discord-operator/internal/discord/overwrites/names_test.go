@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// roleAt is a role that was created a while before the tests' now, with a last digit of its own.
+// roleAt returns a role that was created so long before testNow. last makes its id unique.
 func roleAt(name string, ago time.Duration, last byte) discordclient.Role {
 	id := []byte(discordclient.SnowflakeAt(testNow.Add(-ago)))
 	id[len(id)-1] = last
@@ -30,7 +30,7 @@ func snapshotOf(roles ...discordclient.Role) *guildcache.Snapshot {
 	return (&guildcache.Snapshot{Guild: discordclient.Guild{ID: "1"}}).With(nil, roles)
 }
 
-// TestNames is about an object of the namespace team-a.
+// TestNames resolves names for an object in the namespace team-a.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dev, twin := roleAt("Dev", 48*time.Hour, '1'), roleAt("Dev", 24*time.Hour, '2')

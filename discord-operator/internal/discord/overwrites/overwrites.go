@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package overwrites converts and compares permission overwrites. It is pure.
+// Package overwrites converts and compares permission overwrites. It does no I/O.
 //
-// Overwrites of a spec replace all others on Discord. But undocumented permission bits stay, and
-// the bot keeps the access that it needs to edit the channel again.
+// Overwrites of a spec replace all overwrites on Discord. But undocumented permission bits stay,
+// and the bot keeps the access that it needs to edit the channel again.
 package overwrites
 
 import (
@@ -99,7 +99,7 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// allowBot allows the needed permissions to the bot, except those that it lacks in the guild.
+// allowBot allows the bot the needed permissions, except the ones that it lacks in the guild.
 func allowBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {
@@ -126,8 +126,8 @@ func allowBot(
 	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: denied})
 }
 
-// protectBot is for a polled snapshot, which may have outdated roles of the bot. If overwrites
-// change, all that they could deny counts as denied, so that no change locks the bot out.
+// protectBot keeps the bot's access in a polled snapshot, which may have outdated roles of the bot.
+// If overwrites change, it treats all permissions that they could deny the bot as denied.
 func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
 ) (result []discordclient.Overwrite, denied permissions.Bits) {
@@ -157,13 +157,13 @@ func deniable(list []discordclient.Overwrite, self string) permissions.Bits {
 	return roles.Deny&^own.Allow | own.Deny
 }
 
-// Same reports whether two lists are equal but for their order.
+// Same reports whether two lists differ at most in their order.
 func Same(a, b []discordclient.Overwrite) bool {
 	byID := func(x, y discordclient.Overwrite) int { return discordclient.CompareIDs(x.ID, y.ID) }
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
 }
 
-// Exposes reports whether a list denies less than another one, or allows more.
+// Exposes reports whether list denies less than the list than, or allows more.
 func Exposes(list, than []discordclient.Overwrite) bool {
 	byID := map[string]discordclient.Overwrite{}
 	for _, o := range than {
@@ -184,7 +184,7 @@ func Exposes(list, than []discordclient.Overwrite) bool {
 	return false
 }
 
-// Changed returns the permissions that Discord requires for a change between two lists.
+// Changed returns the permissions that the bot needs to change one list into the other.
 func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	before := map[string]discordclient.Overwrite{}
 	for _, o := range from {
@@ -203,8 +203,9 @@ func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 }
 
 // Inherited returns the category's overwrites for a create; nil if Discord must copy them. A create
-// takes at most 100, none for a permission that the bot lacks, and ManageRoles only from
-// administrators. Source: https://discord.com/developers/docs/resources/guild#create-guild-channel.
+// may have at most 100 overwrites and no permission that the bot lacks; only an administrator may
+// set ManageRoles. Source:
+// https://discord.com/developers/docs/resources/guild#create-guild-channel.
 func Inherited(category *discordclient.Channel, snap *guildcache.Snapshot) []discordclient.Overwrite {
 	have, _ := snap.BotPermissions()
 	list, needed := category.Overwrites, Changed(nil, category.Overwrites)

@@ -139,7 +139,7 @@ func TestUnknownBotAddsNothing(t *testing.T) {
 	}
 }
 
-// TestPolled is about a view that is polled: the bot's roles may have changed since.
+// TestPolled resolves in a polled snapshot, which may have outdated roles of the bot.
 func TestPolled(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
@@ -184,7 +184,7 @@ func TestPolled(t *testing.T) {
 	}
 }
 
-// polled is a snapshot without the Gateway.
+// polled returns the snapshot as it would be without the Gateway.
 func polled(snap *guildcache.Snapshot) *guildcache.Snapshot {
 	s := *snap
 	s.Mode = guildcache.ModePolled
@@ -239,8 +239,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// For all specs and channels: a second resolution returns the same, and allows the
-// bot.
+// For all specs and channels: the bot has access, and a second resolution returns the same.
 func TestResolveIsIdempotent(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
@@ -264,8 +263,8 @@ func TestResolveIsIdempotent(t *testing.T) {
 	})
 }
 
-// For all channels, specs and roles of the bot: a polled snapshot denies the bot nothing
-// that it needs, and a second resolution returns the same.
+// For all channels, specs and roles of the bot: a resolution in a polled snapshot denies no
+// permission that the bot needs, and a second one returns the same.
 func TestNoChangeLocksTheBotOut(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)

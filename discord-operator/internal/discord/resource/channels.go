@@ -63,7 +63,8 @@ func (c channels) Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibli
 	return c.Places(snap, live.ParentID, live.Type)
 }
 
-// Places returns the siblings of a channel or category: voice channels are apart, below others.
+// Places returns the siblings of a channel or category. Voice channels are siblings of voice
+// channels only: Discord shows them below the others.
 func (c channels) Places(
 	snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType,
 ) (all []order.Sibling) {
@@ -116,7 +117,7 @@ func (channels) Recover(
 	return recovery.Channel(ctx, api, intent)
 }
 
-// Move ignores the reason: Discord takes none for this call.
+// Move ignores the reason, because Discord takes none for this call.
 func (channels) Move(
 	ctx context.Context, api *guildcache.Client, guildID string, moves []discordclient.Move, _ string,
 ) error {
@@ -199,8 +200,9 @@ func (c *ChannelCreate) Remaining(
 	return ChannelEdit{edit}, fields
 }
 
-// Send implements Create. It sends the overwrites of the category, since some guilds do not copy
-// them and the channel would be public at first. If Discord refuses them, it copies them itself.
+// Send implements Create. It sends the category's overwrites, because some servers do not copy them
+// and the channel would be public at first. If Discord refuses them, Send leaves the copying to
+// Discord.
 func (c *ChannelCreate) Send(
 	ctx context.Context, api *guildcache.Client, guildID, reason string, inherits Inheritance,
 ) (Resource, error) {
@@ -222,7 +224,8 @@ func (c *ChannelCreate) Send(
 	return OfChannel(made), err
 }
 
-// inherited reads the category of a polled guild: Discord would keep outdated overwrites.
+// inherited returns the category's overwrites. For a polled guild it reads the category first,
+// because the new channel would keep outdated overwrites.
 func inherited(
 	ctx context.Context, api *guildcache.Client, guildID, categoryID string,
 ) ([]discordclient.Overwrite, error) {

@@ -14,10 +14,10 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// NotAppliedRetry delays the repetition of an ignored change.
+// NotAppliedRetry delays the next request of an ignored change.
 const NotAppliedRetry = 10 * time.Minute
 
-// StoredForms has fields that Discord normalises or ignores: to repeat them changes nothing.
+// StoredForms has fields that Discord normalises or ignores. Requesting them again changes nothing.
 type StoredForms map[string]StoredForm
 
 // StoredForm has the requested and the stored value, in JSON.
@@ -47,11 +47,12 @@ type Change struct {
 // Differences compare a resource with its spec. They ignore fields that the spec leaves out.
 type Differences struct {
 	Stored          StoredForms
-	Fields, Ignored []string // to edit; Discord has ignored a change of Ignored
+	Fields, Ignored []string // Fields need an edit; Discord has ignored changes of Ignored
 	Changes         []Change // of Fields
 }
 
-// differ adds the difference of a field, unless Discord is known to store it so.
+// differ adds the difference of a field, unless Discord is known to store the desired value like
+// this.
 func differ[T any](
 	d *Differences, field string, words Text, want *T, live T, edit *discordclient.Change[T],
 ) {
@@ -89,8 +90,8 @@ func NotApplied(fields []string) error {
 // Answer compares a response with the requested fields.
 type Answer struct {
 	Asked            []string    // the fields that were sent
-	Stored           StoredForms // those stored in another form
-	Changed, Ignored []string    // compared with the state before
+	Stored           StoredForms // the fields that Discord stores in another form
+	Changed, Ignored []string    // compared with the state before the request
 }
 
 // Compare compares a response with the requested fields.
@@ -120,7 +121,7 @@ func (r Rows) Compare(fields []string, asked, before, after any) (a Answer) {
 
 func values(v any) map[string]string {
 	var fields map[string]json.RawMessage
-	raw, _ := json.Marshal(v) // of our own types, which can be marshalled
+	raw, _ := json.Marshal(v) // values of our own types always marshal
 	_ = json.Unmarshal(raw, &fields)
 	all := make(map[string]string, len(fields))
 	for key, value := range fields {

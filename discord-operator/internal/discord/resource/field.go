@@ -73,7 +73,7 @@ type Field[S, L, E any] struct {
 // Text formats a value for users. The snapshot has the names of channels and roles.
 type Text func(value any, names *guildcache.Snapshot) string
 
-// NewMember returns a field for a member of the spec: both directions follow from its form.
+// NewMember returns a field for a member of the spec. Its Form converts in both directions.
 func NewMember[S, L, E, M, T any](name, wire string, at func(*S) *M, as Form[M, T]) Field[S, L, E] {
 	from := Member[L, T](cmp.Or(wire, name))
 	return NewField[S, L, E](name, wire, func(s S) *T { return as.Value(*at(&s)) }).
@@ -132,7 +132,7 @@ func Member[S, M any](name string) func(*S) *M {
 			return func(s *S) *M { return reflect.ValueOf(s).Elem().FieldByIndex(f.Index).Addr().Interface().(*M) }
 		}
 	}
-	panic(fmt.Sprintf("%s has no member %s of the type %s", of, name, kind)) // at start, when the table is made
+	panic(fmt.Sprintf("%s has no member %s of the type %s", of, name, kind)) // at start, when tables are made
 }
 
 // Filled returns the field with the inverse of want. An error says why the spec cannot have the
@@ -142,7 +142,8 @@ func (f Field[S, L, E]) Filled(fill func(s *S, live *L) error) Field[S, L, E] {
 	return f
 }
 
-// Of returns the field as one that some resources have. The spec has it for these only.
+// Of limits the field to the resources that has accepts. The specs of other resources lack the
+// field.
 func (f Field[S, L, E]) Of(has func(live *L) bool) Field[S, L, E] {
 	if all := f.has; all != nil {
 		f.has = func(live *L) bool { return all(live) && has(live) }
@@ -181,7 +182,8 @@ func (t Table[S, L, E]) Rows() (rows Rows) {
 	return rows
 }
 
-// In returns the fields of a member of the spec, which some resources have.
+// In moves the fields below a member of the spec, and limits them to the resources that has
+// accepts.
 func (t Table[S, L, E]) In(parent string, has func(live *L) bool) Table[S, L, E] {
 	t = slices.Clone(t)
 	for i, f := range t {
@@ -226,7 +228,7 @@ func (t Table[S, L, E]) Remaining(asked E, made *L, stored StoredForms) (edit E,
 	return edit, d.Fields
 }
 
-// Overwrites returns the field of overwrites. want returns the desired and the live ones.
+// Overwrites returns the field of overwrites. want returns the desired and the live overwrites.
 func Overwrites[S any](
 	want func(S) ([]discordclient.Overwrite, *discordclient.Channel),
 ) Field[S, discordclient.Channel, discordclient.ChannelEdit] {

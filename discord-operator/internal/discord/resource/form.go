@@ -9,14 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Form says how a member of a spec, of the type M, stands for a value of Discord.
+// Form converts between a member of a spec, of the type M, and a value of Discord.
 type Form[M, T any] struct {
 	Value  func(M) *T         // nil if the member is unmanaged
 	Member func(T) (M, error) // an error says why the spec cannot have the value
 	Text   Text               // nil for the text of the type T
 }
 
-// Same is the form of a member that has Discord's value.
+// Same is the form of a member with the same value as on Discord.
 func Same[T any]() Form[*T, T] {
 	return Form[*T, T]{
 		Value: func(member *T) *T { return member }, Member: func(value T) (*T, error) { return &value, nil },

@@ -12,7 +12,7 @@ import (
 // Enum maps Discord's numbers to the words of the API.
 type Enum[T ~string] map[int]T
 
-// Number returns the number of a word; nil for the empty one.
+// Number returns the number of a word; nil for the empty word.
 func (n Enum[T]) Number(word T) *int {
 	for number, name := range n {
 		if name == word {
@@ -45,7 +45,7 @@ var VideoQualities = Enum[v1alpha1.VideoQuality]{1: v1alpha1.VideoQualityAuto, 2
 // NoSortOrder stands for Discord's null.
 const NoSortOrder = -1
 
-// SortOrders and ForumLayouts. Sources:
+// SortOrders and ForumLayouts of forums. Sources:
 // https://docs.discord.com/developers/resources/channel#channel-object-sort-order-types and
 // https://docs.discord.com/developers/resources/channel#channel-object-forum-layout-types.
 var (
@@ -73,7 +73,7 @@ var SystemChannelFlags = Enum[v1alpha1.SystemChannelFlag]{
 	1 << 5: v1alpha1.SuppressRoleSubscriptionPurchaseNotificationReplies,
 }
 
-// Bits returns the bits of words. Bits of live without a word stay.
+// Bits returns the bits of words. Bits of live without a word do not change.
 func (n Enum[T]) Bits(words []T, live int) int {
 	for bit, word := range n {
 		if live &^= bit; slices.Contains(words, word) {

@@ -27,13 +27,13 @@ type Resource interface {
 type Calls interface {
 	Deleter
 	Find(snap *guildcache.Snapshot, id string) Resource               // nil if the snapshot lacks it
-	Candidates(snap *guildcache.Snapshot, parentID string) []Resource // with the same parent
-	Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibling  // with the resource
+	Candidates(snap *guildcache.Snapshot, parentID string) []Resource // resources with the same parent
+	Siblings(snap *guildcache.Snapshot, of Resource) []order.Sibling  // including the resource itself
 	Ranks(snap *guildcache.Snapshot, ranks order.Ranks) order.Ranks   // of siblings that the bot may move
 	// Mismatch says why an object cannot manage a resource; nil if it can.
 	Mismatch(live Resource, guildID string, types []discordgo.ChannelType) *conditions.Issue
-	NotFound(id string) *conditions.Issue // no resource has the id
-	// Get reads a resource. Hidden reports whether its error says that the bot may not view it.
+	NotFound(id string) *conditions.Issue // the issue that no resource has the id
+	// Get reads a resource. Hidden reports whether the error says that the bot may not view it.
 	Get(ctx context.Context, api *guildcache.Client, guildID, id string) error
 	Hidden(err error) bool
 	// List reads all resources into the cache. ListedAt returns a time before the last List.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tags matches the tags of a forum with those on Discord. It is pure.
+// Package tags matches the tags of a forum with the tags on Discord. It does no I/O.
 //
-// Posts carry the ids of their tags, and an edit replaces all tags: one without its id is new, and
-// posts lose the old one. A spec has names only. Tags match by name. If as many of the spec have no
-// match as recorded ones have lost their names, they were renamed, and match in their order.
+// Posts refer to their tags by id, and an edit replaces all tags: a tag without its id becomes a
+// new tag, and posts lose the old one. A spec has only names, so tags match by name. If the number
+// of unmatched tags in the spec equals the number of recorded tags whose names are gone, the tags
+// were renamed, and match in order.
 package tags
 
 import (
@@ -100,7 +101,8 @@ func has(list []discordclient.Tag, id string) bool {
 	return slices.ContainsFunc(list, func(t discordclient.Tag) bool { return t.ID == id })
 }
 
-// Record returns the ids of tags for a status: the former ones until Discord has all names.
+// Record returns the ids of tags for a status. It returns the former ids until Discord has all
+// names.
 func Record(
 	spec []v1alpha1.ForumTag, live []discordclient.Tag, before []v1alpha1.ForumTagStatus,
 ) (statuses []v1alpha1.ForumTagStatus) {
@@ -114,7 +116,7 @@ func Record(
 	return statuses
 }
 
-// Same reports whether tags equal those on Discord, whatever their ids.
+// Same reports whether tags equal the tags on Discord apart from their ids.
 func Same(list, live []discordclient.Tag) bool {
 	return slices.EqualFunc(list, live, func(a, b discordclient.Tag) bool {
 		return a.Name == b.Name && a.Moderated == b.Moderated && a.String() == b.String()

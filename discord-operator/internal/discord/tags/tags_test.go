@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// named are tags that are written "id:name", or "name" without an id.
+// named returns tags that are written "id:name", or "name" without an id.
 func named(text string) (list []discordclient.Tag) {
 	for _, word := range strings.Fields(text) {
 		id, name, ok := strings.Cut(word, ":")
@@ -98,8 +98,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// No id is given twice, all are of tags on Discord, names stay, and sent tags are found again by their
-// names.
+// No id is given twice, all ids are of tags on Discord, and names stay. Identify finds tags that
+// were sent by their names.
 func TestIdentifyIsSound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grant decides who may use what across namespaces. Only Reader does I/O.
+// Package grant decides which objects a namespace may use in other namespaces. Only Reader does
+// I/O.
 package grant
 
 import (
@@ -20,7 +21,7 @@ import (
 // Namespace is the namespace of a referring object.
 type Namespace struct {
 	Name   string
-	Labels labels.Set // nil if unknown; every known namespace has one for its name
+	Labels labels.Set // nil if unknown; every known namespace has a label with its name
 }
 
 // Allows reports whether objects of a namespace may refer to an object of the namespace owner.
@@ -35,7 +36,7 @@ func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) boo
 	case allowed.From != v1alpha1.FromSelector || by.Labels == nil:
 		return false
 	}
-	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector) // nil selects none
+	selector, err := metav1.LabelSelectorAsSelector(allowed.Selector) // a nil selector selects none
 	return err == nil && selector.Matches(by.Labels)
 }
 
@@ -72,7 +73,7 @@ const (
 	fieldRoles      = "spec.allowedRoles"
 )
 
-// refused must not reveal whether the object exists.
+// refused returns an issue that does not reveal whether the object exists.
 func refused(kind string, name types.NamespacedName, field, by string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%s %s does not exist, or does not allow the namespace %s in "+
 		"%s. Ask its owner, or change the reference.", kind, name, by, field)
@@ -107,7 +108,8 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, id)
 }
 
-// selectorUnusable says why a field's selector selects nothing. unread says why labels are unknown.
+// selectorUnusable says why a field's selector selects nothing. unread says why the labels of
+// namespaces are unknown.
 func selectorUnusable(field string, allowed *v1alpha1.AllowedNamespaces, unread string) *conditions.Issue {
 	if allowed == nil || allowed.From != v1alpha1.FromSelector {
 		return nil

@@ -185,7 +185,7 @@ func TestGuildsOfAToken(t *testing.T) {
 	}
 }
 
-// objects has a server and a group in each existing namespace, and its labels.
+// objects has the labels of the existing namespaces, and a server and a group in each of them.
 type objects struct {
 	client.Reader
 	allowed map[string]*v1alpha1.AllowedNamespaces
@@ -210,7 +210,7 @@ func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object
 	return nil
 }
 
-// To other namespaces, an unshared object looks like a missing one.
+// For a namespace without a grant, an existing object looks like a missing one.
 func TestReferencesRevealNothing(t *testing.T) {
 	t.Parallel()
 	read := func(r *Reader, kind, namespace string) error {
@@ -266,7 +266,7 @@ func TestSelectorUnusable(t *testing.T) {
 	for name, c := range map[string]struct {
 		r       *Reader
 		allowed *v1alpha1.AllowedNamespaces
-		want    string // in the message; empty for no issue
+		want    string // part of the message; empty for no issue
 	}{
 		"none":             {single, nil, ""},
 		"all":              {single, all, ""},

@@ -30,11 +30,11 @@ const (
 type Reader struct {
 	Objects client.Reader // from the cache
 	Labels  bool          // the cache has the labels of all Namespaces
-	Unread  string        // why it has not
+	Unread  string        // why the cache lacks them
 }
 
-// NewReader returns a Reader of a cache with some namespaces, or all. With selectors the cache must
-// have the labels of all Namespaces.
+// NewReader returns a Reader of a cache that watches some namespaces, or all. With selectors, the
+// cache must have the labels of all Namespaces.
 func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reader {
 	switch {
 	case len(namespaces) > 0:
@@ -45,7 +45,7 @@ func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reade
 	return &Reader{Objects: cached, Unread: unlabelled}
 }
 
-// watched hides the error of a cache for other namespaces, which must look like a missing object.
+// watched reports objects in unwatched namespaces as missing, and hides the cache's own error.
 type watched struct {
 	client.Reader
 	namespaces []string
@@ -73,7 +73,8 @@ func (r *Reader) namespace(ctx context.Context, name string) (Namespace, error) 
 	return found, nil
 }
 
-// Server returns a server: directly (group is nil), or through a group. The error may be an issue.
+// Server returns a server that is used directly (group is nil) or through a group. The error may be
+// an issue.
 func (r *Reader) Server(
 	ctx context.Context, name types.NamespacedName, group *v1alpha1.DiscordGroup, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -82,7 +83,7 @@ func (r *Reader) Server(
 	return server, r.get(ctx, reference{"DiscordServer", name, fieldNamespaces}, server, by, allowed, noServer(name))
 }
 
-// ServerOfRoles is Server for roles, which need a grant of their own.
+// ServerOfRoles is Server for roles, which need a separate grant.
 func (r *Reader) ServerOfRoles(
 	ctx context.Context, name types.NamespacedName, by string,
 ) (*v1alpha1.DiscordServer, error) {
@@ -111,7 +112,7 @@ type reference struct {
 	field string
 }
 
-// get reports only to users of the object's own namespace that it is missing.
+// get reports a missing object as missing only to its own namespace.
 func (r *Reader) get(
 	ctx context.Context, to reference, o client.Object, by string,
 	allowed func() (bool, error), missing *conditions.Issue,

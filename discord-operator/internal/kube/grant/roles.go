@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// UsesRoles reports whether a namespace may have roles in a server. Other grants do not count.
+// UsesRoles reports whether a namespace may have roles in a server. Grants for groups and channels
+// do not count.
 func UsesRoles(server *v1alpha1.DiscordServer, by Namespace) bool {
 	return Allows(server.Namespace, roleNamespaces(server), by)
 }
@@ -39,7 +40,7 @@ func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
 // Bounded reports whether there is a ceiling.
 func (c Ceiling) Bounded() bool { return c.bounded }
 
-// Within returns the allowed permissions. Administrator implies no other, and a bit without a
+// Within returns the allowed bits. Administrator allows no other permission, and a bit without a
 // documented name is never allowed.
 func (c Ceiling) Within(bits permissions.Bits) permissions.Bits {
 	if !c.bounded {

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Index names by kind, and the indexed fields.
+// Names of the indexes by kind, with the fields that they index.
 const (
 	ServerByGuild   = "guild"  // spec.serverId and status.serverId
 	ServerBySecret  = "secret" // spec.tokenSecretRef.name
@@ -24,14 +24,14 @@ const (
 	GroupByServer   = "server" // namespace and name of the server
 	GroupByID       = "id"     // status.groupId and spec.adopt.id
 	ChannelByGroup  = "group"  // namespace and name of the group
-	ChannelByServer = "server" // namespace and name of the server, of those outside of any group
-	ChannelByID     = "id"     // namespace and name of the server, for channels outside of groups
+	ChannelByServer = "server" // namespace and name of the server, for channels without a group
+	ChannelByID     = "id"     // status.channelId and spec.adopt.id
 	ChannelBySecret = "secret" // the name of the webhook's Secret
 	RoleByServer    = "server" // namespace and name of the server
 	RoleByID        = "id"     // status.roleId and spec.adopt.id
-	ByRole          = "role"   // names of the roles in the overwrites of groups and channels
-	SecretByOwner   = "owner"  // UID of the object that controls it
-	BySelector      = "from"   // From of allowed namespaces, if it is Selector
+	ByRole          = "role"   // names of the DiscordRoles in the overwrites of groups and channels
+	SecretByOwner   = "owner"  // UID of the object that controls the Secret
+	BySelector      = "from"   // Selector, for objects that allow namespaces by a selector
 )
 
 type index struct {

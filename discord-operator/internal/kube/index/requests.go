@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// List reads indexed objects without copying them. An empty namespace or index selects all.
+// List reads indexed objects without copying them. An empty namespace means all, an empty index no
+// index.
 func List(ctx context.Context, c client.Reader, list client.ObjectList, namespace, by, value string) error {
 	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
 	if by != "" {

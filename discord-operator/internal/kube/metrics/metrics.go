@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics has the operator's metrics. Gauges come from the leader's cache, so that no
-// series has two sources. No label has a Discord id.
+// Package metrics has the operator's metrics. Gauges come only from the leader's cache, so that
+// each series has one source. No label has a Discord id.
 package metrics
 
 import (
@@ -25,7 +25,7 @@ type Metrics struct {
 	timeToReady *prometheus.HistogramVec
 }
 
-// New registers the metrics. They read objects once elected is closed.
+// New registers the metrics. The gauges read objects as soon as elected is closed.
 func New(registry prometheus.Registerer, objects client.Reader, elected <-chan struct{}) *Metrics {
 	auto := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -52,7 +52,7 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 	return m
 }
 
-// initialize starts all series at 0, so that their first event is an increase.
+// initialize starts all series at 0, so that a first event counts as an increase.
 func (m *Metrics) initialize() {
 	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel", "DiscordRole"} {
 		m.timeToReady.WithLabelValues(kind)
@@ -73,10 +73,10 @@ func (m *Metrics) Drift(kind, namespace, field string) {
 // Created counts a bound resource: created, adopted or recovered.
 func (m *Metrics) Created(kind, how string) { m.creates.WithLabelValues(kind, how).Inc() }
 
-// Deleted counts a deleted object: deleted, retained, gone or abandoned.
+// Deleted counts a deleted object by the end of its resource: deleted, retained, gone or abandoned.
 func (m *Metrics) Deleted(kind, how string) { m.deletes.WithLabelValues(kind, how).Inc() }
 
-// Ready observes the time until an object was first Ready.
+// Ready observes how long an object took to become Ready for the first time.
 func (m *Metrics) Ready(kind string, after time.Duration) {
 	m.timeToReady.WithLabelValues(kind).Observe(after.Seconds())
 }

@@ -37,8 +37,8 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// school is a server with two channels, a group that is Progressing, and a channel
-// and a role that are Degraded. The channel is observed, and differs in two things.
+// school returns a server with two channels, a Progressing group, and a Degraded channel and role.
+// The Degraded channel is observed and has two differences.
 func school() []client.Object {
 	meta := metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
 	server := &v1alpha1.DiscordServer{ObjectMeta: meta}
@@ -109,7 +109,7 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	}
 }
 
-// An unreadable gauge is an error for Prometheus, not an empty list.
+// If a gauge cannot be read, Prometheus gets an error, not an empty list.
 func TestGaugesReportAFailure(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("connection refused")

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/discord/issues"
 )
 
-// DeletionFailing returns how long all deletions have failed; 0 if the last has not. The status has
-// the start, so that a restart does not reset it.
+// DeletionFailing returns how long a deletion has failed without interruption; 0 if the last
+// attempt has not failed. The start is in the status, so that a restart does not reset it.
 func DeletionFailing(o Object, now time.Time) time.Duration {
 	if failing := deletionFailing(o); failing != nil {
 		return now.Sub(failing.LastTransitionTime.Time)
@@ -22,7 +22,7 @@ func DeletionFailing(o Object, now time.Time) time.Duration {
 	return 0
 }
 
-// deletionFailing ignores a condition from before the deletion, which has an older generation.
+// deletionFailing ignores a condition from before the deletion, because its generation is older.
 func deletionFailing(o Object) *metav1.Condition {
 	c := meta.FindStatusCondition(o.GetConditions(), v1alpha1.TypeVerified)
 	if c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != o.GetGeneration() {

@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// removing answers patches as the API server does: it sends an object without its last finalizer
-// back with the version that it had before.
+// removing answers patches as the API server does: if a patch removes the last finalizer, the
+// response has the former resourceVersion.
 type removing struct {
 	client.Client
 	err error
@@ -36,7 +36,7 @@ func TestRemoveFinalizer(t *testing.T) {
 	for name, c := range map[string]struct {
 		finalizers  []string
 		err, failed error
-		again       bool // the cached object is reconciled again
+		again       bool // whether the cached object is reconciled again
 	}{
 		"removes the last finalizer": {},
 		"the object is gone":         {err: apierrors.NewNotFound(schema.GroupResource{}, "tokyo")},

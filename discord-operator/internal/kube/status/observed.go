@@ -20,7 +20,8 @@ func Observed(o interface {
 	return o.GetManagementPolicy() == v1alpha1.ManagementPolicyObserve
 }
 
-// setObserved keeps Ready despite differences: clients that wait for Ready would wait forever.
+// setObserved sets InSync. Ready stays True despite differences, so that clients that wait for
+// Ready do not wait forever.
 func setObserved(o Object) {
 	conds := slices.Clone(o.GetConditions())
 	defer func() { o.SetConditions(conds) }()

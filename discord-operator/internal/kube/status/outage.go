@@ -20,14 +20,15 @@ import (
 )
 
 const (
-	// Discord is asked again after firstRetry, doubled each time up to lastRetry.
+	// The operator asks Discord again after firstRetry, then after twice the time, up to lastRetry.
 	firstRetry  = 500 * time.Millisecond
 	lastRetry   = time.Minute
-	retryJitter = 0.2 // the part by which retries differ
+	retryJitter = 0.2 // the fraction by which retries vary
 )
 
-// outages counts failures. The queue's back-off is reset by a reconcile without an error, and
-// errors are logged with their stack. A lost counter costs an earlier retry.
+// outages counts failures by object. The workqueue's back-off does not fit: any reconcile without
+// an error resets it, and errors are logged with their stack. After a restart, a retry comes
+// earlier.
 type outages struct {
 	mu      sync.Mutex
 	objects map[types.UID]outage
@@ -56,8 +57,8 @@ func (o *outages) reset(uid types.UID) {
 	delete(o.objects, uid)
 }
 
-// unverified keeps a Ready object Ready for UnverifiedPeriod if Discord cannot be asked. A Degraded
-// issue shows that Discord answers.
+// unverified keeps a Ready object Ready for UnverifiedPeriod while Discord cannot be asked. A
+// Degraded issue ends that, because it shows that Discord answers.
 func (r *Recorder) unverified(ctx context.Context, report *Report) {
 	worst, uid := report.Worst, report.Before.GetUID()
 	deleted := !report.Before.GetDeletionTimestamp().IsZero()
@@ -93,7 +94,7 @@ func (r *Recorder) unverifiedConditions(report *Report) []metav1.Condition {
 	if verified != nil {
 		since = verified.LastTransitionTime.Time
 	} else if !Reconciled(report.Before) {
-		return conds // it was never Ready
+		return conds // the object was never Ready with this spec
 	}
 	if Reconciled(report.Before) && !report.Changed && r.Clock.Since(since) < r.UnverifiedPeriod {
 		conds = slices.Clone(former)

@@ -32,7 +32,7 @@ type outageWorld struct {
 	channel  *v1alpha1.DiscordChannel
 	writes   int
 	lines    []string
-	changes  []string // of the reason of Ready
+	changes  []string // logged changes of the reason of Ready
 }
 
 func newOutageWorld(t *testing.T) *outageWorld {
@@ -47,7 +47,7 @@ func newOutageWorld(t *testing.T) *outageWorld {
 	return w
 }
 
-// reconcile ends a reconcile with an issue, and returns when the next one is.
+// reconcile ends a reconcile with an issue, and returns the time until the next one.
 func (w *outageWorld) reconcile(worst *conditions.Issue) time.Duration {
 	w.t.Helper()
 	after := w.channel.DeepCopy()
@@ -126,7 +126,8 @@ func TestNewObjectIsNotReady(t *testing.T) {
 	w.want("a new spec", conditions.TypeReady, metav1.ConditionFalse)
 }
 
-// Discord sometimes denies a call that it permits. The retries begin early and become rarer.
+// Discord sometimes denies a permitted call. So the first retries come soon, and later ones less
+// often.
 func TestFirstRefusalIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	refused := &discordclient.Error{Class: discordclient.ClassDenied, Status: 403, Code: 50001, Message: "Missing Access"}
@@ -159,7 +160,7 @@ func TestBackOffBelongsToTheObject(t *testing.T) {
 		w.clock.SetTime(w.clock.Now().Add(w.reconcile(issues.Transient(100 * time.Millisecond))))
 		w.clock.SetTime(w.clock.Now().Add(w.reconcile(conditions.Progressing(v1alpha1.ReasonCreatePending, "").After(time.Second))))
 	}
-	if retries > 18 { // 7 within the first minute, then one a minute
+	if retries > 18 { // 7 in the first minute, then one per minute
 		t.Errorf("%d retries in ten minutes", retries)
 	}
 	if len(w.lines) != 1 {

@@ -28,7 +28,7 @@ func PausedIssue(o client.Object, pending bool) []conditions.Issue {
 		"The object is paused and does not match its spec. %s", resume(o))}
 }
 
-// PausedDeletion is the issue of a paused object that is deleted.
+// PausedDeletion is the issue of a paused object that is being deleted.
 func PausedDeletion(o client.Object) conditions.Issue {
 	return *conditions.Degraded(v1alpha1.ReasonPaused,
 		"The object is being deleted and is paused, so nothing is deleted on Discord. %s", resume(o))

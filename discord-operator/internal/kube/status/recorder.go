@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status writes finalizers, statuses and events. The cache is expected to show every write.
+// Package status writes finalizers, statuses and events. It tracks which of its writes the cache
+// shows.
 package status
 
 import (
@@ -33,7 +34,7 @@ type Recorder struct {
 	Metrics          *metrics.Metrics
 	Clock            clock.PassiveClock
 	Resync           time.Duration // until the next reconcile without a change
-	UnverifiedPeriod time.Duration // how long an object stays Ready while Discord cannot be asked
+	UnverifiedPeriod time.Duration // how long an object stays Ready while Discord does not answer
 
 	outages outages
 }
@@ -61,12 +62,12 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer expects a deletion, because the answer to removing the last one has the old
-// version (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
+// RemoveFinalizer expects a deletion, not a version: the response to the removal of the last
+// finalizer has the old version (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers).
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.reset(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
-	if errors.Is(err, apply.ErrStale) { // removed, although another client has written
+	if errors.Is(err, apply.ErrStale) { // the finalizer is removed; another client has written too
 		err = nil
 	}
 	err = client.IgnoreNotFound(err)
@@ -107,7 +108,7 @@ func (r *Recorder) Normal(o client.Object, reason, format string, args ...any) {
 	r.Event(o, corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...))
 }
 
-// DriftCorrected records that fields were changed on Discord and changed back.
+// DriftCorrected records that the operator has undone changes of fields on Discord.
 func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 	for _, field := range fields {
 		r.Metrics.Drift(r.Kind, o.GetNamespace(), field)
@@ -115,7 +116,7 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 	r.Normal(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
 }
 
-// Recreated warns that a resource was deleted on Discord and replaced, because its content is lost.
+// Recreated warns that a resource was deleted on Discord and created again without its content.
 func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, oldID, newID, lost string) {
 	r.Metrics.Drift(r.Kind, o.GetNamespace(), "existence")
 	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again "+

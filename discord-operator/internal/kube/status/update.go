@@ -40,8 +40,8 @@ type Report struct {
 	Stale         bool              // the cache lags behind, so nothing is reported
 }
 
-// Update writes a changed status, and returns when to reconcile again. Only the worst issue counts:
-// a refused request must not be repeated because of a lesser issue.
+// Update writes a changed status, and returns when to reconcile again. Only the worst issue decides
+// that: a lesser issue must not repeat a refused request earlier.
 func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
 	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
@@ -50,7 +50,7 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	if wait := issues.Unreported(report.Worst, report.Before.GetConditions(), age); wait > 0 && !report.Changed {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	if report.Worst != nil { // it may be shared
+	if report.Worst != nil { // other results may share the issue
 		worst := *report.Worst
 		report.Worst = &worst
 	}
@@ -89,12 +89,12 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	}
 	after, former, conds := report.After, report.Before.GetConditions(), report.After.GetConditions()
 	done := r.Expectations.Writing(r.key(after))
-	// For a status the API server compares the version, but not the UID.
+	// On a status update, the API server compares the resourceVersion, but not the UID.
 	patch := client.MergeFromWithOptions(report.Before, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Status().Patch(ctx, after, patch); err != nil {
 		done("")
 		switch {
-		case apierrors.IsNotFound(err): // deleted meanwhile
+		case apierrors.IsNotFound(err): // the object was deleted meanwhile
 			return nil
 		case conditions.Conflict(err):
 			return apply.ErrStale
@@ -110,7 +110,8 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 		differ.Status == metav1.ConditionFalse && !meta.IsStatusConditionFalse(former, v1alpha1.TypeInSync) {
 		r.Event(after, corev1.EventTypeNormal, differ.Reason, differ.Message)
 	}
-	// Before an object is Ready for the first time, it has never been Available.
+	// Available is True from the first Ready on, so this is the first time that the object is
+	// Ready.
 	if !meta.IsStatusConditionTrue(former, conditions.TypeAvailable) &&
 		meta.IsStatusConditionTrue(conds, conditions.TypeReady) {
 		r.Metrics.Ready(r.Kind, r.Clock.Since(after.GetCreationTimestamp().Time))
@@ -121,7 +122,7 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	return nil
 }
 
-// Available keeps the last known availability, which does not depend on the bot.
+// Available returns the last known availability: it does not change while the bot cannot observe.
 func Available(was []metav1.Condition, unknown conditions.Availability) conditions.Availability {
 	c := meta.FindStatusCondition(was, conditions.TypeAvailable)
 	switch {

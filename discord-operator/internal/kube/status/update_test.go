@@ -60,7 +60,7 @@ func TestUpdate(t *testing.T) {
 		was    []metav1.Condition
 		age    time.Duration
 		others bool  // another client writes at the same time
-		failed error // of the write
+		failed error // error of the write
 		writes bool
 		again  time.Duration
 		err    string
