@@ -82,8 +82,8 @@ func TestController(t *testing.T) {
 	}
 }
 
-// Two objects of a kind own the same fields, so the cache holds them once. Of others it keeps the
-// times.
+// We own the same fields in both objects, so the cache holds these fields once. Of a foreign
+// manager's entry it keeps the time but not the fields, apart from the scale subresource.
 func TestKeepSharesEqualOwnership(t *testing.T) {
 	t.Parallel()
 	const fields = `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"%s\"}":{}}}}`
