@@ -197,8 +197,8 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 				c.others(t, w)
 				before := w.deployment()
 				results := w.run(o)
-				// For a missing object the apply reports a conflict (stale). An upgrade's patch comes
-				// before the apply and fails with NotFound.
+				// For a missing object, an apply reports a conflict (stale). An upgrade's patch
+				// comes before the apply and fails with NotFound.
 				if !results.Stale && (len(results.Issues) != 1 || !apierrors.IsNotFound(results.Issues[0].Err)) {
 					t.Errorf("results %+v", results)
 				}

@@ -50,7 +50,7 @@ type RateLimited struct {
 	// unknown (a route's first call is in flight) or blocked (by Cloudflare, or too many refusals).
 	Scope string
 	Local bool // the call was not sent
-	// Refusals reports that the limit is that of [InvalidRequests].
+	// Refusals reports that [InvalidRequests] stopped the call.
 	Refusals bool
 }
 
@@ -169,10 +169,10 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 		discordgo.ErrCodeMaximumGuildRolesReached, codeMaxGuildWebhooks, codeMaxOverwrites, codeTooManyGuildChannels:
 		return ClassLimit
 	case codeAntiAbuse, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeMissingAccess:
-		return ClassDenied // compatible servers send the latter with 400
+		return ClassDenied // compatible servers send Missing Access with 400
 	case discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded, discordgo.ErrCodeFeatureTemporarilyDisabledServerSide:
 		if mutating && status >= 500 {
-			return ClassUnknown // the server may have failed halfway; only a 4xx certainly did nothing
+			return ClassUnknown // the server may have failed halfway; only a 4xx has no effect
 		}
 		return ClassTransient
 	}

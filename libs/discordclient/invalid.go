@@ -53,8 +53,8 @@ func (i *InvalidRequests) Whole() *InvalidRequests {
 
 type refusalsKey struct{}
 
-// WithRefusals returns a context whose calls count in another share of the same count, such as a
-// tenant's. Once it is used up, only its calls stop.
+// WithRefusals returns a context whose refused calls count in another share of the same count, such
+// as a tenant's. Once that share is used up, only the calls that count in it stop.
 func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
 	return context.WithValue(ctx, refusalsKey{}, in)
 }

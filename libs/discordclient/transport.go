@@ -84,7 +84,7 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	if err != nil || out == nil {
 		return err
 	}
-	// encoding/json leaves out unchanged, so null would read as an empty list.
+	// For null, encoding/json leaves out unchanged, which then looks like an empty list.
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return cl.unreadable("null")
 	}

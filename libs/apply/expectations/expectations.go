@@ -4,8 +4,8 @@
 // (read-your-writes).
 //
 // A decision on a lagging cache makes writes without effect, or undoes the last write. [Set] holds
-// the last write of each object until the cache shows it or a timeout ends. A Set need not survive a
-// restart: its loss costs a write without effect, if the decision is repeatable. Before writing
+// the last write of each object until the cache shows it or a timeout ends. A Set need not survive
+// a restart: its loss costs a write without effect, if the decision is repeatable. Before writing
 // something random, such as a new password, ask the API server.
 //
 // controller-runtime 0.25 offers the same as EnableReadYourWritesConsistency, experimental. It is

@@ -35,8 +35,8 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Sixteen workers create 500 channels under Discord's limits, except a faster one for creates.
-// Callers only get waits, which cost neither requests nor time, and Discord refuses nothing.
+// Sixteen workers create 500 channels under Discord's limits, with a faster limit for creates. The
+// client tells callers how long to wait, without a request, and Discord refuses nothing.
 func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
