@@ -94,7 +94,8 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	return nil
 }
 
-// A channel, guild, role or webhook must have an id.
+// result makes a call and returns the decoded response. A channel, guild, role or webhook without
+// an id is an error.
 func result[T any](ctx context.Context, c *Client, cl call, in any, ids ...string) (out T, err error) {
 	var zero T
 	if err := c.do(ctx, cl, in, &out, ids...); err != nil {

@@ -27,7 +27,7 @@ const pluginPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windo
 
 // plugin is the archive of a plugin for one platform.
 type plugin struct {
-	// Name is that of the program, as kubectl-dojo.
+	// Name is the program's name, such as kubectl-dojo.
 	Name     string
 	OS, Arch string
 	// File is the archive, with the program and the license; Program is its name inside.

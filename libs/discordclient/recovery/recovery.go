@@ -69,8 +69,8 @@ const (
 	refusedRetry  = 5 * time.Second
 	unprovenRetry = time.Minute
 	tooEarly      = "the result of an earlier create may still appear"
-	// provenSkew is how far before the intent the audit log is read. That is safe, because an entry
-	// names its intent, and costs at most a page.
+	// provenSkew is the time before the intent from which the audit log is read. That is safe,
+	// because an entry names its intent, and costs at most a page.
 	provenSkew = time.Hour
 )
 

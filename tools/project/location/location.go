@@ -17,8 +17,8 @@ import (
 // File is the name of the file in the project's root.
 const File = "project.yaml"
 
-// nowhere is the registry of a project without an address, for the reader to replace. In two parts,
-// so that a move leaves it.
+// nowhere is the registry of a project without an address. Users replace it. The text is in two
+// parts, so that a move does not rewrite it.
 const nowhere = "ghcr.io" + "/you"
 
 // Location is the content of project.yaml.
@@ -35,7 +35,8 @@ var (
 	registries = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)+$`)
 )
 
-// New returns the location of a repository. An empty registry is that of the host, as ghcr.io.
+// New returns the location of a repository. An empty registry means the host's own, such as
+// ghcr.io.
 func New(repo, registry string) (Location, error) {
 	l := Location{Repo: repo, Registry: registry}
 	if !repos.MatchString(repo) {
