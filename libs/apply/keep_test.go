@@ -82,8 +82,8 @@ func TestController(t *testing.T) {
 	}
 }
 
-// We own the same fields in both objects, so the cache holds these fields once. Of a foreign
-// manager's entry it keeps the time but not the fields, apart from the scale subresource.
+// We own the same fields in both objects, so the cache holds these fields once. It drops the fields
+// of other managers, apart from the scale subresource, and keeps the times.
 func TestKeepSharesEqualOwnership(t *testing.T) {
 	t.Parallel()
 	const fields = `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"%s\"}":{}}}}`

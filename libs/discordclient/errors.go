@@ -46,7 +46,7 @@ type RateLimited struct {
 	Op    string        // such as "create channel"
 	After time.Duration // time to wait, more than 0
 	// Scope is the limit: user (this bot and bucket), shared (all bots, this resource), global
-	// (this bot, all calls), tenant (half of those, see [WithTenant]), hidden (name and topic),
+	// (this bot, all calls), tenant (half of all calls, see [WithTenant]), hidden (name and topic),
 	// unknown (a route's first call is in flight) or blocked (by Cloudflare, or too many refusals).
 	Scope string
 	Local bool // the call was not sent

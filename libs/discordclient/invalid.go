@@ -27,7 +27,7 @@ type InvalidRequests struct {
 	now   func() time.Time
 	times map[int][]time.Time // by status, oldest first
 	whole *InvalidRequests    // the count that this is a share of, or nil
-	share int                 // 1/share of what remains of the whole may be used
+	share int                 // this share may use 1/share of the whole's remaining refusals
 }
 
 // NewInvalidRequests makes an empty count. Only tests pass another clock than time.Now.

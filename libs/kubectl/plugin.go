@@ -68,7 +68,7 @@ func (p *Plugin) Now() time.Time { return p.Clock.Now() }
 // Print prints a part of the answer.
 func (p *Plugin) Print(format string, args ...any) { _, _ = fmt.Fprintf(p.Out, format, args...) }
 
-// Note prints something beside the answer.
+// Note prints a note to the error output, which is not part of the answer.
 func (p *Plugin) Note(format string, args ...any) { _, _ = fmt.Fprintf(p.ErrOut, format, args...) }
 
 // Command returns the name of the plugin's command, such as "kubectl dojo".

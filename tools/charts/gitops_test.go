@@ -80,7 +80,7 @@ type gitOps struct {
 	applications map[string]*application
 }
 
-// TestGitOps decodes the samples strictly, and applies all that they point to in a dry run.
+// TestGitOps decodes the samples strictly, and applies everything that they refer to in a dry run.
 func TestGitOps(t *testing.T) {
 	admin := clusterWithKinds(t)
 	for _, folder := range []string{"flux/charts", "flux/artifacts", "argocd/charts", "argocd/artifacts", "flux/cluster"} {

@@ -156,7 +156,8 @@ func reorder(before, after []*entry) []*entry {
 	return after
 }
 
-// commonEntries maps indices of live entries before to their equals in after, in order.
+// commonEntries maps the indices of live entries of before to the indices of equal entries of
+// after. Both are in ascending order.
 func commonEntries(before, after []*entry) map[int]int {
 	lengths := make([][]int, len(before)+1)
 	for i := range lengths {
@@ -187,8 +188,8 @@ func commonEntries(before, after []*entry) map[int]int {
 	return common
 }
 
-// identity survives changes of an entry: a map's key; an item's name, the subject of an RBAC rule,
-// or the whole item.
+// identity returns a text that stays the same when an entry changes: a map's key; an item's name,
+// the subject of an RBAC rule, or the whole item.
 func (e *entry) identity() string {
 	if e.key != nil {
 		return e.key.Value

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// plugins of kubectl by the operator that they are released with.
+// plugins maps each operator to the kubectl plugin that is released with it.
 var plugins = map[string]string{"dojo-operator": "kubectl-dojo", "discord-operator": "kubectl-discord"}
 
 // pluginPlatforms are all platforms of plugins. Only linux is tested.

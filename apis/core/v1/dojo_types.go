@@ -420,8 +420,8 @@ type Wait struct {
 // PodDisruptionBudget, corrects drift in them, and reports the state in the
 // Dojo's conditions.
 //
-// The name becomes that of a Service: at most 63 lower case letters, digits
-// and '-', starting with a letter.
+// The Dojo's name is also the name of its Service: at most 63 lower case
+// letters, digits and '-', starting with a letter.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=dojos,singular=dojo,shortName=dj,categories=all
 // +kubebuilder:subresource:status

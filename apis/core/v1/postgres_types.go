@@ -112,7 +112,8 @@ type PostgresCluster struct {
 	Size SizeName `json:"size,omitempty"`
 
 	// instances is the number of Postgres servers, 1 to 9: one primary, and
-	// standbys that replicate it and take over. Defaults to that of size, or 1.
+	// standbys that replicate it and take over. Defaults to the number of size, or
+	// 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9

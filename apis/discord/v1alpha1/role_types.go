@@ -99,8 +99,8 @@ type DiscordRoleSpec struct {
 
 	// adopt names an existing role to manage instead of creating one. It cannot be
 	// changed. Roles of a bot, an integration or the server's boosters, and
-	// @everyone, cannot be adopted, nor can roles of a server of another
-	// namespace.
+	// @everyone, cannot be adopted. Roles of a server of another namespace cannot
+	// be adopted either.
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`
 

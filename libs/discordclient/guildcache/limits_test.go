@@ -42,7 +42,7 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
 	r := cachetest.New(t, func(so *discordtest.Options, co *guildcache.Options) {
 		so.Limits = discordtest.DefaultLimits()
-		// fewer at once than workers, so that even a slow machine comes near the limit
+		// fewer creates at once than workers, so that even a slow machine comes near the limit
 		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 10, Per: 250 * time.Millisecond}
 		co.GlobalPerSecond, co.Transport = 50, wire
 	})

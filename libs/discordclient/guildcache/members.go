@@ -18,8 +18,8 @@ const (
 )
 
 // membersRead caches members of guilds, with this Client's own changes: Discord reports other
-// changes to privileged bots only. A full set keeps its members until they expire: it takes nothing
-// from other askers.
+// changes to privileged bots only. Each asker has a set of its own, so that no asker displaces the
+// members of others. A full set keeps its members until they expire.
 type membersRead struct {
 	mu    sync.Mutex
 	by    map[string]*memberSet

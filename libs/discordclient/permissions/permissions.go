@@ -98,7 +98,7 @@ func Parse(name string) (Bits, bool) {
 		return 0, false
 	}
 	i, err := strconv.Atoi(digits)
-	// Only the canonical form, so that each permission has one name.
+	// Accept only the canonical form, so that each permission has one name.
 	if err != nil || i < 0 || i > 63 || byBit[i] != "" || strconv.Itoa(i) != digits {
 		return 0, false
 	}

@@ -20,7 +20,7 @@ import (
 // Style paints text. The zero value paints nothing.
 type Style struct{ Colour bool }
 
-// StyleOf returns colours where out is a terminal and the environment has neither NO_COLOR
+// StyleOf returns colours if out is a terminal and the environment has neither NO_COLOR
 // (https://no-color.org) nor TERM=dumb.
 func StyleOf(out io.Writer, env func(string) string) Style {
 	return Style{Colour: IsTerminal(out) && env("NO_COLOR") == "" && env("TERM") != "dumb"}

@@ -25,7 +25,7 @@
 // and a network that delays a request by more than 2.5 s. The API server refuses such a write of a
 // finalizer or status by its resourceVersion. A create on Discord has no such condition: the
 // successor waits for --recovery-wait after it has first seen a finalizer of another process, and
-// finds the resources that were created until then. A virtual machine that is paused while both of
+// finds the resources that were created before. A virtual machine that is paused while both of
 // its clocks stand still is recognised only after its clock has been corrected.
 package fence
 

@@ -100,8 +100,8 @@ func (l Location) URL() string {
 	return "https://" + l.Repo
 }
 
-// Files returns the prefix of the addresses of files on the branch main. Nothing may show it to
-// users if the repository has no address.
+// Files returns the prefix of the addresses of files on the branch main. Do not show it to users if
+// the repository has no address.
 func (l Location) Files() string {
 	if !l.Published() {
 		return "https://" + l.Repo + "/"

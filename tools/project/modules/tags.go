@@ -84,7 +84,7 @@ func newestShared(ctx context.Context, c git.Clone) (newest string, err error) {
 	return newest, err
 }
 
-// sameShared reports whether the shared modules equal those with the tags of a version.
+// sameShared reports whether the shared modules equal the modules at the tags of a version.
 func sameShared(ctx context.Context, c git.Clone, l location.Location, source, version string, all []Module) (string, bool, error) {
 	commit, err := Commit(ctx, c, l, source, version)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// reservation bounds the wait for a notified caller, whose object may be gone. All workers may also
-// be busy.
+// reservation bounds the wait for a notified caller: its object may be gone, or all workers may be
+// busy.
 const reservation = time.Second
 
 // callQueue holds the callers that wait for a share or for the global limit. Without a queue, all n

@@ -214,7 +214,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 	}
 }
 
-// The urgent calls of a tenant overtake its own edits, and nobody else's.
+// The urgent calls of a tenant overtake its own edits, but no calls of other tenants.
 func TestUrgentCallsOvertakeTheEditsOfTheirTenant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -81,7 +81,7 @@ type Snapshot struct {
 	// CompleteAt is the time of the channel list: an older channel that is not here is gone or
 	// hidden.
 	CompleteAt time.Time
-	// RolesAt is the same for roles, which are never hidden.
+	// RolesAt is the time of the role list: an older role that is not here is gone.
 	RolesAt    time.Time
 	Guild      discordclient.Guild
 	staleSince time.Time                // start of staleness; zero for none
@@ -191,7 +191,8 @@ func (s *Snapshot) Without(ids ...string) *Snapshot {
 	return &without
 }
 
-// Children returns the channels of a category in display order; for "" those without a category.
+// Children returns the channels of a category in display order. An empty parentID stands for the
+// channels without a category.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
 	return s.inDisplayOrder(func(c *discordclient.Channel) bool {
 		return c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory
