@@ -14,8 +14,8 @@ func footprint(o any) int {
 	return int(v.Type().Size()) + referenced(v)
 }
 
-// A map has a header and a power of two of slots, at least 8, at most 7/8 in use
-// (internal/runtime/maps).
+// A map has a header and slots. The number of slots is a power of two, at least 8. At most 7/8 of
+// them are in use (internal/runtime/maps).
 const mapHeader = 64
 
 // referenced returns the bytes that v refers to, without v itself. API objects have no cycles.

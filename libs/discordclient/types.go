@@ -362,7 +362,7 @@ type Webhook struct {
 	ChannelID     string                `json:"channel_id"`
 	Name          string                `json:"name"`
 	ApplicationID string                `json:"application_id"` // of the creating bot; empty if a user created it
-	Token         Secret                `json:"token"`          // known to the application that created it only
+	Token         Secret                `json:"token"`          // only the creating application gets it
 	URL           Secret                `json:"-"`              // at the API host; empty without Token
 }
 

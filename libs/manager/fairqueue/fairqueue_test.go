@@ -44,7 +44,7 @@ func drain(q priorityqueue.PriorityQueue[reconcile.Request]) (all []string) {
 	return all
 }
 
-// However many items others have, a namespace waits for one of each.
+// However many items other namespaces have, a namespace waits for one item of each of them.
 func TestNamespacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
