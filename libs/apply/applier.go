@@ -26,15 +26,15 @@ import (
 )
 
 const (
-	// StaleRetry is when to reconcile again after [ErrStale].
+	// StaleRetry is the pause before the reconcile that follows [ErrStale].
 	StaleRetry    = 50 * time.Millisecond
 	maxRemembered = 4096
 )
 
-// ErrStale reports that the cache lacks our last writes, so nothing can be decided.
+// ErrStale reports that the cache lacks our last writes, so a plan would be based on old state.
 var ErrStale = errors.New("the cache lags behind our own writes")
 
-// Reasons are the reasons of issues that come from writes, out of the kind's documented list.
+// Reasons are the condition reasons for failed writes. They are in the kind's documented list.
 type Reasons struct {
 	Refused              string
 	NamespaceTerminating string
@@ -50,10 +50,10 @@ type Applier struct {
 	client  client.Client
 	reasons Reasons
 	clock   clock.PassiveClock
-	// Not state: losing an entry costs a write without effect, or an earlier retry.
+	// The caches hold no state: a lost entry costs a write without effect, or an earlier retry.
 	unchanged *cache.LRUExpireCache // Unchanged by the owner's UID
 	refused   *cache.LRUExpireCache // start of the refusals, by expectations.Key
-	existing  *cache.LRUExpireCache // the same for creates that find an object
+	existing  *cache.LRUExpireCache // start of AlreadyExists errors, by expectations.Key
 }
 
 // New returns an applier whose field manager is owner.
@@ -75,7 +75,7 @@ func (a *Applier) Unchanged(owner types.UID) Unchanged {
 }
 
 // Run carries out the plan of an owner. It skips an object only if one that it depends on failed.
-// It gives an abandoned object an owner that does not exist: the garbage collector deletes it.
+// It gives an abandoned object an owner that does not exist, so the garbage collector deletes it.
 func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Results {
 	var results Results
 	if plan.Finalizers != nil {
@@ -177,7 +177,7 @@ func (a *Applier) upgrade(ctx context.Context, o *Object) error {
 
 func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	patch, err := json.Marshal([]map[string]any{
-		// The API server refuses this for another object.
+		// The API server refuses the patch if a new object with another UID has the name.
 		{"op": "replace", "path": "/metadata/uid", "value": o.Live.GetUID()},
 		{"op": "replace", "path": "/spec", "value": o.ReplaceSpec},
 	})
@@ -187,7 +187,8 @@ func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
 	return a.client.Patch(ctx, o.Desired.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
 }
 
-// changed ignores the status, which changes concurrently.
+// changed compares an object before and after a write. It ignores the status, which other clients
+// change concurrently.
 func changed(before, after client.Object) bool {
 	state := func(o client.Object) []any {
 		return []any{version(o), o.GetLabels(), o.GetAnnotations(), o.GetOwnerReferences()}
@@ -216,8 +217,8 @@ func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	return nil
 }
 
-// The garbage collector deletes an object whose owner's UID does not exist
-// (https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents).
+// abandon sets an owner with a new UID. The garbage collector deletes an object whose owner is
+// missing (https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents).
 func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion) error {
 	gvk, err := a.client.GroupVersionKindFor(owner)
 	if err != nil {

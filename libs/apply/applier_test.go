@@ -121,7 +121,8 @@ func TestOutcomes(t *testing.T) {
 	if w.applier.Expectations.Satisfied(expectations.KeyOf("Deployment", school, tokyo), before) {
 		t.Error("the cache need not show the last write")
 	}
-	// Write remembers nothing: its caller decides otherwise whether to write.
+	// apply.Write does not record that a policy rewrites the object. Its callers do not decide by
+	// InSync whether to write.
 	w.server.Admit = relabel[*unstructured.Unstructured]
 	outcome(deployment(wanted{image: "dojo:4"}))
 }
@@ -196,8 +197,8 @@ func TestOnlyTheObservedObjectIsWritten(t *testing.T) {
 				c.others(t, w)
 				before := w.deployment()
 				results := w.run(o)
-				// The patch of an upgrade does not find an object that the apply would refuse to
-				// create.
+				// For a missing object, an apply reports a conflict (stale). An upgrade's patch
+				// comes before the apply and fails with NotFound.
 				if !results.Stale && (len(results.Issues) != 1 || !apierrors.IsNotFound(results.Issues[0].Err)) {
 					t.Errorf("results %+v", results)
 				}
@@ -354,7 +355,7 @@ func TestDelete(t *testing.T) {
 		fails     error
 		stale     bool
 		reason    string
-		satisfied bool // the cache may still show it
+		satisfied bool // the applier accepts a cache that still shows the object
 	}{
 		"there": {},
 		"held back by another client's finalizer": {

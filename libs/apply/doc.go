@@ -3,15 +3,15 @@
 // Package apply brings objects of the cluster into a desired state, of any kind.
 //
 // The pure functions of an operator return a [Plan]: objects to write and delete, and known issues.
-// [Applier.Run] carries it out, unchanged, and returns [Results].
+// [Applier.Run] carries the plan out and returns [Results].
 //
 // # In sync
 //
 // [InSync] compares the live object with the desired state, which has exactly our fields. An object
 // is in sync if, by managedFields, we own all desired fields with our values, and nothing else.
-// Defaults, sidecars and foreign annotations do not matter. A foreign change of our field takes its
-// ownership, so it does. An object in sync costs no request. No schema is needed: managedFields
-// tell lists merged by key from fields owned as a whole.
+// Defaults, sidecars and foreign annotations do not matter. A foreign change of our field matters,
+// because it takes the ownership. An object in sync costs no request. No schema is needed:
+// managedFields distinguish lists merged by key from fields owned as a whole.
 //
 // # Writes
 //
@@ -26,7 +26,7 @@
 // If a write does not bring an object into sync (an admission policy rewrites it), the object
 // counts as in sync until it or its desired state changes.
 //
-// What the API server refuses is retried after 15 seconds, then after as long again as it has been
-// refused, up to 10 minutes, with jitter; an object that depends on one that could not be written
-// waits.
+// A refused write is retried after 15 seconds. Each later pause is as long as the time since the
+// first refusal, up to 10 minutes, with jitter. An object waits while an object that it depends on
+// could not be written.
 package apply

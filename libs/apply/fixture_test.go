@@ -57,7 +57,7 @@ func newWorld(t applytest.TB) *world {
 // restart makes the operator forget everything.
 func (w *world) restart(c client.Client) { w.applier = apply.New(c, us, reasons, w.clock) }
 
-// plan plans an object over the live one of the given type, as the cache keeps it.
+// plan plans an object. The live object has the given type and is stripped as in the cache.
 func plan[L apply.Live](w *world, empty L, desired *unstructured.Unstructured) *apply.Object {
 	w.t.Helper()
 	live := applytest.Get(w.t, w.server, desired.GetNamespace(), desired.GetName(), empty)

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// footprint estimates an object's memory in bytes. JSON is no measure: an empty item takes two
-// bytes there and hundreds in memory.
+// footprint estimates an object's memory in bytes. The size of its JSON is no measure: an empty
+// item takes two bytes of JSON and hundreds in memory.
 func footprint(o any) int {
 	v := reflect.ValueOf(o).Elem()
 	return int(v.Type().Size()) + referenced(v)
 }
 
-// A map has a header and a power of two of slots, at least 8, at most 7/8 in use
-// (internal/runtime/maps).
+// A map has a header and slots. The number of slots is a power of two, at least 8. At most 7/8 of
+// them are in use (internal/runtime/maps).
 const mapHeader = 64
 
-// referenced excludes the value itself. API objects have no cycles.
+// referenced returns the bytes that v refers to, without v itself. API objects have no cycles.
 func referenced(v reflect.Value) int {
 	switch v.Kind() {
 	case reflect.String:

@@ -72,7 +72,8 @@ func extract(live any, fields *fieldpath.Set) any {
 	return live
 }
 
-// A POST and a replaced spec leave fields owned by Update.
+// ownedFields returns the fields that owner owns by Apply and by Update. A POST and a replaced spec
+// leave fields owned by Update.
 func ownedFields(owner string, o metav1.Object) (applied, updated *fieldpath.Set) {
 	applied, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range o.GetManagedFields() {
@@ -150,7 +151,7 @@ func compareAt(at fieldpath.PathElement, live, desired any, fields *fieldpath.Se
 	}
 	owned, same = fields.Members.Has(at), equal(live, desired) // a scalar, or owned as a whole
 	if _, ok := desired.(map[string]any); ok {
-		owned = owned && same // such as a map after others took all our fields
+		owned = owned && same // we may own the map alone: others can take all its fields
 	}
 	return owned, same
 }
@@ -183,7 +184,7 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 
 const scale = "scale"
 
-// matches compares without the controller's UID: see recordOf.
+// matches ignores the controller's UID, which recordOf has removed from the owned fields.
 func matches(at fieldpath.PathElement, item any) bool {
 	if at.Key == nil {
 		return at.Value != nil && equal(item, (*at.Value).Unstructured())
@@ -222,11 +223,13 @@ func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.
 }
 
 // drifted reports whether another client changed or removed a desired field, which ends our
-// ownership. A differing field of ours follows the spec. An autoscaler's replicas are no drift.
+// ownership. A field that we still own differs because of a new spec, which is no drift. An
+// autoscaler's replicas are no drift either.
 func drifted(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	fields := OwnedFields(owner, live)
 	for _, entry := range live.GetManagedFields() {
-		// Of its controllers only the autoscaler uses scale. `kubectl scale` has another name.
+		// In kube-controller-manager only the autoscaler uses the scale subresource.
+		// `kubectl scale` has another manager name.
 		if entry.Manager == "kube-controller-manager" && entry.Subresource == scale {
 			fields = union(fields, recordOf(live, &entry).set)
 		}

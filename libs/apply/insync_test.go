@@ -82,10 +82,10 @@ func TestWidgetInSync(t *testing.T) {
 		"desired atomic list longer":  {ours: set("order", list("p", "q", "r")), posted: upgraded},
 		"rule dropped":                {ours: group(set("rules", list(object("alert", "Down")))), posted: upgraded},
 		"group dropped":               {ours: set("groups", list(object("name", "more"))), posted: upgraded},
-		// A foreign client may also have taken all fields of our map.
+		// This counts as drift: another client could have taken all fields of our map.
 		"desired atomic map smaller": {ours: set("selector", object("k", "v")), drift: true, posted: upgraded},
-		// Nothing records whether a field that we do not own was desired before, so a new one is
-		// drift. A controller reports drift only with an unchanged spec.
+		// Nothing records whether a field that we do not own was desired before, so a newly desired
+		// field counts as drift. A controller reports drift only with an unchanged spec.
 		"field added": {ours: set("size", int64(9)), posted: upgraded},
 		"tag added":   {ours: set("tags", list("a", "b", "c")), drift: true, posted: upgraded},
 		"both":        {others: inSpec(set("colour", "blue")), ours: drop("order"), drift: true, posted: upgraded},
@@ -115,7 +115,7 @@ func TestWidgetInSync(t *testing.T) {
 				drift := c.drift
 				want := c.posted
 				if origin == "applied" {
-					// Only a POST owns defaults and sets the annotation.
+					// An apply, unlike a POST, neither owns defaults nor sets the annotation.
 					drift = drift || name == "field added"
 					if want != nil && name != "annotations gone" {
 						want = onlyApplied

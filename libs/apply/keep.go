@@ -17,9 +17,9 @@ const (
 	tooLargeAnnotation = "jutsu.com/too-large"
 )
 
-// Keep strips an object for the cache, unless owner has written it. Only managedFields tell that:
-// any client can forge labels and owner references. A client can also write as owner, so objects
-// above MaxKept are stripped too. A kept object loses the managed fields of others.
+// Keep strips an object for the cache, unless owner has written it. Only managedFields show the
+// writer: any client can forge labels and owner references. A client can also write as owner, so
+// objects above MaxKept are stripped too. A kept object loses the managed fields of others.
 func Keep(owner string, o client.Object, strip func()) {
 	unmark(o)
 	if !Written(owner, o) {
@@ -40,7 +40,7 @@ func Keep(owner string, o client.Object, strip func()) {
 // TooLarge reports whether the cache stripped an object that may be ours: leave it alone.
 func TooLarge(o metav1.Object) bool { return o.GetAnnotations()[tooLargeAnnotation] != "" }
 
-// unmark removes the mark if a client made it.
+// unmark removes the too-large annotation if a client has set it.
 func unmark(o client.Object) {
 	if annotations := o.GetAnnotations(); annotations[tooLargeAnnotation] != "" {
 		delete(annotations, tooLargeAnnotation)

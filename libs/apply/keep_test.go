@@ -82,8 +82,8 @@ func TestController(t *testing.T) {
 	}
 }
 
-// Two objects of a kind own the same fields, so the cache holds them once. Of others it keeps the
-// times.
+// We own the same fields in both objects, so the cache holds these fields once. It drops the fields
+// of other managers, apart from the scale subresource, and keeps the times.
 func TestKeepSharesEqualOwnership(t *testing.T) {
 	t.Parallel()
 	const fields = `{"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"%s\"}":{}}}}`

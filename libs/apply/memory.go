@@ -36,7 +36,7 @@ func Share[T any, P interface {
 	return knownPart(reflect.TypeFor[T](), string(content), part)
 }
 
-// ShareStrings does the same with strings.
+// ShareStrings replaces each string by an equal earlier one.
 func ShareStrings[S ~string](all ...*S) {
 	for _, s := range all {
 		if *s != "" && len(*s) <= maxPart {

@@ -26,10 +26,11 @@ type record struct {
 	set    *fieldpath.Set
 }
 
-// Without the controller's UID nearly all objects of a kind have the same record.
+// records holds records without the controller's UID: nearly all objects of a kind then share one.
 var records = lru.New(knownRecords)
 
-// recordOf returns an entry without the controller's UID. Unreadable fields are applied again.
+// recordOf returns an entry without the controller's UID. Unreadable fields count as not owned, so
+// the object is applied again.
 func recordOf(o metav1.Object, entry *metav1.ManagedFieldsEntry) *record {
 	text := entry.FieldsV1.GetRawString()
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
@@ -77,8 +78,8 @@ func compact(owner string, o client.Object) {
 	o.SetManagedFields(entries)
 }
 
-// upgradePatch moves our fields to Apply, as client-go's csaupgrade does. The resourceVersion pins
-// the other entries' positions.
+// upgradePatch turns our entries into one of Apply, as client-go's csaupgrade does. It requires the
+// observed resourceVersion, because it refers to the entries by position.
 func upgradePatch(owner string, live client.Object, all *fieldpath.Set) ([]byte, error) {
 	text, err := all.ToJSON()
 	if err != nil {
@@ -87,7 +88,7 @@ func upgradePatch(owner string, live client.Object, all *fieldpath.Set) ([]byte,
 	fields := (&record{fields: metav1.NewFieldsV1(string(text))}).withUID(live)
 	entries, ourIndex := live.GetManagedFields(), -1
 	var patch []map[string]any
-	for i := len(entries) - 1; i >= 0; i-- { // a removal moves the later entries
+	for i := len(entries) - 1; i >= 0; i-- { // last first, since a removal moves the later entries
 		if entries[i].Manager != owner || entries[i].Subresource != "" {
 			continue
 		}
@@ -100,7 +101,7 @@ func upgradePatch(owner string, live client.Object, all *fieldpath.Set) ([]byte,
 	ours.Operation, ours.FieldsV1 = metav1.ManagedFieldsOperationApply, fields
 	return json.Marshal(append(patch,
 		map[string]any{"op": "replace", "path": fmt.Sprintf("/metadata/managedFields/%d", ourIndex), "value": ours},
-		// A failed "test" would be Invalid instead of a Conflict.
+		// With the operation "test", the API server would report Invalid instead of a Conflict.
 		map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
 	))
 }

@@ -20,7 +20,7 @@ type Plan struct {
 	Finalizers []string
 	// Apply are the objects to write, in this order.
 	Apply []*Object
-	// Delete are the objects to delete, after that.
+	// Delete are the objects to delete, after the writes.
 	Delete []Deletion
 	// Abandon are the objects for the garbage collector. It needs only the permission to patch.
 	Abandon []Deletion
@@ -38,14 +38,15 @@ type Object struct {
 	After []expectations.Key
 	// Part is the owner's part, as in conditions.Issue.
 	Part string
-	// Drift reports whether another client changed or removed our fields. It is also true of a
-	// newly desired field: it counts only while the spec is unchanged.
+	// Drift reports whether another client changed or removed our fields. A newly desired field
+	// also sets it, so Drift counts only while the spec is unchanged.
 	Drift bool
 	// Rotation reports whether the write passes on changed credentials.
 	Rotation bool
 	// Pinned makes the write fail if the object has changed since Desired was computed from it.
 	Pinned bool
-	// synced means that only objects out of sync are written: remember a write without effect.
+	// synced marks an object of [Sync]. If its write has no effect, the applier records that, and
+	// Sync does not plan the same write again.
 	synced  bool
 	Invalid Refusal
 	// ReplaceSpec replaces the spec if our apply is invalid: an apply keeps foreign fields that may
@@ -84,7 +85,7 @@ func Write[L Live](owner string, live L, desired *unstructured.Unstructured) *Ob
 	return o
 }
 
-// Sync is [Write] for an object out of sync, otherwise nil.
+// Sync is [Write] for an object out of sync. For an object in sync it returns nil.
 func Sync[L Live](owner string, live L, desired *unstructured.Unstructured, unchanged Unchanged) *Object {
 	var absent L
 	if live != absent && (InSync(owner, live, desired) || unchanged.has(owner, live, desired)) {
@@ -149,7 +150,8 @@ type Outcome string
 const (
 	Created Outcome = "created"
 	Updated Outcome = "updated"
-	// NotChanged means that the write had no effect: an admission policy rewrites the object, say.
+	// NotChanged means that the write had no effect, for example because an admission policy
+	// rewrites the object.
 	NotChanged Outcome = "unchanged"
 	Failed     Outcome = "failed"
 )

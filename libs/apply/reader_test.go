@@ -91,8 +91,8 @@ func TestReadSecret(t *testing.T) {
 	for name, c := range map[string]struct {
 		name   string
 		fails  error
-		err    error // of ReadSecret
-		exists bool  // for ConfirmAbsent
+		err    error // result of ReadSecret
+		exists bool  // result of ConfirmAbsent
 	}{
 		"there":  {name: tokyo, exists: true},
 		"gone":   {name: "none", err: apply.ErrStale},

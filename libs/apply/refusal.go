@@ -32,9 +32,9 @@ type Refusal struct {
 	Advice string
 }
 
-// failure turns the API server's error, such as that of a quota, into an issue or an error. Pods that
-// a quota refuses are in the Deployment's conditions: workload/refused_pods.go of dojo-operator. It
+// failure turns the API server's error, such as an exceeded quota, into an issue or an error. It
 // drops the text of a Secret's error, which may quote the Secret. A conflict is retried quietly.
+// Refused pods cause no error here: see workload/refused_pods.go of dojo-operator.
 func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
 	refused, refusal := conditions.Refused(err), invalid
 	if !apierrors.IsInvalid(err) || invalid.Reason == "" {
@@ -60,8 +60,8 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		what, strings.TrimSuffix(err.Error(), "."), refusal.Advice).After(retryAfter(a.failingFor(a.refused, key)))
 }
 
-// exists handles a create of an unobserved object: the cache lags, or the object is foreign. A
-// tenant can compute the names of Jobs and occupy them.
+// exists handles a create that found an object: the cache lags, or the object is foreign. A tenant
+// can compute the names of Jobs and occupy them.
 func (a *Applier) exists(key expectations.Key, what string) error {
 	duration := a.failingFor(a.existing, key)
 	if duration < maxLag {

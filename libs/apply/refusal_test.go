@@ -187,7 +187,7 @@ func TestFailures(t *testing.T) {
 			if c.desired.GetKind() == "Secret" && strings.Contains(fmt.Sprintf("%+v %v", issue, issue.Err), password) {
 				t.Errorf("an error has a password: %v", issue)
 			}
-			// No watch reports changes of quotas and policies.
+			// Only a refusal needs a timed retry: no watch reports changes of quotas and policies.
 			if (c.want == degraded) != (issue.RequeueAfter > 0) {
 				t.Errorf("is retried after %s", issue.RequeueAfter)
 			}
@@ -257,7 +257,7 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
-// An existing object that the cache lacks is lag at first, later a conflict: it may exist for ever.
+// An existing object that the cache lacks counts as cache lag at first, and later as a conflict.
 func TestAnUnknownObjectIsAConflictAfterAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// wanted has the changing parts of a desired Deployment.
+// wanted has the parts of a desired Deployment that vary between the tests.
 type wanted struct {
 	replicas *int32
 	image    string

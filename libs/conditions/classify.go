@@ -31,8 +31,8 @@ func StatusDetails(err error) metav1.StatusDetails {
 }
 
 // Conflict reports whether another client has written the object since it was read, or owns an
-// applied field. Retry it without a report. An admission webhook that denies with this code names
-// neither the object nor causes: that is a refusal.
+// applied field. Retry a conflict without a report. An admission webhook that denies with the code
+// 409 names neither the object nor causes: its denial is a refusal.
 func Conflict(err error) bool {
 	return apierrors.IsConflict(err) &&
 		(StatusDetails(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))
@@ -43,18 +43,18 @@ func Conflict(err error) bool {
 func Refused(err error) bool {
 	switch code := StatusCode(err); code {
 	case http.StatusConflict:
-		return !Conflict(err) && StatusDetails(err).Name == "" // with a name it is AlreadyExists
+		return !Conflict(err) && StatusDetails(err).Name == "" // AlreadyExists names the object
 	case http.StatusUnauthorized:
 		return denied(err)
 	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return false // may pass
+		return false // a retry may succeed
 	default:
 		return code >= 400 && code < 500
 	}
 }
 
-// denied reports whether Unauthorized comes from a ValidatingAdmissionPolicy: the API server's own
-// answer names no object, and client-go marks a proxy's.
+// denied reports whether a ValidatingAdmissionPolicy answered Unauthorized. The API server's own
+// Unauthorized names no object, and client-go marks the answer of a proxy.
 func denied(err error) bool {
 	return StatusDetails(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

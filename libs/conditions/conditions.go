@@ -116,7 +116,7 @@ type Event struct {
 }
 
 // EventFor returns the event for a change of conditions, or nil: a Warning when the object becomes
-// Degraded or changes that reason, Normal when it becomes Ready.
+// Degraded or the reason of Degraded changes, Normal when it becomes Ready.
 func EventFor(before, after []metav1.Condition) *Event {
 	now := meta.FindStatusCondition(after, TypeDegraded)
 	if now != nil && now.Status == metav1.ConditionTrue {

@@ -24,14 +24,14 @@ type Issue struct {
 	Reason string
 	// Message names the object and the problem, and for Degraded the remedy.
 	Message string
-	// RequeueAfter is when to reconcile again; zero if a watch triggers that.
+	// RequeueAfter is the time until the next reconcile; zero if a watch triggers it.
 	RequeueAfter time.Duration
 	// WaitingFor names the object to be provided ("Secret default/dojo-app"), or is empty. The
 	// status records the start of the wait.
 	WaitingFor string
 	// Unverified reports that the object's state cannot be checked now: it may match the spec.
 	Unverified bool
-	// Transient ends in a moment and deserves no report.
+	// Transient marks an issue that ends in a moment and is not reported.
 	Transient bool
 	// Err is the error of a call to retry with back-off; nil for other issues.
 	Err error
@@ -59,9 +59,10 @@ func (i *Issue) For(object string) *Issue {
 	return i
 }
 
-// WaitUntil returns waiting, due again at the deadline, and exceeded after it.
+// WaitUntil returns waiting until the deadline, and exceeded after it. waiting requeues the object
+// at the deadline.
 func WaitUntil(now, since time.Time, deadline time.Duration, waiting, exceeded *Issue) *Issue {
-	remaining := min(deadline, deadline-now.Sub(since)) // a fast foreign clock must not extend it
+	remaining := min(deadline, deadline-now.Sub(since)) // since may be of a clock that is ahead
 	if remaining <= 0 {
 		return exceeded
 	}
@@ -73,8 +74,8 @@ func (i *Issue) IsDegraded() bool { return i != nil && i.Type == TypeDegraded }
 
 func (i *Issue) Error() string { return i.Reason + ": " + i.Message }
 
-// Of returns an error's issues: an *Issue in its chain, a quiet retry for a conflict, otherwise a
-// retry with back-off. A nil error has none.
+// Of returns an error's issues: an *Issue in its chain, a quiet retry for a conflict, or a retry
+// with back-off for any other error. A nil error has none.
 func Of(err error) []Issue {
 	if err == nil {
 		return nil
@@ -114,8 +115,8 @@ func OfPart(part string, issues []Issue) []Issue {
 	return slices.DeleteFunc(slices.Clone(issues), func(i Issue) bool { return i.Part != part })
 }
 
-// Result returns the issues' errors, so that the queue backs off, or else the earliest
-// RequeueAfter.
+// Result returns the issues' errors, so that the queue backs off. Without errors it returns the
+// earliest RequeueAfter.
 func Result(issues []Issue) (reconcile.Result, error) {
 	var result reconcile.Result
 	var errs []error

@@ -7,7 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TypePaused exists only while True: a user wants the object left alone. It is also the reason.
+// TypePaused is a condition that exists only while True: a user has paused the object. The text is
+// also the reason of the conditions Paused and Ready.
 const TypePaused = "Paused"
 
 // SetPaused adds or removes the condition. A paused Ready object gets its reason and message.

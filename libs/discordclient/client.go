@@ -13,8 +13,8 @@ import (
 )
 
 // Client makes the calls of one bot. A method makes one request, never waits and never repeats it.
-// Errors are *[Error] and *[RateLimited]. The audit log gets the reason, cut to 512 encoded
-// characters; empty sends none.
+// Errors are *[Error] and *[RateLimited]. The audit log gets a method's reason, cut to 512 encoded
+// characters. An empty reason is not sent.
 type Client struct {
 	opts        Options
 	base        *url.URL
@@ -75,8 +75,8 @@ func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
 }
 
-// MayCreateChannel returns the error of a CreateChannel that would be refused without asking
-// Discord: a *[RateLimited] or a refused token. Call it before recording an intent.
+// MayCreateChannel returns the error with which CreateChannel would fail now without a request: a
+// *[RateLimited] or a refused token. Call it before recording an intent.
 func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
 	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)
 }

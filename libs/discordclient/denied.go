@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// Discord counts every refusal, but also denies calls by mistake: pauses before the next try.
+// Pauses before a denied call is made again. Discord counts every refusal, but also denies calls by
+// mistake.
 const (
 	firstDenial = time.Minute
 	nextDenial  = 9 * time.Minute
 )
 
-// denials remembers denied calls: objects are reconciled at every event of the guild. It is safe
-// for concurrent use.
+// denials remembers denied calls, because objects are reconciled at every event of the guild and
+// would repeat them. It is safe for concurrent use.
 type denials struct {
 	circumstances func(major string) any // nil: remember nothing
 	now           func() time.Time
@@ -36,8 +37,8 @@ type denial struct {
 	ttl           time.Duration
 }
 
-// remembers excludes reads: a doubtful channel is read again. A webhook is read only for its own
-// object.
+// remembers reports whether to remember a denied call: a write or a list of webhooks. Other reads
+// are rare: they check one doubtful channel or one object's webhook.
 func (d *denials) remembers(cl *call) bool {
 	return d.circumstances != nil && (cl.mutating() || strings.HasSuffix(cl.route, "/webhooks"))
 }
@@ -77,7 +78,8 @@ func (d *denials) record(cl *call, err error) {
 	d.calls[key] = denial{err: *e, circumstances: cl.circumstances, since: now, ttl: ttl}
 }
 
-// permissionFields count by value, others by presence: Discord refuses a topic whatever its text.
+// permissionFields are the fields whose values identify a denied call. Other fields count by
+// presence: Discord refuses a topic whatever its text.
 var permissionFields = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
 
 func (c *call) digest() [sha256.Size]byte {

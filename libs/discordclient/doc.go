@@ -30,12 +30,12 @@
 // Used: endpoints, channel, overwrite, webhook and audit log types, error codes, permission bits,
 // Gateway intents and GatewayBotResponse.
 //
-// Not used: its request code, which sleeps on a rate limit, repeats a POST on 502 and puts tokens
-// into errors. Nor its Gateway session, which retries fatal close codes for ever, deadlocks on op 7
-// or op 11 before READY, and notices a dead connection only after five missed heartbeats.
+// Its request code is not used: it sleeps on a rate limit, repeats a POST on 502 and puts tokens
+// into errors. Its Gateway session is not used: it retries fatal close codes for ever, deadlocks on
+// op 7 or op 11 before READY, and notices a dead connection only after five missed heartbeats.
 //
-// Nor most entities. They have every field, so that reading a list fails when an unused field
-// changes its form (last_pin_timestamp, say). And each lacks something: Channel has no
+// Most entities are not used. They have every field, so that reading a list fails when an unused
+// field (such as last_pin_timestamp) changes its form. And each lacks something: Channel has no
 // default_auto_archive_duration, Role no tags, Guild no safety_alerts_channel_id, Webhook prints
 // its token, AuditLogEntry takes one form of options only, PermissionOverwrite and UserGuild have
 // no named bits, and an edit cannot clear a field.

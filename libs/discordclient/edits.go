@@ -55,7 +55,8 @@ type ChannelCreate struct {
 	Position *int                  `json:"position,omitempty"` // nil: Discord chooses
 	// Overwrites, at most 100. If nil, Discord copies the category's. An empty list sets none.
 	Overwrites []Overwrite `json:"permission_overwrites,omitzero"`
-	// The fields above hide those of their names here. Discord takes no Flags in a create: edit them.
+	// The fields above hide the fields of ChannelEdit with the same names. Discord takes no Flags
+	// in a create: set them by an edit.
 	ChannelEdit
 }
 
@@ -76,7 +77,7 @@ type ChannelEdit struct {
 	Region             Change[string]                `json:"rtc_region,omitzero"`
 	VideoQuality       Change[int]                   `json:"video_quality_mode,omitzero"`
 	Flags              Change[int]                   `json:"flags,omitzero"`          // replaces all
-	Tags               Change[[]Tag]                 `json:"available_tags,omitzero"` // all; a tag without id is new
+	Tags               Change[[]Tag]                 `json:"available_tags,omitzero"` // replaces all; no id means new
 	DefaultReaction    Change[*Emoji]                `json:"default_reaction_emoji,omitzero"`
 	SortOrder          Change[*int]                  `json:"default_sort_order,omitzero"`
 	Layout             Change[int]                   `json:"default_forum_layout,omitzero"`
@@ -128,7 +129,7 @@ type GuildEdit struct {
 	AFKTimeout            Change[int]    `json:"afk_timeout,omitzero"`
 	SystemChannelID       Change[string] `json:"system_channel_id,omitzero"`
 	SystemChannelFlags    Change[int]    `json:"system_channel_flags,omitzero"` // replaces all bits
-	// A Community guild needs both text channels.
+	// A Community guild needs both of these text channels.
 	RulesChannelID         Change[string] `json:"rules_channel_id,omitzero"`
 	PublicUpdatesChannelID Change[string] `json:"public_updates_channel_id,omitzero"`
 	// Features replaces the mutable features; see [Guild.WithCommunity].

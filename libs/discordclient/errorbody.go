@@ -42,7 +42,7 @@ type collector struct {
 	fields  *[]Field
 }
 
-// walk reads Discord's error tree: it mirrors the request, with errors under "_errors".
+// walk reads Discord's error tree, which mirrors the request and has errors under "_errors".
 func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	var node map[string]json.RawMessage
 	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
@@ -65,7 +65,8 @@ func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	}
 }
 
-// The code of an error is a string, although the OpenAPI description says integer.
+// leaves reads the errors of one field. Their code is a string, although the OpenAPI description
+// says integer.
 func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {
 		Code    json.RawMessage `json:"code"`

@@ -46,11 +46,11 @@ type RateLimited struct {
 	Op    string        // such as "create channel"
 	After time.Duration // time to wait, more than 0
 	// Scope is the limit: user (this bot and bucket), shared (all bots, this resource), global
-	// (this bot, all calls), tenant (half of those, see [WithTenant]), hidden (name and topic),
+	// (this bot, all calls), tenant (half of all calls, see [WithTenant]), hidden (name and topic),
 	// unknown (a route's first call is in flight) or blocked (by Cloudflare, or too many refusals).
 	Scope string
 	Local bool // the call was not sent
-	// Refusals reports that the limit is that of [InvalidRequests].
+	// Refusals reports that [InvalidRequests] stopped the call.
 	Refusals bool
 }
 
@@ -169,10 +169,10 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 		discordgo.ErrCodeMaximumGuildRolesReached, codeMaxGuildWebhooks, codeMaxOverwrites, codeTooManyGuildChannels:
 		return ClassLimit
 	case codeAntiAbuse, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeMissingAccess:
-		return ClassDenied // compatible servers send the latter with 400
+		return ClassDenied // compatible servers send Missing Access with 400
 	case discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded, discordgo.ErrCodeFeatureTemporarilyDisabledServerSide:
 		if mutating && status >= 500 {
-			return ClassUnknown // the server may have failed halfway; only a 4xx certainly did nothing
+			return ClassUnknown // the server may have failed halfway; only a 4xx has no effect
 		}
 		return ClassTransient
 	}

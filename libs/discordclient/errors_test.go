@@ -109,7 +109,7 @@ func TestEveryAnswerHasItsClass(t *testing.T) {
 	}
 }
 
-// Discord withdrew the route, and may answer as if it had never existed.
+// Discord withdrew the route that deletes a guild, and may answer as if the route never existed.
 func TestWithdrawnRoutesAreDenied(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -221,7 +221,7 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 	if c = client(tenant); stop() < 50 { // the tenant's other bots keep their share
 		t.Error("the other bot of a tenant has nothing left")
 	}
-	for range 50 { // more of them never use up the share of a bot that is refused now and then
+	for range 50 { // 50 tenants whose calls are all refused leave a share to another bot
 		c = client(invalid.Share(20))
 		if stop(); c.Stats().Forbidden >= 9000 {
 			t.Fatalf("%d refusals in all", c.Stats().Forbidden)

@@ -27,7 +27,7 @@ type InvalidRequests struct {
 	now   func() time.Time
 	times map[int][]time.Time // by status, oldest first
 	whole *InvalidRequests    // the count that this is a share of, or nil
-	share int                 // 1/share of what remains of the whole may be used
+	share int                 // this share may use 1/share of the whole's remaining refusals
 }
 
 // NewInvalidRequests makes an empty count. Only tests pass another clock than time.Now.
@@ -53,8 +53,8 @@ func (i *InvalidRequests) Whole() *InvalidRequests {
 
 type refusalsKey struct{}
 
-// WithRefusals returns a context whose calls count in another share of the same count, such as a
-// tenant's. Once it is used up, only its calls stop.
+// WithRefusals returns a context whose refused calls count in another share of the same count, such
+// as a tenant's. Once that share is used up, only the calls that count in it stop.
 func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
 	return context.WithValue(ctx, refusalsKey{}, in)
 }

@@ -110,7 +110,7 @@ func TestEditsDoNotStarveCreatesAndDeletes(t *testing.T) {
 	}
 }
 
-// One tenant uses up its half of the limit, and the owner's calls go on.
+// One tenant uses up its half of the limit. The owner's calls do not wait.
 func TestATenantLeavesHalfOfTheLimit(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
@@ -169,7 +169,7 @@ func TestATenantLeavesHalfOfTheLimit(t *testing.T) {
 	if edits != 20 || creates != 5 || held.ExceedsShare() || !held.Queued() {
 		t.Errorf("the owner makes %d edits and %d creates beside, want 20 and 5, and then %+v", edits, creates, held)
 	}
-	r.srv.Advance(3 * time.Second) // nobody comes back for the calls that are reserved
+	r.srv.Advance(3 * time.Second) // the reservations expire: no caller comes back
 	if creates, _ := until(owner, create); creates != 50 {
 		t.Errorf("the owner makes %d creates in a second alone, want 50", creates)
 	}

@@ -23,7 +23,7 @@ type Metrics struct {
 	limitedWait *prometheus.HistogramVec
 }
 
-// NewMetrics makes unregistered metrics. Those of package guildcache include them.
+// NewMetrics makes unregistered metrics. The metrics of package guildcache include them.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	auto := promauto.With(registry)

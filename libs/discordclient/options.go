@@ -29,13 +29,14 @@ type Options struct {
 	// GlobalPerSecond is the limit over all calls. Other calls than creates and deletes take at most
 	// four fifths of it. Default 50, Discord's.
 	GlobalPerSecond int
-	// Owner reports whether a tenant, see [WithTenant], may use GlobalPerSecond up. Every other one
-	// takes at most half of it. It is called before each call of a tenant. Default: no tenant may.
+	// Owner reports whether a tenant, see [WithTenant], may use all of GlobalPerSecond. Every other
+	// tenant takes at most half. The Client asks before each call of a tenant. Default: no tenant
+	// may.
 	Owner func(tenant string) bool
 	// Invalid counts refused requests. Discord counts by address, so give all Clients of a process
-	// the same, or shares of it. Each may use up what the others leave, and no more than they did:
-	// a bot that is refused all the time stops before the others. [WithRefusals] has a call count
-	// elsewhere. Default: its own.
+	// the same count, or shares of one. A Client stops once it has caused as many refusals as
+	// remain to all: a bot that is refused all the time stops before the others. With
+	// [WithRefusals], calls count in another share. Default: a count of its own.
 	Invalid *InvalidRequests
 	// Circumstances returns a value that changes when Discord's permission for a guild's, channel's
 	// or webhook's calls may change. While it stays equal, a denied call is not repeated for up to
@@ -87,7 +88,7 @@ var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
 
 // ParseAPIURL parses the address of an API: "https://discord.com", "https://discord.com/api" and
 // "https://discord.com/api/v10" all return the last. Another version, a user or a query is an
-// error, which quotes neither of the latter: they may be secret.
+// error. The error does not quote a user or a query, which may be secret.
 func ParseAPIURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||

@@ -27,7 +27,8 @@ type outage struct {
 	next     time.Time
 }
 
-// The call for the Gateway is always admitted: its caller backs off, and others depend on it.
+// admit refuses most calls during an outage. It always admits the call for the Gateway: its caller
+// backs off by itself, and others depend on it.
 func (o *outage) admit(cl *call) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// forbidding is a Discord that refuses every call, and a client whose share is that of an owner.
+// forbidding starts a Discord that refuses every call. The client has an owner's share of refusals.
 func forbidding(t *testing.T) (client *discordclient.Client, whole *discordclient.InvalidRequests, calls *atomic.Int64) {
 	calls = &atomic.Int64{}
 	now := time.Unix(1_700_000_000, 0)
@@ -65,7 +65,7 @@ func TestRefusalsCountForTheirTenant(t *testing.T) {
 	if err := c.MayCreateChannel(t.Context(), "1"); err != nil {
 		t.Errorf("a create of another one: %v", err)
 	}
-	const alone = 220 // of a bot whose tenants cause no refusals
+	const alone = 220 // refusals of a bot whose tenants cause none
 	if left := until(t, c, t.Context()); left < alone/2 {
 		t.Errorf("%d refusals are left of %d", left, alone)
 	}

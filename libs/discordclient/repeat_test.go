@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Frames of HTTP/2 (RFC 9113) for a peer that never answers well.
+// Frames of HTTP/2 (RFC 9113) for a peer whose answers always fail.
 const (
 	frameHeaders, frameReset, frameSettings, framePing, frameGoAway = 1, 3, 4, 6, 7
 	flagEndStream, flagAck                                          = 1, 1

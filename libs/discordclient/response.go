@@ -62,7 +62,7 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 		err = errAgain
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
-		// A replaced token cancels the call. Discord may have refused it all the same, so count it.
+		// A replaced token cancels the call. Discord may have refused the call before, so count it.
 		if sent && errors.Is(err, context.Canceled) {
 			cl.count.add(http.StatusUnauthorized)
 		}
@@ -98,8 +98,8 @@ func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, contex
 	return ctx, cancel, nil
 }
 
-// broken makes the error of a call without a whole response. It certainly had no effect only if the
-// transport reports connections and had none.
+// broken makes the error of a call without a whole response. The call certainly had no effect only
+// if the transport reports its connections and the call got none.
 func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	class := ClassTransient
 	if sent && cl.mutating() {
@@ -158,7 +158,8 @@ func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) err
 }
 
 // refusal reads a 429. The longer wait of header and body counts. A response without JSON and scope
-// is from Cloudflare, which blocks everything. Discord's own without a scope limits this bot.
+// is from Cloudflare, which blocks everything. A response of Discord without a scope limits this
+// bot.
 func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	var b errorBody
 	err := json.Unmarshal(body, &b)

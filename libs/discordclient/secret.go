@@ -15,8 +15,8 @@ const redacted = "[redacted]"
 // Secret is a token or a webhook's URL. fmt, JSON and slog print "[redacted]"; only [Secret.Reveal]
 // returns the text. The zero value is no secret.
 type Secret struct {
-	// A pointer: fmt prints unexported fields without calling their methods; of a pointer it prints
-	// the address.
+	// text is a pointer, because fmt prints unexported fields without calling their methods. For a
+	// pointer it prints the address.
 	text *string
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// In a synctest bubble time passes only while goroutines sleep: no call does, limited or not.
+// In a synctest bubble, time passes only while goroutines sleep. No call sleeps, limited or not.
 func TestNothingSleeps(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, body string) transportFunc {

@@ -84,7 +84,7 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	if err != nil || out == nil {
 		return err
 	}
-	// encoding/json leaves out unchanged, so null would read as an empty list.
+	// For null, encoding/json leaves out unchanged, which then looks like an empty list.
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return cl.unreadable("null")
 	}
@@ -94,7 +94,8 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	return nil
 }
 
-// A channel, guild, role or webhook must have an id.
+// result makes a call and returns the decoded response. A channel, guild, role or webhook without
+// an id is an error.
 func result[T any](ctx context.Context, c *Client, cl call, in any, ids ...string) (out T, err error) {
 	var zero T
 	if err := c.do(ctx, cl, in, &out, ids...); err != nil {

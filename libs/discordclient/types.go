@@ -117,8 +117,8 @@ func (c *Channel) TypeName() string {
 	return fmt.Sprintf("ChannelType(%d)", c.Type)
 }
 
-// Every post needs a tag; a media channel hides its download buttons. Source:
-// https://docs.discord.com/developers/resources/channel#channel-object-channel-flags.
+// The flags of a forum or media channel: every post needs a tag; download buttons are hidden.
+// Source: https://docs.discord.com/developers/resources/channel#channel-object-channel-flags.
 const (
 	FlagRequireTag        = 1 << 4
 	FlagHideMediaDownload = 1 << 15
@@ -267,7 +267,7 @@ func ParseColor(text string) *int {
 // FormatColor is the inverse of [ParseColor].
 func FormatColor(color int) string { return fmt.Sprintf("#%06X", color) }
 
-// SortRoles sorts roles by rank, lowest first: by position; of equal ones the older role is higher.
+// SortRoles sorts roles by rank, lowest first. With equal positions, the older role is higher.
 func SortRoles(roles []Role) { slices.SortFunc(roles, CompareRoles) }
 
 // CompareRoles compares roles by rank, as [SortRoles] sorts them.
@@ -314,7 +314,7 @@ func (g *Guild) UnmarshalJSON(raw []byte) error {
 
 const featureCommunity = "COMMUNITY"
 
-// An edit replaces these features. Source:
+// mutableFeatures are the features that an edit of a guild replaces. Source:
 // https://docs.discord.com/developers/resources/guild#guild-object-mutable-guild-features.
 var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
 
@@ -322,8 +322,8 @@ var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_
 func (g *Guild) IsCommunity() bool { return slices.Contains(g.Features, featureCommunity) }
 
 // WithCommunity returns [GuildEdit].Features of a Community guild, with all other features kept.
-// Only an administrator may set it. The edit must name both channels of such a guild, even
-// unchanged ones. Sources: https://docs.discord.com/developers/resources/guild#modify-guild,
+// Only an administrator may enable Community. The edit must name both channels of such a guild,
+// even unchanged ones. Sources: https://docs.discord.com/developers/resources/guild#modify-guild,
 // https://github.com/discord/discord-api-docs/issues/6015.
 func (g *Guild) WithCommunity() []string {
 	features := []string{featureCommunity}
@@ -362,7 +362,7 @@ type Webhook struct {
 	ChannelID     string                `json:"channel_id"`
 	Name          string                `json:"name"`
 	ApplicationID string                `json:"application_id"` // of the creating bot; empty if a user created it
-	Token         Secret                `json:"token"`          // known to the application that created it only
+	Token         Secret                `json:"token"`          // only the creating application gets it
 	URL           Secret                `json:"-"`              // at the API host; empty without Token
 }
 

@@ -43,7 +43,7 @@ func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason stri
 	return c.webhook(ctx, cl, map[string]string{"name": name}, channelID)
 }
 
-// GetWebhook returns a webhook. One of the bot's own application requires no permission.
+// GetWebhook returns a webhook. A webhook of the bot's own application requires no permission.
 func (c *Client) GetWebhook(ctx context.Context, id string) (Webhook, error) {
 	return c.webhook(ctx, get("get webhook", "/webhooks/{webhook_id}", discordgo.EndpointWebhook(id)), nil, id)
 }

@@ -17,7 +17,7 @@ import (
 
 // Asking has the flags of a command that writes.
 type Asking struct {
-	// Yes answers every question but that for a name.
+	// Yes confirms every question except the question for a name.
 	Yes  bool
 	name string
 	in   *bufio.Reader
@@ -33,7 +33,8 @@ func (a *Asking) BindName(cmd *cobra.Command, object string) {
 	cmd.Flags().StringVar(&a.name, "confirm", "", "`NAME` of "+object+", instead of typing it when asked")
 }
 
-// Confirm asks whether to apply what was shown. The answer yaml prints the text first.
+// Confirm asks whether to apply the change that was shown. The answer yaml prints text and asks
+// again.
 func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	if a.Yes {
 		return nil
@@ -55,7 +56,7 @@ func (a *Asking) Confirm(ctx context.Context, p *Plugin, text string) error {
 	}
 }
 
-// ConfirmName asks for the name of an object, such as "the Dojo", after the question.
+// ConfirmName prints the question and asks for the name of an object, such as "the Dojo".
 func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, question string) error {
 	answer := a.name
 	if answer == "" {
@@ -71,7 +72,7 @@ func (a *Asking) ConfirmName(ctx context.Context, p *Plugin, object, name, quest
 	return nil
 }
 
-// read reads a line. An input that ends answers nothing.
+// read reads a line. The end of the input counts as no confirmation.
 func (a *Asking) read(ctx context.Context, p *Plugin) (string, error) {
 	if a.in == nil {
 		a.in = bufio.NewReader(p.In)
@@ -93,7 +94,7 @@ func (a *Asking) read(ctx context.Context, p *Plugin) (string, error) {
 			p.Print("\n")
 			return "", fmt.Errorf("no answer: %w; --yes does not ask", ErrNotConfirmed)
 		}
-		if !term.IsTerminal(p.In) { // where nobody has pressed Return
+		if !term.IsTerminal(p.In) { // only a terminal shows the line break of the answer
 			p.Print("\n")
 		}
 		return strings.TrimSpace(got.text), nil

@@ -32,9 +32,9 @@ func (e usageError) Unwrap() error { return e.error }
 func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 var (
-	// ErrIll ends a command that has answered, and whose answer says that something is wrong.
+	// ErrIll ends a command whose answer reports a problem.
 	ErrIll = errors.New("something is wrong")
-	// ErrNotConfirmed ends a command whose change nobody has confirmed.
+	// ErrNotConfirmed ends a command if the user has not confirmed its change.
 	ErrNotConfirmed = errors.New("nothing was changed")
 )
 
@@ -58,7 +58,7 @@ func ExitCode(err error) int {
 var forbidden = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"` +
 	`(?: in the namespace "([^"]*)"| (at the cluster scope))?`)
 
-// explain translates an error for the user; empty if the output has said it.
+// explain translates an error for the user. It returns "" if the output already reports the error.
 func (p *Plugin) explain(ctx context.Context, err error) string {
 	var wrongURL *url.Error
 	switch {

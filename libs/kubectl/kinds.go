@@ -59,7 +59,7 @@ func (k Kind) List() *unstructured.UnstructuredList {
 	return list
 }
 
-// Resource returns the name in which the API server's errors and RBAC know the kind, such as
+// Resource returns the name of the kind in RBAC and in errors of the API server, such as
 // "clusters.postgresql.cnpg.io".
 func (k Kind) Resource() string {
 	return schema.GroupResource{Group: k.Group, Resource: k.Plural}.String()
@@ -89,15 +89,15 @@ func SchemeOf(kinds ...func(*runtime.Scheme) error) func() *runtime.Scheme {
 		s := runtime.NewScheme()
 		for _, add := range kinds {
 			if err := add(s); err != nil {
-				panic(err) // two types of one kind
+				panic(err) // two Go types for one kind
 			}
 		}
 		return s
 	})
 }
 
-// NotServed reports whether an error says that the API server does not know the kind: it answers
-// with a page and not with a Status, which client-go notes as a cause.
+// NotServed reports whether an error says that the API server does not serve the kind. The server
+// then answers with a page instead of a Status, and client-go records that as a cause.
 func NotServed(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {

@@ -18,8 +18,8 @@ import (
 // maxNames bounds the names in an error.
 const maxNames = 10
 
-// Named reads an object in the namespace of the command line. otherwise says what to do where there
-// is no object of the kind.
+// Named reads an object in the namespace of the command line. If the namespace has no object of the
+// kind, the error ends with otherwise, which should say what to do.
 func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.Object, otherwise string) error {
 	err := p.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) && !NotServed(err) {
@@ -30,7 +30,7 @@ func (p *Plugin) Named(ctx context.Context, kind Kind, name string, into client.
 
 // Unknown returns the error for an object that does not exist, with the names of the existing ones.
 func (p *Plugin) Unknown(ctx context.Context, kind Kind, name, otherwise string) error {
-	have, _ := p.names(ctx, kind) // the user may not list them
+	have, _ := p.names(ctx, kind) // the user may lack the right to list; then no names are shown
 	if len(have) == 0 {
 		return fmt.Errorf("there is no %s %q in the namespace %s; %s", kind.Kind, name, p.Namespace, otherwise)
 	}
@@ -78,7 +78,7 @@ func (p *Plugin) completed(cmd *cobra.Command, kind Kind, typed string) (found [
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Connected runs a function once there is a connection.
+// Connected returns a function that connects and then calls run.
 func (p *Plugin) Connected(run func(context.Context, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := p.Connect(); err != nil {

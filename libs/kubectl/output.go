@@ -40,7 +40,7 @@ func (o *Output) Bind(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Write prints a value in the format that was asked for, and otherwise its text.
+// Write prints a value as JSON or YAML if the flag is set. Otherwise it prints the text.
 func (o *Output) Write(p *Plugin, value any, text func() string) (err error) {
 	var out []byte
 	switch *o {

@@ -26,11 +26,11 @@ import (
 // Options connects a run to its process.
 type Options struct {
 	genericiooptions.IOStreams
-	// Version is that of the binary.
+	// Version is the version of the binary.
 	Version string
 	// Env reads the environment, which may turn colours off.
 	Env func(string) string
-	// Clock says what time it is.
+	// Clock is the source of the time.
 	Clock clock.WithTicker
 }
 
@@ -43,9 +43,9 @@ type Plugin struct {
 	Namespace, Server string
 
 	Style term.Style
-	// Missing says what to do where the API server lacks a kind.
+	// Missing ends the error for a kind that the API server lacks. It says what to do.
 	Missing string
-	// Roles names the ClusterRole with a right of ours; empty for none. It may be nil.
+	// Roles returns the name of our ClusterRole with a right, or "". Roles may be nil.
 	Roles func(verb, resource string) string
 
 	name   string
@@ -68,7 +68,7 @@ func (p *Plugin) Now() time.Time { return p.Clock.Now() }
 // Print prints a part of the answer.
 func (p *Plugin) Print(format string, args ...any) { _, _ = fmt.Fprintf(p.Out, format, args...) }
 
-// Note prints something beside the answer.
+// Note prints a note to the error output, which is not part of the answer.
 func (p *Plugin) Note(format string, args ...any) { _, _ = fmt.Fprintf(p.ErrOut, format, args...) }
 
 // Command returns the name of the plugin's command, such as "kubectl dojo".
@@ -77,8 +77,8 @@ func (p *Plugin) Command() string { return "kubectl " + p.name }
 // FieldOwner is the field manager of the plugin's writes, and the name of its binary.
 func (p *Plugin) FieldOwner() string { return "kubectl-" + p.name }
 
-// Run runs a command line, prints its error, and returns the exit code: 0 well, 1 an error, 2 wrong
-// use, 3 answered and something is wrong.
+// Run runs a command line, prints its error, and returns the exit code: 0 for success, 1 for an
+// error, 2 for wrong use, 3 for an answer that reports a problem.
 func (p *Plugin) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	root.SetIn(p.In)
@@ -132,8 +132,8 @@ func (p *Plugin) Root(short, long string, groups ...Group) *cobra.Command {
 	return root
 }
 
-// addConnection adds the flags of kubectl that say which cluster is meant and as whom. Most of
-// them are hidden, so that the help fits a screen; they work all the same.
+// addConnection adds kubectl's flags that select the cluster and the user. Most of them are hidden,
+// so that the help fits a screen. Hidden flags work too.
 func (p *Plugin) addConnection(flags *pflag.FlagSet) {
 	p.flags.AddFlags(flags)
 	shown := map[string]string{
@@ -168,7 +168,7 @@ func (p *Plugin) newVersion() *cobra.Command {
 	}
 }
 
-// Exactly accepts so many arguments; missing names the first one that is not there.
+// Exactly accepts n arguments. missing describes the first missing argument in the error.
 func Exactly(n int, missing string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -193,8 +193,8 @@ func (p *Plugin) Connect() error {
 		return err
 	}
 	config.UserAgent = p.FieldOwner() + "/" + p.Version
-	config.QPS = -1                         // the API server is fair by itself
-	config.ContentType = "application/json" // of custom resources the only one
+	config.QPS = -1                         // no limit: API Priority and Fairness protects the server
+	config.ContentType = "application/json" // the only content type of custom resources
 	config.WarningHandler = rest.NoWarnings{}
 	p.Namespace, p.Server, p.Config = namespace, config.Host, config
 	k8s, err := client.New(config, client.Options{Scheme: p.scheme, Mapper: Mapper(p.kinds)})

@@ -29,7 +29,8 @@ func (r Right) String() string {
 	return strings.TrimSuffix(r.Verb+" "+r.Kind.Resource()+"/"+r.Subresource, "/")
 }
 
-// May reports whether the user has a right; every user may ask that about themselves.
+// May reports whether the user has a right. Every user may ask the API server about their own
+// rights.
 func (p *Plugin) May(ctx context.Context, namespace string, r Right) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -43,7 +44,7 @@ func (p *Plugin) May(ctx context.Context, namespace string, r Right) (bool, erro
 	return review.Status.Allowed, nil
 }
 
-// Lacks returns those of the rights that the user lacks in the namespace of the command line.
+// Lacks returns the rights that the user lacks in the namespace of the command line.
 func (p *Plugin) Lacks(ctx context.Context, rights ...Right) (missing []string, _ error) {
 	for _, r := range rights {
 		ok, err := p.May(ctx, p.Namespace, r)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// pollInterval is the time between two readings while a command waits. A watch would need one right
-	// more.
+	// pollInterval is the time between two readings while a command waits. A watch would need an
+	// additional right.
 	pollInterval = time.Second
 	// followInterval is the time between two readings while a user watches.
 	followInterval = 2 * time.Second

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// forbidden counts 403 responses by namespace: without it a tenant's quota hides a permission that
-// the operator lacks.
+// forbidden counts 403 responses by namespace. In a single total, the 403s of a tenant's quota
+// would hide that the operator lacks a permission.
 type forbidden struct {
 	*prometheus.CounterVec
 	mu         sync.Mutex

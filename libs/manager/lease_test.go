@@ -59,8 +59,8 @@ func (s *slowLeases) holder() string {
 	return *s.lease.Spec.HolderIdentity
 }
 
-// SIGTERM cancels a renewal that still takes effect: client-go reads the Lease before it releases
-// it.
+// SIGTERM cancels a renewal that still takes effect. client-go releases the Lease nevertheless,
+// because it reads the Lease before.
 func TestTheLeaseIsReleasedAfterACancelledRenewal(t *testing.T) {
 	t.Parallel()
 	leases := &slowLeases{arrived: make(chan string), proceed: make(chan struct{})}
@@ -81,7 +81,7 @@ func TestTheLeaseIsReleasedAfterACancelledRenewal(t *testing.T) {
 		case method := <-leases.arrived:
 			requests = append(requests, method)
 			if method == http.MethodPut {
-				if writes++; writes == 2 { // the first one acquires it
+				if writes++; writes == 2 { // the first write acquires the Lease
 					end()
 				}
 			}

@@ -51,7 +51,7 @@ type Options struct {
 // Manager is a manager whose clients write only while the process leads.
 type Manager struct {
 	ctrl.Manager
-	// Fence is for other writes; nil without leader election.
+	// Fence guards writes outside of the manager's clients; nil without leader election.
 	Fence *fence.Fence
 }
 
@@ -101,7 +101,7 @@ func (f *Flags) fenced(kubeconfig *rest.Config, settings ctrl.Options) (*Manager
 	if m.Manager, err = ctrl.NewManager(kubeconfig, settings); err != nil {
 		return nil, err
 	}
-	// The lock records its events with the manager, so it is made after it.
+	// The lock records its events with the manager, so the manager must exist first.
 	lock.Interface, err = leaderelection.NewResourceLock(kubeconfig, m, leaderelection.Options{
 		LeaderElection: true, LeaderElectionID: settings.LeaderElectionID,
 		LeaderElectionNamespace: f.leaseNamespace, RenewDeadline: f.renewDeadline,
@@ -125,7 +125,7 @@ func (f *Flags) managerOptions(lease string) ctrl.Options {
 		LeaderElection:                f.leaderElect,
 		LeaderElectionID:              lease,
 		LeaderElectionNamespace:       f.leaseNamespace,
-		LeaderElectionReleaseOnCancel: true, // nothing writes after that: the fence is closed
+		LeaderElectionReleaseOnCancel: true, // nothing writes after the release: the fence is closed
 		LeaseDuration:                 &f.leaseDuration,
 		RenewDeadline:                 &f.renewDeadline,
 		RetryPeriod:                   &f.retryPeriod,
@@ -135,7 +135,7 @@ func (f *Flags) managerOptions(lease string) ctrl.Options {
 	}
 }
 
-// A standby must be ready too.
+// synced checks the caches, not the leadership: a standby must be ready too.
 func synced(c cache.Cache, kinds []client.Object) healthz.Checker {
 	return func(req *http.Request) error {
 		for _, kind := range kinds {

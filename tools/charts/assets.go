@@ -40,11 +40,11 @@ type fields struct {
 
 	ResourcesJSON   string
 	Kinds, Examples string // YAML for Artifact Hub
-	Table           string // of the values
+	Table           string // Markdown table of the values
 }
 
-// addAssets adds the files of a chart that are no manifests. values.yaml and its table come from
-// the schema, which has each value with its default.
+// addAssets adds the files of a chart that are no manifests. values.yaml and the table of values
+// come from the schema, which has each value with its default.
 func addAssets(root string, o operator, d defaults, objects []*object, files map[string]string) (err error) {
 	maps.Copy(files, d.Files)
 	where, err := location.Read(root)
@@ -79,7 +79,7 @@ func addAssets(root string, o operator, d defaults, objects []*object, files map
 	return nil
 }
 
-// fill uses delimiters that leave Helm's alone.
+// fill executes an asset as a template. Its delimiters are [[ and ]], because Helm's {{ must stay.
 func (f fields) fill(name string) (string, error) {
 	t, err := template.New(filepath.Base(name)).Delims("[[", "]]").ParseFS(assets, name)
 	if err != nil {

@@ -303,7 +303,7 @@ func tryTemplated(t *testing.T, o operator, of chart.Charter, values map[string]
 	t.Helper()
 	install := action.NewInstall(action.NewConfiguration())
 	install.DryRunStrategy, install.ReleaseName, install.Namespace = action.DryRunClient, o.Name, o.Namespace
-	version, err := common.ParseKubeVersion("v1.30.0") // the oldest
+	version, err := common.ParseKubeVersion("v1.30.0") // the oldest supported version
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestValues(t *testing.T) {
 	const pod, container = "spec.template.spec.", "spec.template.spec.containers.0."
 	for name, test := range map[string]struct {
 		values string
-		want   map[string]string // of the Deployment, by path
+		want   map[string]string // fields of the Deployment, by path
 	}{
 		"an image by tag": {`image: {repository: "example.com:5000/a/b", tag: v1.2.3}`,
 			map[string]string{container + "image": "example.com:5000/a/b:v1.2.3"}},

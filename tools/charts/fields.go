@@ -54,7 +54,8 @@ func parameterize(o operator, objects []*object) (d defaults, err error) {
 
 func (t *tree) add(template string) { t.entries = append(t.entries, &entry{raw: template}) }
 
-// keptKind makes values of the installation of a kind, and of its retention at an uninstall.
+// keptKind makes the installation of a kind depend on the value crds.enabled. The value crds.keep
+// decides whether the kind stays after an uninstall.
 func keptKind(o *object) error {
 	annotations, err := o.value.find("metadata.annotations")
 	if err != nil {

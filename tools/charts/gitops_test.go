@@ -80,7 +80,7 @@ type gitOps struct {
 	applications map[string]*application
 }
 
-// TestGitOps decodes the samples strictly, and applies all that they point to in a dry run.
+// TestGitOps decodes the samples strictly, and applies everything that they refer to in a dry run.
 func TestGitOps(t *testing.T) {
 	admin := clusterWithKinds(t)
 	for _, folder := range []string{"flux/charts", "flux/artifacts", "argocd/charts", "argocd/artifacts", "flux/cluster"} {
@@ -264,7 +264,7 @@ func (s *gitOps) dryRunChart(t *testing.T, o operator, values map[string]any) {
 	s.dryRun(t, objects, "Deployment", "NetworkPolicy")
 }
 
-// dryRunManifests adds components to the overlay that a release puts on top of its artifact.
+// dryRunManifests applies the overlay of a release's artifact with components in a dry run.
 func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) {
 	t.Helper()
 	resources, err := build(folderOf(t, o), types.Kustomization{
@@ -282,7 +282,8 @@ func (s *gitOps) dryRunManifests(t *testing.T, o operator, components []string) 
 	s.dryRun(t, objects, "Deployment", "NetworkPolicy")
 }
 
-// dryRunSchool returns the kinds of this project in it.
+// dryRunSchool applies a sample folder in a dry run, and returns this project's kinds in the
+// folder.
 func (s *gitOps) dryRunSchool(t *testing.T, folder string) (kinds []string) {
 	t.Helper()
 	objects, err := manifests.Render(filepath.Join(root(t), gitOpsSamples, path.Clean(folder)))

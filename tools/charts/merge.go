@@ -18,9 +18,9 @@ type condition struct {
 
 // entry is an object, a key of a map with its value, or an item of a list, with its conditions.
 type entry struct {
-	key   *yaml.Node // of a map only
+	key   *yaml.Node // only for an entry of a map
 	value *tree
-	when  []condition // all of them
+	when  []condition // all must hold
 	// raw holds template lines instead of a key and a value. There, `nindent 2` means 2 more than
 	// their own indentation.
 	raw string
@@ -33,7 +33,7 @@ func (e *entry) live() bool {
 
 // tree is a YAML document with conditional entries.
 type tree struct {
-	node    *yaml.Node // kind, style and comments; of a scalar also its value
+	node    *yaml.Node // kind, style and comments; for a scalar also the value
 	entries []*entry   // of a map or a list
 	raw     string     // the template of a scalar
 }
@@ -49,7 +49,7 @@ func newTree(node *yaml.Node) *tree {
 		}
 		return t
 	}
-	for _, item := range node.Content { // of a list; a scalar has none
+	for _, item := range node.Content { // items of a list; a scalar has none
 		t.entries = append(t.entries, &entry{value: newTree(item)})
 	}
 	return t
@@ -92,7 +92,8 @@ func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*
 	return all
 }
 
-// pair matches maps between two common entries if before and after have as many there.
+// pair matches the maps between two common entries if before and after have the same number of
+// entries between them.
 func pair(before, after []*entry, common map[int]int) {
 	isMap := func(e *entry) bool { return e.value.node.Kind == yaml.MappingNode }
 	var gap []int
@@ -155,7 +156,8 @@ func reorder(before, after []*entry) []*entry {
 	return after
 }
 
-// commonEntries maps indices of live entries before to their equals in after, in order.
+// commonEntries maps the indices of live entries of before to the indices of equal entries of
+// after. Both are in ascending order.
 func commonEntries(before, after []*entry) map[int]int {
 	lengths := make([][]int, len(before)+1)
 	for i := range lengths {
@@ -186,8 +188,8 @@ func commonEntries(before, after []*entry) map[int]int {
 	return common
 }
 
-// identity survives changes of an entry: a map's key; an item's name, the subject of an RBAC rule,
-// or the whole item.
+// identity returns a text that stays the same when an entry changes: a map's key; an item's name,
+// the subject of an RBAC rule, or the whole item.
 func (e *entry) identity() string {
 	if e.key != nil {
 		return e.key.Value

@@ -35,7 +35,7 @@ func valuesBelow(schema *tree, path []string) (all []value, err error) {
 		preset, err := e.value.find("default")
 		if err != nil {
 			if _, err := e.value.find("properties"); err != nil {
-				continue // Helm's own
+				continue // without a default, such as Helm's own values
 			}
 			below, err := valuesBelow(e.value, at)
 			if err != nil {

@@ -23,7 +23,7 @@ type object struct {
 	entry
 
 	kind, name string
-	file       string // of the template
+	file       string // file of the template
 	perWatched bool   // exists in each watched namespace
 }
 
@@ -84,7 +84,8 @@ func kustomization(with []change) types.Kustomization {
 
 var deployment = resid.ResId{Gvk: resid.Gvk{Kind: "Deployment"}}
 
-// build writes nothing into the folder: others may read it.
+// build renders a kustomization in a copy of the folder in memory: other processes may read the
+// folder.
 func build(folder string, k types.Kustomization) ([]*resource.Resource, error) {
 	files := filesys.MakeFsInMemory()
 	if err := copyFolder(files, folder); err != nil {

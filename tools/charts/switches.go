@@ -48,7 +48,7 @@ var changes = []change{
 		Environment: map[string]string{"-namespaces/namespaces": `{{ join "," .Values.watchNamespaces | quote }}`}},
 }
 
-// switchesOf requires a change for each component of the operator.
+// switchesOf returns the changes of an operator. A component without a change is an error.
 func switchesOf(folder string) ([]change, error) {
 	entries, err := os.ReadDir(filepath.Join(folder, "components"))
 	if err != nil {

@@ -19,12 +19,12 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// keep begins a comment in a go.mod with a library (a slash at the end: all libraries below the path)
-// that the module cannot upgrade, and the reason.
+// keep begins a comment in a go.mod, which names a library that the module cannot upgrade, and the
+// reason. A slash at the end of the name stands for all libraries below that path.
 const keep = "//align:keep "
 
-// rounds is the most passes of align: a raised library may require newer versions of others, so one
-// pass is not enough.
+// rounds bounds the rounds of align: a raised library may require newer versions of others, so one
+// round is not enough.
 const rounds = 5
 
 // align raises each library that several modules compile to the newest required version.
@@ -50,7 +50,8 @@ func align(root string, out io.Writer) error {
 func raise(root string, folders []string, report func(folder string, wanted []string)) (raised int, err error) {
 	used := map[string]map[string]string{}
 	for _, folder := range folders {
-		// A requirement may have been raised under a module that replaces it.
+		// The last round may have raised a requirement of a sibling that this module replaces by
+		// its folder.
 		if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
 			return 0, err
 		}
@@ -69,7 +70,8 @@ func raise(root string, folders []string, report func(folder string, wanted []st
 		}
 		raised += len(wanted)
 		report(folder, wanted)
-		// A requirement may end up higher than with `go get PATH@VERSION`.
+		// `go get PATH@VERSION` would enforce VERSION. With `go mod edit`, another requirement may
+		// select a higher version.
 		edit := []string{"mod", "edit"}
 		for _, library := range wanted {
 			edit = append(edit, "-require="+library)

@@ -19,7 +19,7 @@ type build struct {
 
 const mega = 1_000_000
 
-// tool is a program of tools/NAME; by default that of its go.mod's tool lines.
+// tool builds programs of tools/NAME. By default these are the tools in its go.mod.
 func tool(name string, packages ...string) build {
 	if len(packages) == 0 {
 		packages = []string{"tool"}
@@ -73,7 +73,7 @@ var (
 var targets = []target{
 	{name: "make run", budget: 115 * mega, builds: join(operators, cluster, []build{playground})},
 	{name: "make test", budget: 255 * mega, builds: join(cluster, unit(modules), specs, []build{
-		{folder: "test", packages: []string{"./..."}, race: true, tests: true}, // by vet
+		{folder: "test", packages: []string{"./..."}, race: true, tests: true}, // compiled by go vet
 		tool("cloudnative-pg"), kubernetes("kubectl"), own("charts", false), tool("controller-gen"), tool("crd-ref-docs"),
 	})},
 	{name: ".ci/run", budget: 380 * mega, builds: join(operators, cluster, unit(modules), specs, lint, node, []build{

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command crds edits the CustomResourceDefinitions that controller-gen wrote, in place: FILE... It
-// changes what no marker can, in types of Kubernetes that ours embed: long lines of descriptions
-// (wrap.go) and the pattern of quantities (quantity.go).
+// changes two things that no marker can change in embedded types of Kubernetes: long lines of
+// descriptions (wrap.go) and the pattern of quantities (quantity.go).
 package main
 
 import (

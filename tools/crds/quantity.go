@@ -11,8 +11,9 @@ const upstream = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTP
 // bounded matches the same quantities with exponents of at most three digits.
 const bounded = `^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$`
 
-// boundQuantity replaces the pattern of a quantity. A field with a rule of its own needs none: the
-// rule's message is a sentence, a pattern's the pattern.
+// boundQuantity replaces the pattern of a quantity. It removes the pattern of a field with a rule
+// of its own: the rule's message is a sentence, while the error of a pattern only quotes the
+// pattern.
 //
 // Quantities within lists and maps keep a pattern. Older API servers ignore the maxLength of an
 // int-or-string when they estimate the cost of a rule, and would refuse the definition.

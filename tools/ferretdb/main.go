@@ -4,7 +4,7 @@
 // test/e2e. The module's own command does not start when it is built outside of its repository.
 //
 // A client logs in with a user and password of Postgres and the mechanism PLAIN. POSTGRES_URL names
-// the database without them.
+// the database without user and password.
 package main
 
 import (

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/tools/project/location"
 )
 
-// In two parts, since a move refuses a place that a file names.
+// The texts are in two parts, because a move refuses a place that a file names.
 const (
 	elsewhere      = "github.com" + "/tengen/barriers"
 	otherRegistry  = "quay.io" + "/tengen"

@@ -103,7 +103,8 @@ func change(t *testing.T, c git.Clone, file string) {
 	commit(t, c, "change "+file)
 }
 
-// checkSource finds the released commit of a tag, and its own for a tag of anything else.
+// checkSource expects that the source of a release's tag is the released commit, and that HEAD is
+// its own source.
 func checkSource(t *testing.T, c git.Clone) {
 	t.Helper()
 	first := show(t, c, "rev-list", "--max-parents=0", "HEAD")

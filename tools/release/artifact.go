@@ -105,7 +105,8 @@ func chartArtifact(root string, o imageOptions, reference string) (*artifact, er
 // chartLinks matches the lines of Chart.yaml that link to a branch of the repository.
 var chartLinks = regexp.MustCompile(`(?m)^(home|sources): .*\n|^  artifacthub\.io/links: \|\n(    .*\n)+`)
 
-// linkChart replaces the links of a chart, whose annotations are last, by those to a release's docs.
+// linkChart replaces the links of a Chart.yaml by links to a release's docs. The annotations must
+// be last in the file.
 func linkChart(text string, where location.Location, docs string) string {
 	text = chartLinks.ReplaceAllString(text, "")
 	if docs == "" {
@@ -115,7 +116,8 @@ func linkChart(text string, where location.Location, docs string) string {
 		"    - name: Alerts\n      url: " + docs + "/alerts.md\n    - name: support\n      url: " + where.Issues() + "\n"
 }
 
-// manifestsArtifact adds the release's kustomization on top, like `flux push artifact`.
+// manifestsArtifact packs deploy/OPERATOR like `flux push artifact`. The kustomization.yaml at the
+// top is the release's.
 func manifestsArtifact(root string, o imageOptions, reference string) (*artifact, error) {
 	files, err := readFolder(filepath.Join(root, "deploy", o.Operator))
 	if err != nil {
@@ -142,7 +144,7 @@ func manifestsArtifact(root string, o imageOptions, reference string) (*artifact
 	return a, err
 }
 
-// linkDocs has the component prometheus link to the release's docs.
+// linkDocs makes the component prometheus link to the release's docs.
 func linkDocs(files map[string]string, docs string) {
 	for file, text := range files {
 		if strings.HasPrefix(file, "components/docs-url/") {
@@ -152,7 +154,8 @@ func linkDocs(files map[string]string, docs string) {
 	files["components/prometheus/kustomization.yaml"] += "components:\n  - ../docs-url/links/runbooks\n"
 }
 
-// splitReference splits an image into a chart's repository and tag: tag with digest.
+// splitReference splits an image into the repository and the tag of a chart's values. The tag
+// includes the digest.
 func splitReference(reference string) (repository, tag string, err error) {
 	repository, digest, ok := strings.Cut(reference, "@")
 	colon := strings.LastIndex(repository, ":")
@@ -230,7 +233,7 @@ func (a *artifact) push(ctx context.Context, repo string) error {
 	return nil
 }
 
-// MediaType implements partial.CompressedImageCore, as the next three do.
+// MediaType implements partial.CompressedImageCore.
 func (a *artifact) MediaType() (types.MediaType, error) { return types.OCIManifestSchema1, nil }
 
 // RawConfigFile implements partial.CompressedImageCore.

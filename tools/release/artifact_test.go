@@ -182,7 +182,7 @@ func withAlerts(t *testing.T, folder string) string {
 	return string(manifest)
 }
 
-// A release from a repository whose address nobody has named links nowhere.
+// A release of a project without an address contains no links to the project.
 func TestNoProjectNoLinks(t *testing.T) {
 	const image = "example.com/a/dojo-operator:v1.2.3@sha256:0123"
 	root := checkout(t).root

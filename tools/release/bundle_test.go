@@ -57,8 +57,8 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// validateBundle accepts two warnings: there is no icon, and rules for events and the like could mean
-// versions that Kubernetes has removed, since no rule names a version.
+// validateBundle accepts two warnings: the bundle has no icon, and the rules for events and similar
+// kinds could mean removed API versions, because a rule names no version.
 func validateBundle(t *testing.T, found *manifests.Bundle) {
 	t.Helper()
 	validators := interfaces.Validators{

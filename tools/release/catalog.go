@@ -19,8 +19,8 @@ import (
 // catalogFile has the images of Postgres that dojo-operator gives to Clusters.
 const catalogFile = "dojo-operator/internal/postgres/images/catalog.yaml"
 
-// checkCatalog asks the registry for each image of dojo-operator's catalog: no Cluster may get one
-// that cannot be pulled. A rehearsal asks no registry.
+// checkCatalog asks the registry for each image of dojo-operator's catalog: no Cluster may get an
+// image that cannot be pulled. A rehearsal skips this check.
 func checkCatalog(ctx context.Context, root string, o releaseOptions, out io.Writer) error {
 	if o.Operator != "dojo-operator" || o.DryRun || strings.HasPrefix(o.Repo, "127.0.0.1:") {
 		return nil

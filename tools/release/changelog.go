@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// heading begins a version in the form of https://keepachangelog.com: ## [0.1.0] - 2026-01-31
+// heading matches the heading of a version, as in https://keepachangelog.com: ## [0.1.0] -
+// 2026-01-31
 var heading = regexp.MustCompile(`^## \[?([^\]\s]+)\]?(?: - (\d{4}-\d{2}-\d{2}))?\s*$`)
 
 const unreleased = "Unreleased"

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// companion is a second image of an operator, of the same version. Its pods run it, not the
-// operator's; a flag of the operator names it.
+// companion is a second image of an operator, of the same version. The operator creates pods that
+// run it. A flag of the operator names it.
 type companion struct{ Program, Flag, Description string }
 
 var companions = map[string]companion{
@@ -50,7 +50,7 @@ type namedImage struct {
 	Image string `json:"image"`
 }
 
-// images lists the images of a release. reference is that of the operator.
+// images lists the images of a release. reference is the operator's image.
 func (o imageOptions) images(reference string) []namedImage {
 	all := []namedImage{{o.Operator, reference}}
 	if o.Companion != "" {

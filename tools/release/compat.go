@@ -124,8 +124,8 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	return found
 }
 
-// checkCompat reports the changes of an operator's API since its last release except without, or
-// since the baseline; a breaking change is an error.
+// checkCompat reports the changes of an operator's API since its last release (the tag without does
+// not count) or since the baseline. A breaking change is an error.
 func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
 	last, err := r.former(ctx, operator, except(without))
 	if err != nil {

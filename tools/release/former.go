@@ -29,9 +29,10 @@ const (
 type former struct {
 	Operator string
 	Version  string
-	// Commit is the released commit, not that of the tag: its modules replace each other by folders.
+	// Commit is the released commit, whose modules replace each other by folders. The tag is on
+	// another commit.
 	Commit string
-	// Baseline reports whether a commit stands for a release.
+	// Baseline reports whether Commit is the baseline, which stands for a release.
 	Baseline bool
 }
 
@@ -42,8 +43,9 @@ func (f *former) String() string {
 	return modules.Tag(f.Operator, f.Version)
 }
 
-// former returns an operator's newest release that take accepts and that HEAD descends from, else
-// the baseline, else nil. Prereleases promise nothing.
+// former returns an operator's newest release that take accepts and that HEAD descends from.
+// Without one it returns the baseline, or nil. Prereleases do not count, since they promise
+// nothing.
 func (r repository) former(ctx context.Context, operator string, take func(tag, source string) bool) (*former, error) {
 	tags, err := r.lines(ctx, "tag", "--list", modules.Tag(operator, "v*"), "--sort=-version:refname")
 	if err != nil {
@@ -98,8 +100,8 @@ func (r repository) baseline(ctx context.Context, operator string) (*former, err
 	return &former{Operator: operator, Version: baselineVersion, Commit: commit, Baseline: true}, nil
 }
 
-// printFormer prints version and commit of the former release. It checks it out in a folder, unless
-// that is "". The folder must be empty or absent.
+// printFormer prints version and commit of the former release. It checks the release out in a
+// folder, unless folder is "". The folder must be empty or absent.
 func printFormer(ctx context.Context, r repository, out io.Writer, operator, folder string) error {
 	f, err := r.before(ctx, operator)
 	if err != nil {
@@ -114,7 +116,8 @@ func printFormer(ctx context.Context, r repository, out io.Writer, operator, fol
 	return err
 }
 
-// checkOut makes a scratch clone with a former release. A baseline gets the tags of a release.
+// checkOut makes a scratch clone with a former release. For a baseline, it creates the tags of a
+// release.
 func (r repository) checkOut(ctx context.Context, f *former, folder string) error {
 	scratch := git.Clone{Root: folder, Env: []string{ // a machine of CI has no identity
 		"GIT_COMMITTER_NAME=baseline", "GIT_COMMITTER_EMAIL=baseline@example.invalid",
@@ -136,8 +139,8 @@ func (r repository) checkOut(ctx context.Context, f *former, folder string) erro
 	return release.Create(ctx, scratch)
 }
 
-// locate returns the location of a scratch clone. A commit before project.yaml gets one, with its
-// own path of the modules: the project may have moved since.
+// locate returns the location of a scratch clone. If the commit has no project.yaml, locate writes
+// one with the commit's own module path, because the project may have moved since.
 func (r repository) locate(folder string) (location.Location, error) {
 	found, err := location.Read(folder)
 	if !errors.Is(err, os.ErrNotExist) {

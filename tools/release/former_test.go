@@ -145,7 +145,8 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// TestFormerOfShallowClone expects the advice also with tags, as the history ends before them.
+// TestFormerOfShallowClone expects the advice even if tags exist, because the history lacks their
+// commits.
 func TestFormerOfShallowClone(t *testing.T) {
 	h := newHistory(t, "a", "b", "c")
 	h.pin(h.at("a"))

@@ -58,7 +58,7 @@ func (r repository) describe(ctx context.Context, operator string) (string, erro
 }
 
 // lastTag returns the newest release tag of an operator whose released commit HEAD descends from,
-// except without, or "".
+// or "". The tag without does not count.
 func (r repository) lastTag(ctx context.Context, operator, without string) (string, error) {
 	f, err := r.former(ctx, operator, except(without))
 	if err != nil || f == nil || f.Baseline {

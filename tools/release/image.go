@@ -26,7 +26,7 @@ func (o imageOptions) program() string { return cmp.Or(o.Program, o.Operator) }
 type imageOptions struct {
 	Root     string
 	Operator string
-	// Program is that of a companion; empty for the operator.
+	// Program is the companion's program; empty for the operator.
 	Program string
 	// Companion is the reference of the operator's second image; empty for none.
 	Companion string
@@ -37,7 +37,7 @@ type imageOptions struct {
 	Created  time.Time
 	// Repo is the repository of images in the name REPO/OPERATOR:VERSION.
 	Repo string
-	// Where the project lives, which the image links to if that has an address.
+	// Where is the project's location. If it has an address, the image links to it.
 	Where location.Location
 	// Push is the repository to push to, Repo except in a dry run; empty pushes nothing.
 	Push   string
@@ -117,7 +117,7 @@ func (o imageOptions) imageName() string {
 	return path.Join(o.Repo, o.program()) + ":" + o.Version
 }
 
-// containerdName is complete: containerd knows no Docker Hub by default.
+// containerdName always includes a registry: containerd does not default to Docker Hub.
 func (o imageOptions) containerdName() string {
 	if o.Repo == "" {
 		return "docker.io/library/" + o.imageName()

@@ -230,7 +230,7 @@ func checkSBOMs(t *testing.T, o imageOptions, b *built, index v1.ImageIndex) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, digest := range digests { // cosign looks for it there
+	for _, digest := range digests { // cosign looks for the SBOM at this tag
 		tag := repo.Tag(digest.Algorithm + "-" + digest.Hex + ".sbom")
 		if _, err := remote.Image(tag, remote.WithContext(t.Context())); err != nil {
 			t.Errorf("no bill of materials is pushed for %s: %v", digest, err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command release builds the operators' images, compares their API with that of the former release,
-// checks out that release, and releases each operator separately.
+// Command release builds the operators' images, compares their API with the former release's,
+// checks out the former release, and releases each operator separately.
 package main
 
 import (

@@ -61,8 +61,8 @@ func manifest(o imageOptions, image string) (text []byte, err error) {
 // docsPlaceholder is the address in the components docs-url/links.
 const docsPlaceholder = "https://docs.example.com"
 
-// kustomization has the flag for docs, if the operator has it, and that for a companion. from is the
-// overlay's path.
+// kustomization sets the operator's flags for docs and for a companion, if the operator has them.
+// from is the overlay's path.
 func kustomization(o imageOptions, from, image string) ([]byte, error) {
 	root, operator, docs := o.Root, o.Operator, o.docs()
 	repository, digest, err := withoutTag(image)

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// plugins of kubectl by the operator that they are released with.
+// plugins maps each operator to the kubectl plugin that is released with it.
 var plugins = map[string]string{"dojo-operator": "kubectl-dojo", "discord-operator": "kubectl-discord"}
 
 // pluginPlatforms are all platforms of plugins. Only linux is tested.
@@ -27,7 +27,7 @@ const pluginPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windo
 
 // plugin is the archive of a plugin for one platform.
 type plugin struct {
-	// Name is that of the program, as kubectl-dojo.
+	// Name is the program's name, such as kubectl-dojo.
 	Name     string
 	OS, Arch string
 	// File is the archive, with the program and the license; Program is its name inside.

@@ -130,8 +130,8 @@ func checkBill(t *testing.T, file, version string) {
 	}
 }
 
-// checkFromTag releases the commit of the tag, as the workflow does: in another folder, from the
-// origin, by the workspace.
+// checkFromTag releases the commit of the tag, as the workflow does: in another clone of the
+// origin, with the modules of the workspace.
 func checkFromTag(t *testing.T, p *project, o releaseOptions) {
 	t.Helper()
 	again := &project{t: t, origin: p.origin, repository: repository{filepath.Join(t.TempDir(), "again")}}
@@ -151,7 +151,7 @@ func checkFromTag(t *testing.T, p *project, o releaseOptions) {
 	}
 }
 
-// TestKrew has Krew's own validator read the manifests.
+// TestKrew validates the manifests with Krew's own validator.
 func TestKrew(t *testing.T) {
 	validator, err := filepath.Abs("../../bin/validate-krew-manifest")
 	if err != nil {
@@ -195,7 +195,8 @@ func TestKrew(t *testing.T) {
 	})
 }
 
-// checkKrew compares what Krew's validator does not: addresses, sums, and the length of its lists.
+// checkKrew compares the parts that Krew's validator ignores: addresses, sums, and the lengths of
+// lists.
 func checkKrew(t *testing.T, file string, all []plugin) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -29,7 +29,7 @@ type releaseOptions struct {
 	// Platforms of the image, and of the plugin of kubectl.
 	Platforms, Plugins []string
 	Sign               signing
-	// Where the project lives, which the release links to.
+	// Where is the project's location. The release links to it.
 	Where location.Location
 }
 
@@ -97,7 +97,8 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	return finish(ctx, r, out, o, p, tags)
 }
 
-// buildImages builds the operator's image and its companion, whose reference i gets.
+// buildImages builds the operator's image and its companion. It sets i.Companion to the companion's
+// reference.
 func (p *published) buildImages(ctx context.Context, i *imageOptions) error {
 	all, err := i.withCompanion()
 	if err != nil {
@@ -116,7 +117,7 @@ func (p *published) buildImages(ctx context.Context, i *imageOptions) error {
 	return nil
 }
 
-// signRelease signs and verifies the pushed artifacts; a dry run makes a key for it.
+// signRelease signs and verifies the pushed artifacts. A dry run makes a temporary key.
 func signRelease(ctx context.Context, out io.Writer, o releaseOptions, p published, folder string) error {
 	scratch, err := os.MkdirTemp("", "release-")
 	if err != nil {

@@ -86,7 +86,7 @@ type published struct {
 	registry  string
 	images    []*built // the operator's first
 	artifacts []*artifact
-	plugins   []plugin // below checksums.txt, which is signed
+	plugins   []plugin // listed in checksums.txt, which is signed
 }
 
 func (p published) references() ([]string, error) {

@@ -23,8 +23,8 @@ type tagging struct {
 
 func (r repository) clone() git.Clone { return git.Clone{Root: r.root} }
 
-// tagging plans the tags, and fails if one is on another commit. HEAD may be the commit of the tag:
-// the workflow begins with it.
+// tagging plans the tags, and fails if one is on another commit. HEAD may be the commit of the tag,
+// because the workflow starts from the tag.
 func (r repository) tagging(ctx context.Context, o releaseOptions) (t tagging, err error) {
 	here, err := location.Read(r.root)
 	if err != nil {
@@ -77,8 +77,8 @@ func peeled(tags []string) (all []string) {
 	return all
 }
 
-// complete reports whether all tags exist, by lines "COMMIT<tab>REF". The commit of an annotated tag
-// comes after the tag itself.
+// complete reports whether all tags exist, by lines "COMMIT<tab>REF". For an annotated tag, the
+// line with its commit comes after the line with the tag itself.
 func (r repository) complete(release modules.Release, lines []string) (bool, error) {
 	commits := map[string]string{}
 	for _, line := range lines {

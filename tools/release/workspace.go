@@ -9,9 +9,9 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// workspaceOf returns GOWORK for the build of an operator. On a branch its go.mod replaces the
-// shared modules by their folders. A tag's commit replaces nothing: there the workspace provides
-// them, which CI keeps at the same versions of libraries.
+// workspaceOf returns GOWORK for the build of an operator. On a branch, the operator's go.mod
+// replaces the shared modules by their folders. On a tag's commit it replaces nothing, and the
+// workspace provides the shared modules. CI keeps the workspace at the same versions of libraries.
 func workspaceOf(root string, module *modfile.File) (string, error) {
 	for _, replace := range module.Replace {
 		if replace.New.Version == "" {

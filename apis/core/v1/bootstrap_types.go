@@ -3,9 +3,9 @@
 package v1
 
 // OriginAnnotation on a Dojo's Cluster with bootstrap names the origin of its data, as
-// status.database.origin does. Without it, a Dojo with bootstrap does not use an existing Cluster:
-// it may hold other data. On a Cluster that you restore yourself, set it to the value in the
-// message of the reason OriginMismatch.
+// status.database.origin does. A Dojo with bootstrap does not use an existing Cluster without the
+// annotation, because that Cluster may hold other data. On a Cluster that you restore yourself, set
+// the annotation to the value in the message of the reason OriginMismatch.
 const OriginAnnotation = "core.jutsu.com/origin"
 
 // Bootstrap defines the origin of a new Cluster's data. It has an effect only

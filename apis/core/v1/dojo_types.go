@@ -28,8 +28,8 @@ const (
 const PausedAnnotation = "core.jutsu.com/paused"
 
 // AllowedNamespacesAnnotation on a Secret names the other namespaces whose Dojos may read it
-// through spec.credentialsRef: a comma-separated list, or "*" for all. Without it, no other
-// namespace may. Otherwise any user who may create a Dojo could read every Secret of the cluster.
+// through spec.credentialsRef: a comma-separated list, or "*" for all. Without the annotation, no
+// other namespace may: a user who may create Dojos must not read every Secret of the cluster.
 const AllowedNamespacesAnnotation = "core.jutsu.com/allowed-namespaces"
 
 // SecretReference names a Secret.
@@ -420,8 +420,8 @@ type Wait struct {
 // PodDisruptionBudget, corrects drift in them, and reports the state in the
 // Dojo's conditions.
 //
-// The name becomes that of a Service: at most 63 lower case letters, digits
-// and '-', starting with a letter.
+// The Dojo's name is also the name of its Service: at most 63 lower case
+// letters, digits and '-', starting with a letter.
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=dojos,singular=dojo,shortName=dj,categories=all
 // +kubebuilder:subresource:status
@@ -452,9 +452,9 @@ type Dojo struct {
 	// +required
 	Spec DojoSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until then
-	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
-	// not report the object as current.
+	// status is the observed state. Only the operator writes it. Before its first
+	// write, observedGeneration is -1, so that kstatus, and with it Flux and Helm,
+	// does not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DojoStatus `json:"status,omitempty"`
@@ -478,8 +478,8 @@ func (d *Dojo) CredentialsSource() types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, d.Namespace), Name: ref.Name}
 }
 
-// WaitingSince returns when the Dojo began to wait for an object, by its status; now if it does not
-// wait.
+// WaitingSince returns the time at which the Dojo began to wait for object, from its status. It
+// returns now if the status lists no such wait.
 func (d *Dojo) WaitingSince(object string, now time.Time) time.Time {
 	for _, wait := range d.Status.WaitingFor {
 		if wait.Object == object {

@@ -16,12 +16,12 @@ const RotatePasswordAnnotation = "core.jutsu.com/rotate-password" //nolint:gosec
 
 // RecreateDatabaseAnnotation on a Dojo with spec.postgres.cluster allows an empty Cluster in place
 // of a lost one. Its value is the status.database.clusterUID of the lost Cluster, which is also in
-// the message of the reason DatabaseLost. So it applies to that loss only and may stay.
+// the message of the reason DatabaseLost. It applies to that loss only, so it need not be removed.
 const RecreateDatabaseAnnotation = "core.jutsu.com/recreate-database"
 
 // UpgradeWithoutBackupAnnotation on a Dojo with spec.postgres.cluster allows an upgrade to another
-// major version of Postgres without a prior backup. Its value is that version, such as "17". So it
-// applies to that upgrade only and may stay.
+// major version of Postgres without a prior backup. Its value is that version, such as "17". It
+// applies to that upgrade only, so it need not be removed.
 const UpgradeWithoutBackupAnnotation = "core.jutsu.com/upgrade-without-backup"
 
 // DatabaseFinalizer is on a Dojo with spec.postgres.reclaimPolicy Delete until the data is gone.
@@ -112,7 +112,8 @@ type PostgresCluster struct {
 	Size SizeName `json:"size,omitempty"`
 
 	// instances is the number of Postgres servers, 1 to 9: one primary, and
-	// standbys that replicate it and take over. Defaults to that of size, or 1.
+	// standbys that replicate it and take over. Defaults to the number of size, or
+	// 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
@@ -590,8 +591,8 @@ type UpgradeStep string
 const (
 	// UpgradeWaiting waits until the Cluster has a primary. Nothing has been changed.
 	UpgradeWaiting UpgradeStep = "Waiting"
-	// UpgradeBackingUp takes a backup, and nothing has been changed. The application runs, but not
-	// with the method VolumeSnapshot: a snapshot lacks later writes.
+	// UpgradeBackingUp takes a backup. Nothing has been changed yet. The application keeps running,
+	// except with the method VolumeSnapshot: a snapshot lacks later writes.
 	UpgradeBackingUp UpgradeStep = "BackingUp"
 	// UpgradeStopping waits until no pod of the application runs.
 	UpgradeStopping UpgradeStep = "Stopping"
@@ -623,8 +624,8 @@ type UpgradeStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Backup string `json:"backup,omitempty"`
 
-	// requestedAt is when the operator first saw the request. Only a Backup
-	// created later counts as the one before the upgrade.
+	// requestedAt is the time at which the operator first observed the request.
+	// Only a Backup created later counts as the one before the upgrade.
 	// +optional
 	RequestedAt *metav1.Time `json:"requestedAt,omitempty"`
 }

@@ -192,8 +192,8 @@ const (
 	// Install it; the Dojo then continues automatically. Running pods are not affected.
 	ReasonCloudNativePGNotInstalled = "CloudNativePGNotInstalled"
 	// ReasonCloudNativePGNotReadable: a kind of CloudNativePG is installed but not readable: the
-	// API server does not serve it or does not permit it. Nothing is decided until then.
-	// Progressing at first, Degraded after --progress-deadline.
+	// API server does not serve it or does not permit it. Until it is readable, the operator
+	// changes nothing. Progressing at first, Degraded after --progress-deadline.
 	ReasonCloudNativePGNotReadable = "CloudNativePGNotReadable"
 	// ReasonClusterNotFound (Degraded): the Cluster of spec.postgres.clusterRef does not exist
 	// after --database-deadline. Create the Cluster.
@@ -236,8 +236,8 @@ const (
 	// end. Nothing is changed. Delete the Backup to retry it, or set the version back.
 	ReasonUpgradeBackupFailed = "UpgradeBackupFailed"
 	// ReasonUpgradeFailed (Degraded): CloudNativePG could not upgrade the data, the query after it
-	// fails, or a step takes longer than --database-deadline. No pod runs until then; the message
-	// says how to go back.
+	// fails, or a step takes longer than --database-deadline. No pod runs until the upgrade has
+	// ended; the message says how to go back.
 	ReasonUpgradeFailed = "UpgradeFailed"
 	// ReasonClusterHibernated (Degraded): the Cluster is hibernated, but not by spec.suspend.
 	// Remove its annotation cnpg.io/hibernation.
@@ -302,7 +302,7 @@ const (
 	ReasonBackupFailed = "LastBackupFailed"
 	// ReasonArchivingFailed (BackupSucceeded=False): the write-ahead log cannot be archived,
 	// because the object store does not respond or has the log of a former Cluster; the message has
-	// CloudNativePG's error. Until then no backup completes, and the log fills the volume.
+	// CloudNativePG's error. Meanwhile no backup completes, and the log fills the volume.
 	ReasonArchivingFailed = "ArchivingFailed"
 )
 

@@ -95,7 +95,7 @@ type RolloutStatus struct {
 	RefusedReason string `json:"refusedReason,omitempty"`
 }
 
-// RollsBack reports whether a failing image makes way for the former one.
+// RollsBack reports whether the former image replaces an image whose rollout fails.
 func (d *Dojo) RollsBack() bool {
 	return d.Spec.Rollout != nil && d.Spec.Rollout.Rollback == RollbackAutomatic
 }

@@ -3,8 +3,8 @@
 package v1
 
 // These types have the JSON of Kubernetes' Affinity and TopologySpreadConstraint, but every list
-// has a bound: the operator holds every Dojo in memory, where an empty term of three bytes takes a
-// hundred.
+// has a bound: the operator holds every Dojo in memory, where an empty term, three bytes of JSON,
+// takes a hundred bytes.
 
 // Affinity has the scheduling constraints of pods towards nodes and other
 // pods.

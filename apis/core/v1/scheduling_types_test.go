@@ -12,14 +12,15 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// The API server prunes what our types lack: a field that Kubernetes adds to its own would be lost in silence.
+// The API server prunes fields that our types lack. Without this test, a field that Kubernetes
+// adds to its own types would be lost silently.
 func TestSchedulingTypesAreThoseOfKubernetes(t *testing.T) {
 	t.Parallel()
 	alike(t, "affinity", reflect.TypeFor[corev1api.Affinity](), reflect.TypeFor[corev1.Affinity]())
 	alike(t, "spread", reflect.TypeFor[corev1api.TopologySpreadConstraint](), reflect.TypeFor[corev1.TopologySpreadConstraint]())
 }
 
-// alike compares the fields of two types as JSON has them.
+// alike compares the JSON fields of two types, and of the types of their fields.
 func alike(t *testing.T, path string, got, want reflect.Type) {
 	t.Helper()
 	if got.Kind() != want.Kind() {

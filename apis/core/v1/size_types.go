@@ -31,8 +31,8 @@ type SizeStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Memory string `json:"memory,omitempty"`
 
-	// storage is the size of each instance's volume, such as "20Gi". It is
-	// larger than that of the size if the volume was larger before. At most 64
+	// storage is the capacity of each instance's volume, such as "20Gi". It
+	// exceeds the preset's if the volume was larger before. At most 64
 	// characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

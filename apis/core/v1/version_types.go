@@ -4,8 +4,8 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// MinorUpgradeAnnotation allows the upgrade to one newer minor version, whose
-// name is the annotation's value: that of status.database.newerVersion. A later
+// MinorUpgradeAnnotation allows the upgrade to one newer minor version. Its
+// value is that version, copied from status.database.newerVersion. A later
 // version needs another value.
 const MinorUpgradeAnnotation = "core.jutsu.com/minor-upgrade"
 
@@ -25,8 +25,8 @@ type VersionPolicy struct {
 	// +kubebuilder:default=Manual
 	Minor MinorPolicy `json:"minor,omitempty"`
 
-	// window is the time in which upgrades begin. One that has begun ends even if
-	// the window does. Defaults to any time.
+	// window is the time in which upgrades begin. An upgrade that has begun
+	// continues after the window closes. Defaults to any time.
 	// +optional
 	Window *Window `json:"window,omitempty"`
 }
@@ -42,7 +42,7 @@ const (
 	MinorAutomatic MinorPolicy = "Automatic"
 )
 
-// Window is a time of the week that comes again.
+// Window is a recurring time of the week.
 type Window struct {
 	// days are the days of the week on which the window opens: Mon, Tue, Wed,
 	// Thu, Fri, Sat and Sun, at most 7. Defaults to every day.

@@ -522,9 +522,9 @@ type DiscordChannel struct {
 	// +required
 	Spec DiscordChannelSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until then
-	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
-	// not report the object as current.
+	// status is the observed state. Only the operator writes it. Before its first
+	// write, observedGeneration is -1, so that kstatus, and with it Flux and Helm,
+	// does not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordChannelStatus `json:"status,omitempty"`

@@ -81,7 +81,7 @@ const (
 	// key. Create the Secret with that key.
 	ReasonTokenNotFound = "TokenNotFound"
 	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. It is tried
-	// again when the Secret changes, else after one, ten and sixty minutes. Replace the token.
+	// again when the Secret changes, and after one, ten and sixty minutes. Replace the token.
 	ReasonAuthenticationFailed = "AuthenticationFailed"
 	// ReasonBotNotInServer (Degraded): the bot is not a member of the server, or the server does
 	// not exist. Add the bot by status.inviteURL.
@@ -126,9 +126,9 @@ const (
 	// the spec's. Name a group of the same server, or create a new object.
 	ReasonServerMismatch = "ServerMismatch"
 	// ReasonRoleNotFound (Degraded): the server has no role with the name or id, or only roles that
-	// objects of other namespaces manage; the object continues automatically once it exists. Or the
-	// resolved role of a name (status.roles) was deleted on Discord: no other role replaces it.
-	// Name a role by its id or by roleRef, or remove the name.
+	// objects of other namespaces manage; the object continues automatically once a role exists.
+	// Or the resolved role of a name (status.roles) was deleted on Discord: no other role replaces
+	// it. Name a role by its id or by roleRef, or remove the name.
 	ReasonRoleNotFound = "RoleNotFound"
 	// ReasonAmbiguousRole (Degraded): several roles of the server have the name, or two overwrites
 	// are for the same role. Refer to the role by its id.

@@ -99,8 +99,8 @@ type DiscordRoleSpec struct {
 
 	// adopt names an existing role to manage instead of creating one. It cannot be
 	// changed. Roles of a bot, an integration or the server's boosters, and
-	// @everyone, cannot be adopted, nor can roles of a server of another
-	// namespace.
+	// @everyone, cannot be adopted. Roles of a server of another namespace cannot
+	// be adopted either.
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`
 
@@ -209,9 +209,9 @@ type DiscordRole struct {
 	// +required
 	Spec DiscordRoleSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until then
-	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
-	// not report the object as current.
+	// status is the observed state. Only the operator writes it. Before its first
+	// write, observedGeneration is -1, so that kstatus, and with it Flux and Helm,
+	// does not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordRoleStatus `json:"status,omitempty"`

@@ -421,9 +421,9 @@ type DiscordServerStatus struct {
 	// +optional
 	Roles *RoleCount `json:"roles,omitempty"`
 
-	// missingPermissions lists the permissions that the bot lacks and that the server's settings, and
-	// the groups and channels of its own namespace, require, at most 64. The bot gets them by
-	// inviteURL.
+	// missingPermissions lists the permissions that the bot lacks for the
+	// server's settings and for the groups and channels of the server's own
+	// namespace, at most 64. The bot gets them by inviteURL.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -467,9 +467,9 @@ type DiscordServer struct {
 	// +required
 	Spec DiscordServerSpec `json:"spec"`
 
-	// status is the observed state. Only the operator writes it. Until then
-	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
-	// not report the object as current.
+	// status is the observed state. Only the operator writes it. Before its first
+	// write, observedGeneration is -1, so that kstatus, and with it Flux and Helm,
+	// does not report the object as current.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordServerStatus `json:"status,omitempty"`

@@ -13,8 +13,8 @@ import (
 // before the first create, so it also records that a create may have been sent.
 const CleanupFinalizer = "discord.jutsu.com/cleanup"
 
-// PausedAnnotation with the value "true" pauses an object of this group. The operator observes it,
-// but changes nothing for it on Discord, nor a Secret. A deletion waits and deletes nothing.
+// PausedAnnotation with the value "true" pauses an object of this group. The operator observes the
+// object, but changes neither Discord nor a Secret for it. A deletion waits and deletes nothing.
 const PausedAnnotation = "discord.jutsu.com/paused"
 
 // ForceDeleteAnnotation with the value "true" on an object that is being deleted removes its
@@ -183,10 +183,10 @@ type GroupReference struct {
 	Name string `json:"name"`
 
 	// namespace of the DiscordGroup. Defaults to the object's. The group's
-	// spec.allowedNamespaces must allow the object's namespace; so must the
-	// server's if the group is in another namespace than its server. Otherwise the
-	// object is Degraded with the reason NotAllowed, even if the group does not
-	// exist.
+	// spec.allowedNamespaces must allow the object's namespace. If the group is in
+	// another namespace than its server, the server's spec.allowedNamespaces must
+	// allow it too. Otherwise the object is Degraded with the reason NotAllowed,
+	// even if the group does not exist.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

@@ -47,7 +47,7 @@ func editSubresource[T client.Object](t TB, s *Server, name, manager string, liv
 	return edited
 }
 
-// Get reads an object into the given one and returns it; the zero value if it does not exist.
+// Get reads an object into the given one and returns it, or the zero value for a missing object.
 func Get[T client.Object](t TB, s *Server, namespace, name string, into T) T {
 	t.Helper()
 	var absent T

@@ -55,7 +55,8 @@ func (s *Server) handler(gvk schema.GroupVersionKind, subresource string) (*mana
 	if s.fields[at] != nil {
 		return s.fields[at], k, nil
 	}
-	// Requests for the object keep the status; those for the status keep everything else.
+	// A request for the object cannot change the status. A request for the status cannot change
+	// anything else.
 	reset := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	if subresource == "status" {
 		reset = fieldpath.NewSet(fieldpath.MakePathOrDie("spec"), fieldpath.MakePathOrDie("metadata"))

@@ -3,23 +3,24 @@
 // Package expectations reports whether a cache already has this process's own writes
 // (read-your-writes).
 //
-// A decision on a lagging cache makes writes without effect, or undoes the last one. [Set] holds
-// the last write of each object until the cache shows it or a timeout ends. It is no state: losing
-// it costs a write without effect, if the decision is repeatable. Before writing something random,
-// such as a new password, ask the API server.
+// A decision on a lagging cache makes writes without effect, or undoes the last write. [Set] holds
+// the last write of each object until the cache shows it or a timeout ends. A Set need not survive
+// a restart: its loss costs a write without effect, if the decision is repeatable. Before writing
+// something random, such as a new password, ask the API server.
 //
 // controller-runtime 0.25 offers the same as EnableReadYourWritesConsistency, experimental. It is
 // not used, for reasons that its source (pkg/client/consistency.go, internal/consistencyhandler) and
 // a test against a real API server have shown:
 //
 //   - It stores one observed version for each kind and representation. With several watched
-//     namespaces, an event of one declares the others up to date: 19 of 300 reads were stale.
+//     namespaces, an event in one namespace declares the others up to date: 19 of 300 reads were
+//     stale.
 //   - Each representation is separate. The write of a typed Secret would start an informer that caches
 //     every Secret, and a read of metadata would still not wait for it. Our applies are unstructured,
 //     most of our reads are typed.
 //   - A read waits inside the worker, without a deadline unless its context has one. After a deletion
 //     that met a new object of the same name, each read of that name waits until its context ends.
-//   - It does not report whether an event stems from an own write, which the watch on Dojos needs.
+//   - It does not report whether an event stems from an own write. The watch on Dojos needs that.
 package expectations
 
 import (
@@ -41,8 +42,8 @@ const (
 	// absentTimeout bounds the wait while the cache lacks the object: it may have been deleted.
 	absentTimeout = 3 * time.Second
 	// outdatedTimeout bounds the wait for a newer version. After an outage client-go watches again
-	// within a minute (reflector.go: 30 s, plus jitter). Until then a decision would be wrong for
-	// good: nothing else triggers a reconcile.
+	// within a minute (reflector.go: 30 s, plus jitter). A decision before that could be wrong for
+	// good: if the watch then brings no change, nothing triggers another reconcile.
 	outdatedTimeout = 2 * time.Minute
 	sweepAt         = 1024
 )
@@ -109,7 +110,8 @@ func (s *Set) put(key Key, w write) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.at = s.clock.Now()
-	// Objects of a deleted owner are never read again.
+	// Satisfied removes the write of an object that is read again. Objects of a deleted owner are
+	// not, so remove their writes here.
 	if len(s.last) >= s.sweep {
 		maps.DeleteFunc(s.last, func(_ Key, old write) bool { return w.at.Sub(old.at) > outdatedTimeout })
 		s.sweep = max(sweepAt, 2*len(s.last))
@@ -139,7 +141,8 @@ func (s *Set) Satisfied(key Key, cached metav1.Object) bool {
 	return true
 }
 
-// isOwn reports whether a version is, or may be, our own write. It forgets a version once shown.
+// isOwn reports whether a version is our own write, or may be while a write is pending. It records
+// the version for the end of a pending write.
 func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,9 +153,9 @@ func (s *Set) isOwn(key Key, resourceVersion string) bool {
 	return s.last[key].resultedIn(resourceVersion)
 }
 
-// ByOthers passes updates of a kind that are not our own, so that foreign changes are corrected: a
-// former leader's last status may reach the cache after our first reconcile. An own write that
-// reaches the cache before Expect passes too, which costs a reconcile without effect.
+// ByOthers passes the updates of a kind that other clients made, so that foreign changes are
+// corrected: a former leader's last status may reach the cache after our first reconcile. Our own
+// write passes too if it reaches the cache before Expect, which costs a reconcile without effect.
 func (s *Set) ByOthers(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },

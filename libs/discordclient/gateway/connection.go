@@ -49,8 +49,8 @@ type frame struct {
 type connection struct {
 	Config
 	ws      *websocket.Conn
-	seq     atomic.Int64 // of the last event; 0 before the first
-	acked   atomic.Bool  // of the last heartbeat
+	seq     atomic.Int64 // number of the last event; 0 before the first
+	acked   atomic.Bool  // Discord acknowledged the last heartbeat
 	greeted bool         // HELLO arrived
 	ready   bool         // READY arrived
 	fail    context.CancelCauseFunc
@@ -190,7 +190,7 @@ func (c *connection) beat(ctx context.Context) error {
 	return c.send(ctx, opHeartbeat, d)
 }
 
-// The errors of send never contain the data.
+// send returns errors without the data, which may contain the token.
 func (c *connection) send(ctx context.Context, op int, data any) error {
 	raw, err := json.Marshal(map[string]any{"op": op, "d": data})
 	if err != nil {

@@ -5,8 +5,8 @@
 //
 // Every connection starts a fresh session (IDENTIFY) instead of resuming one: Discord then sends
 // the whole state of every guild, and no event is lost between connections. Discord grants 1000
-// IDENTIFYs per day, and one more resets the token. The supervisor looks up the rest before each
-// connection, and stays offline rather than use the last ones.
+// IDENTIFYs per day, and one more resets the token. The supervisor looks up the remaining number
+// before each connection, and stays offline rather than use the last ones.
 package gateway
 
 import (
@@ -36,7 +36,7 @@ func (e *RetryAfter) Error() string { return e.Err.Error() }
 
 // Fatal ends the supervisor: only a user can fix the cause.
 type Fatal struct {
-	Code   int // the Gateway's close code; 0 if another part refused
+	Code   int // the Gateway's close code; 0 for another cause
 	Reason string
 }
 
@@ -65,7 +65,7 @@ var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials
 
 // Handler receives events. Its methods run in order in one goroutine and block the connection.
 type Handler interface {
-	// Connecting precedes a new session. The state that the session sends is at least this new.
+	// Connecting precedes a new session. The session sends state that is not older than this call.
 	Connecting()
 	// Dispatch delivers an event. gap reports that events before it were lost.
 	Dispatch(event string, data []byte, gap bool)
@@ -112,7 +112,7 @@ func (t Timing) withDefaults() Timing {
 	}
 }
 
-// sessionReserve leaves IDENTIFYs for other processes with the same token.
+// sessionReserve is the number of IDENTIFYs left to other processes with the same token.
 const sessionReserve = 5
 
 // Run keeps a connection until the context ends (nil) or reconnecting is useless (a *Fatal).

@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxAnswers is per guild and kind. Discord allows 500 channels; more are deleted ones.
+// maxAnswers bounds the cached answers per guild and kind. Discord allows 500 channels at a time;
+// further answers are about deleted ones.
 const maxAnswers = 1000
 
 type answer struct {

@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// maxAuditPages is per reading. The next reading continues after it.
+	// maxAuditPages bounds the pages of one reading. The next reading continues after them.
 	maxAuditPages = 4
 	auditFresh    = time.Second
 	// auditLate is the longest expected delay of an entry after newer ones. Readings overlap by it.
 	auditLate = time.Minute
 	// auditStep rounds the start of a reading down, to serve somewhat older intents too.
 	auditStep = time.Hour
-	// Discord is known to refuse the log briefly: after auditRefused it counts as denied.
+	// auditRefused is the time after which a refused log counts as denied. Discord is known to
+	// refuse the log briefly.
 	auditRefused = 5 * time.Second
 	auditRetry   = 10 * time.Minute
 )
@@ -97,7 +98,8 @@ func (c *Client) createsOf(of createsKey) *createsRead {
 	return entry.(*createsRead)
 }
 
-// An empty end means that all pages were read.
+// readCreates reads the bot's own creates from the log. The next reading starts at end. An empty
+// end means that all pages were read, or that Discord does not show the log.
 func (c *Client) readCreates(
 	ctx context.Context, of createsKey, to *createsRead, now time.Time,
 ) (end string, err error) {
@@ -148,8 +150,8 @@ func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 	return user.ID, err
 }
 
-// visible classifies an audit log call's error. A proxy's refusal may be temporary, and so may
-// Discord's in spite of the bot's permissions.
+// visible classifies an audit log call's error. A refusal may be temporary if a proxy sent it, or
+// if the bot has the permission.
 func (c *Client) visible(of createsKey, err error, now time.Time) (bool, error) {
 	log := c.createsOf(of)
 	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {
@@ -182,10 +184,10 @@ func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) b
 }
 
 // CreateOf returns the audit log entry of a channel's or role's create, and whether it exists.
-// Until complete, the entry may still be missing. A log that ignores the filter for the id is read
-// from the id on: the entry is newer. A log that Discord does not show the bot has no entry.
-// [Client.KnownCreate] has cached answers. Errors: [ErrReading] while another caller looks up the
-// id, [ErrRefused].
+// Before the time complete, the entry may still be missing. If the server ignores the filter for
+// the id, the log is read from the id on, because the entry is newer. A log that Discord does not
+// show the bot has no entry. [Client.KnownCreate] has cached answers. Errors: [ErrReading] while
+// another caller looks up the id, [ErrRefused].
 func (c *Client) CreateOf(
 	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, complete, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {

@@ -32,13 +32,13 @@ type Options struct {
 	Resync time.Duration
 	// ResyncLive is the approximate period of reading a live guild. Default 1 h.
 	ResyncLive time.Duration
-	// EventTimeout is the wait for the event of an own write. After it the guild is polled every
-	// Resync until an event comes. Default 15 s.
+	// EventTimeout is the wait for the event of an own write. If none comes, the guild is polled
+	// every Resync until an event comes. Default 15 s.
 	EventTimeout time.Duration
 	// Keep reports whether to keep a guild's state from the Gateway before [Client.Guild] is
 	// called. It must not block. Default: none is kept.
 	Keep func(guildID string) bool
-	// Grace delays the polling of a new view: the Gateway may send it. Default 5 s.
+	// Grace delays the polling of a new view, because the Gateway may send the state. Default 5 s.
 	Grace   time.Duration
 	Metrics *Metrics
 	// Namespace is a label of this bot's gauges, which separates the alerts of different owners.

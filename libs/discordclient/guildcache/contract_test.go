@@ -183,7 +183,7 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	}
 	c, role, hook := made()
 	calls := everyCall(client, guild, c.ID, role.ID, hook)
-	all := []string{"MemberSince"} // guildcache's own, and calls others
+	all := []string{"MemberSince"} // a method of guildcache alone
 	for m := range reflect.TypeFor[*discordclient.Client]().Methods() {
 		sends := !slices.Contains([]string{"MayCreateChannel", "MayCreateRole"}, m.Name) // these ask the limiter only
 		if sends && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() {
@@ -199,7 +199,7 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 			continue
 		}
 		switch name {
-		case "DeleteGuild": // withdrawn by Discord; the description only excuses its absence
+		case "DeleteGuild": // Discord withdrew this call, and its description lacks it
 			if _, err := call(ctx); discordclient.ClassOf(err) != discordclient.ClassDenied {
 				t.Errorf("%s: %v, want it denied", name, err)
 			}

@@ -15,8 +15,8 @@
 //
 // Neither responses nor events have a version, and they may overtake each other.
 //
-//   - Pending writes (internal/pending): an event of an own write other than the last is dropped,
-//     and so is a response after its event.
+//   - Pending writes (internal/pending): an event of an own write is dropped after a later own
+//     write, and a response is dropped after its event.
 //   - Lists (guild.go): changes since a list was requested are applied on top of it.
 //   - Invalidation (writes.go): a channel that a call did not find leaves the view, and the guild
 //     is read again.

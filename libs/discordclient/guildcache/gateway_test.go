@@ -107,7 +107,7 @@ func TestTooManyGuilds(t *testing.T) {
 	}
 }
 
-// After these close codes no connection can succeed: one try, a report, and polling instead.
+// After these close codes no connection can succeed. The client tries once, reports it, and polls.
 func TestFatalCloseCodes(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{4004, 4010, 4011, 4012, 4013, 4014} {

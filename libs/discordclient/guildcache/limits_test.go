@@ -35,14 +35,14 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Sixteen workers create 500 channels under Discord's limits, except a faster one for creates.
-// Callers only get waits, which cost neither requests nor time, and Discord refuses nothing.
+// Sixteen workers create 500 channels under Discord's limits, with a faster limit for creates. The
+// client tells callers how long to wait, without a request, and Discord refuses nothing.
 func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
 	r := cachetest.New(t, func(so *discordtest.Options, co *guildcache.Options) {
 		so.Limits = discordtest.DefaultLimits()
-		// fewer at once than workers, so that even a slow machine comes near the limit
+		// fewer creates at once than workers, so that even a slow machine comes near the limit
 		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 10, Per: 250 * time.Millisecond}
 		co.GlobalPerSecond, co.Transport = 50, wire
 	})

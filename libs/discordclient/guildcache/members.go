@@ -18,8 +18,8 @@ const (
 )
 
 // membersRead caches members of guilds, with this Client's own changes: Discord reports other
-// changes to privileged bots only. A full set keeps its members until they expire: it takes nothing
-// from other askers.
+// changes to privileged bots only. Each asker has a set of its own, so that no asker displaces the
+// members of others. A full set keeps its members until they expire.
 type membersRead struct {
 	mu    sync.Mutex
 	by    map[string]*memberSet
@@ -114,8 +114,9 @@ func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
 	}
 }
 
-// MemberSince returns a member as of since or later, which the same asker (such as a namespace) may
-// have read within Options.ResyncLive. A user who is not in the guild is a cached ClassGone.
+// MemberSince returns a member as of since or later. It may come from an earlier read of the same
+// asker (such as a namespace) within Options.ResyncLive. ClassGone, for a user who is not in the
+// guild, is cached too.
 func (c *Client) MemberSince(
 	ctx context.Context, asker, guildID, userID string, since time.Time,
 ) (discordclient.Member, error) {

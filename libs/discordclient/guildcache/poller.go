@@ -28,7 +28,7 @@ func (p *poller) wake() {
 	}
 }
 
-// A hanging call must not block other guilds.
+// maxPolls guilds are polled at a time, so that a hanging call does not block other guilds.
 const maxPolls = 8
 
 func (p *poller) run(ctx context.Context) {

@@ -80,7 +80,7 @@ func TestTheViewHasOwnWritesOfRolesImmediately(t *testing.T) {
 func TestEventsOfRoles(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)
-	v, ctx := r.Client.Guild(r.Guild), t.Context() // a view that is asked for later is read once
+	v, ctx := r.Client.Guild(r.Guild), t.Context() // a view requested later would cost a read
 	run(r)
 	eventually(t, "the view is live", func() bool { return v.Snapshot().Mode == guildcache.ModeLive })
 	events := r.Client.Subscribe(ctx)

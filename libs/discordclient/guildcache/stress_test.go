@@ -29,7 +29,7 @@ func TestViewUnderStress(t *testing.T) {
 			r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "last"}) // shows a gap if the last events were lost
 		}},
 		"events are lost without a gap": {discordtest.GatewayFaults{Miss: all}, func(r *cachetest.Rig) {
-			if err := r.Client.Refresh(r.Context(), r.Guild); err != nil { // as every hour
+			if err := r.Client.Refresh(r.Context(), r.Guild); err != nil { // as the poller does every hour
 				r.Fatal(err)
 			}
 		}},

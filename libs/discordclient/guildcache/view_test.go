@@ -152,7 +152,7 @@ func TestWebhooksAreKnownUntilOthersChangeThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An event after that of the own webhook.
+	// marker waits for an event that comes after the events of earlier calls.
 	marker := func() {
 		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "marker"})
 		expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.Guild, ChannelID: id})

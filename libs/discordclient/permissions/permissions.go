@@ -2,9 +2,9 @@
 
 // Package permissions translates Discord's permission bits to names and back.
 //
-// Names are Discord's documented ones in CamelCase: ViewChannel for VIEW_CHANNEL. A bit without one
-// is "Bit47", so [Bits.Names] and [Parse] are inverse for every value. Source:
-// https://discord.com/developers/docs/topics/permissions, read 2026-08.
+// Names are Discord's documented ones in CamelCase: ViewChannel for VIEW_CHANNEL. A bit without a
+// documented name is called "Bit47", so [Bits.Names] and [Parse] are inverse for every value.
+// Source: https://discord.com/developers/docs/topics/permissions, read 2026-08.
 package permissions
 
 import (
@@ -98,7 +98,7 @@ func Parse(name string) (Bits, bool) {
 		return 0, false
 	}
 	i, err := strconv.Atoi(digits)
-	// Only the canonical form, so that each permission has one name.
+	// Accept only the canonical form, so that each permission has one name.
 	if err != nil || i < 0 || i > 63 || byBit[i] != "" || strconv.Itoa(i) != digits {
 		return 0, false
 	}
@@ -147,8 +147,8 @@ type Overwrite struct {
 }
 
 // In returns a member's permissions in a channel. It applies overwrites in Discord's order:
-// @everyone's, all the member's roles' (allow overrides deny), the member's. None binds
-// administrators.
+// @everyone's, those of all the member's roles (allow overrides deny), the member's. Overwrites do
+// not bind administrators.
 func In(base Bits, guildID, memberID string, roleIDs []string, overwrites []Overwrite) Bits {
 	if base.Has(Administrator) {
 		return base

@@ -69,7 +69,8 @@ const (
 	refusedRetry  = 5 * time.Second
 	unprovenRetry = time.Minute
 	tooEarly      = "the result of an earlier create may still appear"
-	// An entry names the intent: looking further back is safe and costs at most a page.
+	// provenSkew is the time before the intent from which the audit log is read. That is safe,
+	// because an entry names its intent, and costs at most a page.
 	provenSkew = time.Hour
 )
 
@@ -83,15 +84,16 @@ type Intent struct {
 	Reason string
 	// NotBefore is the time of the intent. Older channels do not match.
 	NotBefore time.Time
-	// LastAttempt is the latest time of a sent create: after an unknown outcome the call's end,
-	// after a crash this process's start.
+	// LastAttempt is the latest time at which a create may have been sent: the end of a call with
+	// an unknown outcome, or, after a crash, the start of this process.
 	LastAttempt time.Time
 	// Claimed reports whether a channel belongs to another object. Nil: none does.
 	Claimed func(channelID string) bool
 	// ProofOnly accepts the audit log alone as proof. A match is not Found. The result is Absent if
 	// the whole log lacks the create.
 	ProofOnly bool
-	// Propagation is for list and audit log after LastAttempt. Default [DefaultPropagation].
+	// Propagation is the time after LastAttempt until list and audit log are complete. Default
+	// [DefaultPropagation].
 	Propagation time.Duration
 	Now         func() time.Time // default time.Now
 
@@ -140,8 +142,8 @@ type evidence struct {
 	pending     bool      // some matches were not looked up yet
 }
 
-// completeFor also waits for the creates of fits: a channel of another client must not count as the
-// intent's.
+// completeFor returns the time at which the audit log has the creates of the intent and of fits. An
+// earlier log could let another client's channel count as the intent's.
 func (in Intent) completeFor(fits []string) time.Time {
 	at := in.complete()
 	for _, id := range fits {
@@ -152,9 +154,9 @@ func (in Intent) completeFor(fits []string) time.Time {
 	return at
 }
 
-// Channel looks for a channel whose create may have been executed. It makes no call that cannot
-// help. Otherwise it makes about three calls: the list of channels and the bot's own creates in the
-// audit log, which all intents of a guild share, and one per matching channel. Actions of other
+// Channel looks for a channel whose create may have been executed. It makes at most about three
+// calls, and none that cannot help: the list of channels and the bot's own creates in the audit
+// log, which all intents of a guild share, and one call per matching channel. Actions of other
 // users cause no calls. A denied audit log is no error.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
@@ -334,7 +336,7 @@ func decide(in Intent, state evidence) Result {
 			"%s %s matches, and the audit log may not yet show who has created it", in.noun(), fits[0])}
 	case len(fits) == 1:
 		return Result{Outcome: Found, ID: fits[0], Proof: ProofMatch, Why: "the only " + in.noun() + " that matches"}
-	case state.audited.Before(in.complete()): // a renamed or moved one appears only in the log
+	case state.audited.Before(in.complete()): // only the log shows a channel that was renamed or moved
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation),
 			Why: "no " + in.noun() + " matches, and the audit log was not read to its end"}
 	default:
@@ -349,7 +351,8 @@ func abbreviated(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// The texts of unproven name no existing object: the user may have no right to know of it.
+// unproven decides with ProofOnly. Its texts name no existing object, because the user may have no
+// right to know of one.
 func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
 	switch {
 	case !complete:
@@ -373,8 +376,8 @@ func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
 	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
-// If a newer list lacks an entry's channel and Discord does not know its id, it was deleted: the
-// create is over.
+// proven decides by the audit log entries that name the intent. If a newer list lacks an entry's
+// channel and Discord does not know its id, the channel was deleted, and the entry does not count.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found, hidden []string
 	unlisted := false

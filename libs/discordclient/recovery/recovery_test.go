@@ -75,7 +75,7 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// attempt is one create that is cut.
+// attempt is a create whose connection is cut.
 type attempt struct {
 	name   string
 	knife  *knife
@@ -227,7 +227,7 @@ func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time) 
 	return ""
 }
 
-// The simulator's own failures, with an audit log that is late, lost or denied.
+// Each failure of the simulator loses a create's answer. The audit log is late, lost or denied.
 func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
 	audits := map[string]func(*cachetest.Rig){
@@ -365,7 +365,7 @@ func TestALongRefusedAuditLogCountsAsDenied(t *testing.T) {
 }
 
 // A clock ahead of Discord's makes a channel look older than its intent. The audit log still proves
-// it.
+// the create.
 func TestADifferingClockHidesNoLostCreate(t *testing.T) {
 	t.Parallel()
 	r := cachetest.New(t)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Clock is a clock that stands still and whose tickers hurry.
+// Clock is a clock that always shows the same time. Its tickers tick every millisecond.
 type Clock struct {
 	clock.RealClock
 	At time.Time
@@ -27,7 +27,7 @@ func (c Clock) Now() time.Time { return c.At }
 // NewTicker implements clock.WithTicker.
 func (c Clock) NewTicker(time.Duration) clock.Ticker { return c.RealClock.NewTicker(time.Millisecond) }
 
-// Golden compares a text with testdata/NAME.golden, or writes that.
+// Golden compares a text with testdata/NAME.golden. With update, it writes that file instead.
 func Golden(t *testing.T, update bool, name, text string) {
 	t.Helper()
 	file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
@@ -50,15 +50,15 @@ func Golden(t *testing.T, update bool, name, text string) {
 }
 
 var (
-	// shown is an output on a page, below the name of its golden file.
+	// shown matches an output on a page, below the name of its golden file.
 	shown = regexp.MustCompile("(?s)<!-- ([a-z-]+) -->\n```console\n.*?```")
 	ends  = regexp.MustCompile(`\[exit code \d+\]\n$`)
 )
 
-// Page is a page of docs whose outputs are those of golden files, with the answers of the tests.
+// Page is a page of docs. Its outputs are copies of golden files, with a user's answers added.
 type Page struct {
 	File string
-	// Name is the answer to the question for a name.
+	// Name is the user's answer to the question for a name.
 	Name string
 }
 
@@ -78,7 +78,7 @@ func (p Page) read() (is, should string, outputs int, err error) {
 	return string(text), should, outputs, err
 }
 
-// Run runs the tests, and then writes the page anew if asked for. It returns the exit code.
+// Run runs the tests. With update, it then writes the page again. It returns the exit code.
 func (p Page) Run(m *testing.M, update *bool) int {
 	code := m.Run()
 	if *update {
@@ -93,7 +93,8 @@ func (p Page) Run(m *testing.M, update *bool) int {
 	return code
 }
 
-// Check holds the page to what the commands print. It has no other outputs, and at least so many.
+// Check compares the outputs on the page with the golden files. Every output must have a golden
+// file, and there must be at least least outputs.
 func (p Page) Check(t *testing.T, update bool, least int) {
 	t.Helper()
 	is, should, outputs, err := p.read()

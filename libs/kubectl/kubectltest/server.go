@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectltest plays the API server for tests of plugins of kubectl: it keeps objects, answers over
-// HTTP, and refuses what a test says. It knows nothing of the kinds' own rules, which the specs
-// show against a real one.
+// Package kubectltest is an API server for tests of kubectl plugins: it stores objects, answers
+// over HTTP, and refuses the requests that a test names. It does not know the kinds' own rules.
+// Specs check these against a real API server.
 package kubectltest
 
 import (
@@ -32,7 +32,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// Server plays an API server. Make one with New.
+// Server is an API server for tests. Make one with New.
 type Server struct {
 	// Logs holds the logs of containers, by NAMESPACE/POD/CONTAINER.
 	Logs map[string]string
@@ -52,7 +52,7 @@ type Server struct {
 	writes  []string
 }
 
-// New starts a server of these kinds, which ends with the test.
+// New starts a server of these kinds. It stops at the end of the test.
 func New(t *testing.T, scheme *runtime.Scheme, kinds []kubectl.Kind, objects ...client.Object) *Server {
 	t.Helper()
 	s := &Server{
@@ -66,7 +66,7 @@ func New(t *testing.T, scheme *runtime.Scheme, kinds []kubectl.Kind, objects ...
 	return s
 }
 
-// Kubeconfig writes a kubeconfig for the server, whose default namespace is the given one.
+// Kubeconfig writes a kubeconfig for the server, with namespace as the default namespace.
 func (s *Server) Kubeconfig(t *testing.T, namespace string) string {
 	t.Helper()
 	return Kubeconfig(t, s.http.URL, namespace)
@@ -95,7 +95,7 @@ func (s *Server) Deny(rights ...string) {
 	}
 }
 
-// Uninstall lets the server not know kinds, by their resources.
+// Uninstall makes the server not serve kinds, named by their resources.
 func (s *Server) Uninstall(resources ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,11 +171,11 @@ func collection(k kubectl.Kind, namespace string) string {
 	return path + "/" + k.Plural
 }
 
-// request is one in the words of the API.
+// request is a parsed request of the Kubernetes API.
 type request struct {
 	kind                         kubectl.Kind
 	namespace, name, subresource string
-	rest                         string // of a proxy's path
+	rest                         string // path behind a proxy
 	verb                         string
 }
 
@@ -216,7 +216,8 @@ func (s *Server) parse(r *http.Request) (q request, ok bool) {
 	return q, true
 }
 
-// discover answers which kinds a version of a group has, and reports whether that was asked for.
+// discover answers a discovery request with the kinds of an API version. It returns false for any
+// other request.
 func (s *Server) discover(w http.ResponseWriter, r *http.Request) bool {
 	path := strings.Trim(r.URL.Path, "/")
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "APIResourceList"}}

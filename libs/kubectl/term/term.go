@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package term writes for people at a terminal: colours, tables, trees, times and ages.
+// Package term formats text for a terminal: colours, tables, trees, times and ages.
 package term
 
 import (
@@ -20,7 +20,7 @@ import (
 // Style paints text. The zero value paints nothing.
 type Style struct{ Colour bool }
 
-// StyleOf returns colours where out is a terminal and the environment has neither NO_COLOR
+// StyleOf returns colours if out is a terminal and the environment has neither NO_COLOR
 // (https://no-color.org) nor TERM=dumb.
 func StyleOf(out io.Writer, env func(string) string) Style {
 	return Style{Colour: IsTerminal(out) && env("NO_COLOR") == "" && env("TERM") != "dumb"}
@@ -48,7 +48,7 @@ func (s Style) Busy(text string) string { return s.paint("33", text) }
 // Bad paints something that a user must look at.
 func (s Style) Bad(text string) string { return s.paint("1;31", text) }
 
-// Dim paints something that is there for completeness.
+// Dim paints something less important.
 func (s Style) Dim(text string) string { return s.paint("2", text) }
 
 // Bold paints a heading.
@@ -83,7 +83,7 @@ func Table(rows [][]string, gap int) string {
 
 // Node is an object in a tree.
 type Node struct {
-	// Name comes after the lines of the tree, Cells in the columns behind it.
+	// Name follows the lines of the tree in the first column. Cells are the next columns.
 	Name     string
 	Cells    []string
 	Children []Node
@@ -162,7 +162,7 @@ func Count(n int, noun string) string {
 // Forest draws several trees below a text, a line for each node.
 func Forest(nodes []Node) string { return Table(lines(Node{Children: nodes}, "", "")[1:], 3) }
 
-// Printable replaces control characters, with which a text of others could write over a terminal.
+// Printable replaces control characters. With these, a foreign text could overwrite the terminal.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

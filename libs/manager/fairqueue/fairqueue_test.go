@@ -44,7 +44,7 @@ func drain(q priorityqueue.PriorityQueue[reconcile.Request]) (all []string) {
 	return all
 }
 
-// However many items others have, a namespace waits for one of each.
+// However many items other namespaces have, a namespace waits for one item of each of them.
 func TestNamespacesTakeTurns(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
@@ -92,7 +92,7 @@ func TestPrioritiesComeBeforeTheRotation(t *testing.T) {
 	add(1, request("a", "first"), request("a", "first-too"), request("b", "first"))
 	add(0, request("a", "rises"))
 	add(1, request("a", "rises-too"))
-	add(-100, request("a", "0")) // does not fall
+	add(-100, request("a", "0")) // does not lower the priority
 	want := []string{
 		"a/first:1", "b/first:1", "a/first-too:1", "a/rises-too:1", "a/0", "a/rises", "a/low:-100", "b/low:-100",
 	}
@@ -159,7 +159,7 @@ func TestDelays(t *testing.T) {
 	})
 }
 
-// Handing out an item ends its wait, unless it is to wait again.
+// Handing out an item ends its wait. A wait that begins later is kept.
 func TestNoItemComesTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,7 +189,8 @@ func TestNoItemComesTwice(t *testing.T) {
 	})
 }
 
-// Many workers and sources: each added item is processed after that, by one worker at a time.
+// With many workers and sources, each item is processed after it was added, by one worker at a
+// time.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)

@@ -17,7 +17,7 @@ type order struct {
 	wanted  map[reconcile.Request]int // priority for the next Push
 	queued  map[reconcile.Request]int // priority in the queue
 	running map[reconcile.Request]int // priority when handed out
-	levels  map[int]*level            // by priority; never empty
+	levels  map[int]*level            // by priority; each level has items
 }
 
 func newOrder() *order {

@@ -6,25 +6,26 @@
 // than its Lease would write beside its successor for up to the renew deadline.
 //
 // A candidate takes over at the earliest one lease duration after it has seen a renewal. So a write
-// must be sent before the renew deadline, counted from before the renewal was sent, and is given up
-// halfway between the two: what was sent until then has the other half to arrive.
+// must be sent before the renew deadline, counted from before the renewal was sent. It is cancelled
+// halfway between the renew deadline and the lease duration. The second half of that time is for
+// requests that were sent before the cancellation and have not arrived yet.
 //
 // With the default flags, in seconds after the last successful renewal:
 //
-//	 0 to 10    writes are sent; each is given up by 12.5 (--lease-renew-deadline is 10)
+//	 0 to 10    writes are sent; each is cancelled by 12.5 (--lease-renew-deadline is 10)
 //	10 to 12.5  no write is sent; writes under way may end
 //	12.5 to 15  no write is under way; a request that was sent may still arrive
 //	from 15     another process may lead (--lease-duration is 15)
 //
 // Reads, the Lease itself and the reviews of the metrics endpoint are not fenced. A release of the
-// Lease closes the fence first. A process that learns only then of its successor leaves the
-// successor's Lease alone, which client-go would release.
+// Lease closes the fence first. If the Lease then turns out to be a successor's, it is not
+// released: client-go alone would release it.
 //
 // Two gaps remain: a process that stops between the check and the system call that sends the request,
 // and a network that delays a request by more than 2.5 s. The API server refuses such a write of a
 // finalizer or status by its resourceVersion. A create on Discord has no such condition: the
 // successor waits for --recovery-wait after it has first seen a finalizer of another process, and
-// finds the resources that were created until then. A virtual machine that is paused while both of
+// finds the resources that were created before. A virtual machine that is paused while both of
 // its clocks stand still is recognised only after its clock has been corrected.
 package fence
 
@@ -49,7 +50,7 @@ type Fence struct {
 	now          func() time.Time
 
 	mu      sync.Mutex
-	renewed time.Time // when the last successful renewal was about to be sent; zero closes the fence
+	renewed time.Time // time just before the last successful renewal was sent; zero closes the fence
 }
 
 // New returns a closed fence.
@@ -72,8 +73,9 @@ func (f *Fence) Check() (until time.Time, err error) {
 	return now.Add((f.renew+f.lease)/2 - passed), nil
 }
 
-// age returns the longer duration of both clocks. On Linux the monotonic clock stops while the
-// machine is suspended; the wall clock is set forward then.
+// age returns the longer of the durations by the monotonic and the wall clock. On Linux the
+// monotonic clock stops while the machine is suspended, and the wall clock is set forward
+// afterwards.
 func age(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }

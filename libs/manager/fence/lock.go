@@ -46,14 +46,15 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	}
 	l.fence.set(time.Time{})
 	if l.other != "" {
-		// client-go releases by knowledge from before this Get: a frozen process that continues on
-		// SIGTERM would release its successor's Lease.
+		// client-go does not check the holder that its last Get returned: a frozen process that
+		// continues on SIGTERM would release its successor's Lease.
 		return fmt.Errorf("the Lease is held by %s", l.other)
 	}
 	return l.Interface.Update(ctx, record)
 }
 
-// renew counts a renewal from before it is sent: candidates count from when they see it.
+// renew records the time before a renewal is sent. Candidates count from a later time, when they
+// see the renewal.
 func (l *Lock) renew(write func() error) error {
 	before := l.fence.now()
 	err := write()

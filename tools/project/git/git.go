@@ -19,7 +19,7 @@ type Clone struct {
 	Env []string
 }
 
-// Run returns the output without its last line break. The error has what git says.
+// Run returns the output without its last line break. The error contains git's error output.
 func (c Clone) Run(ctx context.Context, args ...string) (string, error) {
 	return c.Pipe(ctx, nil, args...)
 }

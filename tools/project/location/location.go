@@ -17,8 +17,8 @@ import (
 // File is the name of the file in the project's root.
 const File = "project.yaml"
 
-// nowhere is the registry of a project without an address, for the reader to replace. In two parts,
-// so that a move leaves it.
+// nowhere is the registry of a project without an address. Users replace it. The text is in two
+// parts, so that a move does not rewrite it.
 const nowhere = "ghcr.io" + "/you"
 
 // Location is the content of project.yaml.
@@ -35,7 +35,8 @@ var (
 	registries = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)+$`)
 )
 
-// New returns the location of a repository. An empty registry is that of the host, as ghcr.io.
+// New returns the location of a repository. An empty registry means the host's own, such as
+// ghcr.io.
 func New(repo, registry string) (Location, error) {
 	l := Location{Repo: repo, Registry: registry}
 	if !repos.MatchString(repo) {
@@ -99,8 +100,8 @@ func (l Location) URL() string {
 	return "https://" + l.Repo
 }
 
-// Files returns the prefix of the addresses of files on the branch main. Nothing may show it to
-// users if the repository has no address.
+// Files returns the prefix of the addresses of files on the branch main. Do not show it to users if
+// the repository has no address.
 func (l Location) Files() string {
 	if !l.Published() {
 		return "https://" + l.Repo + "/"

@@ -23,9 +23,9 @@ import (
 
 const subject = "release: require the shared modules at "
 
-// Commit makes the commit on top of a revision whose modules require each other at a version, with
-// the sums of their content. The same revision and version give the same commit. Branch, index and
-// working tree stay.
+// Commit makes a commit on top of a revision. In the commit, the modules require each other at a
+// version, with the sums of their content. The same revision and version give the same commit.
+// Branch, index and working tree stay.
 func Commit(ctx context.Context, c git.Clone, l location.Location, revision, version string) (hash string, err error) {
 	scratch, err := os.MkdirTemp("", "tags-")
 	if err != nil {
@@ -77,8 +77,8 @@ type pinning struct {
 	sums    map[string][]string // lines of go.sum by folder
 }
 
-// pin writes go.mod and go.sum of a module into the index, and remembers its own sums. Those of its
-// siblings are known by then.
+// pin writes go.mod and go.sum of a module into the index, and remembers the module's own sums. Its
+// siblings must be pinned before.
 func (p *pinning) pin(ctx context.Context, m Module) error {
 	text, err := m.pinned(p.l, p.version)
 	if err != nil {
@@ -106,8 +106,8 @@ func (p *pinning) pin(ctx context.Context, m Module) error {
 	return err
 }
 
-// pinWorkspace lets go.work replace the versions by the folders: the go command asks a proxy for a
-// required version, even of a module of the workspace.
+// pinWorkspace makes go.work replace the versions by the folders. Otherwise the go command asks a
+// proxy for a required version, even of a module of the workspace.
 func (p *pinning) pinWorkspace(ctx context.Context, all []Module) error {
 	const name = "go.work"
 	text, err := p.c.Run(ctx, "cat-file", "blob", ":"+name)

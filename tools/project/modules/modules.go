@@ -41,7 +41,7 @@ func (m Module) Shared() bool { return !slices.Contains(Operators, m.Folder) }
 // Tag returns the tag of a version of the module in a folder.
 func Tag(folder, version string) string { return folder + "/" + version }
 
-// read returns the operators, the API and what they require, dependencies first.
+// read returns the operators, the API and the siblings that they require, dependencies first.
 func read(ctx context.Context, c git.Clone, l location.Location, revision string) ([]Module, error) {
 	var found []Module
 	visiting := map[string]bool{}

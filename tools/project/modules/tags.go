@@ -21,17 +21,18 @@ import (
 
 // Release is a commit with the tags that belong to it.
 type Release struct {
-	// Source is the released commit, and Commit the one on top of it, which has the tags.
+	// Source is the released commit. Commit is the commit on top of Source that has the tags.
 	Source, Commit string
 	// Shared is the version of the shared modules.
 	Shared string
-	// Tags has the operators' and, if a shared module has changed, the tags of all shared modules.
+	// Tags has the operators' tags and, if a shared module has changed, the tags of all shared
+	// modules.
 	Tags []string
 }
 
 // Plan prepares the release of operators at a version from HEAD, and tags nothing. The shared
-// modules keep their version while none of them changes; else they get the operators' version, or,
-// if theirs is newer, the next minor version.
+// modules keep their version while none of them changes. Otherwise they get the operators' version,
+// or their own next minor version if their current version is newer.
 func Plan(ctx context.Context, c git.Clone, l location.Location, operators []string, version string) (r Release, err error) {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return r, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", version)
@@ -83,7 +84,7 @@ func newestShared(ctx context.Context, c git.Clone) (newest string, err error) {
 	return newest, err
 }
 
-// sameShared reports whether the shared modules equal those with the tags of a version.
+// sameShared reports whether the shared modules equal the modules at the tags of a version.
 func sameShared(ctx context.Context, c git.Clone, l location.Location, source, version string, all []Module) (string, bool, error) {
 	commit, err := Commit(ctx, c, l, source, version)
 	if err != nil {
@@ -122,7 +123,7 @@ func next(newest, version string) string {
 	return fmt.Sprintf("v%d.%d.0", major, minor+1)
 }
 
-// Create creates the tags that do not exist, and fails if one is elsewhere.
+// Create creates the tags that do not exist, and fails if a tag is on another commit.
 func (r Release) Create(ctx context.Context, c git.Clone) error {
 	for _, tag := range r.Tags {
 		there, err := c.Run(ctx, "for-each-ref", "refs/tags/"+tag)
@@ -143,8 +144,8 @@ func (r Release) Create(ctx context.Context, c git.Clone) error {
 	return nil
 }
 
-// Source returns the released commit of a tag: the parent of a commit that [Commit] has made, else
-// the commit itself.
+// Source returns the released commit of a tag: the parent of a commit that [Commit] has made. For
+// any other commit it returns the commit itself.
 func Source(ctx context.Context, c git.Clone, revision string) (string, error) {
 	found, err := c.Lines(ctx, "log", "-1", "--format=%H%n%P%n%s", revision)
 	if err != nil || len(found) != 3 {

@@ -22,7 +22,7 @@ import (
 )
 
 // Move rewrites the files that git knows, and returns the names of the changed ones. It refuses a
-// new place that a file names already: the way back would change that, too.
+// new place that a file already names, because a move back would rewrite that text too.
 func Move(ctx context.Context, c git.Clone, to location.Location) (changed []string, err error) {
 	from, err := location.Read(c.Root)
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 // Usual are the permissions that the bot requests.
 const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// Quick has short pauses, and timeouts long enough for a busy machine: tests count connections.
+// Quick has short pauses. Its timeouts are long enough for a busy machine, because tests count
+// connections.
 var Quick = gateway.Timing{
 	Hello: 3 * time.Second, Ready: 3 * time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
@@ -41,7 +42,7 @@ type Rig struct {
 	Printed *Output            // logs and errors
 }
 
-// Change changes the options of both.
+// Change changes the options of the simulated Discord and of the Client.
 type Change func(*discordtest.Options, *guildcache.Options)
 
 // New starts a Discord, by default without rate limits, and makes a Client for it.

@@ -15,7 +15,7 @@ type Answer struct {
 	Limit      int
 	Remaining  int
 	Reset      float64       // when the window ends, seconds since 1970 by Discord's clock
-	ResetAfter time.Duration // the same from now
+	ResetAfter time.Duration // time until Reset
 	Refused    *Refusal      // set for a 429
 	Foreign    bool          // from a proxy or a failed server: it says nothing about buckets
 }
@@ -37,8 +37,8 @@ func ParseHeader(h http.Header) Answer {
 	}
 }
 
-// Seconds parses a number of seconds and rounds it up to the millisecond. It returns 0 for anything
-// else, and at most a day: a mistake of the server must not stop the caller for ever.
+// Seconds parses a number of seconds and rounds it up to the millisecond. It returns 0 for any
+// other text. It returns at most a day: a mistake of the server must not stop the caller for ever.
 func Seconds(s string) time.Duration {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) || f <= 0 {
@@ -47,11 +47,11 @@ func Seconds(s string) time.Duration {
 	return time.Duration(math.Ceil(min(f, 24*60*60)*1000)) * time.Millisecond
 }
 
-// hiddenSlack is the time beyond its bucket's reset from which a wait comes from a limit that no
-// header shows.
+// hiddenSlack distinguishes a limit that no header shows: a 429 for such a limit asks for a wait
+// that ends more than hiddenSlack after the bucket's reset.
 const hiddenSlack = time.Second
 
-// Done gives a ticket back. answer is nil if none came: Discord may have counted the call.
+// Done gives a ticket back. A nil answer means that none came; Discord may have counted the call.
 func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 		r.known, r.name = true, answer.Bucket
 		l.count(t.call, answer, now)
 	} else if answer.Refused == nil && !answer.Foreign {
-		r.known = true // answered without naming a bucket: a route without one, until it names one
+		r.known = true // the route has no bucket, until an answer names one
 	}
 	if answer.Refused != nil {
 		l.refuse(t.call, answer, now)
@@ -121,7 +121,7 @@ func (l *Limiter) refuse(c Call, a *Answer, now time.Time) {
 	case a.Bucket != "" && a.Limit > 0:
 		b := l.buckets[bucketKey{a.Bucket, c.Major}]
 		b.blocked, b.scope = until, a.Refused.Scope
-	default: // it names no bucket
+	default: // the answer names no bucket
 		l.routes[c.Route].known = true
 		l.block(c, until, a.Refused.Scope)
 	}

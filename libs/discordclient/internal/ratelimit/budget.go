@@ -6,10 +6,11 @@ import "time"
 
 const globalWindow = time.Second
 
-// budget bounds the calls per second, and among them the calls that are not urgent.
+// budget bounds the calls per second. The window edits bounds the calls that are not urgent, which
+// count in both windows.
 type budget struct{ all, edits window }
 
-// newBudget returns a budget of 1 or more calls, a fifth of them for urgent calls alone.
+// newBudget returns a budget of 1 or more calls per second. A fifth is for urgent calls alone.
 func newBudget(perSecond int) *budget {
 	return &budget{newWindow(perSecond), newWindow(perSecond - perSecond/5)}
 }
@@ -17,8 +18,8 @@ func newBudget(perSecond int) *budget {
 // demand counts calls that are to be made.
 type demand struct{ all, edits int }
 
-// wait returns how long a caller has to wait behind the calls ahead, to which it adds its own. Edits
-// that wait for their part hold up no urgent call.
+// wait returns how long a caller has to wait behind the calls in ahead, and adds the caller's calls
+// to ahead. Edits that wait for the window edits do not delay urgent calls.
 func (b *budget) wait(c Call, ahead *demand, now time.Time) time.Duration {
 	if !c.Urgent {
 		if after := b.edits.wait(now, &ahead.edits, c.calls()); after > 0 {
@@ -46,18 +47,20 @@ func (b *budget) size() int { return len(b.all.ended) }
 
 func (b *budget) idle(now time.Time) bool { return b.all.free(now) == b.size() }
 
-// window is a sliding window, which is at least as strict as any fixed one. A call stays in it until
-// a second after its answer, because Discord counts it at an unknown moment before.
+// window is a sliding window, which is at least as strict as any fixed one. A call stays in it
+// until a second after its answer, because Discord counts the call at an unknown moment before the
+// answer.
 type window struct {
 	underWay int
-	ended    []time.Time // when the last calls ended, as many as the window allows; the oldest is at next
+	ended    []time.Time // end times of the last calls, as many as the window allows; oldest at next
 	next     int
 	took     time.Duration // duration of a call: a moving average
 }
 
 func newWindow(size int) window { return window{ended: make([]time.Time, size)} }
 
-// wait is as [budget.wait]. More calls than the window allows wait for an empty window.
+// wait is [budget.wait] for one window. A caller of more calls than the window allows waits until
+// the window is empty.
 func (w *window) wait(now time.Time, ahead *int, calls int) time.Duration {
 	size := len(w.ended)
 	*ahead += min(calls, size)
@@ -66,7 +69,7 @@ func (w *window) wait(now time.Time, ahead *int, calls int) time.Duration {
 	if free.Before(now) {
 		free = now
 	}
-	// A call beyond the window is free a round after the one in its place, and so on.
+	// If the calls before it fill the window n times, a call waits n further rounds.
 	return free.Add(time.Duration(taken/size) * (globalWindow + w.took)).Sub(now)
 }
 

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// reservation bounds the wait for a notified caller: its object may be gone, or all workers busy.
+// reservation bounds the wait for a notified caller: its object may be gone, or all workers may be
+// busy.
 const reservation = time.Second
 
-// callQueue has the callers that wait for a share or for the global limit. If all came back when the
-// next call is free, n callers would make n*n attempts.
+// callQueue holds the callers that wait for a share or for the global limit. Without a queue, all n
+// callers would return for each free call, and make n*n attempts.
 //
-// Tenants take turns (start-time fair queueing): the tag of a new place is that of its tenant's last
-// place, or of the last place served if that is higher, plus its calls.
+// Tenants take turns by tags (start-time fair queueing). A new place's tag is the higher of two
+// tags, its tenant's last and the last served, plus the number of its calls.
 type callQueue struct {
 	places []place // by tag
 	served int     // the highest tag that was notified or served
@@ -23,7 +24,7 @@ type callQueue struct {
 type place struct {
 	Call
 	tag int
-	due time.Time // when its reservation begins: an estimate until the caller is notified
+	due time.Time // start of the reservation; an estimate until the caller is notified
 }
 
 // remaining returns how long p stays reserved.
@@ -63,8 +64,8 @@ func (q *callQueue) put(c Call, due time.Time) {
 	}
 }
 
-// overtake moves the urgent place i ahead of the others of its tenant, which move to that tenant's
-// next places: the turns of other tenants stay.
+// overtake moves the urgent place i ahead of its tenant's calls that are not urgent. These move
+// back to the tenant's next places. The places of other tenants stay.
 func (q *callQueue) overtake(i int) {
 	for j := i - 1; j >= 0; j-- {
 		a, b := &q.places[i], &q.places[j]
@@ -92,8 +93,8 @@ func (q *callQueue) serve(c Call, now time.Time) {
 	}
 }
 
-// notifyReady notifies the callers that need not wait any more, and returns when to try again, 0 for
-// never. It calls wait for each place in order.
+// notifyReady notifies the callers that need not wait any more. It returns the time until it should
+// run again, or 0 if no caller waits. It calls wait for each place in order.
 func (q *callQueue) notifyReady(now time.Time, wait func(Call) time.Duration) (next time.Duration) {
 	q.removeExpired(now)
 	next = reservation

@@ -13,29 +13,30 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// callers ask for their calls, and again when they are notified.
+// callers ask the limiter for their calls, and ask again when they are notified.
 type callers struct {
 	t    *testing.T
 	l    *ratelimit.Limiter
 	took time.Duration // duration of each call
 
 	mu       sync.Mutex
-	begun    map[string]time.Time // the first call of each caller
+	begun    map[string]time.Time // start of each caller's first call
 	attempts int
 	calls    sync.WaitGroup
 }
 
-// newCallers makes callers of a limiter of 50 calls per second that knows the routes of remove and edit.
+// newCallers makes callers of a limiter of 50 calls per second. The limiter knows that the routes
+// of remove and edit have no bucket.
 func newCallers(t *testing.T, took time.Duration) *callers {
 	t.Helper()
 	c := &callers{t: t, l: ratelimit.New(50, time.Now), took: took, begun: map[string]time.Time{}}
-	call(t, c.l, remove("0"), &ratelimit.Answer{}) // the routes have no bucket
+	call(t, c.l, remove("0"), &ratelimit.Answer{}) // the answer names no bucket
 	call(t, c.l, edit("0"), &ratelimit.Answer{})
 	<-time.After(2 * time.Second) // these calls have left the window
 	return c
 }
 
-// start has a caller ask for its calls, and again whenever it is notified.
+// start makes a caller ask for its calls, and again whenever it is notified.
 func (c *callers) start(what ratelimit.Call) {
 	c.calls.Add(1)
 	what.NotifyReady = func() { c.ask(what) }
@@ -48,7 +49,7 @@ func (c *callers) ask(what ratelimit.Call) {
 	c.mu.Unlock()
 	ticket, wait := c.l.Reserve(what)
 	if wait != nil {
-		return // until it is notified
+		return // the caller asks again when it is notified
 	}
 	c.mu.Lock()
 	c.begun[what.Caller] = time.Now()
@@ -74,8 +75,8 @@ func named(what ratelimit.Call, i, more int) ratelimit.Call {
 	return what
 }
 
-// A caller that is held back asks once more, when it is notified. Callers go in the order in which they
-// came, and use every call of the limit.
+// A caller that has to wait asks once more, when it is notified. Callers make their calls in the
+// order of their first attempts, and use every call of the limit.
 func TestCallersAreNotifiedInOrder(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -96,7 +97,7 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 				calls := test.callers * (1 + test.more)
 				rounds := (calls+49)/50 - 1
 				least := time.Duration(rounds)*(time.Second+test.took) + time.Duration(1+test.more)*test.took
-				// the call that is reserved for a caller is not used while its first one lasts
+				// a caller's second call is reserved but not used while the first call lasts
 				if took := time.Since(began); took > least+time.Duration(test.more*rounds)*test.took {
 					t.Errorf("%d calls took %v, want %v", calls, took, least)
 				}
@@ -113,7 +114,7 @@ func TestCallersAreNotifiedInOrder(t *testing.T) {
 	}
 }
 
-// Urgent callers do not wait behind others, which leave them their part.
+// Urgent callers do not wait behind other callers, which leave a part of the limit to them.
 func TestUrgentCallersAreNotifiedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestUrgentCallersAreNotifiedFirst(t *testing.T) {
 	})
 }
 
-// A caller that is notified and does not come back holds nobody up for longer than a second.
+// A caller that is notified but does not come back delays others by a second at most.
 func TestReservationsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +170,7 @@ func TestReservationsExpire(t *testing.T) {
 	})
 }
 
-// After Discord's own refusal of all calls, callers go in the order in which they came.
+// After Discord has refused all calls, callers make their calls in the order of their attempts.
 func TestCallersAreNotifiedAfterARefusal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -3,13 +3,14 @@
 // Package ratelimit tracks Discord's rate limits and returns at once how long a call has to wait. It
 // does no I/O. Source of the limits: https://discord.com/developers/docs/topics/rate-limits.
 //   - Buckets: one for each name (X-RateLimit-Bucket) and major parameter. The first answer on a route
-//     shows the name, so the first call goes alone, for a second at most. Edits leave the last call of
-//     a bucket to creates and deletes.
-//   - The global limit of 50 calls per second (budget.go): edits and reads take at most four fifths, so
-//     that they cannot starve creates and deletes, which are urgent. A limited tenant takes at most
-//     half of all. Callers that have to wait are queued (callqueue.go), and tenants take turns.
+//     shows the name. So other calls wait for the first call, for a second at most. Edits leave the
+//     last call of a bucket to creates and deletes.
+//   - The global limit of 50 calls per second (budget.go): edits and reads take at most four
+//     fifths, so that they cannot starve creates and deletes, which are urgent. A limited tenant
+//     takes at most half of all calls. Callers that have to wait are queued (callqueue.go), and
+//     tenants take turns.
 //   - Limits that no header shows, such as two changes of a channel's name or topic in ten minutes: a
-//     429 shows one, which then holds for that kind of change on that channel.
+//     429 reveals the limit, which then holds for that kind of change on that channel.
 package ratelimit
 
 import (
@@ -18,20 +19,20 @@ import (
 	"time"
 )
 
-// Scopes of a wait. The first three are Discord's own words, the others ours.
+// Scopes of a wait. Discord defines the first three, and this package the others.
 const (
 	ScopeUser    = "user"    // this bot used up the bucket
-	ScopeShared  = "shared"  // everybody together used up the resource
+	ScopeShared  = "shared"  // all bots together used up the resource's limit
 	ScopeGlobal  = "global"  // this bot makes too many calls of all kinds
 	ScopeTenant  = "tenant"  // this tenant used up its share of the global limit
 	ScopeHidden  = "hidden"  // a limit that no header announces, such as name and topic
 	ScopeUnknown = "unknown" // the limits of a route are not known yet and its first call is under way
-	ScopeBlocked = "blocked" // refused by something in front of Discord's API, or too many refusals
+	ScopeBlocked = "blocked" // refused by a proxy in front of Discord's API, or too many refusals
 )
 
 const (
 	probePause  = 100 * time.Millisecond // the wait for an answer that may free a call
-	probeExpiry = time.Second            // a call that hangs must not hold up other guilds
+	probeExpiry = time.Second            // longest wait for a route's first call, which may hang
 	pruneEvery  = 1024
 )
 
@@ -41,10 +42,10 @@ type Call struct {
 	Major       string // major parameter: the id of the guild, channel or webhook
 	Urgent      bool   // a create or a delete
 	Hidden      string // kind of change under a limit of its own, such as "name"; empty for none
-	Tenant      string // takes turns with other tenants; empty for the bot's own calls
+	Tenant      string // tenants take turns; empty for the bot's own calls
 	Limited     bool   // whether the tenant is limited to its share of the global limit
-	Caller      string // whose place in the call queue it takes, unique within the tenant
-	More        int    // number of calls that the caller will make right after it
+	Caller      string // owner of the place in the call queue, unique within the tenant
+	More        int    // number of calls that the caller will make right after this one
 	NotifyReady func() // called once, without a lock, when the caller may make its calls; nil for never
 }
 
@@ -61,13 +62,13 @@ type Limiter struct {
 	mu     sync.Mutex
 	now    func() time.Time
 	whole  *budget
-	shares map[string]*budget // of limited tenants with calls under way or in the last second
+	shares map[string]*budget // shares of limited tenants with calls under way or in the last second
 	unused *budget            // the share of every other tenant; never changed
 	queue  callQueue
 	timer  *time.Timer // runs notifyReady; nil before the first
 
-	blocked    time.Time // no call until then
-	held       time.Time // no call under the global limit until then
+	blocked    time.Time // no call before this time
+	held       time.Time // no call before this time: Discord's global limit
 	routes     map[string]*route
 	kinds      map[string]*kind
 	buckets    map[bucketKey]*bucket
@@ -95,7 +96,7 @@ type Ticket struct {
 	began time.Time
 }
 
-// Reserve returns the right to make the call now, or else the time to wait.
+// Reserve returns the right to make the call now, or the time to wait.
 func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +123,8 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	return t, nil
 }
 
-// Peek returns the Wait that Reserve would return now, and queues a caller likewise.
+// Peek returns the Wait that Reserve would return now. Like Reserve, it queues a caller that has to
+// wait.
 func (l *Limiter) Peek(c Call) *Wait {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,7 +132,8 @@ func (l *Limiter) Peek(c Call) *Wait {
 	return wait
 }
 
-// check finds the route and the bucket of a call (nil for none or an unknown one), and its wait.
+// check returns the route of a call, its bucket (nil if the route has none or it is unknown), and
+// the call's wait (nil if it may be made now).
 func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	if now.Before(l.held) && l.held.After(l.blocked) {
 		if c.NotifyReady != nil {
@@ -156,8 +159,8 @@ func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	return r, b, nil
 }
 
-// globalWait returns how long a call has to wait for its share and for the global limit, nil for not
-// at all, and queues its caller.
+// globalWait returns a call's wait for its tenant's share and the global limit, and queues its
+// caller. It returns nil if the call need not wait.
 func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
 	l.queue.removeExpired(now)
 	var ahead demands
@@ -193,8 +196,8 @@ func (d *demands) share(tenant string) *demand {
 	return own
 }
 
-// budgetWait returns how long a caller has to wait behind the calls ahead, to which it adds its own. A
-// caller that waits for its share holds up no other tenant.
+// budgetWait returns how long a caller has to wait behind the calls in ahead, and adds the caller's
+// calls to ahead. A caller that waits for its tenant's share does not delay other tenants.
 func (l *Limiter) budgetWait(c Call, ahead *demands, now time.Time) (time.Duration, string) {
 	if c.Limited {
 		if after := l.share(c.Tenant).wait(c, ahead.share(c.Tenant), now); after > 0 {
@@ -211,8 +214,8 @@ func (l *Limiter) share(tenant string) *budget {
 	return l.unused
 }
 
-// claimShare returns the share of a tenant that makes a call. A new one replaces idle ones, so there are
-// at most as many as calls in the global window, and one.
+// claimShare returns the share of a tenant that makes a call. A new share replaces all idle ones,
+// so there is at most one share more than calls in the global window.
 func (l *Limiter) claimShare(tenant string, now time.Time) *budget {
 	b := l.shares[tenant]
 	if b == nil {
@@ -223,7 +226,7 @@ func (l *Limiter) claimShare(tenant string, now time.Time) *budget {
 	return b
 }
 
-// notifyReady notifies callers in the queue, and sets the timer for the next.
+// notifyReady notifies callers in the queue, and sets the timer for the next run.
 func (l *Limiter) notifyReady(now time.Time) {
 	next := max(l.held.Sub(now), l.blocked.Sub(now))
 	if next <= 0 {

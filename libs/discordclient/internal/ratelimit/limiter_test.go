@@ -24,7 +24,7 @@ func (c *clock) epoch(t time.Time) string {
 	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
 }
 
-// answer builds what Discord would say of a bucket.
+// answer builds an answer of Discord that describes a bucket.
 func (c *clock) answer(bucket string, limit, remaining int, resetAfter time.Duration) *ratelimit.Answer {
 	h := http.Header{}
 	h.Set("X-RateLimit-Bucket", bucket)
@@ -67,7 +67,7 @@ func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Ans
 	l.Done(ticket, a)
 }
 
-// refused checks that a call has to wait, for how long and for what.
+// refused checks that a call has to wait, the length of the wait, and its scope.
 func refused(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, after time.Duration, scope string) {
 	t.Helper()
 	if peeked := l.Peek(c); peeked == nil || peeked.Scope != scope {
@@ -89,7 +89,7 @@ func TestBucketIsKeptPerMajorParameter(t *testing.T) {
 	call(t, l, edit("1"), c.answer("b", 2, 1, 10*time.Second))
 	call(t, l, edit("1"), c.answer("b", 2, 0, 10*time.Second))
 	refused(t, l, edit("1"), 10*time.Second, ratelimit.ScopeUser)
-	call(t, l, edit("2"), c.answer("b", 2, 1, 10*time.Second)) // another channel is not held up
+	call(t, l, edit("2"), c.answer("b", 2, 1, 10*time.Second)) // a call for another channel need not wait
 	c.advance(10 * time.Second)
 	call(t, l, edit("1"), c.answer("b", 2, 1, 10*time.Second))
 }
@@ -105,7 +105,8 @@ func TestFirstCallOfARouteGoesAlone(t *testing.T) {
 	refused(t, l, edit("2"), 100*time.Millisecond, ratelimit.ScopeUnknown)
 	l.Done(first, c.answer("b", 5, 4, time.Second))
 	call(t, l, edit("2"), nil)
-	// A call that got no answer does not close the route, nor does one that is never given back.
+	// A first call without an answer does not close the route. Neither does a first call whose
+	// ticket is never given back.
 	lost, _ := l.Reserve(remove("1"))
 	l.Done(lost, nil)
 	if _, wait := l.Reserve(remove("1")); wait != nil {
@@ -114,10 +115,10 @@ func TestFirstCallOfARouteGoesAlone(t *testing.T) {
 	refused(t, l, remove("1"), 100*time.Millisecond, ratelimit.ScopeUnknown)
 	c.advance(time.Minute)
 	call(t, l, remove("1"), &ratelimit.Answer{})
-	call(t, l, remove("1"), &ratelimit.Answer{}) // a route without a bucket is free
+	call(t, l, remove("1"), &ratelimit.Answer{}) // a route without a bucket has no limit of its own
 }
 
-// A call may hang until it times out, which concerns nobody else.
+// A first call that hangs delays other calls of its route by a second at most.
 func TestAHangingFirstCallHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -131,8 +132,8 @@ func TestAHangingFirstCallHoldsNobodyUp(t *testing.T) {
 	call(t, l, edit("1"), c.answer("b", 5, 3, time.Second))
 }
 
-// A failure of Discord or of something on the way to it names no bucket, which does not mean that
-// there is none: all that wait would go at once.
+// A failed answer of Discord or a proxy names no bucket, but the route may have one. If it counted
+// as a route without a bucket, all waiting calls would be made at once.
 func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -151,8 +152,8 @@ func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		reported int           // of how many calls the window's answers report, before two are lost
-		after    time.Duration // when the window is surely over
+		reported int           // calls of the window with an answer; the answers of the others are lost
+		after    time.Duration // time until the window has certainly ended
 	}{
 		"in a window that was reported": {reported: 1, after: 5 * time.Second},
 		"in one that was not":           {reported: 0, after: 10 * time.Second},
@@ -161,7 +162,7 @@ func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 			t.Parallel()
 			clock := newClock()
 			l := ratelimit.New(50, clock.now)
-			call(t, l, edit("0"), clock.answer("b", 3, 2, 10*time.Second)) // what the limit is
+			call(t, l, edit("0"), clock.answer("b", 3, 2, 10*time.Second)) // shows the limit
 			clock.advance(5 * time.Second)
 			for range c.reported {
 				call(t, l, edit("1"), clock.answer("b", 3, 2, 5*time.Second))
@@ -180,8 +181,8 @@ func refusal(scope string, after time.Duration) *ratelimit.Answer {
 	return &ratelimit.Answer{Refused: &ratelimit.Refusal{After: after, Scope: scope}}
 }
 
-// Of a refusal by Discord and one by what is in front of it the longer one holds, whichever comes
-// first.
+// If Discord and a proxy in front of it both refuse calls, the longer refusal holds. The order of
+// the refusals does not matter.
 func TestTheLongerRefusalHolds(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -206,12 +207,12 @@ func TestHiddenLimitHoldsOnlyItsKindOfChange(t *testing.T) {
 	c := newClock()
 	l := ratelimit.New(50, c.now)
 	call(t, l, rename("1"), c.answer("b", 5, 4, 15*time.Second))
-	a := c.answer("b", 5, 4, 15*time.Second) // innocent headers, as Discord sends them
+	a := c.answer("b", 5, 4, 15*time.Second) // as in Discord's 429, the headers do not show the limit
 	a.Refused = &ratelimit.Refusal{After: 582 * time.Second, Scope: ratelimit.ScopeUser}
 	call(t, l, rename("1"), a)
 	refused(t, l, rename("1"), 582*time.Second, ratelimit.ScopeHidden)
-	call(t, l, edit("1"), c.answer("b", 5, 3, 15*time.Second))   // other fields of that channel go on
-	call(t, l, rename("2"), c.answer("b", 5, 4, 15*time.Second)) // and so do other channels
+	call(t, l, edit("1"), c.answer("b", 5, 3, 15*time.Second))   // other fields of that channel can change
+	call(t, l, rename("2"), c.answer("b", 5, 4, 15*time.Second)) // other channels can be renamed
 	c.advance(582 * time.Second)
 	call(t, l, rename("1"), c.answer("b", 5, 4, 15*time.Second))
 }
@@ -263,7 +264,7 @@ func TestGlobalLimitKeepsAPartForUrgentCalls(t *testing.T) {
 	call(t, l, edit("1"), nil)
 }
 
-// Urgent calls take nothing of the part of edits while there is room for both.
+// Urgent calls use their own part of the limit first, and leave four fifths to edits.
 func TestUrgentCallsLeaveThePartOfEdits(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -289,7 +290,7 @@ func TestEditsLeaveTheLastCallOfASharedBucket(t *testing.T) {
 	refused(t, l, remove("1"), time.Second, ratelimit.ScopeUser)
 }
 
-// server counts calls in fixed windows, as Discord does, and says when a call breaks the limit.
+// server counts calls in fixed windows, as Discord does, and detects a call that breaks the limit.
 type server struct {
 	limit  int
 	length time.Duration
@@ -297,7 +298,7 @@ type server struct {
 	used   map[string]int
 }
 
-// take counts a call; ok is false for one call too many.
+// take counts a call. ok is false for a call beyond the limit.
 func (s *server) take(c *clock, id string) (a *ratelimit.Answer, ok bool) {
 	if !c.t.Before(s.ends[id]) {
 		s.ends[id], s.used[id] = c.t.Add(s.length), 0
@@ -306,8 +307,8 @@ func (s *server) take(c *clock, id string) (a *ratelimit.Answer, ok bool) {
 	return c.answer("b", s.limit, max(0, s.limit-s.used[id]), s.ends[id].Sub(c.t)), s.used[id] <= s.limit
 }
 
-// However long calls and answers are on their way, in whatever order they come, and whether or not
-// answers are lost, no call breaks the limit, and the calls go on.
+// Calls and answers are delayed and reordered at random, and answers are lost. Still no call breaks
+// the limit, and all calls are made.
 func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -360,8 +361,8 @@ func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 	}
 }
 
-// However long the calls are on their way, and whenever Discord's second begins, no more of them
-// arrive in it than are allowed.
+// Calls and answers are delayed at random. Still no second of Discord's, whenever it begins,
+// receives more calls than the limit allows.
 func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 10
@@ -402,14 +403,15 @@ func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 	}
 }
 
-// caller is one that makes calls, one after the other.
+// caller makes its calls one after the other.
 type caller struct {
-	call   ratelimit.Call // that it makes next
-	next   time.Time      // when it does something
+	call   ratelimit.Call // the next call
+	next   time.Time      // time of the next act
 	ticket *ratelimit.Ticket
 }
 
-// act makes the caller's next call, or ends it; it reports whether that was its last one.
+// act begins the caller's next call, or ends the current one. It reports whether the last call
+// ended.
 func (a *caller) act(t *testing.T, c *clock, l *ratelimit.Limiter, took time.Duration) (done bool) {
 	t.Helper()
 	if a.ticket != nil {
@@ -430,7 +432,7 @@ func (a *caller) act(t *testing.T, c *clock, l *ratelimit.Limiter, took time.Dur
 	return false
 }
 
-// serve has callers make their calls, each as soon as it may, and returns how often they have asked.
+// serve makes each caller call as soon as the limiter allows, and returns the number of attempts.
 func serve(t *testing.T, c *clock, l *ratelimit.Limiter, queue []*caller, took time.Duration) (attempts int) {
 	t.Helper()
 	for len(queue) > 0 {
@@ -446,8 +448,9 @@ func serve(t *testing.T, c *clock, l *ratelimit.Limiter, queue []*caller, took t
 	return attempts
 }
 
-// However many callers come back when they may, each is held back once, or up to three times if calls
-// last. None is held back between the calls that it has announced, and every call of the limit is used.
+// If every caller comes back after its wait, each has to wait once, or up to three times if calls
+// take time. No caller has to wait between the calls that it has announced. Every call of the limit
+// is used.
 func TestCallersComeBackWhenTheyMay(t *testing.T) {
 	t.Parallel()
 	const latency = 50 * time.Millisecond
@@ -473,7 +476,7 @@ func TestCallersComeBackWhenTheyMay(t *testing.T) {
 			if most := test.callers*test.heldBack + calls; attempts > most {
 				t.Errorf("%d callers made %d attempts for %d calls, want %d at most", test.callers, attempts, calls, most)
 			}
-			// the call that is reserved for a caller is not used while its first one lasts
+			// a caller's second call is reserved but not used while the first call lasts
 			round := time.Second + time.Duration(1+test.more)*test.took
 			if took, want := c.t.Sub(began), time.Duration(calls/50)*round; took > want {
 				t.Errorf("%d calls took %v, want %v", calls, took, want)
@@ -482,13 +485,13 @@ func TestCallersComeBackWhenTheyMay(t *testing.T) {
 	}
 }
 
-// A caller that does not come back holds nobody up for longer than a second.
+// A caller that does not come back delays others by a second at most.
 func TestPlacesExpire(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	l := ratelimit.New(50, c.now)
 	call(t, l, remove("0"), &ratelimit.Answer{})
-	for i := range 149 { // 49 go, and two seconds full of others wait
+	for i := range 149 { // 49 calls are made now, and the other 100 fill two more seconds
 		one := remove("1")
 		one.Caller = strconv.Itoa(i)
 		if ticket, wait := l.Reserve(one); wait == nil {

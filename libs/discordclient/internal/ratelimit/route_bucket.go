@@ -11,8 +11,8 @@ import (
 // route has the bucket of all calls with one method and path template.
 type route struct {
 	known   bool
-	name    string    // of the bucket; empty for none
-	probing time.Time // when the call that will show it was let through; zero for none
+	name    string    // name of the bucket; empty for none
+	probing time.Time // start of the call whose answer will show the bucket; zero for none
 }
 
 func (l *Limiter) route(c Call) *route {
@@ -24,7 +24,8 @@ func (l *Limiter) route(c Call) *route {
 	return r
 }
 
-// routeWait returns the bucket of a call (nil for none or an unknown one), or its wait for that.
+// routeWait returns a call's bucket (nil if the route has none or it is unknown), and the call's
+// wait for the bucket or for the route's first answer.
 func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 	if !r.known && now.Sub(r.probing) < probeExpiry {
 		return nil, &Wait{probePause, ScopeUnknown}
@@ -37,7 +38,7 @@ func (l *Limiter) routeWait(r *route, c Call, now time.Time) (*bucket, *Wait) {
 	return b, wait
 }
 
-// block closes a route without a bucket for one major parameter. It makes up a bucket for that.
+// block closes a route without a bucket for one major parameter. It invents a bucket for the route.
 func (l *Limiter) block(c Call, until time.Time, scope string) {
 	r := l.routes[c.Route]
 	if r.name == "" {
@@ -53,23 +54,23 @@ type bucketKey struct{ name, major string }
 // kind has the properties of all buckets of one name.
 type kind struct {
 	limit  int
-	urgent bool          // whether creates or deletes count in it
-	length time.Duration // of a window, at least: the longest rest of one that Discord named
+	urgent bool          // whether creates or deletes count in the bucket
+	length time.Duration // least length of a window: the longest remaining time that Discord reported
 }
 
-// bucket allows the lowest remainder that Discord named in this window, minus the calls that may count
-// unseen: those under way or without an answer.
+// bucket allows the lowest number of remaining calls that Discord reported in this window, minus
+// the calls that this number may lack: calls under way and calls without an answer.
 type bucket struct {
 	lowest   int
 	inFlight int
-	lost     []time.Time // when the window of a call without an answer is surely over, oldest first
-	reset    time.Time   // when the window ends; zero for a window that no answer has dated yet
-	window   float64     // Discord's own name for the window: X-RateLimit-Reset
+	lost     []time.Time // for each call without an answer, a time after its window; oldest first
+	reset    time.Time   // end of the window; zero until an answer reports it
+	window   float64     // X-RateLimit-Reset, which identifies the window
 	blocked  time.Time
 	scope    string
 }
 
-// bucket returns a bucket, in its present window.
+// bucket returns a bucket, in its current window.
 func (l *Limiter) bucket(key bucketKey, now time.Time) *bucket {
 	b := l.buckets[key]
 	if b == nil {
@@ -99,7 +100,7 @@ func (b *bucket) wait(c Call, k *kind, now time.Time) *Wait {
 	case b.inFlight == 0 && len(b.lost) > 0:
 		return &Wait{b.lost[0].Sub(now), ScopeUser}
 	}
-	return &Wait{probePause, ScopeUser} // all of an undated window is under way: the next answer shows more
+	return &Wait{probePause, ScopeUser} // all allowed calls are under way; the next answer shows more
 }
 
 // idle reports whether dropping the bucket loses nothing.

@@ -75,8 +75,8 @@ func TestTheOwnerAndTheBotTakeTheWholeLimit(t *testing.T) {
 	}
 }
 
-// Whatever one tenant does, half of the limit is free at any time, and the calls of others do not wait
-// while they fit into it.
+// Whatever one tenant does, it leaves half of the limit free. Calls of others that fit into this
+// half do not wait.
 func TestAFloodLeavesHalfOfTheLimit(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -117,7 +117,7 @@ func TestAFloodLeavesHalfOfTheLimit(t *testing.T) {
 					made++
 				}
 			}
-			if got := l.Remaining(); got < 25-12 { // others have made 10 calls in a second of up to 200 ms each
+			if got := l.Remaining(); got < 25-12 { // others make 10 calls per second; each takes up to 200 ms
 				t.Fatalf("seed %d, step %d: %d calls remain", seed, step, got)
 			}
 			if step%10 == 0 { // ten times in a second
@@ -141,7 +141,7 @@ func TestAFloodLeavesHalfOfTheLimit(t *testing.T) {
 	}
 }
 
-// A tenant whose calls wait for its share is notified, and makes as many calls as its share allows.
+// Callers that wait for their tenant's share are notified in order, and use all of the share.
 func TestCallersOfATenantAreNotifiedInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,8 +174,8 @@ func TestCallersOfATenantAreNotifiedInOrder(t *testing.T) {
 	})
 }
 
-// Tenants that use up the limit together take turns with others, call by call, whose edits do not wait
-// for their creates and deletes either.
+// Tenants that use up the limit together take turns with other tenants, call by call. Edits of the
+// others do not wait for all creates and deletes of the first.
 func TestTenantsTakeTurns(t *testing.T) {
 	t.Parallel()
 	for name, floods := range map[string][]func(ratelimit.Call) ratelimit.Call{
@@ -214,12 +214,12 @@ func TestTenantsTakeTurns(t *testing.T) {
 	}
 }
 
-// The urgent calls of a tenant overtake its own edits, and nobody else's.
+// The urgent calls of a tenant overtake its own edits, but no calls of other tenants.
 func TestUrgentCallsOvertakeTheEditsOfTheirTenant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCallers(t, 0)
-		for i := range 50 { // nothing is left of this second
+		for i := range 50 { // these use up the current second
 			c.start(named(remove("1"), i, 0))
 		}
 		began := time.Now()
@@ -253,7 +253,7 @@ func TestUrgentCallsOvertakeTheEditsOfTheirTenant(t *testing.T) {
 	})
 }
 
-// A caller that announces more calls than its share has is served all the same.
+// A caller may announce more calls than its share allows per second. It is served nevertheless.
 func TestMoreCallsThanAShareHas(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pending orders own writes and events of one object. Discord gives neither a version, and
-// only events among themselves are ordered. So:
+// Package pending orders own writes and events of one object. Responses and events have no version,
+// and only events arrive in order. So:
 //
-//   - An event of an own write other than the last is older than the last and is dropped.
+//   - An event of an own write is dropped if a later own write has its response: the event is
+//     older.
 //   - A response whose event already came is not applied: later events are newer.
 package pending
 

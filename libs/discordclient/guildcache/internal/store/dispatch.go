@@ -211,13 +211,13 @@ func (st *Store) onGuildUpdate(event *guildEvent) error {
 	return nil
 }
 
-// An event with "unavailable" reports an outage, one without it the bot's removal.
+// onGuildDelete handles an outage (the event has the field "unavailable") or the bot's removal.
 func (st *Store) onGuildDelete(event *guildEvent) error {
 	g := st.eventFor(event.settings.ID)
 	if g == nil {
 		return nil
 	}
-	g.goneAt, g.recent = time.Now(), nil // a returning guild includes all changes until now
+	g.goneAt, g.recent = time.Now(), nil // a returning guild's state includes all changes until now
 	if event.more.Unavailable == nil {
 		st.absent(g, time.Now())
 		return nil
@@ -249,7 +249,7 @@ func (st *Store) onChannel(channel *discordclient.Channel) error {
 	case g.setChannel(channel, now):
 		st.emit(EventChannel, g.id, channel.ID)
 	case channel.PositionUnknown && !duplicate:
-		st.markStale(g, 0) // nothing else changed, so a user may have moved it
+		st.markStale(g, 0) // nothing else changed, so a user may have moved the channel
 	}
 	return nil
 }

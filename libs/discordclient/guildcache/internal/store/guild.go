@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// memory of changes lasts longer than any list or session start takes.
+	// memory is the time for which changes are kept. No list or session start takes longer.
 	memory = 2 * time.Minute
 	// consistencyDelay is the time until all of Discord shows a change.
 	consistencyDelay = 5 * time.Second
@@ -27,7 +27,7 @@ type guildState struct {
 	wanted   bool
 	since    time.Time // first mention of the guild
 	live     bool      // the current session sent the state and sends events
-	liveAt   time.Time // start of live: earlier requests may be outdated
+	liveAt   time.Time // start of live; the responses to earlier requests may be outdated
 	stale    time.Time // last reason to read a live view again; zero for none
 	nextPoll time.Time
 	polling  bool
@@ -101,7 +101,8 @@ func (g *guildState) markFresh() {
 	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
 }
 
-// A deleted category's channels get an event here, since their later events change nothing.
+// dropChannel removes a channel. The channels of a deleted category are reported here, since the
+// Gateway's later events about them change nothing in the view.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})
@@ -132,7 +133,7 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 	return true
 }
 
-// expectEvent sets a deadline for the event of an own write, unless one has come since began.
+// expectEvent sets a deadline for the event of an own write, unless an event has come since began.
 func (g *guildState) expectEvent(began time.Time) {
 	if g.live && !g.silent && g.heard.Before(began) && g.eventDeadline.IsZero() {
 		g.eventDeadline = time.Now().Add(g.store.EventTimeout)
@@ -192,7 +193,7 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 	for _, channel := range list {
 		byID[channel.ID] = before.withPosition(channel)
 	}
-	followed := since // the Gateway still sends what is only in the list
+	followed := since // from then on, the Gateway also sends every change that the list shows
 	if g.liveAt.After(since) {
 		followed = g.liveAt
 	}
@@ -211,14 +212,14 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 		}
 		byID[id] = last.channel
 	}
-	for id, at := range g.tombstones { // a list that still has the channel much later is right
+	for id, at := range g.tombstones { // a list requested much later is right if it has the channel
 		if at.Before(since.Add(-consistencyDelay)) {
 			delete(g.tombstones, id)
 		} else {
 			delete(byID, id)
 		}
 	}
-	// Snapshots share some of these, so copy before writing.
+	// Snapshots share some of these channels, so copy a channel before changing it.
 	after := slices.SortedFunc(maps.Values(byID), func(a, b *discordclient.Channel) int {
 		return discordclient.CompareIDs(a.ID, b.ID)
 	})

@@ -27,7 +27,7 @@ type webhooksEvent struct {
 	ChannelID string `json:"channel_id"`
 }
 
-// The event names no webhooks. One event after an own write counts as that write's.
+// onWebhooks counts one event after an own write as that write's: the event names no webhooks.
 func (st *Store) onWebhooks(event *webhooksEvent) error {
 	g := st.eventFor(event.GuildID)
 	if g == nil {

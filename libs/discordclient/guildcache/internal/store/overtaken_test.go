@@ -253,7 +253,7 @@ func TestALateListOfRolesDoesNotUndoAnEvent(t *testing.T) {
 	}
 }
 
-// A channel that was edited shortly before its guild came back without it stays away.
+// If a guild comes back without a channel, a recent edit of the channel does not bring it back.
 func TestNoGhostChannels(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(t *testing.T, st *Store){
@@ -296,7 +296,8 @@ func TestNoGhostChannels(t *testing.T) {
 	}
 }
 
-// Only the last of several changes counts. Otherwise each edit during a reading costs another one.
+// A list must agree only with the last of several changes. Otherwise each edit during a reading
+// would cost another reading.
 func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -311,8 +312,8 @@ func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	}
 }
 
-// The Gateway sends changes during a reading, even if the list is newer. Otherwise new channels
-// would make the guild be read again and again.
+// A change during a reading does not make the view stale: the Gateway sends whatever the list
+// shows. Otherwise each new channel would cause another reading.
 func TestAChangeDuringAReadingCostsNoOther(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

@@ -28,7 +28,7 @@ const (
 // Mode is the source of a view.
 type Mode string
 
-// A live view follows the Gateway's events. A polled one dates from [View.AsOf].
+// A live view follows the Gateway's events. A polled view dates from [View.AsOf].
 const (
 	ModeNone   Mode = ""
 	ModeLive   Mode = "live"
@@ -45,7 +45,8 @@ type View struct {
 // Snapshot returns the current state, which never changes.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted reports whether Discord reported a deletion. One that lists lack may still exist.
+// Deleted reports whether Discord reported the deletion of a channel or role. Without such a
+// report, a channel that lists lack may still exist.
 func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -80,16 +81,16 @@ type Snapshot struct {
 	// CompleteAt is the time of the channel list: an older channel that is not here is gone or
 	// hidden.
 	CompleteAt time.Time
-	// RolesAt is the same for roles, which are never hidden.
+	// RolesAt is the time of the role list: an older role that is not here is gone.
 	RolesAt    time.Time
 	Guild      discordclient.Guild
 	staleSince time.Time                // start of staleness; zero for none
 	channels   []*discordclient.Channel // ordered by id, with hidden ones
 	visible    []*discordclient.Channel // channels without hidden ones
 	selfID     string
-	selfRoles  []string // the bot's in this guild
+	selfRoles  []string // the bot's roles in this guild
 	selfKnown  bool
-	selfAt     time.Time           // time of the request; zero if the Gateway sent them
+	selfAt     time.Time           // when selfRoles were requested; zero if the Gateway sent them
 	hooks      map[string]hookList // by channel; without an entry, unknown
 }
 
@@ -190,7 +191,8 @@ func (s *Snapshot) Without(ids ...string) *Snapshot {
 	return &without
 }
 
-// Children returns the channels of a category in display order; for "" those without a category.
+// Children returns the channels of a category in display order. An empty parentID stands for the
+// channels without a category.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
 	return s.inDisplayOrder(func(c *discordclient.Channel) bool {
 		return c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory
@@ -274,7 +276,7 @@ func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, kn
 	return list.hooks, known
 }
 
-// WebhooksListed is older than the last list of a channel's webhooks; zero if unknown.
+// WebhooksListed returns the time of the last request for a channel's webhooks; zero if unknown.
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
 // BotPermissions returns the bot's permissions in the guild, before overwrites. exact is false if

@@ -105,8 +105,8 @@ func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	})
 }
 
-// Channels of a deleted category get an event, although their own later events change nothing. So
-// does a channel that a call does not find.
+// A view reports the channels of a deleted category, although their later events change nothing. It
+// also reports a channel that a call does not find.
 func TestAViewReportsLostChannels(t *testing.T) {
 	t.Parallel()
 	const guild = `{"id":"1","channels":[{"id":"20","type":4,"name":"a"},{"id":"21","type":0,"name":"b","parent_id":"20"}]}`
@@ -144,7 +144,8 @@ func TestAViewReportsLostChannels(t *testing.T) {
 	}
 }
 
-// The response to an own edit may be older than an event meanwhile, so another reading follows.
+// The response to an own edit may be older than an event that came before it, so another reading
+// follows.
 func TestAnEventDuringAnEditCausesAnotherReading(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)

@@ -56,8 +56,8 @@ type Store struct {
 // New makes an empty Store.
 func New(c Config) *Store { return &Store{Config: c, guilds: map[string]*guildState{}} }
 
-// Event reports a change of a guild on Discord by others, which may be spurious: look into the
-// view. Side effects of own changes are reported too: the channels of a deleted category, a channel
+// Event reports a change of a guild on Discord by others. It may be spurious: look into the view.
+// Side effects of own changes are reported too: the channels of a deleted category, and a channel
 // that a call did not find.
 type Event struct {
 	Kind      EventKind
@@ -202,7 +202,7 @@ const FirstRetry = time.Second
 // PollFailed schedules a retry after a random part of the pause, at least half.
 func (st *Store) PollFailed(id string) {
 	st.with(id, func(g *guildState) {
-		if time.Now().Before(g.nextPoll) { // the poll itself or an event has set the time
+		if time.Now().Before(g.nextPoll) { // the poll itself or an event has set a later time
 			return
 		}
 		g.retry = min(max(2*g.retry, FirstRetry), st.Resync)

@@ -178,7 +178,7 @@ func TestAGuildIsPolledWhileTheGatewayIsSilent(t *testing.T) {
 	})
 }
 
-// One reading replaces all missing events; further edits cost none before the next period.
+// One reading replaces all missing events. Further edits cost no reading before the next period.
 func TestASilentGatewayCostsOneReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ type hookChanges struct {
 	own  []time.Time // own writes with an outstanding event
 }
 
-// hookRecheck records another client's change of webhooks, and the list before it. An equal later
-// list may be outdated.
+// hookRecheck records another client's change of webhooks, and the list before that change. A later
+// list that equals it may be outdated.
 type hookRecheck struct {
 	at     time.Time
 	before []discordclient.Webhook
@@ -114,8 +114,9 @@ func (st *Store) KeepWebhook(hook discordclient.Webhook) {
 	}
 }
 
-// WriteWebhook makes an own write. An empty channelID means the webhook's; an empty result means
-// deleted. The write explains one event, also before the response.
+// WriteWebhook makes an own write. An empty channelID stands for the webhook's channel. An empty
+// result means that the webhook is deleted. One event, even before the response, counts as the
+// write's.
 func (st *Store) WriteWebhook(
 	channelID, webhookID string, do func() (discordclient.Webhook, error),
 ) (discordclient.Webhook, error) {
@@ -138,7 +139,7 @@ func (st *Store) WriteWebhook(
 	if err == nil {
 		g.expectEvent(began)
 	} else if len(own) > 0 {
-		own = own[:len(own)-1] // if the event does come, a list requested meanwhile may lack the change
+		own = own[:len(own)-1] // a later event counts as foreign: the list may lack the change
 	}
 	g.hookChanges[channelID] = hookChanges{time.Now(), own}
 	g.webhookWritten(channelID, webhookID, hook, discordclient.ClassOf(err))

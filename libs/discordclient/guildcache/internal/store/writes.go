@@ -64,7 +64,8 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 	return false
 }
 
-// A channel that Discord does not find leaves the view. Discord is known to report this too early.
+// notFound removes a channel that Discord does not find, and has the guild read again: Discord is
+// known to report this too early.
 func (st *Store) notFound(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
@@ -105,7 +106,7 @@ func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 		p.Begin()
 		p.End(channel, now)
 		g.setChannel(channel, now)
-		if channel.PositionUnknown && !g.live { // no event has it
+		if channel.PositionUnknown && !g.live { // no event will bring the position
 			g.store.markStale(g, consistencyDelay)
 		}
 		g.expectEvent(now)
@@ -141,7 +142,8 @@ func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
 }
 
-// If the settings changed since the request, the response may be older: read again.
+// readGuild applies settings. If the settings changed since the request, the response may be older,
+// so the guild is read again.
 func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	switch {
 	case g.outdated(since):
@@ -168,7 +170,7 @@ func (g *guildState) refreshed(p Presence, since time.Time) {
 	if g.stale.IsZero() || !since.Before(consistent) {
 		g.markFresh()
 		g.nextPoll = time.Now().Add(g.store.period(g))
-		g.forgetAllHooks() // one call reads all that are in use
+		g.forgetAllHooks() // one call lists the webhooks of all channels again
 	} else {
 		if !since.Before(g.stale) { // otherwise a newer reason has set the time
 			g.nextPoll = consistent
@@ -253,7 +255,7 @@ func (st *Store) Self(userID string) {
 	}
 }
 
-// Member records the bot's roles in a guild, requested at since. The Gateway's are newer.
+// Member records the bot's roles in a guild, requested at since. Roles from the Gateway are newer.
 func (st *Store) Member(guildID string, roles []string, since time.Time) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
