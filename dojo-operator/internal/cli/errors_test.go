@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
-// commands returns all of the plugin's own.
+// commands returns the names of the plugin's own commands.
 func commands() (names []string) {
 	c := newSession(kubectl.Options{
 		IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: func(string) string { return "" },
@@ -174,7 +174,7 @@ func TestNoRights(t *testing.T) {
 	}
 }
 
-// TestNotNow shows why commands refuse what they are asked for.
+// TestNotNow shows which reasons commands give when they refuse.
 func TestNotNow(t *testing.T) {
 	t.Parallel()
 	others := func(d *corev1api.Dojo) {

@@ -71,11 +71,10 @@ func freePort(ctx context.Context, port uint16) (uint16, error) {
 	return uint16(listener.Addr().(*net.TCPAddr).Port), nil //nolint:gosec // G115: a port fits
 }
 
-// replaced bounds the wait for another ready pod.
+// replaced is the longest wait for another ready pod.
 const replaced = time.Minute
 
-// behindService finds a ready pod behind the Service of a Dojo, and waits for one where one has
-// been there.
+// behindService finds a ready pod behind the Service of a Dojo. With wait, it waits for one.
 func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
 	err = s.poll(ctx, replaced, func(ctx context.Context) (string, bool, error) {
 		w, err := s.world(ctx, name)
@@ -139,8 +138,8 @@ func (s *session) forward(ctx context.Context, pod string, local uint16, remote 
 	return forwarder.ForwardPorts()
 }
 
-// dialerFor dials by websocket, or by SPDY where a server or a proxy does not know that, as kubectl
-// does.
+// dialerFor dials by websocket as kubectl does. It dials by SPDY if a server or a proxy does not
+// support websockets.
 func dialerFor(config *rest.Config, at *url.URL) (streamhttp.Dialer, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {
