@@ -235,7 +235,7 @@ func (h *history) complete() bool {
 // Reconcile runs a whole reconcile, then the pods.
 func (h *history) Reconcile(*rapid.T) { h.reconcile() }
 
-// Halfway runs a part of a reconcile: the operator is killed, or a write refused.
+// Halfway runs a part of a reconcile, as if the operator were killed or a write refused.
 func (h *history) Halfway(t *rapid.T) {
 	p := h.plan()
 	p.Apply, p.Delete = p.Apply[:rapid.IntRange(0, len(p.Apply)).Draw(t, "writes")], nil
@@ -277,7 +277,8 @@ func (h *history) serve() {
 	})
 }
 
-// Check holds at any time: no pod runs without credentials, and only optional children are deleted.
+// Check checks two invariants: no pod starts without credentials, and only optional children are
+// deleted.
 func (h *history) Check(t *rapid.T) {
 	p := h.plan()
 	for _, old := range p.Delete {
@@ -330,7 +331,7 @@ func TestAnyHistoryEndsLikeAFreshStart(t *testing.T) {
 	})
 }
 
-// sameChildren compares all children but for random and temporary fields.
+// sameChildren compares all children, except random and temporary fields.
 func sameChildren(t *rapid.T, want, got *history) {
 	t.Helper()
 	compare(t, want, got, "tokyo-credentials", func() *corev1.Secret { return &corev1.Secret{} })
@@ -429,8 +430,8 @@ func ofContainer(edit func(*corev1.Container)) func(*history) {
 	return ofDeployment(func(d *appsv1.Deployment) { edit(&d.Spec.Template.Spec.Containers[0]) })
 }
 
-// setVariable changes a variable by name, since places change. The API server refuses a value
-// beside a reference.
+// setVariable replaces a variable by its name, since its index may change. It replaces the whole
+// variable, since the API server refuses a value together with a reference.
 func setVariable(c *corev1.Container, name, value string) {
 	removeVariable(c, name)
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
@@ -523,7 +524,7 @@ func annotate[L metav1.Object](o L) {
 }
 
 func relabel[L metav1.Object](o L) {
-	labels := map[string]string{} // an earlier change may have removed all
+	labels := map[string]string{} // an earlier change may have removed all labels
 	maps.Copy(labels, o.GetLabels())
 	labels["app.kubernetes.io/managed-by"] = "another"
 	o.SetLabels(labels)

@@ -59,7 +59,7 @@ func backedUp(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: &corev1api.Backup{}}}
 }
 
-// result is the result of a write of a kind.
+// result returns the result of a write of an object of a kind.
 func result(kind string, outcome apply.Outcome, rotation bool) apply.Result {
 	o := &apply.Object{Key: expectations.KeyOf(kind, "school", "tokyo"), Rotation: rotation}
 	return apply.Result{Object: o, Outcome: outcome}
@@ -171,7 +171,7 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	}
 }
 
-// A gauge that cannot be counted is an error for Prometheus, not a gap.
+// If Dojos cannot be counted, Prometheus gets an error instead of missing gauges.
 func TestGaugesReportAFailure(t *testing.T) {
 	t.Parallel()
 	broken := fake.NewClientBuilder().WithScheme(dojotest.Scheme).WithInterceptorFuncs(interceptor.Funcs{

@@ -13,15 +13,16 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// operatorJob is set by the operator's ServiceMonitor. No application's Service has that name.
+// operatorJob is the label job that the operator's ServiceMonitor sets. No application's Service
+// can have this name.
 const operatorJob = "jutsu.com/dojo-operator"
 
-// The operator's metrics need honorLabels, so that the namespace is the Dojo's. The application
-// counts traffic (https://github.com/zsais/go-gin-prometheus).
+// The operator's metrics must be scraped with honorLabels, so that the label namespace is the
+// Dojo's. The application counts its own traffic (https://github.com/zsais/go-gin-prometheus).
 func rulesFor(dojo *corev1api.Dojo) []any {
 	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, dojo.Namespace, dojo.Name)
 	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, operatorJob, dojo.Namespace, dojo.Name)
-	name := dojo.Namespace + "/" + dojo.Name // for summaries: $labels lack the rule's own
+	name := dojo.Namespace + "/" + dojo.Name // for summaries: $labels does not have the labels that the rule adds
 	see := func(command string, more ...string) string { return run(dojo, command, more...) }
 	var rules []any
 	if *dojo.Spec.Replicas > 0 {
