@@ -98,7 +98,7 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// installed are all kinds but without. A kind in without is defined if unreadable is set.
+// installed has all kinds except without. A kind in without is defined if unreadable is set.
 type installed struct {
 	without    string
 	unreadable bool
@@ -177,7 +177,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// An own write that the cache does not show yet is awaited, whatever the object.
+// Observe waits until the cache shows our own writes, whatever the kind of object.
 func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {

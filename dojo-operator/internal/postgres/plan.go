@@ -18,8 +18,8 @@ var up = chain{
 	planBackup,     // backups are scheduled
 	waitForCluster, // the Cluster has a primary
 	planPooler,     // the Pooler starts while login and database are created
-	dropRenamed,    // no role has the name of other data
-	planOwner,      // the owner of the database may log in, or is retired
+	dropRenamed,    // no DatabaseRole has the name of a former Dojo's role
+	planOwner,      // the owner login may log in, or is retired
 	checkRestored,  // restored data contains the database
 	planDatabase,   // the database exists and belongs to its owner
 	planSecond,     // the second login may log in, or is retired
