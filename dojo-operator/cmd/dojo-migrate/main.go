@@ -40,8 +40,8 @@ const (
 	interrupted = 75
 
 	pause = 2 * time.Second // between tries to connect
-	// lockTries is the number of tries, one a second. They last longer than the deadline of any
-	// Job.
+	// lockTries is the number of tries to get the lock, one a second. Together they last longer
+	// than the deadline of any Job.
 	lockTries = 48 * 60 * 60
 )
 

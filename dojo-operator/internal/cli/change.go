@@ -32,8 +32,8 @@ type change struct {
 	// Annotations and Spec are merged into the Dojo.
 	Annotations map[string]string
 	Spec        map[string]any
-	// Loses says what the user loses, and confirms by typing the name of the Dojo; empty if yes is
-	// enough.
+	// Loses says which data the change loses. If it is set, the user confirms with the name of the
+	// Dojo; otherwise yes is enough.
 	Loses string
 	// Done reports whether the operator has carried out the change.
 	Done func(*corev1api.Dojo) bool

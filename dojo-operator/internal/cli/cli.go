@@ -98,7 +98,7 @@ func seeStatus(d *corev1api.Dojo) string {
 	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
 }
 
-// forDojo returns a command about one Dojo, whose name it completes.
+// forDojo returns a command about one Dojo. It completes the name of the Dojo.
 func (s *session) forDojo(use, short, long string, run func(context.Context, string) error) *cobra.Command {
 	return s.About(kinds.Dojo, use+" NAME", short, long, run)
 }

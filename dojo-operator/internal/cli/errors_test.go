@@ -60,7 +60,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongUse shows that wrong use ends with 2, a sentence, and no request.
+// TestWrongUse shows that wrong use returns exit code 2, prints a sentence, and sends no request.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)

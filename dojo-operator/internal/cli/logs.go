@@ -135,7 +135,7 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 	return errors.Join(failed...)
 }
 
-// prefixed writes the lines of several logs, each line with a prefix and undivided.
+// prefixed writes whole lines of several logs to one writer, each line with a prefix.
 type prefixed struct {
 	mu  sync.Mutex
 	out io.Writer

@@ -38,7 +38,7 @@ another pod when that one ends. It needs the right to create pods/portforward.`,
 	return cmd
 }
 
-// open forwards until the context ends.
+// open forwards a port to the application until the context ends.
 func (s *session) open(ctx context.Context, name string, port uint16) error {
 	for lost := false; ; lost = true {
 		pod, remote, err := s.behindService(ctx, name, lost)
@@ -61,7 +61,7 @@ func (s *session) open(ctx context.Context, name string, port uint16) error {
 	}
 }
 
-// freePort returns a port of this machine that nobody listens on: the given one, or any for 0.
+// freePort returns a free port of this machine: the given port, or any port if it is 0.
 func freePort(ctx context.Context, port uint16) (uint16, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("localhost", strconv.Itoa(int(port))))
 	if err != nil {

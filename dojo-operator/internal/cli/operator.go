@@ -71,7 +71,7 @@ func (s *session) platform(ctx context.Context, given string, report *plan.Repor
 	return p, err
 }
 
-// operator returns the operator's Deployment; nil if there is none that the user may list.
+// operator returns the operator's Deployment; nil if it does not exist or the user may not list it.
 func (s *session) operator(ctx context.Context) (*appsv1.Deployment, error) {
 	var all appsv1.DeploymentList
 	_, err := s.listed(ctx, &all, client.MatchingLabels{ownership.NameLabel: check.DojoOperator})
@@ -104,8 +104,8 @@ type files struct {
 	report   *plan.Report
 }
 
-// read reads the files of a folder. It is a local folder if the user names it; otherwise read reads
-// the ConfigMap that the operator mounts there. Without the right to read it, there are no files.
+// read returns the files of a folder: a local folder if the user names it, or else the ConfigMap
+// that the operator mounts there. Without the right to read the ConfigMap, it returns no files.
 func (f *files) read(ctx context.Context, folder, what string) (map[string][]byte, error) {
 	if folder == "" {
 		return nil, nil

@@ -115,7 +115,8 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		"psql runs in the pod of one: %s", cluster, strings.Join(states, ", "), seeStatus(d))
 }
 
-// clusterName returns the Cluster of a Dojo, or the one to which its credentials lead.
+// clusterName returns the name of a Dojo's own Cluster, or of the Cluster to which its credentials
+// lead.
 func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host string) (string, error) {
 	if name := cnpg.ClusterName(d); name != "" {
 		return name, nil
@@ -188,7 +189,7 @@ func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
 	return remotecommand.NewFallbackExecutor(sockets, old, withoutWebsocket)
 }
 
-// ended names psql's exit code; psql itself has printed its message.
+// ended returns an error with psql's exit code; psql itself has printed its message.
 func ended(err error) error {
 	var exit utilexec.CodeExitError
 	if errors.As(err, &exit) {

@@ -39,9 +39,9 @@ import (
 )
 
 const (
-	// maxLog bounds the part of each log that goes into a report, in bytes.
+	// maxLog is the maximum size in bytes of the part of each log that goes into a report.
 	maxLog = 2 << 20
-	// reportTimeout bounds a report.
+	// reportTimeout is the longest time to collect a report.
 	reportTimeout = 2 * time.Minute
 )
 

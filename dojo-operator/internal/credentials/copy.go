@@ -101,8 +101,8 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 	return name
 }
 
-// A client that changes a key of the Dojo's own Secret becomes the key's field owner, so metadata
-// is enough.
+// copied reports whether own is an unaltered copy of source. A client that changes a key of the
+// Dojo's own Secret becomes the key's field owner, so metadata is enough.
 func copied(dojo *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
 	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(dojo, hosts.ReadOnly)
 	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(dojo, source, hosts) &&

@@ -28,7 +28,7 @@ const hostKey = "DB_ENDPOINT"
 // ReadOnlyKey is a further key for a database with standbys.
 const ReadOnlyKey = "DB_READONLY_ENDPOINT"
 
-// Optional are keys that the Dojo's own Secret may have. Pods do not roll when they come or go.
+// Optional returns keys that the Dojo's own Secret may lack. Pods refer to them as optional keys.
 func Optional(dojo *corev1api.Dojo) []string {
 	if dojo.Spec.Postgres == nil {
 		return nil

@@ -107,7 +107,7 @@ func newHistory(t rapid.TB, dojo *corev1api.Dojo) *history {
 	return h
 }
 
-// Restart starts an operator without memory.
+// Restart starts an operator that remembers nothing.
 func (h *history) Restart(*rapid.T) {
 	h.r = &Reconciler{Client: asCached(h.server), Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig,
 		Catalog: mounted.Fixed(dojotest.Catalog())}
@@ -232,7 +232,7 @@ func (h *history) complete() bool {
 	return own != nil && deployment != nil && service != nil && budget != nil
 }
 
-// Reconcile runs a whole reconcile, then the pods.
+// Reconcile runs a whole reconcile, then makes the pods ready.
 func (h *history) Reconcile(*rapid.T) { h.reconcile() }
 
 // Halfway runs a part of a reconcile, as if the operator were killed or a write refused.

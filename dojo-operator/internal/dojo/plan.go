@@ -100,7 +100,8 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 	return all
 }
 
-// The finalizer stays until all data is marked as retained, even if the spec no longer wants it.
+// planFinalizers keeps the finalizer until all data is marked as retained, even if the spec no
+// longer needs it.
 func planFinalizers(dojo *corev1api.Dojo, s State) []string {
 	switch desired, present := cnpg.Reclaims(dojo), hasFinalizer(dojo); {
 	case desired && !present:

@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// finishedFirst puts a Dojo whose rollout has just finished at the front of the queue. Without it,
-// if many Dojos are new, most become Ready only after the last one was created.
+// finishedFirst puts a Dojo whose rollout has just finished at the front of the queue. Otherwise,
+// if many Dojos are new, most of them become Ready only after the last one is created.
 type finishedFirst struct{ handler.EventHandler }
 
 // Update implements [handler.EventHandler].

@@ -47,7 +47,7 @@ func metricsOf(t *testing.T, elected <-chan struct{}, dojos ...client.Object) (*
 	return m, registry
 }
 
-// reporting gives the Dojo a status with this many ready replicas and these conditions.
+// reporting gives the Dojo a status with this many ready replicas and the conditions of this issue.
 func reporting(ready int32, issue *conditions.Issue) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Status.ReadyReplicas = ready

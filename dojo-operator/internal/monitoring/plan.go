@@ -50,8 +50,8 @@ func addLabels(dojo *corev1api.Dojo, o *unstructured.Unstructured) *unstructured
 	return o
 }
 
-// The limits keep a tenant from filling a shared Prometheus. They are many times higher than the
-// need of an application.
+// scrapeFor sets limits that keep a tenant from filling a shared Prometheus. They are many times
+// higher than the need of an application.
 func scrapeFor(dojo *corev1api.Dojo, port string) map[string]any {
 	return map[string]any{
 		"sampleLimit": int64(10_000), "bodySizeLimit": "10MB",

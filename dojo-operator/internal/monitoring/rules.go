@@ -13,8 +13,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// operatorJob is the label job that the operator's ServiceMonitor sets. No application's Service
-// can have this name.
+// operatorJob is the value of the label job that the operator's ServiceMonitor sets. No
+// application's Service can have this name.
 const operatorJob = "jutsu.com/dojo-operator"
 
 // The operator's metrics must be scraped with honorLabels, so that the label namespace is the

@@ -41,7 +41,7 @@ type delivery struct {
 	secret *apply.Object
 }
 
-// The last checked URL stays in the Dojo's own Secret while the channel has no valid URL.
+// deliver keeps the last checked URL in the Dojo's own Secret while the channel has no valid URL.
 func deliver(dojo *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	var invalid *conditions.Issue
 	to.url, invalid = channelURL(dojo, s, cfg)

@@ -155,8 +155,8 @@ func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index strin
 	return pods.Items, nil
 }
 
-// isEnded looks at the phase, because a pod that a node refused or evicted may have no container
-// status.
+// isEnded reports whether a pod has ended. It takes the phase, because a pod that a node refused or
+// evicted may have no container status.
 func isEnded(phase corev1.PodPhase) bool {
 	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }

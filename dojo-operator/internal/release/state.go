@@ -198,7 +198,7 @@ func (s *State) recordedFor(dojo *corev1api.Dojo, job *batchv1.Job) *corev1api.R
 	return nil
 }
 
-// retried reports whether the annotation requests a retry, and its value differs from before.
+// retried reports whether the annotation requests a retry by a value that differs from before.
 func retried(dojo *corev1api.Dojo, before string) bool {
 	requested := retryOf(dojo)
 	return requested != "" && requested != before

@@ -29,7 +29,7 @@ import (
 // Server plays the API server.
 type Server = kubectltest.Server
 
-// New starts a server with objects, which ends with the test.
+// New starts a server with objects. The server ends with the test.
 func New(t *testing.T, objects ...client.Object) *Server {
 	t.Helper()
 	return kubectltest.New(t, kinds.Scheme(), kinds.All(), objects...)

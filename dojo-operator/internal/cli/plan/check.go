@@ -134,7 +134,7 @@ func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, answer *obje
 	return true, answer, refusal
 }
 
-// Defaults implements Checker. The object gets another name, which is free.
+// Defaults implements Checker. The dry run creates the object under a random name, which is free.
 func (d *DryRun) Defaults(ctx context.Context, desired *object) *object {
 	kind := kinds.Of(desired.GroupVersionKind())
 	may, err := d.may(ctx, desired.GetNamespace(), kubectl.Right{Verb: "create", Kind: kind})

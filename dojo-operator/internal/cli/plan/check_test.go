@@ -136,7 +136,8 @@ func TestNotWatched(t *testing.T) {
 	}
 }
 
-// TestChannelWithoutWebhook names a channel to which Alertmanager cannot post, before it is on Discord.
+// TestChannelWithoutWebhook shows that a plan reports a channel without a webhook, before the
+// channel is on Discord.
 func TestChannelWithoutWebhook(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(inGroup))

@@ -45,7 +45,8 @@ type listed struct {
 	namespace string
 }
 
-// Model is the cluster as it would be. It reads each object once, so that a plan is about one state.
+// Model is the cluster as it would be. It reads each object once, so that a plan is about one
+// state.
 // It is not safe for concurrent use.
 type Model struct {
 	live    client.Reader
@@ -287,7 +288,7 @@ func content(o runtime.Object) (*object, error) {
 	return &object{Object: runtime.DeepCopyJSON(fields)}, nil
 }
 
-// fill copies an object into one of any type.
+// fill copies an object into an object of any type.
 func fill(into client.Object, o *object) error {
 	switch into := into.(type) {
 	case *object:

@@ -41,7 +41,7 @@ func (s *standIn) owns(k key) bool {
 	return s.dojo != nil && k.Namespace == s.dojo.Namespace && slices.Contains(ownSecrets(s.dojo), k.Name)
 }
 
-// unreadable returns an object that the user may not read, or nil for one that the operator writes.
+// unreadable makes up an object that the user may not read; nil if the operator writes the object.
 func (s *standIn) unreadable(k key) *object {
 	if k.GroupVersionKind != kinds.Secret.GroupVersionKind || s.owns(k) {
 		return nil

@@ -83,8 +83,8 @@ func (w Window) Contains(at time.Time) bool {
 	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live)
 }
 
-// Windows returns the windows of a Dojo's own Cluster and of former ones of its name, the latest
-// first.
+// Windows returns the windows of a Dojo's own Cluster and of former Clusters of its name, the
+// latest first.
 func Windows(w *world.World) (all []Window) {
 	for _, b := range Completed(w) {
 		if b.Place == nil {

@@ -77,7 +77,7 @@ func backup(changes ...func(*cnpgv1.Backup)) *cnpgv1.Backup {
 	return b
 }
 
-// legacy is a Secret in which the given keys and values replace those of a valid one.
+// legacy is a Secret in which the given keys and values replace the ones of a valid Secret.
 func legacy(pairs ...string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "legacy"}, Data: map[string][]byte{
 		"host": []byte("pg.example.org"), "port": []byte("5432"), "dbname": []byte("dojo"), "username": []byte("reader"),

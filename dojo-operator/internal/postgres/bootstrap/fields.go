@@ -113,7 +113,7 @@ func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
 	return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"volumeSnapshots": all}}}
 }
 
-// CloudNativePG resets the owner's password from this Secret whenever an instance starts.
+// CloudNativePG resets the owner's password from the owner's Secret whenever an instance starts.
 func fromConnection(dojo *corev1api.Dojo, database string, external map[string]any) map[string]any {
 	name := cnpg.SQLName(dojo)
 	return map[string]any{

@@ -28,7 +28,8 @@ type Input struct {
 	// preceding steps.
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
-	// Running describes the pods that use Postgres. Idle deletes Jobs whose SQL has not begun.
+	// Stopped reports that no pod uses Postgres. Running describes the pods that use it. Idle are
+	// the deletions of Jobs whose SQL has not begun.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion

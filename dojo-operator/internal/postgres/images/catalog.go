@@ -35,14 +35,14 @@ func BuiltIn(repository string) Catalog {
 		return all
 	}
 	for major, image := range all.images {
-		name, _, _ := strings.Cut(image, ":") // the first colon is the tag's: the registry in catalog.yaml has no port
+		name, _, _ := strings.Cut(image, ":") // of the tag: the registry in catalog.yaml has no port
 		all.images[major] = repository + strings.TrimPrefix(image, name)
 	}
 	return all
 }
 
-// Parse reads catalogs, each a ClusterImageCatalog or ImageCatalog in YAML. If one is invalid, none
-// is used.
+// Parse reads catalogs in YAML: each file has a ClusterImageCatalog or an ImageCatalog. If one is
+// invalid, none is used.
 func Parse(files map[string][]byte) Catalog {
 	all := Catalog{images: map[int]string{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

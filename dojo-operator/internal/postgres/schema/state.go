@@ -36,7 +36,8 @@ type State struct {
 	TooLarge bool
 	// SameName is the existing Job, of any controller, with the name that the next Job needs.
 	SameName *batchv1.Job
-	// Jobs are the Jobs of the SQL, without those for statistics. Pods is nil if all SQL has run.
+	// Jobs are the Jobs of the SQL, without the Jobs for statistics. Pods is nil if all SQL has
+	// run.
 	Jobs       []*batchv1.Job
 	Pods       []corev1.Pod
 	statistics []*batchv1.Job

@@ -61,7 +61,7 @@ func Observe(
 		backupNameBefore(dojo, cluster, v):        &s.Backup,
 		backupName(dojo, cluster, afterSuffix, v): &s.After,
 	}
-	delete(backups, "") // "" if the upgrade has no backup, or its request is not yet in the status
+	delete(backups, "") // the name if there is no backup, or no request in the status yet
 	for name, backup := range backups {
 		name := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 		if *backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{}); err != nil {

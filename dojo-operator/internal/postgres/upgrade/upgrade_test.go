@@ -50,7 +50,7 @@ func allowing(version string) func(*corev1api.Dojo) {
 	}
 }
 
-// pg is the Dojo's own Cluster. names is the version of its image, has the version of its data.
+// pg is the Dojo's own Cluster. names is the version of its image. has is the version of its data.
 // from is the version before the upgrade, or "".
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
 	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
