@@ -200,7 +200,7 @@ func (h *history) Rotate(t *rapid.T) {
 	})
 }
 
-// Lose removes the credentials until Rotate.
+// Lose removes the credentials until Rotate restores them.
 func (h *history) Lose(*rapid.T) {
 	if source := read(h, "pg-app", &corev1.Secret{}); source != nil {
 		h.delete(source)

@@ -118,8 +118,10 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	const own, moved = "tokyo-alertmanager", "https://discord.com/api/v10/webhooks/8/b"
 	nothing := func(*testing.T, *dojotest.Cluster) {}
 	for name, c := range map[string]struct {
-		change                 func(*testing.T, *dojotest.Cluster)
-		plan, guarded, deleted string // the URL after the plan, the safeguards, and those of a deletion
+		change func(*testing.T, *dojotest.Cluster)
+		// plan, guarded and deleted are the URLs after the plan, after the safeguards, and after
+		// the safeguards of a deleted Dojo.
+		plan, guarded, deleted string
 		reports                string
 	}{
 		"at rest":                         {nothing, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},

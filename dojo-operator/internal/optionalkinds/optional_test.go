@@ -24,7 +24,7 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// A new definition is retried soon. A broken definition, or one without our version, is retried
+// A new definition is retried soon. A definition that is broken or lacks our version is retried
 // seldom.
 func TestPause(t *testing.T) {
 	t.Parallel()

@@ -41,8 +41,8 @@ type Checker interface {
 }
 
 // check tries a write by a dry run, and returns the API server's answer, or nil. It does not try an
-// object that the model has made or changed, because the API server knows another one. It does not
-// send the values of a Secret.
+// object that the model has made or changed, because the API server has another version of it. It
+// does not send the values of a Secret.
 func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, refusal error) {
 	if m.checker == nil || m.made[k] || k.Kind == kinds.Dojo.Kind || k.Kind == kinds.Secret.Kind && !r.OfMetadata ||
 		m.written[k] && !sameContent(m.original[k], m.objects[k]) {

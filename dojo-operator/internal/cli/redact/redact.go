@@ -142,7 +142,7 @@ var patterns = []pattern{
 
 var (
 	prose = regexp.MustCompile(`^[A-Za-z]+[ :]+[a-z-]+$`)
-	// harmless matches fields that hold no secret although their names sound so.
+	// harmless matches names of fields that hold no secret, such as secretName.
 	harmless = regexp.MustCompile(`(?i)secret[_-]?name|secretRef|passwordSecret|tokenExpiration|` +
 		`mountServiceAccountToken|credentials-revision|imagePullSecrets|secretKeyRef|credentialsRef|` + Mark)
 	notRandom = regexp.MustCompile(`^(?:[^A-Z]*|[^0-9]*|[A-Za-z]+[0-9]{1,2}|[0-9TZ:.+-]+)$`)

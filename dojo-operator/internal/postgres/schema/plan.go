@@ -315,7 +315,7 @@ func container(pod *corev1.Pod) corev1.ContainerState {
 	return corev1.ContainerState{}
 }
 
-// Alive lists the pods that may have a session: the pods whose containers have not all ended.
+// Alive lists the pods that may have a session: pods with a container that has not ended.
 func (s *State) Alive() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool { return pods.Ended(&pod) })
 }
