@@ -93,7 +93,8 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 			ref.Name, cmp.Or(ref.Namespace, dojo.Namespace)).For(object))
 }
 
-// accepted reports whether a Gateway in the spec accepts the route. serves considers any Gateway.
+// accepted reports whether a Gateway in the spec accepts the route. The function serves considers
+// any Gateway.
 func accepted(dojo *corev1api.Dojo, s State) bool {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return false
