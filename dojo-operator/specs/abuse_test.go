@@ -48,7 +48,7 @@ func newResident(ctx context.Context) *resident {
 	return r
 }
 
-// belongings are the resourceVersions of the resident's objects.
+// belongings returns the resourceVersions of the resident's objects.
 func (r *resident) belongings(ctx context.Context) map[string]string {
 	GinkgoHelper()
 	has := map[string]string{}
@@ -76,7 +76,8 @@ func (r *resident) lives(ctx context.Context) {
 	}
 }
 
-// undisturbed lives during an attack, and expects that none of the resident's objects change.
+// undisturbed runs an attack and the resident's usual work. It expects that none of the resident's
+// objects change.
 func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before := r.belongings(ctx)
@@ -89,7 +90,7 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 var _ = Describe("Another tenant's objects stay unchanged and its Dojos become Ready while a tenant", Ordered, SpecPriority(1),
 	func() {
 		var b *resident
-		var ns string // the attackers
+		var ns string // the namespace of the attackers
 		BeforeAll(func(ctx context.Context) { b = newResident(ctx) })
 		BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
 
@@ -144,7 +145,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			share := func(with map[string]string) {
 				GinkgoHelper()
 				edit(ctx, origin, func(s *corev1.Secret) { s.Annotations = with })
-				recorded := ContainElement(HaveSuffix("/" + origin.ResourceVersion)) // the source's version
+				recorded := ContainElement(HaveSuffix("/" + origin.ResourceVersion)) // the version of the source Secret
 				Eventually(ctx, refetch(secretOf(b.kept))).Should(HaveField("Annotations", recorded))
 			}
 			share(map[string]string{corev1api.AllowedNamespacesAnnotation: ns})
@@ -211,7 +212,7 @@ var _ = Describe("Another tenant's objects stay unchanged and its Dojos become R
 			Expect(len(attempts)).To(BeNumerically("<=", 10), "%v", attempts)
 			Expect(k8s.Delete(ctx, foreign, client.PropagationPolicy("Background"))).To(Succeed())
 			eventuallyGone(ctx, foreign)
-			edit(ctx, dojo, replicas(2)) // else the operator would retry after a while
+			edit(ctx, dojo, replicas(2)) // without an edit, the operator would retry only after a while
 			eventuallyReady(ctx, dojo)
 		})
 
@@ -242,7 +243,8 @@ func dojosIn(namespace string) func(context.Context) ([]*corev1api.Dojo, error) 
 	}
 }
 
-// refusedCreates counts the children in a namespace whose creation was refused.
+// refusedCreates lists the operator's attempts to create children in a namespace where the API
+// server refuses them.
 func refusedCreates(namespace string) []string {
 	GinkgoHelper()
 	return slices.DeleteFunc(operator.Writes(namespace), func(write string) bool {
@@ -250,7 +252,7 @@ func refusedCreates(namespace string) []string {
 	})
 }
 
-// forge gives an object of 1 MiB labels and, unless it is nil, an owner.
+// forge fills an object to 1 MiB, and gives it labels and an owner. A nil owner means none.
 func forge(o client.Object, namespace, name string, labels map[string]string,
 	owner *metav1.OwnerReference) client.Object {
 	o.SetNamespace(namespace)

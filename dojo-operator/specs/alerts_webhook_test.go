@@ -17,8 +17,8 @@ import (
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// A tenant may edit every Secret of the namespace. discord-operator does not run here, as for a
-// paused DiscordChannel, so a tenant's edit of the channel's Secret stays.
+// A tenant may edit every Secret of the namespace. discord-operator does not run here, so a
+// tenant's edit of the channel's Secret stays, as for a paused DiscordChannel.
 var _ = Describe("The URL to which Alertmanager posts the alerts of a Dojo", func() {
 	const hostile = "https://attacker.example.com/api/webhooks/1401681709430341999/a"
 	const hook, other = "tokyo-alerts-webhook", "https://discord.com/api/v10/webhooks/1401681709430342000/b"

@@ -14,7 +14,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// sharedDojo is in an existing Cluster, ownDojo has its own. Both have all fields.
+// sharedDojo has a database in an existing Cluster. ownDojo has its own Cluster. Both set all
+// fields.
 const (
 	sharedDojo = `
 apiVersion: core.jutsu.com/v1

@@ -247,7 +247,7 @@ func labelledWith(n int, value any) map[string]any {
 	return all
 }
 
-// environmentOf returns n variables. The first few have a value.
+// environmentOf returns n variables. Only the first few of them have a value.
 func environmentOf(n, few int, value string) (env []any) {
 	for i := range n {
 		one := map[string]any{"name": fmt.Sprintf("%0253d", i)}

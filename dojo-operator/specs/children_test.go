@@ -83,7 +83,7 @@ var _ = Describe("The children of a Dojo", func() {
 
 	It("cost two status updates, Progressing and Ready, and one event", func(ctx context.Context) {
 		runningDojo(ctx, ns, replicas(0))         // so that the next Dojo does not wait for its Secret
-		dojo := newDojo(ns, "kyoto", replicas(0)) // starting pods change the counts too
+		dojo := newDojo(ns, "kyoto", replicas(0)) // no pods, because starting pods change the counts too
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyReady(ctx, dojo)
 		writes := func() []string {
@@ -196,7 +196,8 @@ var _ = Describe("The children of a Dojo", func() {
 			HaveField("Env", And(HaveLen(8), Not(ContainElement(HaveField("Name", "COLOUR"))))))),
 			"a variable that is no longer in the spec should be removed")
 		eventuallyReady(ctx, dojo)
-		// An apply alone removes the variable, after the fields of our update have become part of it.
+		// The last apply removes the variable. Before it, a patch moves the fields of our POST to
+		// the apply's field manager.
 		Eventually(ctx, refetch(deployment)).Should(HaveField("GetManagedFields()", Not(ContainElement(And(
 			HaveField("Manager", "dojo-operator"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))))
 	})

@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
-// cloudNativePG is a stand-in, since the real operator needs containers.
+// cloudNativePG is a stand-in for CloudNativePG, since the real operator needs containers.
 var cloudNativePG *cnpgtest.StandIn
 
 func postgres(admin client.Client) cnpgtest.Options {
@@ -71,7 +71,7 @@ func ofKind(kind, namespace, name string) *unstructured.Unstructured {
 	return o
 }
 
-// field reads a field of a custom resource. HaveField reads structs only.
+// field reads a field of a custom resource. Gomega's HaveField reads only structs.
 func field(o *unstructured.Unstructured, path string) any {
 	value, _, _ := unstructured.NestedFieldCopy(o.Object, strings.Split(path, ".")...)
 	return value
@@ -110,8 +110,9 @@ func dojoInCluster(ctx context.Context, namespace string, change ...func(*corev1
 	return dojo
 }
 
-// operatorSeesClusters waits until the operator's cache is current: it sees Clusters in the order
-// of their changes, and the one that is created last shows in the status of a Dojo.
+// operatorSeesClusters waits until the operator's cache has all present Clusters. It creates
+// another Cluster, and waits until that one shows in the status of a Dojo: the cache gets changes
+// in their order.
 func operatorSeesClusters(ctx context.Context) {
 	GinkgoHelper()
 	ns := newNamespace(ctx)

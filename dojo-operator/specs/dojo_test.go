@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// secrets are all passwords of the specs. They may appear in Secrets only.
+// secrets has all passwords of the specs. They may appear only in Secrets.
 var secrets spec.Secrets
 
 func newPassword() string { return secrets.Add("secret-" + rand.Text()) }
@@ -169,7 +169,7 @@ func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	}).Should(Succeed(), "the edit should be accepted")
 }
 
-// The children of a Dojo, empty, for Get.
+// deploymentOf and the functions below return the children of a Dojo, without content, for Get.
 func deploymentOf(dojo *corev1api.Dojo) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name}}
 }
@@ -199,7 +199,8 @@ func runningPods(dojo *corev1api.Dojo) func(context.Context) ([]string, error) {
 	}
 }
 
-// eventsOf lists the events about an object, such as "Warning CredentialsNotFound", once per count.
+// eventsOf lists the events about an object, such as "Warning CredentialsNotFound". An event that
+// occurred n times is in the list n times.
 func eventsOf(o client.Object) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var events eventsv1.EventList

@@ -23,7 +23,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 	It("are created by one POST per child, and corrected by an apply", func(ctx context.Context) {
 		dojo := dojoWithEverything(ctx, ns, "tokyo")
 		writes := withoutStatus(operator.WritesAtRest(ns))
-		const record = "patch databases/tokyo-db" // of the SQL that has run
+		const record = "patch databases/tokyo-db" // records the SQL that has run
 		Expect(writes).To(ContainElement(record))
 		writes = slices.DeleteFunc(writes, func(write string) bool { return write == record })
 		Expect(writes).To(HaveEach(HavePrefix("create ")))
@@ -42,12 +42,12 @@ var _ = Describe("The fields of a Dojo's children", func() {
 				Expect(live.Object["data"]).To(Equal(data), "the credentials should be the same")
 			}
 		}
-		postable(ctx, alertsChannelOf(dojo), "tokyo-alerts-webhook") // its generation has changed
+		postable(ctx, alertsChannelOf(dojo), "tokyo-alerts-webhook") // the channel's generation has changed
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	// These lists and maps are atomic: an edit of one item takes the ownership of all.
+	// These lists and maps are atomic: a client that edits one item becomes the owner of all items.
 	watched := []struct {
 		kind, pointer string
 		extra         any

@@ -19,15 +19,15 @@ import (
 )
 
 type appliedField struct {
-	// kind of the child. Its name is the Dojo's with a suffix.
+	// kind is the kind of the child. Its name is the Dojo's name with the suffix.
 	kind, suffix string
 	// pointer is a JSON pointer to the field.
 	pointer string
-	// other is a valid value that is not the operator's.
+	// other is a valid value that differs from the operator's value.
 	other any
 }
 
-// appliedFields has one field of each kind that the operator applies more than once.
+// appliedFields has one field for each kind of child that the operator applies repeatedly.
 var appliedFields = []appliedField{
 	{"Secret", "-credentials", "/metadata/labels/app.kubernetes.io~1name", "other"},
 	{"Secret", "-alertmanager", "/metadata/labels/app.kubernetes.io~1name", "other"},
@@ -51,7 +51,7 @@ func (f appliedField) of(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	return ofKind(f.kind, dojo.Namespace, dojo.Name+f.suffix)
 }
 
-// withEverything gives a Dojo all possible children.
+// withEverything gives a Dojo all optional children.
 func withEverything(dojo *corev1api.Dojo) {
 	withCluster(nightly, pooled, func(pg *corev1api.PostgresCluster) { pg.Version = "17" })(dojo)
 	inGroup(dojo)

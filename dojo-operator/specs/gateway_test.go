@@ -17,7 +17,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// exposed gives a Dojo an Ingress of this class with two hosts and a certificate of cert-manager.
+// exposed gives a Dojo an Ingress of this class, with two hosts and a certificate from
+// cert-manager.
 func exposed(class string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Spec.Exposure = &corev1api.Exposure{
@@ -42,7 +43,7 @@ func routeOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	return ofKind("HTTPRoute", dojo.Namespace, dojo.Name)
 }
 
-// gatewaySays plays the Gateway's controller: it reports on the present route.
+// gatewaySays plays the Gateway's controller, and reports on the present generation of the route.
 func gatewaySays(ctx context.Context, dojo *corev1api.Dojo, all ...metav1.Condition) {
 	GinkgoHelper()
 	route := routeOf(dojo)

@@ -24,7 +24,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// kubectlDojo runs the plugin as an administrator, and returns its exit code and what it prints.
+// kubectlDojo runs the plugin as an administrator, and returns its exit code and its output.
 func kubectlDojo(ctx context.Context, namespace string, args ...string) (code int, output string) {
 	GinkgoHelper()
 	return kubectlDojoAs(ctx, cluster.Kubeconfig(), namespace, args...)

@@ -20,7 +20,7 @@ func versioned(version string, policy *corev1api.VersionPolicy) func(*corev1api.
 	return withCluster(func(pg *corev1api.PostgresCluster) { pg.Version, pg.VersionPolicy = version, policy })
 }
 
-// automatic opens a window of two hours at a time from now.
+// automatic is a policy with a window of two hours that opens this long after now.
 func automatic(from time.Duration) *corev1api.VersionPolicy {
 	return &corev1api.VersionPolicy{Minor: corev1api.MinorAutomatic, Window: &corev1api.Window{
 		Start: time.Now().UTC().Add(from).Format("15:04"), Duration: metav1.Duration{Duration: 2 * time.Hour},

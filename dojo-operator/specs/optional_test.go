@@ -19,11 +19,11 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// uninstalled are the deleted definitions, by group.
+// uninstalled has the deleted CustomResourceDefinitions, by group.
 var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
-// uninstall deletes the optional kinds of a group, or only those with a plural, until the spec
-// ends.
+// uninstall deletes the optional kinds of a group until the spec ends. If plurals are given, it
+// deletes only these kinds.
 func uninstall(ctx context.Context, group string, plurals ...string) {
 	GinkgoHelper()
 	plans.end(ctx)
@@ -45,8 +45,8 @@ func uninstall(ctx context.Context, group string, plurals ...string) {
 	Eventually(ctx, installed).Should(BeEmpty())
 }
 
-// definitions returns the names of a group's definitions. It skips their schemas, which take a
-// second to decode under the race detector.
+// definitions returns the names of a group's CustomResourceDefinitions. It reads only metadata: to
+// decode their schemas takes a second under the race detector.
 func definitions(ctx context.Context, group string) (names []string) {
 	GinkgoHelper()
 	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{
@@ -78,7 +78,7 @@ func install(ctx context.Context, group string) {
 	delete(uninstalled, group)
 }
 
-// crds reads definitions.
+// crds is a client for CustomResourceDefinitions.
 var crds = sync.OnceValue(func() client.Client {
 	GinkgoHelper()
 	scheme := k8s.Scheme()
@@ -101,7 +101,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonCloudNativePGNotInstalled)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("does not have its kind Cluster"))
 		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonCloudNativePGNotInstalled))
-		runningDojo(ctx, newNamespace(ctx)) // other Dojos do not depend on them
+		runningDojo(ctx, newNamespace(ctx)) // other Dojos do not depend on the missing kinds
 
 		installOptional(ctx)
 		existingCluster(ctx, ns, "pg")

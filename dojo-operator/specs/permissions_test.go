@@ -39,7 +39,7 @@ var _ = Describe("The operator's permissions", func() {
 		ns := newNamespace(ctx)
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		restore := operator.Without(ctx, remove)
-		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain)) // removes the owner reference of the password
+		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain)) // removes the owner reference of the Secret with the password
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		restore(ctx)
 		Eventually(ctx, refetch(dojo)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it should be retried")

@@ -49,10 +49,10 @@ type plannedWrite struct {
 
 func (w plannedWrite) String() string { return w.Verb + " " + w.Resource + "/" + w.Name }
 
-// withoutHash drops the end of a name, which is a hash.
+// withoutHash replaces the hash at the end of a name by "*".
 func withoutHash(name string) string { return name[:strings.LastIndex(name, "-")+1] + "*" }
 
-// unplanned are writes of the operator that no plan has, and why. There are none.
+// unplanned has writes of the operator that no plan has, with the reason. There are none.
 var unplanned = map[string]string{}
 
 // effects lists the effects of a plan.
@@ -75,7 +75,7 @@ func (r planReport) writes() (all []plannedWrite) {
 	return all
 }
 
-// operatorArgs is the command line of the operator, for a plan.
+// operatorArgs returns the plugin's flag with the operator's command line.
 func operatorArgs() string { return "--operator-args=" + strings.Join(operator.Flags, " ") }
 
 // manifestOf returns a Dojo as a user would apply it.
@@ -125,7 +125,8 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	}
 	report := planFile(ctx, next, 3)
 	Expect(report.Dojos).To(HaveExactElements(HaveField("Ready", true)))
-	// A busy machine may report an earlier change late: the status follows.
+	// Writes of the status do not count: on a busy machine, the status may follow an earlier change
+	// late.
 	Expect(slices.DeleteFunc(operator.WritesAtRest(dojo.Namespace)[before:], isStatus)).To(BeEmpty(),
 		"a plan makes the operator write")
 	applied(ctx, next)
@@ -134,8 +135,8 @@ func planned(ctx context.Context, dojo *corev1api.Dojo, change ...func(*corev1ap
 	return report
 }
 
-// expectPlanned waits for the planned writes, and expects no other. A write that was repeated counts
-// once, and the status does not count.
+// expectPlanned waits for the planned writes, and expects no others. A repeated write counts once.
+// The status does not count.
 func expectPlanned(ctx context.Context, report planReport, dojo *corev1api.Dojo, before int) {
 	GinkgoHelper()
 	hashed := report.hashed()

@@ -27,17 +27,18 @@ type window struct {
 	Refused bool
 	// Written are the operator's successful writes.
 	Written []string
-	// Rewritten reports that policies change objects back. A request then may change nothing, and
-	// is not planned.
+	// Rewritten reports that admission policies change objects back. A patch that changes nothing
+	// is then not planned.
 	Rewritten bool
-	// Ready reports whether the changed Dojo is Ready in the end; else Degraded may have a reason.
+	// Ready reports whether the changed Dojo is Ready at the end of the window. Degraded is the
+	// reason if it is Degraded instead, or empty.
 	Ready    bool
 	Degraded string
 }
 
 // mismatches compares a plan with what happened. A plan is sound if each write is planned; it is
-// complete if each planned write was written once the Dojo is as the plan says. The API server's
-// refusal of a child is in the plan; failures of other controllers are not.
+// complete if each planned write was written by the time that the Dojo reaches the planned state. A
+// plan contains the API server's refusal of a child, but no failures of other controllers.
 func (p planOutcome) mismatches(name string, w window) (all []string) {
 	if p.Refused != w.Refused {
 		return []string{fmt.Sprintf("the API server refuses the change: plan %t, apply %t", p.Refused, w.Refused)}
@@ -71,14 +72,15 @@ func (p planOutcome) mismatches(name string, w window) (all []string) {
 	return all
 }
 
-// ended reports whether the Dojo is in its planned end: Ready, or Degraded for the same reason.
+// ended reports whether the Dojo has reached the planned state: Ready, or Degraded for the planned
+// reason.
 func (r planReport) ended(name string, w window) bool {
 	ready, problems := r.endOf(name)
 	return ready && w.Ready || w.Degraded != "" && slices.ContainsFunc(problems,
 		func(problem string) bool { return strings.HasPrefix(problem, w.Degraded+": ") })
 }
 
-// endOf returns the planned end of a Dojo.
+// endOf returns the planned state of a Dojo.
 func (r planReport) endOf(name string) (ready bool, problems []string) {
 	for _, dojo := range r.Dojos {
 		if dojo.Name == name {
@@ -88,7 +90,7 @@ func (r planReport) endOf(name string) (ready bool, problems []string) {
 	return false, nil
 }
 
-// hashed returns the planned writes whose names end with an unknown hash, without the hash.
+// hashed returns the planned writes whose names end with an unknown hash. "*" replaces the hash.
 func (r planReport) hashed() map[string]bool {
 	hashed := map[string]bool{}
 	for _, w := range r.writes() {
@@ -108,7 +110,8 @@ func (r planReport) distinct(hashed map[string]bool) []string {
 	return distinctWrites(planned, hashed)
 }
 
-// distinctWrites returns each write once: without unknown hashes, and without statuses of Dojos.
+// distinctWrites returns each write once. It hides unknown hashes, and drops writes of a Dojo's
+// status.
 func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
 	for _, w := range all {
 		if hashed[withoutHash(w)] {
@@ -122,8 +125,8 @@ func distinctWrites(all []string, hashed map[string]bool) (distinct []string) {
 	return slices.Compact(distinct)
 }
 
-// manifest returns the manifest that changes a live Dojo, or nil, into the next one: a null removes
-// a field that kubectl apply would keep, since no manifest had it.
+// manifest returns the manifest that changes a live Dojo (nil for a new one) into the next Dojo. A
+// null removes a field that kubectl apply would keep because no earlier manifest had it.
 func manifest(live, next map[string]any) map[string]any {
 	made := map[string]any{"apiVersion": next["apiVersion"], "kind": next["kind"]}
 	if spec, ok := withNulls(live["spec"], next["spec"]).(map[string]any); ok {

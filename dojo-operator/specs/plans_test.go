@@ -30,53 +30,59 @@ import (
 	"jutsu.com/operators/test/environment/spec"
 )
 
-// With PLANS=1 each spec is also one of kubectl dojo plan. Before a spec creates, updates or patches
-// a Dojo, the wrapped client waits until the operator is at rest, runs the plugin on the manifest of
-// the change with the flags of the running operator, and remembers the end of the audit log. The
-// window of the plan ends at the next act of the spec: a write of any object, a command of the
-// plugin, other kinds or files of the platform, or the end of the spec. A spec whose plans were wrong
-// fails at its end, with all of them; out/dojo-operator/plans-*.log has a line for each change.
+// With PLANS=1 each spec also tests kubectl dojo plan. Before a spec creates, updates or patches a
+// Dojo, the wrapped client waits until the operator is at rest. It runs the plugin on the manifest
+// of the change, with the flags of the running operator, and remembers the end of the audit log.
+// The window of the plan ends at the next action of the spec: a write of any object, a command of
+// the plugin, a change of the installed kinds or of the platform's files, or the end of the spec.
+// If plans were wrong, the spec fails at its end and lists all of them.
+// out/dojo-operator/plans-*.log has a line for each change.
 //
 // At the end of a window:
-//   - Each successful write of the operator in the namespace is planned, statuses apart. A repeated
-//     write counts once, and a name without a hash that the plan calls unknown.
+//   - Each successful write of the operator in the namespace is planned, except writes of a status.
+//     A repeated write counts once. If the plan calls the hash in a name unknown, the name counts
+//     without the hash.
 //   - If the Dojo is Ready as planned, or Degraded for the planned reason, each planned write was
 //     written. If it is Ready, the plan says so.
-//   - If the API server refuses a child, the plan has that problem. It refuses a change if and only if
-//     the plan does.
+//   - If the API server refuses a child, the plan has this problem. The API server refuses a change
+//     if and only if the plan says so.
 //
-// Not compared are changes:
-//   - while the operator writes for five seconds on end, or wrote during the plan three times: a plan
-//     is about one state;
+// Some changes are not compared. These are changes:
+//   - while the operator writes for five seconds without a pause, or wrote during three attempts to
+//     plan: a plan is about one state;
 //   - refused for a conflict, an existing or a missing object: the spec repeats them;
 //   - of a deleted Dojo: deletions are not planned;
 //   - in a namespace with more than eight Dojos: their load is the subject;
-//   - across a restart of the operator with other flags: the plan is about the former ones.
+//   - across a restart of the operator with other flags: the plan is about the former flags.
 //
-// Not in a plan are refusals for a right of the operator or by its own policy (the dry runs are the
-// user's), another end than Ready through failures of other controllers and deadlines (a plan supposes
-// success), and patches while a mutating admission policy exists (it may turn a request into none).
+// A plan does not contain refusals because the operator lacks a right, or by its own policy: the
+// dry runs have the user's rights. It contains no failures of other controllers and no passed
+// deadlines, since it assumes success. While a mutating admission policy exists, patches may be
+// missing, since the policy may undo a change.
 var (
 	planEveryChange = os.Getenv("PLANS") != ""
 	plans           = &planningClient{}
 )
 
 const (
-	// restTime without a write is rest. It is longer than a reconcile takes on a busy machine.
+	// restTime is the time without a write after which the operator counts as at rest. It is longer
+	// than a reconcile takes on a busy machine.
 	restTime = 500 * time.Millisecond
 	restPoll = 50 * time.Millisecond
-	// untilRest bounds the wait for rest; without it a change is not planned.
+	// untilRest is the longest wait for rest. If the operator is not at rest by then, the change is
+	// not planned.
 	untilRest = 5 * time.Second
-	// mostDojos of a namespace are planned: a spec about the load of many creates them at once.
+	// mostDojos is the maximum number of Dojos in a namespace that is planned. A spec about load
+	// creates more Dojos at once.
 	mostDojos = 8
 )
 
-// ofOperatorAlone matches refusals that the planning user would not get: the operator lacks a right,
-// or its own policy forbids it something.
+// ofOperatorAlone matches refusals that the planning user would not get: the operator lacks a
+// right, or its own policy refuses a write.
 var ofOperatorAlone = regexp.MustCompile(
 	`forbidden: User "system:serviceaccount:|ValidatingAdmissionPolicy 'dojo-operator`)
 
-// planningClient plans changes of Dojos. Each write of it ends the window of the last change.
+// planningClient plans changes of Dojos. Each of its writes ends the window of the last change.
 type planningClient struct {
 	client.Client
 
@@ -98,10 +104,11 @@ type openWindow struct {
 	args []string
 }
 
-// of returns a client that plans changes through another one, and begins the log anew.
+// of returns a client that plans changes and sends them through another client. It starts a new
+// log.
 func (c *planningClient) of(other client.Client) client.Client {
 	c.Client = other
-	_ = os.Remove(c.logFile()) // of an earlier run
+	_ = os.Remove(c.logFile()) // the log of an earlier run
 	return c
 }
 
@@ -109,7 +116,7 @@ func (c *planningClient) logFile() string {
 	return filepath.Join(filepath.Dir(operator.LogFile()), fmt.Sprintf("plans-%d.log", GinkgoParallelProcess()))
 }
 
-// asGiven returns an object as it is sent.
+// asGiven returns the fields of a Dojo as the spec sends them.
 func (c *planningClient) asGiven(o client.Object) func() (map[string]any, error) {
 	return func() (map[string]any, error) {
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
@@ -119,7 +126,7 @@ func (c *planningClient) asGiven(o client.Object) func() (map[string]any, error)
 	}
 }
 
-// write sends a write. That of a Dojo is planned first, and opens a window.
+// write sends a write. A write of a Dojo is planned first, and opens a window.
 func (c *planningClient) write(
 	ctx context.Context, o client.Object, verb string, dryRun []string, next func() (map[string]any, error),
 	send func() error,
@@ -149,7 +156,7 @@ func (c *planningClient) write(
 	return err
 }
 
-// plan plans a change at rest, or says why it does not.
+// plan plans a change while the operator is at rest. Otherwise it says why it skips the plan.
 func (c *planningClient) plan(
 	ctx context.Context, w *openWindow, next func() (map[string]any, error),
 ) (skipped string) {
@@ -206,7 +213,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// file writes the manifest, with the other Dojos of the namespace that the operator still works on.
+// file writes the manifest to a file, together with the other Dojos of the namespace that are not
+// Ready yet.
 func (c *planningClient) file(ctx context.Context, changed client.ObjectKey, first map[string]any) (string, error) {
 	all := &corev1api.DojoList{}
 	if err := c.List(ctx, all, client.InNamespace(changed.Namespace)); err != nil {
@@ -232,7 +240,8 @@ func (c *planningClient) file(ctx context.Context, changed client.ObjectKey, fir
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// stateOf returns whether a Dojo is Ready, or else the reason if it is Degraded, for its current spec.
+// stateOf returns whether a Dojo is Ready, and the reason if it is Degraded, both for its current
+// spec.
 func stateOf(d *corev1api.Dojo) (ready bool, degraded string) {
 	reasonOf := func(kind string) string {
 		condition := meta.FindStatusCondition(d.Status.Conditions, kind)
@@ -257,7 +266,8 @@ func (c *planningClient) rest(ctx context.Context, namespace string) bool {
 	return wait.PollUntilContextTimeout(ctx, restPoll, untilRest, true, atRest) == nil
 }
 
-// successfulWrites returns the operator's writes in a namespace, without those of a status.
+// successfulWrites returns the operator's successful writes in a namespace, except writes of a
+// Dojo's status.
 func successfulWrites(namespace string, from int) (all []string) {
 	requests := operator.Requests()
 	for i := from; i < len(requests); i++ {
@@ -268,7 +278,8 @@ func successfulWrites(namespace string, from int) (all []string) {
 	return all
 }
 
-// writeIn returns "" for other requests than successful writes in a namespace.
+// writeIn returns the write of an audit event, or "" if it is not a successful write in the
+// namespace.
 func writeIn(namespace string, e *auditv1.Event) string {
 	if e.ObjectRef == nil || e.ObjectRef.Namespace != namespace || strings.Contains(e.RequestURI, "dryRun=") ||
 		e.ResponseStatus == nil || e.ResponseStatus.Code >= 300 {
@@ -277,7 +288,7 @@ func writeIn(namespace string, e *auditv1.Event) string {
 	return spec.WriteOf(e)
 }
 
-// end ends the open window: the spec is about to act.
+// end ends the open window, because the spec is about to act.
 func (c *planningClient) end(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -296,7 +307,7 @@ func (c *planningClient) close(ctx context.Context) {
 	}
 	seen := c.state(ctx, w)
 	if w.ended(w.dojo.Name, seen) {
-		c.rest(ctx, w.dojo.Namespace) // what follows the status
+		c.rest(ctx, w.dojo.Namespace) // for writes that follow the status
 		seen = c.state(ctx, w)
 	}
 	faults := w.mismatches(w.dojo.Name, seen)
@@ -340,7 +351,7 @@ func (c *planningClient) note(w *openWindow, result string) {
 	GinkgoWriter.Println("plan of", w.change, result)
 }
 
-// A spec whose plans were wrong fails at its end, with all of them.
+// If plans were wrong, a spec fails at its end and lists all of them.
 var _ = AfterEach(func(ctx context.Context) {
 	if !planEveryChange {
 		return

@@ -41,7 +41,7 @@ var _ = Describe("Children that mutating admission policies rewrite", func() {
 		expectAtRest := func() {
 			GinkgoHelper()
 			before := 0
-			Eventually(func() []string { // a reconcile for another reason may apply again
+			Eventually(func() []string { // a reconcile with another cause may apply once more
 				writes := operator.Writes(ns)[before:]
 				before += len(writes)
 				return writes
@@ -71,7 +71,7 @@ var _ = Describe("Children that mutating admission policies rewrite", func() {
 // rewrite makes the API server change a field of all objects of a kind in a namespace.
 func rewrite(ctx context.Context, field appliedField, namespace string, operations ...admissionv1.OperationType) {
 	GinkgoHelper()
-	value, err := json.Marshal(field.other) // also an expression of CEL
+	value, err := json.Marshal(field.other) // JSON is also a valid CEL expression
 	Expect(err).NotTo(HaveOccurred())
 	kind := ofKind(field.kind, namespace, "").GroupVersionKind()
 	mapping, err := k8s.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
@@ -92,7 +92,7 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 			MatchConditions: []admissionv1.MatchCondition{{
 				Name: "name", Expression: fmt.Sprintf("object.metadata.name.endsWith(%q)", field.suffix),
 			}, {
-				Name: "not-of-cloudnative-pg", // whose objects of these kinds lack some of the fields
+				Name: "not-of-cloudnative-pg", // CloudNativePG's objects of these kinds lack some of the fields
 				Expression: "!has(object.metadata.labels) || " +
 					"!('app.kubernetes.io/managed-by' in object.metadata.labels) || " +
 					"object.metadata.labels['app.kubernetes.io/managed-by'] != 'cloudnative-pg'",

@@ -107,7 +107,7 @@ var _ = Describe("The Pooler of a Dojo's own Cluster", func() {
 			return deployment.Spec.Template.Annotations["core.jutsu.com/credentials-revision"]
 		}
 		former := revision(ctx)
-		cloudNativePG.Pause(ns, "tokyo-db") // so that no pod of it starts
+		cloudNativePG.Pause(ns, "tokyo-db") // so that no pod of the Pooler starts
 		setPooler(ctx, dojo, &corev1api.Pooler{})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForPooler))
 		Expect(refetch(dojo)(ctx)).To(HaveCondition("Available", "True", ""))

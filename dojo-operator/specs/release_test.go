@@ -24,7 +24,8 @@ import (
 	"jutsu.com/operators/test/testcluster/cnpgtest"
 )
 
-// The pods of an image that cannot be pulled stay where the spec puts them; all others end at once.
+// Pods with an image of registry.invalid stay in the phase that the spec sets. All other pods end
+// at once.
 const (
 	imageOne, imageTwo    = "registry.example.org/dojo:1", "registry.example.org/dojo:2"
 	heldImage, heldImage2 = "registry.invalid/dojo:2", "registry.invalid/dojo:3"
@@ -99,7 +100,8 @@ func playRelease(ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, s
 	}).Should(Succeed())
 }
 
-// runRelease lets the container run. In the phase Running, kwok would end it.
+// runRelease lets the container run. The pod's phase is not Running, because kwok would then end
+// the pod.
 func runRelease(ctx context.Context, job *batchv1.Job) {
 	GinkgoHelper()
 	playRelease(ctx, job, corev1.PodPending, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}})
@@ -282,8 +284,8 @@ var _ = Describe("The release step of a Dojo", func() {
 			Finalizers:      []string{"example.org/held"},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(second, batchv1.SchemeGroupVersion.WithKind("Job"))},
 		}, Spec: held.Spec}
-		// On a fake node kwok would end it, and without a node Kubernetes fails it when it is
-		// deleted: PodGC does so every 20 s.
+		// The node does not exist. On a fake node, kwok would end the pod. Without a node, PodGC,
+		// which runs every 20 s, would fail the pod when it is deleted.
 		pod.Spec.NodeName = "lost"
 		Expect(k8s.Create(ctx, pod)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) {

@@ -74,7 +74,7 @@ var _ = Describe("The rollout of a Dojo", func() {
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("exceeded quota: none"))
 		attempts := 0
-		Eventually(func() int { // a second time: the objects beside it requeue the Dojo after two seconds
+		Eventually(func() int { // a second attempt: events of other children requeue the Dojo after two seconds
 			before := attempts
 			attempts = len(creations(ns, "deployments"))
 			return attempts - before
@@ -163,7 +163,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 			dojo := newDojo(ns, fmt.Sprintf("tokyo-%d", i), replicas(2))
 			Expect(k8s.Create(ctx, dojo)).To(Succeed())
 			dojos = append(dojos, dojo)
-			if i%4 == 3 { // the fourth has just been created, the first may be Ready
+			if i%4 == 3 { // after each fourth Dojo: it is new, and the first may already be Ready
 				operator.Kill(ctx)
 				operator.Start(ctx)
 			}
@@ -208,7 +208,7 @@ var _ = Describe("The life cycle of a Dojo", func() {
 		operator.Stop()
 		before := len(operator.Writes(ns))
 		operator.Start(ctx)
-		// The operator has reconciled the first Dojo too once another is Ready.
+		// Once another Dojo is Ready, the operator has also reconciled the first one.
 		other := newDojo(ns, "kyoto")
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyReady(ctx, other)
@@ -243,7 +243,8 @@ func revisions(dojo *corev1api.Dojo) func(context.Context) (map[string]bool, err
 	}
 }
 
-// expectAlike expects the same children of Dojos with the same spec, but for names and revision.
+// expectAlike expects that Dojos with the same spec have the same children, except for names and
+// revisions.
 func expectAlike(ctx context.Context, dojos []*corev1api.Dojo) {
 	GinkgoHelper()
 	var first []string
@@ -277,7 +278,8 @@ func isProgressing(dojo *corev1api.Dojo) bool {
 	return meta.IsStatusConditionTrue(dojo.Status.Conditions, "Progressing")
 }
 
-// watchStatus records every state of a Dojo until the function that it returns is called.
+// watchStatus records every state of a Dojo. The returned function ends the watch, and returns the
+// states.
 func watchStatus(ctx context.Context, dojo *corev1api.Dojo) func() []*corev1api.Dojo {
 	GinkgoHelper()
 	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: k8s.Scheme()})

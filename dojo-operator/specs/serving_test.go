@@ -55,7 +55,7 @@ var _ = Describe("The operator's process", func() {
 
 	It("hands over to a standby on SIGTERM", Serial, func(ctx context.Context) {
 		first := operator.Process()
-		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // else the standby may lead
+		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // otherwise the standby may become the leader
 		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		operator.Start(ctx)

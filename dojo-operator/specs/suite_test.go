@@ -23,7 +23,7 @@ import (
 const (
 	// progressDeadline is short, but much longer than a rollout takes on fake nodes.
 	progressDeadline = 10 * time.Second
-	// soon is for immediate effects. It is long, since the machine may be busy.
+	// soon is the longest wait for immediate effects. It is long, since the machine may be busy.
 	soon = 30 * time.Second
 )
 
@@ -63,8 +63,8 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	})
 })
 
-// prometheusKinds are the files with the known kinds of prometheus-operator. All of its kinds are
-// six times as large.
+// prometheusKinds returns files with the kinds of prometheus-operator that the operator uses. The
+// definitions of all its kinds are six times as large.
 func prometheusKinds(ctx context.Context) (files []string) {
 	folder, err := testcluster.PrometheusOperatorCRDs(ctx)
 	Expect(err).NotTo(HaveOccurred())

@@ -52,8 +52,8 @@ var _ = Describe("A suspended Dojo", func() {
 		err := k8s.List(ctx, &pods, client.InNamespace(ns), labels)
 		return pods.Items, err
 	}
-	// orderOf returns the operator's writes of the application and its Cluster, without repetitions:
-	// fields become ours by an apply first.
+	// orderOf returns the operator's writes of the Deployment and the Cluster, without repetitions.
+	// An apply may follow a patch that moves fields to its field manager.
 	orderOf := func(writes []string) []string {
 		return slices.Compact(slices.DeleteFunc(slices.Clone(writes), func(write string) bool {
 			return !strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")
@@ -131,10 +131,10 @@ var _ = Describe("A suspended Dojo", func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
 		}
 		Expect(k8s.Create(ctx, sql)).To(Succeed())
-		edit(ctx, dojo, func(dojo *corev1api.Dojo) { // whose image cannot be pulled
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { // an image that cannot be pulled
 			dojo.Spec.Postgres.Cluster.ImageName = "registry.invalid/postgresql:17"
 		})
-		// The Job of the SQL has the image that the Cluster reports.
+		// The Job of the SQL uses the image that the Cluster reports.
 		Eventually(ctx, refetch(theCluster)).Should(haveField("status.image", "registry.invalid/postgresql:17"))
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "all"}}}

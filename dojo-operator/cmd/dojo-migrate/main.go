@@ -35,12 +35,13 @@ var version = "dev"
 
 const (
 	failed = 1
-	// interrupted lets the Job run another pod: the database was lost. Migrations that had been
-	// committed are not repeated.
+	// interrupted is the exit code after the connection was lost. The Job then runs another pod,
+	// which does not repeat committed migrations.
 	interrupted = 75
 
 	pause = 2 * time.Second // between tries to connect
-	// lockTries, one a second, outlast the deadline of any Job.
+	// lockTries is the number of tries to get the lock, one a second. Together they last longer
+	// than the deadline of any Job.
 	lockTries = 48 * 60 * 60
 )
 
@@ -112,7 +113,8 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(o.report, []byte(migrations.Report(count, last)), 0o600)
 }
 
-// read returns the contents of the files by name. A mounted ConfigMap has links to others.
+// read returns the contents of the migration files by name. It skips other entries of a mounted
+// ConfigMap, such as the link ..data.
 func read(folder string) (map[string]string, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*"+migrations.Suffix))
 	if err != nil {
@@ -141,7 +143,7 @@ func address(env func(string) string) string {
 	return u.String()
 }
 
-// connect waits for the database until the context ends, as the Job's deadline ends it.
+// connect waits for the database until the context ends; the Job's deadline ends it.
 func connect(ctx context.Context, db *sql.DB) error {
 	for {
 		err := db.PingContext(ctx)
@@ -164,7 +166,7 @@ func migrate(ctx context.Context, db *sql.DB, files map[string]string) (count in
 		return 0, "", err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	for name, text := range files { // goose reads exactly what the digest is of
+	for name, text := range files { // goose reads exactly the files of the digest
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			return 0, "", err
 		}
@@ -191,8 +193,8 @@ func up(ctx context.Context, db *sql.DB, files fs.FS) error {
 	return err
 }
 
-// applied returns the number of migrations that the database has, and the last. It may have more
-// than files.
+// applied returns the number of migrations that the database has, and the name of the last one. The
+// database may have more migrations than there are files.
 func applied(ctx context.Context, db *sql.DB, files map[string]string) (count int, last string, err error) {
 	var version int64
 	err = db.QueryRowContext(ctx, "SELECT count(*), coalesce(max(version_id), 0) FROM goose_db_version "+

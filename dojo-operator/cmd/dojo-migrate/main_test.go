@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/release/migrations"
 )
 
-// nobody is the user of Postgres if the tests run as root, which Postgres refuses.
+// nobody is the user that runs Postgres if the tests run as root: Postgres refuses to run as root.
 const nobody = 65534
 
 func TestExitCode(t *testing.T) {

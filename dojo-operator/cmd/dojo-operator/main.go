@@ -41,7 +41,8 @@ var version string
 // garbagePercent is half of Go's default: nearly all memory is the cache, which stays.
 const garbagePercent = 50
 
-// Permissions of the process, whichever namespaces it watches. internal/ has those per namespace.
+// Permissions of the process, whichever namespaces it watches. The packages in internal/ have the
+// permissions per namespace.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,resourceNames=dojo-operator.core.jutsu.com,verbs=get;update

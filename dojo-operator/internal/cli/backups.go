@@ -135,7 +135,7 @@ func (s *session) backup(ctx context.Context, w *world.World, ask *kubectl.Askin
 	return s.backupEnds(ctx, backup, wait.timeout)
 }
 
-// backupNow returns a Backup of a Dojo's own Cluster as it is.
+// backupNow returns a Backup that starts at once, of the Dojo's own live Cluster.
 func backupNow(w *world.World) (*unstructured.Unstructured, error) {
 	d := w.Dojo
 	live := world.Find[*cnpgv1.Cluster](w, kinds.Cluster, cnpg.ObjectName(d))

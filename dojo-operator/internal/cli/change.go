@@ -27,14 +27,15 @@ import (
 
 // change is a change of a Dojo that a user is shown before it is made.
 type change struct {
-	// Means says what happens then, a line each.
+	// Means says what the change leads to, one line each.
 	Means []string
 	// Annotations and Spec are merged into the Dojo.
 	Annotations map[string]string
 	Spec        map[string]any
-	// Loses says what the user confirms with the name of the Dojo; empty if yes is enough.
+	// Loses says which data the change loses. If it is set, the user confirms with the name of the
+	// Dojo; otherwise yes is enough.
 	Loses string
-	// Done reports whether the operator has done it.
+	// Done reports whether the operator has carried out the change.
 	Done func(*corev1api.Dojo) bool
 }
 
@@ -72,10 +73,10 @@ func fieldLines(path string, value any) []string {
 	return lines
 }
 
-// planner plans a change of the Dojo of that name.
+// planner plans a change of the named Dojo.
 type planner func(ctx context.Context, name string) (change, error)
 
-// planned reads what a plan needs, and plans.
+// planned returns a planner that calls read, then plan with the result.
 func planned[T any](read func(context.Context, string) (T, error), plan func(T) (change, error)) planner {
 	return func(ctx context.Context, name string) (ch change, err error) {
 		all, err := read(ctx, name)
@@ -86,7 +87,7 @@ func planned[T any](read func(context.Context, string) (T, error), plan func(T) 
 	}
 }
 
-// changing returns a command that changes one Dojo, and may wait until the operator has done it.
+// changing returns a command that changes one Dojo. With --wait it waits for the operator.
 func (s *session) changing(
 	use, short, long string, timeout time.Duration, ask *kubectl.Asking, plan planner,
 ) *cobra.Command {
@@ -115,7 +116,8 @@ func (s *session) changing(
 	return cmd
 }
 
-// apply has the API server check a change, shows it, asks, and makes it.
+// apply lets the API server check a change by a dry run, shows the change, asks the user, and makes
+// it.
 func (s *session) apply(ctx context.Context, name string, ch change, ask *kubectl.Asking) error {
 	if err := s.patch(ctx, name, ch.patch(), client.DryRunAll); err != nil {
 		return err
@@ -162,7 +164,7 @@ func (w *waiting) bind(cmd *cobra.Command, timeout time.Duration) {
 	cmd.Flags().DurationVar(&w.timeout, "timeout", timeout, "how long to wait at most")
 }
 
-// until reads a Dojo until done says so, or returns an error, and prints each new progress.
+// until reads a Dojo until done reports ok or returns an error, and prints each new progress.
 func (s *session) until(
 	ctx context.Context, name string, timeout time.Duration,
 	done func(*corev1api.Dojo) (progress string, ok bool, err error),
@@ -195,7 +197,8 @@ func (s *session) poll(
 	return err
 }
 
-// progressOf returns the Dojo's own words about its present step.
+// progressOf returns the reason and message of the condition that describes the Dojo's present
+// step.
 func progressOf(d *corev1api.Dojo, now time.Time) string {
 	h := view.HeadOf(d, now)
 	if db := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady); db != nil &&
@@ -205,7 +208,7 @@ func progressOf(d *corev1api.Dojo, now time.Time) string {
 	return sentence(h.Reason, h.Message)
 }
 
-// sentence returns a reason with its message, where it has one.
+// sentence returns a reason, followed by the message if there is one.
 func sentence(reason, message string) string {
 	if message == "" {
 		return reason
@@ -213,7 +216,7 @@ func sentence(reason, message string) string {
 	return reason + ": " + message
 }
 
-// isReady reports whether a Dojo matches its spec as it is now.
+// isReady reports whether a Dojo matches its current spec.
 func isReady(d *corev1api.Dojo) bool {
 	return d.Status.ObservedGeneration >= d.Generation &&
 		meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)

@@ -25,7 +25,7 @@ func dojoIn(t *testing.T, s *apitest.Server) *corev1api.Dojo {
 	return d
 }
 
-// TestChanges shows what commands show, ask and write.
+// TestChanges compares the output, the questions and the writes of commands.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	asleep := func(d *corev1api.Dojo) { d.Spec.Suspend = true }
@@ -189,7 +189,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestMeaning shows what a change says of what it means.
+// TestMeaning shows how a change explains its effects.
 func TestMeaning(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai(func(d *corev1api.Dojo) {

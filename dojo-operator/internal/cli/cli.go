@@ -34,7 +34,7 @@ func newSession(o kubectl.Options) *session {
 	return &session{p}
 }
 
-// roleWith returns the ClusterRole with a right on Dojos.
+// roleWith returns the ClusterRole that grants a right on Dojos; empty for other resources.
 func roleWith(verb, resource string) string {
 	switch {
 	case !strings.HasSuffix(resource, kinds.Dojo.Resource()):
@@ -65,7 +65,7 @@ func (s *session) newRoot() *cobra.Command {
 
 // core returns the client for logs, exec and port forwarding of pods, and for proxies.
 func (s *session) core() corev1client.CoreV1Interface {
-	return corev1client.NewForConfigOrDie(s.Config) // Connect has made a client of it
+	return corev1client.NewForConfigOrDie(s.Config) // Connect has already made a client from this config
 }
 
 // dojo reads a Dojo in the namespace of the command line.
@@ -98,7 +98,7 @@ func seeStatus(d *corev1api.Dojo) string {
 	return fmt.Sprintf("see kubectl dojo status %s -n %s", d.Name, d.Namespace)
 }
 
-// forDojo returns a command about one Dojo, whose name it completes.
+// forDojo returns a command about one Dojo. It completes the name of the Dojo.
 func (s *session) forDojo(use, short, long string, run func(context.Context, string) error) *cobra.Command {
 	return s.About(kinds.Dojo, use+" NAME", short, long, run)
 }

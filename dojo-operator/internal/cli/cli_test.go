@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(page.Run(m, update))
 }
 
-// TestPage holds docs/kubectl-dojo.md to what the commands print.
+// TestPage compares docs/kubectl-dojo.md with the output of the commands.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page.Check(t, *update, 8)

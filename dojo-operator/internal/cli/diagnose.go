@@ -72,7 +72,8 @@ func (s *session) check(ctx context.Context) ([]check.Line, error) {
 	return check.Lines(f), nil
 }
 
-// listed lists objects, and reports whether the user may. A kind that the cluster lacks has none.
+// listed lists objects, and reports whether the user may list them. A kind that the cluster lacks
+// has no objects.
 func (s *session) listed(ctx context.Context, list client.ObjectList, o ...client.ListOption) (seen bool, err error) {
 	switch err := s.List(ctx, list, o...); {
 	case err == nil, kubectl.NotServed(err):
@@ -84,7 +85,7 @@ func (s *session) listed(ctx context.Context, list client.ObjectList, o ...clien
 	}
 }
 
-// absentKinds asks the API server which kinds it does not serve, which every user may.
+// absentKinds asks the API server which kinds it does not serve. Every user may ask this.
 func (s *session) absentKinds() (map[string]bool, error) {
 	server, err := discovery.NewDiscoveryClientForConfig(s.Config)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/kubectltest"
 )
 
-// commands returns all of the plugin's own.
+// commands returns the names of the plugin's own commands.
 func commands() (names []string) {
 	c := newSession(kubectl.Options{
 		IOStreams: genericiooptions.NewTestIOStreamsDiscard(), Env: func(string) string { return "" },
@@ -60,7 +60,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestWrongUse shows that wrong use ends with 2, a sentence, and no request.
+// TestWrongUse shows that wrong use returns exit code 2, prints a sentence, and sends no request.
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	nowhere := kubectltest.Kubeconfig(t, "http://127.0.0.1:1", apitest.Namespace)
@@ -174,7 +174,7 @@ func TestNoRights(t *testing.T) {
 	}
 }
 
-// TestNotNow shows why commands refuse what they are asked for.
+// TestNotNow shows which reasons commands give when they refuse.
 func TestNotNow(t *testing.T) {
 	t.Parallel()
 	others := func(d *corev1api.Dojo) {

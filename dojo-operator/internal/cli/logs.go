@@ -34,7 +34,7 @@ const (
 
 var parts = []string{partApplication, partSchema, partPostgres}
 
-// postgresContainer is the container of an instance in which Postgres runs.
+// postgresContainer is the container that runs Postgres in the pod of an instance.
 const postgresContainer = "postgres"
 
 // logging are the flags of logs.
@@ -135,7 +135,7 @@ func (s *session) logs(ctx context.Context, name, part string, l logging) error 
 	return errors.Join(failed...)
 }
 
-// prefixed writes whole lines of several logs.
+// prefixed writes whole lines of several logs to one writer, each line with a prefix.
 type prefixed struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -189,7 +189,7 @@ func applicationSources(w *world.World) (all []logSource, err error) {
 	return all, nil
 }
 
-// schemaSources returns the pods of the latest Job.
+// schemaSources returns the containers of the latest Job's pods.
 func schemaSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	latest := latestPods(pods)
 	if len(latest) == 0 {
@@ -213,7 +213,8 @@ func latestPods(pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.Labels[jobLabel] != last })
 }
 
-// postgresSources returns the primary, or without one the Job that fills or upgrades the Cluster.
+// postgresSources returns the primary. Without a primary, it returns the Job that fills or upgrades
+// the Cluster.
 func postgresSources(w *world.World, pods []corev1.Pod) ([]logSource, error) {
 	if w.Dojo.Spec.Postgres == nil {
 		return nil, fmt.Errorf("the database of %s is not the operator's: spec.credentialsRef names it", w.Dojo.Name)

@@ -80,7 +80,8 @@ func stored(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// tryApply returns a Dojo as it is, or nil, and as it would be after an apply.
+// tryApply returns the live Dojo (nil if there is none), and the Dojo as it would be after an
+// apply.
 func (s *session) tryApply(
 	ctx context.Context, f *planFlags, o *unstructured.Unstructured,
 ) (live, applied *unstructured.Unstructured, err error) {
@@ -110,7 +111,8 @@ func (s *session) tryApply(
 	return live, applied, err
 }
 
-// threeWay returns the patch of kubectl apply: it removes what the last applied manifest had.
+// threeWay returns the patch of kubectl apply. It removes fields that only the last applied
+// manifest had.
 func threeWay(live, o *unstructured.Unstructured) ([]byte, error) {
 	present, err := live.MarshalJSON()
 	if err != nil {

@@ -38,7 +38,7 @@ another pod when that one ends. It needs the right to create pods/portforward.`,
 	return cmd
 }
 
-// open forwards until the context ends.
+// open forwards a port to the application until the context ends.
 func (s *session) open(ctx context.Context, name string, port uint16) error {
 	for lost := false; ; lost = true {
 		pod, remote, err := s.behindService(ctx, name, lost)
@@ -61,7 +61,7 @@ func (s *session) open(ctx context.Context, name string, port uint16) error {
 	}
 }
 
-// freePort returns a port of this machine that nobody listens on: the given one, or any for 0.
+// freePort returns a free port of this machine: the given port, or any port if it is 0.
 func freePort(ctx context.Context, port uint16) (uint16, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("localhost", strconv.Itoa(int(port))))
 	if err != nil {
@@ -71,11 +71,10 @@ func freePort(ctx context.Context, port uint16) (uint16, error) {
 	return uint16(listener.Addr().(*net.TCPAddr).Port), nil //nolint:gosec // G115: a port fits
 }
 
-// replaced bounds the wait for another ready pod.
+// replaced is the longest wait for another ready pod.
 const replaced = time.Minute
 
-// behindService finds a ready pod behind the Service of a Dojo, and waits for one where one has
-// been there.
+// behindService finds a ready pod behind the Service of a Dojo. With wait, it waits for one.
 func (s *session) behindService(ctx context.Context, name string, wait bool) (pod string, port int32, err error) {
 	err = s.poll(ctx, replaced, func(ctx context.Context) (string, bool, error) {
 		w, err := s.world(ctx, name)
@@ -139,8 +138,8 @@ func (s *session) forward(ctx context.Context, pod string, local uint16, remote 
 	return forwarder.ForwardPorts()
 }
 
-// dialerFor dials by websocket, or by SPDY where a server or a proxy does not know that, as kubectl
-// does.
+// dialerFor dials by websocket as kubectl does. It dials by SPDY if a server or a proxy does not
+// support websockets.
 func dialerFor(config *rest.Config, at *url.URL) (streamhttp.Dialer, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {

@@ -34,8 +34,8 @@ type platform struct {
 	catalog images.Catalog
 }
 
-// platform returns what the operator is configured with: by the given flags, by those of its
-// Deployment, or by default.
+// platform returns the operator's configuration: from the given flags, the flags of its Deployment,
+// or the defaults.
 func (s *session) platform(ctx context.Context, given string, report *plan.Report) (p platform, err error) {
 	operator, err := s.operator(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *session) platform(ctx context.Context, given string, report *plan.Repor
 	return p, err
 }
 
-// operator returns the operator's Deployment; nil if there is none that the user may list.
+// operator returns the operator's Deployment; nil if it does not exist or the user may not list it.
 func (s *session) operator(ctx context.Context) (*appsv1.Deployment, error) {
 	var all appsv1.DeploymentList
 	_, err := s.listed(ctx, &all, client.MatchingLabels{ownership.NameLabel: check.DojoOperator})
@@ -104,8 +104,8 @@ type files struct {
 	report   *plan.Report
 }
 
-// read reads the files of a folder: one of this machine if the user names it, or else the ConfigMap
-// that the operator mounts there. It has none if the user may not read it.
+// read returns the files of a folder: a local folder if the user names it, or else the ConfigMap
+// that the operator mounts there. Without the right to read the ConfigMap, it returns no files.
 func (f *files) read(ctx context.Context, folder, what string) (map[string][]byte, error) {
 	if folder == "" {
 		return nil, nil
@@ -129,7 +129,7 @@ func (f *files) read(ctx context.Context, folder, what string) (map[string][]byt
 		f.report.Note("You may not read the " + what + " of databases in the ConfigMap " + name.String() + ": " +
 			"the built-in " + what + " are assumed.")
 		return nil, nil
-	case apierrors.IsNotFound(err): // as for the operator
+	case apierrors.IsNotFound(err): // the operator would find no files either
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -142,7 +142,8 @@ func (f *files) read(ctx context.Context, folder, what string) (map[string][]byt
 	return all, nil
 }
 
-// mountedAt returns the name of the ConfigMap at a folder of the operator, or none.
+// mountedAt returns the name of the ConfigMap that the operator mounts at a folder, or an empty
+// name.
 func mountedAt(operator *appsv1.Deployment, folder string) (name client.ObjectKey) {
 	if operator == nil {
 		return name

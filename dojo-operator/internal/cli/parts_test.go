@@ -143,8 +143,8 @@ func TestNoPrimary(t *testing.T) {
 	}
 }
 
-// TestPassword shows that psql gets the password, through the script's input alone, and then what
-// the user types. psql is a script that prints what it has.
+// TestPassword shows that psql gets the password through the script's input alone, and then the
+// user's input. A script that prints its environment and input stands in for psql.
 func TestPassword(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

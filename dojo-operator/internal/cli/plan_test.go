@@ -195,7 +195,8 @@ func TestReadManifests(t *testing.T) {
 	}
 }
 
-// TestThreeWay shows that a field goes that the last manifest had, and one of others stays.
+// TestThreeWay shows that an apply removes a field of the last manifest, and keeps a field of
+// another client.
 func TestThreeWay(t *testing.T) {
 	t.Parallel()
 	object := func(text string) *unstructured.Unstructured {

@@ -115,7 +115,8 @@ func (s *session) instance(ctx context.Context, d *corev1api.Dojo, host string, 
 		"psql runs in the pod of one: %s", cluster, strings.Join(states, ", "), seeStatus(d))
 }
 
-// clusterName returns the Cluster of a Dojo, or the one to which its credentials lead.
+// clusterName returns the name of a Dojo's own Cluster, or of the Cluster to which its credentials
+// lead.
 func (s *session) clusterName(ctx context.Context, d *corev1api.Dojo, host string) (string, error) {
 	if name := cnpg.ClusterName(d); name != "" {
 		return name, nil
@@ -174,7 +175,8 @@ func (s *session) runPsql(
 	return ended(executor.StreamWithContext(ctx, options))
 }
 
-// executor runs a command by websocket, or by SPDY where a server or a proxy does not know that.
+// executor runs a command by websocket, or by SPDY if a server or a proxy does not support
+// websockets.
 func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
 	old, err := remotecommand.NewSPDYExecutor(s.Config, http.MethodPost, at)
 	if err != nil {
@@ -187,7 +189,7 @@ func (s *session) executor(at *url.URL) (remotecommand.Executor, error) {
 	return remotecommand.NewFallbackExecutor(sockets, old, withoutWebsocket)
 }
 
-// ended names psql's exit code; psql itself has printed its message.
+// ended returns an error with psql's exit code; psql itself has printed its message.
 func ended(err error) error {
 	var exit utilexec.CodeExitError
 	if errors.As(err, &exit) {
@@ -208,8 +210,8 @@ func (s windowSizes) Next() *remotecommand.TerminalSize {
 	return &size
 }
 
-// raw switches the terminal to raw mode until restore is called: the pod's terminal edits and
-// echoes.
+// raw switches the terminal to raw mode until restore is called. The pod's terminal does the
+// editing and the echo.
 func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err error) {
 	fd := int(in.(*os.File).Fd())
 	before, err := xterm.MakeRaw(fd)
@@ -218,7 +220,7 @@ func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err er
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	queue = make(windowSizes, 1)
-	go func() { // of all systems only some signal it
+	go func() { // polls, because not all systems signal a change of the size
 		defer close(queue)
 		var last remotecommand.TerminalSize
 		for {
@@ -242,12 +244,12 @@ func raw(ctx context.Context, in any) (restore func(), queue windowSizes, err er
 	}, queue, nil
 }
 
-// sizeInterval is the time between two looks at the size of the terminal.
+// sizeInterval is the interval at which the size of the terminal is read.
 const sizeInterval = 250 * time.Millisecond
 
-// psqlScript is a script that reads a password from its input and runs psql with it in the
-// environment. It turns the terminal's echo off before it asks, by the marker, so that nothing that
-// is typed or sent shows, and on again for psql.
+// psqlScript reads a password from its input, and runs psql with the password in the environment.
+// It turns the terminal's echo off before it prints the marker, so that the password does not show.
+// It turns the echo on again for psql.
 const psqlScript = `stty -echo 2>/dev/null
 printf '\001'
 IFS= read -r PGPASSWORD || exit 1
@@ -258,10 +260,10 @@ exec psql "$@"`
 // marker announces that the script is ready for the password.
 const marker = 0x01
 
-// handshake hands a password to the script: through its input, which is on no command line, in no
+// handshake sends a password to the script's input. So the password is on no command line, in no
 // log of the API server, and in no process list.
 type handshake struct {
-	in    io.Reader // the password, then what the user types
+	in    io.Reader // the password, then the user's input
 	out   io.Writer
 	ready chan struct{}
 }

@@ -39,9 +39,9 @@ import (
 )
 
 const (
-	// maxLog bounds the part of each log that goes into a report, in bytes.
+	// maxLog is the maximum size in bytes of the part of each log that goes into a report.
 	maxLog = 2 << 20
-	// reportTimeout bounds a report.
+	// reportTimeout is the longest time to collect a report.
 	reportTimeout = 2 * time.Minute
 )
 
@@ -107,12 +107,12 @@ func zipped(files map[string]string, at time.Time) ([]byte, error) {
 type reporter struct {
 	*session
 	world *world.World
-	// objects are manifests, raw other texts by the name of the file. Both are as they were read.
+	// objects are manifests. raw has other texts by file name. Both still have their secrets.
 	objects []map[string]any
 	raw     map[string]string
 	secrets []corev1.Secret
 	missing []string
-	// asked are the files of logs that were asked for.
+	// asked has the names of log files that were already requested.
 	asked map[string]bool
 }
 
@@ -189,13 +189,13 @@ func (r *reporter) addObject(o client.Object) {
 	if gvk, err := apiutil.GVKForObject(o, r.Scheme()); err == nil {
 		object["kind"], object["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
 	}
-	if object["kind"] == kinds.Secret.Kind { // its name is in tree.txt
+	if object["kind"] == kinds.Secret.Kind { // a report has no Secret; tree.txt has its name
 		return
 	}
 	r.objects = append(r.objects, runtime.DeepCopyJSON(object))
 }
 
-// addSecrets reads the Secrets of a namespace, so that their values are found in what is reported.
+// addSecrets reads the Secrets of a namespace, so that their values are taken out of the report.
 func (r *reporter) addSecrets(ctx context.Context, namespace string) {
 	var all corev1.SecretList
 	if err := r.List(ctx, &all, client.InNamespace(namespace)); err != nil {
@@ -238,7 +238,7 @@ func (r *reporter) addOperators(ctx context.Context) {
 	}
 }
 
-// addLogs adds the end of the logs of pods, also of containers that ended before.
+// addLogs adds the end of the logs of pods, and of the previous run of restarted containers.
 func (r *reporter) addLogs(ctx context.Context, pods []corev1.Pod) {
 	for i := range pods {
 		pod := &pods[i]
@@ -272,9 +272,8 @@ func (r *reporter) addLog(ctx context.Context, pod *corev1.Pod, container string
 	r.raw[file] = string(text)
 }
 
-// redacted returns the files of the report without secrets, and how many values were taken out.
-// Everything is learned before anything is written, since a value may stand in a file that comes
-// first.
+// redacted returns the files of the report without secrets, and the number of removed values. It
+// learns all values before it writes the first file, since any file may contain any value.
 func (r *reporter) redacted() (files map[string]string, count int) {
 	red := &redact.Redactor{}
 	for i := range r.secrets {

@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/apitest"
 )
 
-// planted are secrets of all forms, by where they are planted.
+// planted has secrets of all forms, by the place where plant puts them.
 var planted = map[string]string{
 	"secret plain":        "correct horse battery staple",
 	"secret word":         "hunter2hunter2",
@@ -47,7 +47,7 @@ var planted = map[string]string{
 	"random in a log":     "Zx9QpL2mVt8RwK4nYc7BsD1f",
 }
 
-// leaks returns the planted secrets in a text, in the forms in which they may stand.
+// leaks returns the planted secrets that a text contains, in any encoding.
 func leaks(text string) (found []string) {
 	for where, secret := range planted {
 		for _, line := range append(strings.Split(secret, "\n"), secret) {
@@ -69,7 +69,7 @@ func leaks(text string) (found []string) {
 	return found
 }
 
-// plant puts secrets everywhere into a server.
+// plant returns a server whose objects and logs contain secrets in every place.
 func plant(t *testing.T) *apitest.Server {
 	t.Helper()
 	p := planted
@@ -147,7 +147,7 @@ func contents(t *testing.T, file string) map[string]string {
 	return files
 }
 
-// TestReportHasNoSecrets plants secrets everywhere: none is in the ZIP, and what helps is.
+// TestReportHasNoSecrets shows that the ZIP has no planted secret, and keeps useful text.
 func TestReportHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	s := plant(t)
@@ -191,8 +191,8 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}
 }
 
-// TestReportWithoutRights shows that what may not be read is left out and listed, and that forms
-// are found all the same.
+// TestReportWithoutRights shows that the report lists unreadable objects as missing, and that it
+// has no planted secret even if the user may not read Secrets.
 func TestReportWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := plant(t)

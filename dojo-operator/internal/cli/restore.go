@@ -112,7 +112,7 @@ func (s *session) restore(ctx context.Context, name string, r *restoring) error 
 	return s.carryOut(ctx, w, plan, r.timeout)
 }
 
-// checkRestore returns which rights are missing, or why the API server would refuse the object.
+// checkRestore returns an error if rights are missing or the API server would refuse the object.
 func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	rights := kubectl.To("patch", kinds.Dojo)
 	if plan.InPlace {
@@ -127,7 +127,7 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 		return err
 	}
 	if plan.Replaces {
-		return nil // one of that name exists
+		return nil // no dry run: the Cluster to replace still has the name
 	}
 	err := create(ctx, client.NewDryRunClient(s.Client), plan)
 	if apierrors.IsAlreadyExists(err) {
@@ -137,8 +137,8 @@ func (s *session) checkRestore(ctx context.Context, plan *recovery.Plan) error {
 	return err
 }
 
-// create creates the object of a plan. A Cluster is applied as the operator would: it then owns the
-// fields, and takes one away when the Dojo's spec does.
+// create creates the object of a plan. It applies a Cluster with the operator's field owner. The
+// operator can then remove a field when the Dojo's spec no longer has it.
 func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) error {
 	o := plan.Object.DeepCopy()
 	if !plan.InPlace {
@@ -148,7 +148,7 @@ func create(ctx context.Context, k8s client.Client, plan *recovery.Plan) error {
 		client.FieldOwner(ownership.FieldOwner), client.ForceOwnership)
 }
 
-// carryOut takes the steps of a plan. If one fails, it says what is left to do.
+// carryOut carries out the steps of a plan. If a step fails, it tells the user how to continue.
 func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.Plan, timeout time.Duration) error {
 	run := restoreRun{session: s, world: w, plan: plan, timeout: timeout}
 	for i, step := range plan.Steps {
@@ -165,8 +165,8 @@ func (s *session) carryOut(ctx context.Context, w *world.World, plan *recovery.P
 	return nil
 }
 
-// stopped describes the state after a failed step, and the remedy. Late reports that the step has
-// only taken too long.
+// stopped describes the state after a failed step, and the remedy. late reports that the step timed
+// out.
 func stopped(namespace string, plan *recovery.Plan, at recovery.Action, late bool) string {
 	start := fmt.Sprintf("kubectl scale %s %s -n %s --replicas=%d",
 		kinds.Dojo.Resource(), plan.Target, namespace, plan.Replicas)
@@ -222,7 +222,8 @@ func (r *restoreRun) take(ctx context.Context, action recovery.Action) error {
 	return fmt.Errorf("unknown step %d", action)
 }
 
-// sized returns a merge patch of the size of an application, with the one to remember or nil.
+// sized returns a merge patch that sets the size of an application. It records the size before, or
+// removes the record if before is nil.
 func sized(replicas int32, before any) map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{recovery.SizeAnnotation: before}},
@@ -253,7 +254,7 @@ func (r *restoreRun) save(ctx context.Context) error {
 	return r.backupEnds(ctx, backup, max(r.timeout, time.Hour))
 }
 
-// remove deletes the Cluster that was shown, and no other.
+// remove deletes the Cluster that the user was shown. The UID protects a newer Cluster of its name.
 func (r *restoreRun) remove(ctx context.Context) error {
 	name := r.plan.Object.GetName()
 	live := r.world.Objects[world.Ref{Resource: kinds.Cluster.Resource(), Name: name}]
@@ -267,7 +268,7 @@ func (r *restoreRun) remove(ctx context.Context) error {
 	})
 }
 
-// failures lists the reasons of a failed restore.
+// failures lists the reasons of DatabaseReady that mean that a restore has failed.
 var failures = []string{
 	corev1api.ReasonRestoreFailed, corev1api.ReasonDatabaseNotRestored, corev1api.ReasonOriginMismatch,
 	corev1api.ReasonBackupNotUsable, corev1api.ReasonClusterRefused, corev1api.ReasonSchemaFailed,
@@ -276,7 +277,7 @@ var failures = []string{
 
 var errNotRestored = errors.New("the data is not restored")
 
-// verify waits until the operator has the database, with its own SQL run in it.
+// verify waits until DatabaseReady is True: the data is restored, and the operator's SQL has run.
 func (r *restoreRun) verify(ctx context.Context) error {
 	lost := r.world.Dojo.Status.Database
 	return r.until(ctx, r.plan.Target, r.timeout, func(d *corev1api.Dojo) (string, bool, error) {
@@ -289,7 +290,7 @@ func (r *restoreRun) verify(ctx context.Context) error {
 		}
 		now := d.Status.Database
 		if r.plan.InPlace && lost != nil && now != nil && now.ClusterUID == lost.ClusterUID {
-			return "", false, nil // the status is still that of the Cluster before
+			return "", false, nil // the status still describes the former Cluster
 		}
 		done := ready.Status == metav1.ConditionTrue && d.Status.ObservedGeneration >= d.Generation
 		return sentence(ready.Reason, ready.Message), done, nil

@@ -18,7 +18,7 @@ import (
 )
 
 // operate plays the operator and CloudNativePG: a Dojo follows its spec, a Backup completes, a
-// Cluster has its data. refused is the reason with which a restore fails; empty for none.
+// Cluster has its data. refused is the reason of a failed restore; empty if it succeeds.
 func operate(s *apitest.Server, refused string) {
 	s.AfterWrite = func(write string) {
 		switch what, name, _ := strings.Cut(strings.Fields(write)[1], "/"); {
@@ -64,7 +64,7 @@ func follow(s *apitest.Server, name, refused string) {
 	s.Put(d)
 }
 
-// TestRestore carries restores out, against a play of the operator.
+// TestRestore carries out restores while operate plays the operator.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	ready := func(t *testing.T) *apitest.Server { return sendai(t) }
@@ -103,7 +103,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreStops shows what a restore says that fails, and that the same command continues it.
+// TestRestoreStops shows the output of a failed restore, and that the same command continues it.
 func TestRestoreStops(t *testing.T) {
 	t.Parallel()
 	s := lost(t)
@@ -129,7 +129,7 @@ func TestRestoreStops(t *testing.T) {
 	}
 }
 
-// TestStopped shows what is to be done after each step that fails.
+// TestStopped shows the remedy for each step that can fail.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	w := &recovery.Plan{Target: "sendai", InPlace: true, Replicas: 3, Object: kinds.Cluster.Object()}
@@ -157,7 +157,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestRestoreOfWhatExists shows that another Dojo is not overwritten.
+// TestRestoreOfWhatExists shows that restore --as does not overwrite an existing Dojo.
 func TestRestoreOfWhatExists(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

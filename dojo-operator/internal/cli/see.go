@@ -48,7 +48,7 @@ func (s *session) list(ctx context.Context, everywhere, broken bool, format kube
 	if broken {
 		all.Items = view.Broken(all.Items, s.Now())
 	}
-	for i := range all.Items { // as kubectl prints them
+	for i := range all.Items { // kubectl also prints the kind of each item
 		all.Items[i].SetGroupVersionKind(kinds.Dojo.GroupVersionKind)
 		all.Items[i].ManagedFields = nil
 	}
@@ -108,7 +108,7 @@ database, backups, alerts and children. The exit code is 3 if something is wrong
 	return cmd
 }
 
-// worldWithAlerts reads a Dojo with all that belongs to it, and its alerts that fire.
+// worldWithAlerts reads a Dojo with all that belongs to it, and its firing alerts.
 func (s *session) worldWithAlerts(ctx context.Context, name string) (*world.World, error) {
 	w, err := s.world(ctx, name)
 	if err == nil {
@@ -117,7 +117,7 @@ func (s *session) worldWithAlerts(ctx context.Context, name string) (*world.Worl
 	return w, err
 }
 
-// answer prints a report or its text. It returns ErrIll for a Dojo that needs a user.
+// answer prints a report or its text. It returns ErrIll if the user has to fix the Dojo.
 func (s *session) answer(
 	w *world.World, format kubectl.Output, report any, text func(*world.World, term.Style) string,
 ) error {

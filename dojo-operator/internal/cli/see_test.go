@@ -145,7 +145,7 @@ func TestSee(t *testing.T) {
 	}
 }
 
-// TestTreeShowsTrouble shows what a tree says of children that are not as they should be.
+// TestTreeShowsTrouble shows how a tree describes unhealthy children.
 func TestTreeShowsTrouble(t *testing.T) {
 	t.Parallel()
 	d := apitest.Sendai(func(d *corev1api.Dojo) {
@@ -168,8 +168,8 @@ func TestTreeShowsTrouble(t *testing.T) {
 	expectGolden(t, "tree trouble", run(t, s, "", "tree", "sendai").String())
 }
 
-// TestStatusKnowsFiringAlerts shows that a status asks Alertmanager, where there is one and the
-// user may.
+// TestStatusKnowsFiringAlerts shows that a status asks Alertmanager if it exists and the user has
+// the right.
 func TestStatusKnowsFiringAlerts(t *testing.T) {
 	t.Parallel()
 	s := sendai(t)

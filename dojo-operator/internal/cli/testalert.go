@@ -125,7 +125,7 @@ func (s *session) chosenAlertmanagers(ctx context.Context, at string) (all []ale
 	return all, err
 }
 
-// shownWithin bounds the wait until Alertmanager shows an alert that it has accepted.
+// shownWithin is the longest wait until Alertmanager shows an accepted alert.
 const shownWithin = 30 * time.Second
 
 // post posts an alert and reports whether Alertmanager sends it to the Dojo's receiver.
@@ -154,8 +154,9 @@ func (s *session) post(ctx context.Context, a alertmanager, d *corev1api.Dojo, a
 	return s.reportReceivers(a, d, receivers), nil
 }
 
-// reportReceivers says to whom Alertmanager sends an alert. prometheus-operator names the receivers
-// of an AlertmanagerConfig NAMESPACE/NAME/RECEIVER (pkg/alertmanager/amcfg.go).
+// reportReceivers prints to whom Alertmanager sends an alert, and reports whether the Dojo's
+// receiver gets it. prometheus-operator names receivers NAMESPACE/NAME/RECEIVER, after their
+// AlertmanagerConfig (pkg/alertmanager/amcfg.go).
 func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers []string) bool {
 	own := d.Namespace + "/" + d.Name + "/"
 	if slices.ContainsFunc(receivers, func(r string) bool { return strings.HasPrefix(r, own) }) {
@@ -174,7 +175,7 @@ func (s *session) reportReceivers(a alertmanager, d *corev1api.Dojo, receivers [
 // alertmanager is the Service of an Alertmanager, which the API server's proxy reaches.
 type alertmanager struct {
 	namespace, service string
-	// port is its name, or number; prefix that of its paths.
+	// port is the name or number of the Service's port. prefix is the prefix of the paths.
 	scheme, port, prefix string
 }
 
@@ -208,7 +209,7 @@ func parseAlertmanager(text string) (a alertmanager, err error) {
 	return a, nil
 }
 
-// alertmanagers finds those of the cluster.
+// alertmanagers returns the Services of all Alertmanagers in the cluster.
 func (s *session) alertmanagers(ctx context.Context) (all []alertmanager, err error) {
 	list := kinds.Alertmanager.List()
 	if err := s.List(ctx, list); err != nil {
@@ -220,8 +221,8 @@ func (s *session) alertmanagers(ctx context.Context) (all []alertmanager, err er
 	return all, nil
 }
 
-// request returns a request to an Alertmanager through the API server's proxy, which needs get or
-// create of services/proxy.
+// request returns a request to an Alertmanager through the API server's proxy. The user needs the
+// right to get or create services/proxy.
 func (s *session) request(a alertmanager, verb, call string) *rest.Request {
 	name := a.scheme + ":" + a.service + ":" + a.port
 	return s.core().RESTClient().Verb(verb).Namespace(a.namespace).Resource("services").Name(name).
@@ -234,7 +235,7 @@ type gettableAlert struct {
 	Receivers []struct{ Name string } `json:"receivers"`
 }
 
-// alertsOf returns the alerts of a Dojo that fire, of one name or of all.
+// alertsOf returns the firing alerts of a Dojo; only alerts of this name, unless it is empty.
 func (s *session) alertsOf(
 	ctx context.Context, a alertmanager, d *corev1api.Dojo, name string,
 ) (all []gettableAlert, err error) {
@@ -252,11 +253,10 @@ func (s *session) alertsOf(
 	return all, err
 }
 
-// firingTimeout bounds what a status spends on alerts.
+// firingTimeout is the longest time that a status waits for alerts.
 const firingTimeout = 3 * time.Second
 
-// addFiring adds the alerts that fire, where the user may ask Alertmanager; otherwise they stay
-// unknown.
+// addFiring adds the firing alerts. They stay unknown if the user may not ask Alertmanager.
 func (s *session) addFiring(ctx context.Context, w *world.World) {
 	if w.Dojo.Spec.Alerts == nil {
 		return

@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// upgradeRequest is the wish of a user.
+// upgradeRequest has the flags of an upgrade.
 type upgradeRequest struct {
 	to, image            string
 	minor, withoutBackup bool
@@ -127,7 +127,7 @@ func upgradeOf(w *world.World, r upgradeRequest) (ch change, err error) {
 	}
 	ch.Means = upgradeMeans(d, has, to, r)
 	if name := recovery.NextServerName(w, d); pg.Backup != nil && recovery.ArchivesApart(d) {
-		// The log of the new version must not follow that of the old one.
+		// The new version must not append to the log of the old version.
 		fields["backup"] = map[string]any{"plugin": map[string]any{"parameters": map[string]any{"serverName": name}}}
 		ch.Means = append(ch.Means, "Backups and the log of the new version go to the serverName "+name+
 			"; those of the former version stay.")
@@ -190,7 +190,7 @@ the data back if there are backups.`, 15*time.Minute, &ask, planned(s.world, acc
 	return cmd
 }
 
-// acceptance plans another Cluster in the place of a lost one.
+// acceptance plans an empty Cluster that replaces a lost one.
 func acceptance(w *world.World) (ch change, err error) {
 	d := w.Dojo
 	if recovery.LostAt(d).IsZero() {
@@ -201,7 +201,7 @@ func acceptance(w *world.World) (ch change, err error) {
 		}
 		return ch, fmt.Errorf("the Cluster of %s is not lost: %s", d.Name, state)
 	}
-	loss := string(d.UID) // of a Cluster that this Dojo has never had, as the operator has it
+	loss := string(d.UID) // the operator also expects the Dojo's UID if the status has no UID of a Cluster
 	if d.Status.Database != nil {
 		loss = cmp.Or(d.Status.Database.ClusterUID, loss)
 	}

@@ -48,7 +48,8 @@ func recordOf(dojo *corev1api.Dojo, source metav1.Object, hosts Hosts) string {
 const (
 	// recordSeparator is in no name and no version.
 	recordSeparator = "|"
-	// mongoRecord ends the record of credentials in the form of MongoDB. No host ends so.
+	// mongoRecord is the end of the record if the credentials have the form of MongoDB. No host
+	// ends with it.
 	mongoRecord = recordSeparator + "database=Mongo"
 )
 
@@ -78,7 +79,8 @@ func keysWith(dojo *corev1api.Dojo, readOnlyHost string) []string {
 	return append(slices.Clone(Keys), ReadOnlyKey)
 }
 
-// keysOf returns the keys of the Dojo's own Secret, which may be of another kind of database.
+// keysOf returns the keys of the Dojo's own Secret. It may hold credentials of another kind of
+// database than the spec names.
 func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
 	switch {
 	case own == nil:
@@ -89,7 +91,7 @@ func keysOf(dojo *corev1api.Dojo, own *metav1.PartialObjectMetadata) []string {
 	return Keys
 }
 
-// SourceOf returns the name of the Secret that the Dojo's own was copied from, or "".
+// SourceOf returns the name of the Secret from which the Dojo's own was copied, or "".
 func SourceOf(own *metav1.PartialObjectMetadata) string {
 	if own == nil {
 		return ""
@@ -99,7 +101,8 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 	return name
 }
 
-// A client that changes a key of the Dojo's own Secret takes its ownership, so metadata suffices.
+// copied reports whether own is an unaltered copy of source. A client that changes a key of the
+// Dojo's own Secret becomes the key's field owner, so metadata is enough.
 func copied(dojo *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
 	labels, keys := ownership.Labels(dojo, ownership.Application), keysWith(dojo, hosts.ReadOnly)
 	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(dojo, source, hosts) &&
@@ -118,7 +121,7 @@ func secretFor(
 		WithData(data)
 }
 
-// translate never quotes a value.
+// translate converts the source's data to the Dojo's keys. The issue never quotes a value.
 func translate(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	if mongo(dojo) {
 		return translateMongo(dojo, source)
@@ -145,7 +148,8 @@ func translateFields(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]
 	if strings.ContainsFunc(host, unicode.IsSpace) {
 		return nil, incomplete(dojo, source, "has white space under the key %q", "host")
 	}
-	// CloudNativePG writes the short name of its Service, which other namespaces cannot resolve.
+	// CloudNativePG writes the short name of its Service, which pods of other namespaces cannot
+	// resolve.
 	if source.Namespace != dojo.Namespace && !strings.ContainsAny(host, ".:") {
 		host += "." + source.Namespace + ".svc"
 	}

@@ -242,7 +242,8 @@ func TestCopied(t *testing.T) {
 		"key added":                  {edited("kubectl", key("EXTRA", "x")), true},
 		"annotation added":           {edited("kubectl", annotate("example.org/note", "x")), true},
 		"written by another applier": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
-		// A POST makes the fields ours by update. A client with our field manager does so too.
+		// A POST records our field manager with the operation Update. A client that uses our field
+		// manager looks the same.
 		"value changed by a client with our name": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
 		"managedFields lost":                      {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
 		"managedFields that are not JSON": {
@@ -407,7 +408,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Standbys that come or go change a host, which rolls the pods and is no rotation.
+// When standbys come or go, a host changes. The pods roll, but the change does not count as a
+// rotation.
 func TestStandbys(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -443,8 +445,8 @@ func TestStandbys(t *testing.T) {
 	}
 }
 
-// The Pooler replaces the source's host, which rolls the pods and is no rotation. The recorded
-// version of the source stays.
+// The Pooler replaces the source's host. The pods roll, but the change does not count as a
+// rotation. The recorded version of the source stays.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
@@ -495,7 +497,8 @@ func TestPlanWithoutUsableSource(t *testing.T) {
 	}
 }
 
-// Also a Degraded issue names the awaited Secret: the wait continues after a change of the spec.
+// A Degraded issue also names the awaited Secret, so that the wait continues after a change of the
+// spec.
 func TestMissingSourceIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, ago := range map[string]time.Duration{"for a while": 30 * time.Second, "for too long": time.Hour} {
@@ -552,7 +555,7 @@ func TestGrantWithdrawnBeforeTheCacheShowsIt(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(referring("databases"))
 	s := observe(t, dojotest.NewCluster(t, dojotest.Source(elsewhere("*"))), dojo, testConfig)
-	s.SourceSecret = dojotest.Source(elsewhere(""), key("password", "red")) // as the API server has it
+	s.SourceSecret = dojotest.Source(elsewhere(""), key("password", "red")) // newer than the cached metadata
 	plan := Plan(dojo, s, true, testConfig).Plan
 	if plan.Apply != nil || dojotest.Worst(plan.Issues) != "Degraded/CredentialsNotShared" {
 		t.Errorf("writes %v, issues are %+v", dojotest.Kinds(plan), plan.Issues)
@@ -572,11 +575,11 @@ func (h hiding) Get(ctx context.Context, name client.ObjectKey, o client.Object,
 	return h.Reader.Get(ctx, name, o, opts...)
 }
 
-// The cache lacks the Secret for longer than an own write is expected there.
+// The cache lacks the Secret for so long that the expectation of our own write has expired.
 func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 	t.Parallel()
 	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }
-	cases := map[string]func(*corev1.Secret){ // nil if the API server does not have it either
+	cases := map[string]func(*corev1.Secret){ // nil: the API server has no Secret either
 		"ours":           func(*corev1.Secret) {},
 		"foreign Secret": released,
 		"gone":           nil,

@@ -3,14 +3,14 @@
 // Package credentials copies the credentials of a Dojo's database into a Secret of its own, in the
 // form that the application reads.
 //
-// Of MongoDB they are a connection string and its parts; some may be empty.
+// For MongoDB the copy has a connection string and its parts; some parts may be empty.
 //
-// They come from the Secret of spec.credentialsRef, or with spec.postgres from the one that was
-// generated for the database. The cache holds the metadata of Secrets alone. The copy records the
-// version of its source in an annotation, and its managedFields show whether a key was changed, so
-// metadata says whether it is up to date; only where it is not are both Secrets read, from the API
-// server. Whatever is wrong with the source, credentials that were copied before stay in use.
+// The source is the Secret of spec.credentialsRef. With spec.postgres it is the Secret that was
+// generated for the database. The cache holds only the metadata of Secrets. An annotation of the
+// copy records the version of the source, and managedFields show whether another client changed a
+// key. So metadata shows whether the copy is up to date. If it is not, both Secrets are read from
+// the API server. Whatever is wrong with the source, copied credentials stay in use.
 //
-// In another namespace, a Secret that is not shared reads the same as one that does not exist: a Dojo
-// must not reveal which Secrets exist there.
+// A Dojo must not reveal which Secrets exist in another namespace. So the issue for a Secret that
+// is not shared equals the issue for a missing Secret.
 package credentials

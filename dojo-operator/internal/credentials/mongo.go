@@ -23,8 +23,8 @@ const (
 	mongoScheme    = "mongodb://"
 	mongoSRVScheme = "mongodb+srv://"
 	mongoPort      = "27017"
-	// perconaSuffix ends the keys <user>_<replica set>_connectionString of Percona's operator
-	// (https://docs.percona.com/percona-operator-for-mongodb/connection-secrets.html).
+	// perconaSuffix is the end of the keys <user>_<replica set>_connectionString of Percona's
+	// operator (https://docs.percona.com/percona-operator-for-mongodb/connection-secrets.html).
 	perconaSuffix = "_connectionString"
 	perconaMongos = "_mongos" + perconaSuffix
 )
@@ -41,7 +41,7 @@ type connectionString struct {
 	database         string
 }
 
-// translateMongo never quotes a value. Every key of MongoDB has a value, which may be empty.
+// translateMongo is translate for MongoDB. It sets all of mongoKeys; a value may be empty.
 func translateMongo(dojo *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
 	key := uriKeyOf(source.Data)
 	if key == "" {
@@ -105,7 +105,8 @@ func uriKeyOf(data map[string][]byte) string {
 		if !strings.HasSuffix(key, perconaSuffix) {
 			continue
 		}
-		// Of a sharded cluster, mongos is the entry. Otherwise any order does that never changes.
+		// The entry to a sharded cluster is mongos. Otherwise the alphabetical order keeps the
+		// choice stable.
 		mongos, bestMongos := strings.HasSuffix(key, perconaMongos), strings.HasSuffix(best, perconaMongos)
 		if best == "" || mongos && !bestMongos || mongos == bestMongos && key < best {
 			best = key
@@ -159,7 +160,7 @@ func (c connectionString) String() string {
 	return c.scheme + userInfo + strings.Join(c.hosts, ",") + c.tail
 }
 
-// validHost refuses sockets, which are percent-encoded paths: pods have none.
+// validHost refuses Unix sockets (percent-encoded paths), since the database runs outside the pod.
 func validHost(hostPort string) bool {
 	host, port := splitHost(hostPort)
 	if host == "" || strings.ContainsAny(host, "%@") || strings.Contains(host, ":") && net.ParseIP(host) == nil {
@@ -172,7 +173,8 @@ func validHost(hostPort string) bool {
 	return err == nil && number > 0
 }
 
-// splitHost takes the brackets from an IPv6 address. Without a port, port is "".
+// splitHost splits a host from its port, and removes the brackets of an IPv6 address. The port is
+// "" if there is none.
 func splitHost(hostPort string) (host, port string) {
 	if host, port, err := net.SplitHostPort(hostPort); err == nil {
 		return host, port
@@ -180,7 +182,7 @@ func splitHost(hostPort string) (host, port string) {
 	return strings.TrimSuffix(strings.TrimPrefix(hostPort, "["), "]"), ""
 }
 
-// qualified completes the short name of a Service, which other namespaces cannot resolve.
+// qualified completes the short name of a Service, which pods of other namespaces cannot resolve.
 func qualified(dojo *corev1api.Dojo, source *corev1.Secret, hostPort string) string {
 	host, port := splitHost(hostPort)
 	if source.Namespace == dojo.Namespace || strings.ContainsAny(host, ".:") {

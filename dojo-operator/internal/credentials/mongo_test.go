@@ -130,7 +130,7 @@ func TestTranslateMongo(t *testing.T) {
 	}
 }
 
-// Whatever a user or a password contains, a driver reads the same from the URI.
+// A driver reads the same user and password from the URI, whatever characters they contain.
 func TestURIOfFieldsIsReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -155,7 +155,7 @@ func TestURIOfFieldsIsReadBack(t *testing.T) {
 	})
 }
 
-// The two forms of the same Secret are distinct copies, in both directions.
+// A change of spec.database, in either direction, makes a new copy of the same Secret.
 func TestKindOfDatabaseChanges(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

@@ -10,8 +10,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Access is the plan for the credentials. Revision is empty while pods have none to read. Keys are
-// those of the Secret once the plan is applied.
+// Access is the plan for the credentials. Revision is empty while there are no credentials for
+// pods. Keys are the keys of the Dojo's own Secret after the plan.
 type Access struct {
 	Plan     apply.Plan
 	Revision string

@@ -10,7 +10,7 @@ import (
 
 func sourceIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	switch {
-	case s.Name.Name == "": // created before the schema required it
+	case s.Name.Name == "": // the Dojo is older than the schema that requires the field
 		return conditions.Degraded(corev1api.ReasonCredentialsNotFound,
 			"spec.credentialsRef is not set. Name the Secret that holds the database credentials.")
 	case !cfg.watches(s.Name.Namespace):
@@ -20,7 +20,7 @@ func sourceIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	case s.Source == nil && s.Name.Namespace == dojo.Namespace:
 		return missing(dojo, s, cfg)
 	case s.Source == nil || !ownership.Shared(dojo, s.Source),
-		s.SourceSecret != nil && !ownership.Shared(dojo, s.SourceSecret): // revoked since
+		s.SourceSecret != nil && !ownership.Shared(dojo, s.SourceSecret): // revoked while the cache lags
 		return notShared(dojo, s)
 	}
 	return nil

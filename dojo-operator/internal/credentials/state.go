@@ -28,7 +28,7 @@ const hostKey = "DB_ENDPOINT"
 // ReadOnlyKey is a further key for a database with standbys.
 const ReadOnlyKey = "DB_READONLY_ENDPOINT"
 
-// Optional are keys that the Dojo's own Secret may have. Pods do not roll when they come or go.
+// Optional returns keys that the Dojo's own Secret may lack. Pods refer to them as optional keys.
 func Optional(dojo *corev1api.Dojo) []string {
 	if dojo.Spec.Postgres == nil {
 		return nil
@@ -39,7 +39,7 @@ func Optional(dojo *corev1api.Dojo) []string {
 // Name returns the name of the Dojo's own Secret.
 func Name(dojo *corev1api.Dojo) string { return dojo.Name + "-credentials" }
 
-// Config holds the operator's flags. No Namespaces means all.
+// Config holds the operator's flags. Empty Namespaces means all namespaces.
 type Config struct {
 	ProgressDeadline time.Duration
 	Namespaces       []string
@@ -49,12 +49,12 @@ func (c Config) watches(namespace string) bool {
 	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
 }
 
-// State holds the observed Secrets; nil for one that does not exist.
+// State holds the observed Secrets. A Secret that does not exist is nil.
 type State struct {
 	Now time.Time
 	// Nonce is a random word for a new revision.
 	Nonce string
-	// Name is that of the source. Source and Own are metadata.
+	// Name is the name of the source. Source and Own are metadata.
 	Name types.NamespacedName
 	Hosts
 	Source, Own *metav1.PartialObjectMetadata
@@ -62,13 +62,14 @@ type State struct {
 	SourceSecret, OwnSecret *corev1.Secret
 }
 
-// Hosts are hosts of a database that its Secret does not have. Pooler replaces the source's host.
+// Hosts are hosts of a database that are not in its Secret. Pooler replaces the source's host.
 type Hosts struct {
 	ReadOnly string
 	Pooler   string
 }
 
-// Generated is the source of a Dojo with spec.postgres: its database's Secret, or nil metadata.
+// Generated is the source of a Dojo with spec.postgres: the Secret of its database. Secret is nil
+// if it does not exist.
 type Generated struct {
 	Name types.NamespacedName
 	Hosts
@@ -101,7 +102,8 @@ func Observe(
 	if s.Source == nil || !ownership.Shared(dojo, s.Source) {
 		return s, nil
 	}
-	// If the cache lacks an existing Secret, the POST fails, and nothing is written after it.
+	// If the cache does not yet have the Dojo's own Secret, the POST fails, and the objects after
+	// it are not written.
 	if s.Conflict(dojo) != nil || copied(dojo, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}
@@ -112,7 +114,7 @@ func Observe(
 	return s, err
 }
 
-// Conflict returns the issue of a foreign Secret with the name of the Dojo's own, or nil.
+// Conflict returns an issue if another owner's Secret has the name of the Dojo's own; else nil.
 func (s *State) Conflict(dojo *corev1api.Dojo) *conditions.Issue {
 	return ownership.NameConflict(dojo, "Secret", s.Own)
 }

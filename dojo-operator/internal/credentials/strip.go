@@ -9,10 +9,11 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// maxGrant is the length in bytes of a list with a thousand of the longest namespaces.
+// maxGrant is the maximum length of a kept annotation, in bytes: enough for a thousand namespaces
+// with the longest names.
 const maxGrant = 64 << 10
 
-// Strip keeps a foreign Secret's identity, and the namespaces that share it up to maxGrant.
+// Strip keeps a foreign Secret's identity, and the annotation with the namespaces that may use it.
 func Strip(secret *metav1.PartialObjectMetadata) {
 	grant, granted := secret.Annotations[corev1api.AllowedNamespacesAnnotation]
 	ownership.Strip(secret)

@@ -27,7 +27,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// CacheOptions fails for kinds that are not watched. No namespaces means all.
+// CacheOptions returns the options of a cache whose reads fail for kinds that are not watched.
+// Without namespaces the cache has all of them.
 func CacheOptions(namespaces []string) cache.Options {
 	options := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -36,7 +37,7 @@ func CacheOptions(namespaces []string) cache.Options {
 	}
 	for _, namespace := range namespaces {
 		if options.DefaultNamespaces == nil {
-			options.DefaultNamespaces = map[string]cache.Config{} // nil: all
+			options.DefaultNamespaces = map[string]cache.Config{} // nil means all namespaces
 		}
 		options.DefaultNamespaces[namespace] = cache.Config{}
 	}
@@ -64,13 +65,14 @@ func strip(in any) (any, error) {
 		workload.Share(o)
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		apply.Keep(ownership.FieldOwner, o, func() { workload.Strip(o) })
-	case client.Object: // not a tombstone
+	case client.Object: // other values are tombstones
 		apply.Keep(ownership.FieldOwner, o, func() { stripForeign(o) })
 	}
 	return in, nil
 }
 
-// maxRequest limits the value of a requesting annotation, in bytes.
+// maxRequest is the maximum length in bytes of the kept value of an annotation that requests
+// something.
 const maxRequest = 1 << 10
 
 func requestAnnotations() []string {
@@ -80,7 +82,8 @@ func requestAnnotations() []string {
 	}
 }
 
-// Nothing writes the stripped metadata back: finalizers and status are patched.
+// No write restores the stripped metadata: the operator only patches a Dojo's finalizers and
+// status.
 func stripDojo(dojo *corev1api.Dojo) {
 	all := dojo.Annotations
 	dojo.Annotations, dojo.Labels, dojo.OwnerReferences, dojo.ManagedFields = nil, nil, nil, nil

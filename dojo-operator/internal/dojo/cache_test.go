@@ -30,7 +30,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// large returns the largest metadata of a foreign object.
+// large returns metadata of a foreign object with every field set.
 func large() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5", Generation: 2,
@@ -46,7 +46,7 @@ func large() metav1.ObjectMeta {
 
 var theirs = metav1.OwnerReference{Kind: "Cluster", Name: "pg", Controller: new(true)}
 
-// small returns the part of it that is kept.
+// small returns the part of large that strip keeps.
 func small() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5",
@@ -62,7 +62,7 @@ func forged(m metav1.ObjectMeta) metav1.ObjectMeta {
 	return m
 }
 
-// written is the managedFields entry of an operator's write.
+// written adds the managedFields entry of a write by the operator.
 func written(m metav1.ObjectMeta) metav1.ObjectMeta {
 	m.ManagedFields = append(m.ManagedFields, metav1.ManagedFieldsEntry{Manager: ownership.FieldOwner})
 	return m
@@ -235,7 +235,8 @@ func TestStripKeepsOurObjectsWhole(t *testing.T) {
 	}
 }
 
-// The cache keeps the metadata of a Dojo that is read, so that no user can fill the memory.
+// The cache keeps only the metadata of a Dojo that the operator reads, so that no user can fill the
+// memory.
 func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(exposed)
@@ -257,7 +258,7 @@ func TestStripKeepsReadMetadataOfADojo(t *testing.T) {
 	}
 }
 
-// A too large object of ours is left alone: neither overwritten nor deleted.
+// An object of ours that is too large for the cache is neither overwritten nor deleted.
 func TestTooLargeObjectIsANameConflict(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

@@ -60,7 +60,8 @@ type Reconciler struct {
 	Kinds   Kinds
 	Clock   clock.PassiveClock
 	Config  Config
-	// Sizes and Catalog have the platform's sizes and images of databases; nil for those built in.
+	// Sizes and Catalog have the platform's sizes and images of databases; nil for the built-in
+	// ones.
 	Sizes   *mounted.Folder[sizes.Presets]
 	Catalog *mounted.Folder[images.Catalog]
 
@@ -70,9 +71,10 @@ type Reconciler struct {
 // Kinds reports which optional kinds the cache has.
 type Kinds = postgres.Kinds
 
-// The operator writes a Dojo's status and finalizers only, and deletes no Secret. To retain a
-// password it drops its owner, for which OwnerReferencesPermissionEnforcement needs delete: a
-// component adds it.
+// The operator writes only the status and the finalizers of a Dojo. It deletes no Secret. To retain
+// a password, it removes the owner reference of the Secret. The admission plugin
+// OwnerReferencesPermissionEnforcement requires the right to delete for that; an optional component
+// grants it.
 //
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
@@ -93,8 +95,8 @@ type Kinds = postgres.Kinds
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Prepare makes a Reconciler ready that no manager runs, such as for a plan: Client and indexer are
-// all that it uses.
+// Prepare prepares a Reconciler that no manager runs, such as for a plan. It uses only Client and
+// indexer.
 func (r *Reconciler) Prepare(ctx context.Context, indexer client.FieldIndexer) error {
 	r.applier = apply.New(r.Client, ownership.FieldOwner, apply.Reasons{
 		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,
@@ -139,7 +141,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		WatchesRawSource(whenChanged(r, r.Catalog, hasVersion)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
-			NewQueue:                fairqueue.New, // namespaces take turns
+			NewQueue:                fairqueue.New, // serves namespaces in turn
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				firstBackoff, lastBackoff),
 		}).
@@ -193,7 +195,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, dojo *corev1api.Dojo) (recon
 	return result, err
 }
 
-// current returns the value of a folder, or the one built in.
+// current returns the value of a folder, or the built-in value.
 func current[T any](folder *mounted.Folder[T], builtIn func() T) T {
 	if folder == nil {
 		return builtIn()
@@ -205,7 +207,7 @@ func (r *Reconciler) catalog() images.Catalog {
 	return current(r.Catalog, func() images.Catalog { return images.BuiltIn("") })
 }
 
-// applySafeguards is for a deleted Dojo that another client's finalizer keeps.
+// applySafeguards applies the safeguards of a deleted Dojo that another client's finalizer keeps.
 func (r *Reconciler) applySafeguards(ctx context.Context, dojo *corev1api.Dojo) (reconcile.Result, error) {
 	observed, err := monitoring.Observe(ctx, r.reader(dojo), dojo, r.Kinds.Has, r.Clock.Now())
 	if errors.Is(err, apply.ErrStale) {
@@ -303,7 +305,8 @@ func (r *Reconciler) observePostgres(
 	return &credentials.Generated{Name: source, Secret: secret, Hosts: hosts}, err
 }
 
-// budgetTakenBy names the Dojo whose Cluster needs a PodDisruptionBudget of this Dojo's name.
+// budgetTakenBy returns the name of the Dojo whose Cluster needs a PodDisruptionBudget of this
+// Dojo's name, or "".
 func (r *Reconciler) budgetTakenBy(ctx context.Context, dojo *corev1api.Dojo) (string, error) {
 	for _, suffix := range cnpg.BudgetSuffixes() {
 		name, found := strings.CutSuffix(dojo.Name, suffix)
@@ -338,7 +341,7 @@ func (r *Reconciler) reportWrites(dojo *corev1api.Dojo, results apply.Results) {
 }
 
 func (r *Reconciler) event(dojo *corev1api.Dojo, kind, reason, message string) {
-	const maxLength = 1024 // what the API server accepts
+	const maxLength = 1024 // the API server's limit for the note of an event
 	if len(message) > maxLength {
 		message = strings.ToValidUTF8(message[:maxLength-3], "") + "..."
 	}

@@ -121,7 +121,7 @@ func TestEvents(t *testing.T) {
 		"nothing": {func(*world) {}, nil},
 		"rotated": {rotated, []string{"Normal CredentialsRotated The database credentials have changed"}},
 		"drift":   {drift, []string{"Normal DriftCorrected The Service tokyo was changed by another client"}},
-		// A difference may follow from the new spec.
+		// The difference may come from the new spec.
 		"drift, and a new spec": {respecified, nil},
 		"deleted":               {func(w *world) { w.remove(w.service()) }, nil},
 		"pods crash":            {(*world).crash, []string{"Warning CrashLoopBackOff 2 of 3 replicas are ready; pod"}},
@@ -146,7 +146,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// The Dojo is deleted during a reconcile, and another one of the same name created.
+// The Dojo is deleted during a reconcile, and another Dojo of the same name is created.
 func TestAnotherDojoOfTheSameName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -163,7 +163,7 @@ func TestAnotherDojoOfTheSameName(t *testing.T) {
 	}
 }
 
-// controller-runtime warns about a requeue time beside an error.
+// A reconcile with an error returns no requeue time: controller-runtime warns about both.
 func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dojotest.Dojo(), dojotest.Source())
@@ -176,7 +176,7 @@ func TestAnErrorIsRequeuedByItsBackoff(t *testing.T) {
 	}
 }
 
-// A stale cache is not reported.
+// A stale cache is retried, and is not reported in the status.
 func TestStaleIsNotReported(t *testing.T) {
 	t.Parallel()
 	secrets := schema.GroupResource{Resource: "secrets"}

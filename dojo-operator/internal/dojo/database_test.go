@@ -42,7 +42,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// These tests are about a whole Dojo with a database. Package postgres tests the database alone.
+// These tests reconcile a whole Dojo with a database. Package postgres tests the database alone.
 
 var databaseNoon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
@@ -154,7 +154,7 @@ func (w *databaseWorld) plan() (State, apply.Plan) {
 	return s, Plan(w.dojo, s, w.Config)
 }
 
-// reconcile plans and applies, and returns plan and results.
+// reconcile observes, plans and applies, and returns the state and the plan.
 func (w *databaseWorld) reconcile() (State, apply.Plan) {
 	w.t.Helper()
 	s, plan := w.plan()
@@ -224,7 +224,7 @@ func (w *databaseWorld) schemaEnds(with batchv1.JobConditionType) {
 	}
 }
 
-// schemaFails makes the SQL run again, and fail.
+// schemaFails lets the SQL run again and fail.
 func (w *databaseWorld) schemaFails() {
 	w.t.Helper()
 	applytest.Edit(w.t, w.server, "others", inWorld[cnpgv1.Database](w, "tokyo-db"),
@@ -319,7 +319,8 @@ func TestStepsToADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// A failing database does not stop the application, nor the reverse.
+// A failing database does not stop writes to the application, and a failing application does not
+// stop writes to the database.
 func TestPlanOfADojoWithADatabase(t *testing.T) {
 	t.Parallel()
 	type result struct {
@@ -380,7 +381,7 @@ func TestPlanOfADojoWithADatabase(t *testing.T) {
 	}
 }
 
-// A failing schema must not keep the pods from the password that Postgres has.
+// Pods get the password that Postgres has, even if the schema fails.
 func TestPodsGetTheirPasswordDespiteAFailedSchema(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase())
@@ -488,7 +489,7 @@ func TestARefusalHoldsBackDependentsOnly(t *testing.T) {
 			w := upToDate(t, withDatabase(inOwnCluster))
 			w.dojo.Spec.Replicas, w.dojo.Spec.Postgres.Cluster.Instances = ptr.To[int32](5), ptr.To[int32](5)
 			nightly(w.dojo)
-			w.remove(&corev1.Secret{}, "tokyo-credentials") // so that it is written again
+			w.remove(&corev1.Secret{}, "tokyo-credentials") // so that the plan creates it again
 			_, plan := w.plan()
 			got, results := w.runRefusing(plan, refused)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -545,7 +546,7 @@ func (w *databaseWorld) runRefusing(plan apply.Plan, refused string) (sent []str
 	return sent, results
 }
 
-// kinded is an object with its kind, as all applied objects are.
+// kinded is an object that knows its kind, as apply configurations do.
 type kinded struct {
 	client.Object
 	client client.Client

@@ -18,7 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// planDeletion stops, backs up and drops, or marks the data as retained. The finalizer goes last.
+// planDeletion stops the application, backs up and drops the data; or it marks the data as
+// retained. It removes the finalizer last.
 func planDeletion(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	steps := []func() apply.Plan{
 		func() apply.Plan { return issueOnly(postgres.Unreadable(dojo, s.Postgres, cfg.Postgres)) },
@@ -81,7 +82,8 @@ func planStop(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	return p
 }
 
-// stoppingSince returns since when pods end: a Dojo's deletion ends all that it controls.
+// stoppingSince returns since when pods have been ending: the Dojo's deletion, or the latest
+// deletion of a pod.
 func stoppingSince(dojo *corev1api.Dojo, pods []corev1.Pod) time.Time {
 	since := dojo.DeletionTimestamp.Time
 	for i := range pods {

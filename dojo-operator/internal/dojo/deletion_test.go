@@ -23,7 +23,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// borrowing is a Dojo with the login of the Dojo tokyo.
+// borrowing is a Dojo that uses the login of the Dojo tokyo.
 func borrowing(namespace string) *corev1api.Dojo {
 	return withDatabase(func(dojo *corev1api.Dojo) {
 		dojo.Namespace, dojo.Name, dojo.Spec.Postgres = namespace, "kyoto", nil
@@ -226,7 +226,7 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// The data is deleted step by step to its end.
+// The deletion completes step by step, with the data.
 func TestDeletionCompletes(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase(inOwnCluster, reclaimed, nightly))

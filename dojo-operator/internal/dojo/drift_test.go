@@ -94,7 +94,7 @@ func additions() map[string]func(*world) {
 	}
 }
 
-// drift are changes of other clients, with the children that correct them.
+// drift is a change by another client, with the kinds that the operator writes to correct it.
 type drift struct {
 	change func(*world)
 	writes []string
@@ -156,7 +156,7 @@ func TestAdditionsOfOthersCostNoWrite(t *testing.T) {
 			w := reconciled(t, dojo)
 			change(w)
 			if name == "replicas, by an autoscaler" {
-				w.do(dojo) // leaves them to it
+				w.do(dojo) // leaves the replicas to the autoscaler
 			}
 			if plan := w.do(dojo); plan.Apply != nil || plan.Delete != nil {
 				t.Errorf("writes %v, deletes %v", dojotest.Kinds(plan), dojotest.Deleted(plan))

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 )
 
-// Each change of a Dojo's reason is one line of the log, and no other reconcile logs.
+// A reconcile logs one line if it changes the Dojo's reason, and otherwise none.
 func TestChangesOfTheReasonAreLogged(t *testing.T) {
 	t.Parallel()
 	var lines []string
@@ -26,7 +26,7 @@ func TestChangesOfTheReasonAreLogged(t *testing.T) {
 	reconcile := func(want string) {
 		t.Helper()
 		lines = nil
-		for range 2 { // the second one changes nothing
+		for range 2 { // the second reconcile changes nothing
 			if _, err := w.reconciler.Reconcile(ctx, w.dojo()); err != nil {
 				t.Fatal(err)
 			}

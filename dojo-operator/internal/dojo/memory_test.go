@@ -54,8 +54,8 @@ func deployment(size int, m metav1.ObjectMeta) *appsv1.Deployment {
 	return d
 }
 
-// docs/platform/multi-tenancy.md has these limits of the memory that a tenant's objects cost. The
-// cache's own index comes on top.
+// docs/platform/multi-tenancy.md has these limits for the memory that a tenant's objects take. The
+// cache's own index needs more memory in addition.
 //
 //nolint:paralleltest // measures the heap of the process
 func TestMemoryOfForgedObjects(t *testing.T) {
@@ -70,7 +70,7 @@ func TestMemoryOfForgedObjects(t *testing.T) {
 	ours, many := written(hostile(0)), written(hostile(0))
 	ours.Annotations["a"] = strings.Repeat("b", apply.MaxKept-4<<10)
 	largest := deployment(0, ours)
-	// The most memory for its JSON: items without content.
+	// Empty items take the most memory in relation to their JSON.
 	empty := &appsv1.Deployment{ObjectMeta: many}
 	for range apply.MaxKept / 2 / unsafe.Sizeof(corev1.Container{}) {
 		empty.Spec.Template.Spec.Containers = append(empty.Spec.Template.Spec.Containers, corev1.Container{})

@@ -107,7 +107,7 @@ func newHistory(t rapid.TB, dojo *corev1api.Dojo) *history {
 	return h
 }
 
-// Restart starts an operator without memory.
+// Restart starts an operator that remembers nothing.
 func (h *history) Restart(*rapid.T) {
 	h.r = &Reconciler{Client: asCached(h.server), Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig,
 		Catalog: mounted.Fixed(dojotest.Catalog())}
@@ -200,7 +200,7 @@ func (h *history) Rotate(t *rapid.T) {
 	})
 }
 
-// Lose removes the credentials until Rotate.
+// Lose removes the credentials until Rotate restores them.
 func (h *history) Lose(*rapid.T) {
 	if source := read(h, "pg-app", &corev1.Secret{}); source != nil {
 		h.delete(source)
@@ -232,10 +232,10 @@ func (h *history) complete() bool {
 	return own != nil && deployment != nil && service != nil && budget != nil
 }
 
-// Reconcile runs a whole reconcile, then the pods.
+// Reconcile runs a whole reconcile, then makes the pods ready.
 func (h *history) Reconcile(*rapid.T) { h.reconcile() }
 
-// Halfway runs a part of a reconcile: the operator is killed, or a write refused.
+// Halfway runs a part of a reconcile, as if the operator were killed or a write refused.
 func (h *history) Halfway(t *rapid.T) {
 	p := h.plan()
 	p.Apply, p.Delete = p.Apply[:rapid.IntRange(0, len(p.Apply)).Draw(t, "writes")], nil
@@ -277,7 +277,8 @@ func (h *history) serve() {
 	})
 }
 
-// Check holds at any time: no pod runs without credentials, and only optional children are deleted.
+// Check checks two invariants: no pod starts without credentials, and only optional children are
+// deleted.
 func (h *history) Check(t *rapid.T) {
 	p := h.plan()
 	for _, old := range p.Delete {
@@ -330,7 +331,7 @@ func TestAnyHistoryEndsLikeAFreshStart(t *testing.T) {
 	})
 }
 
-// sameChildren compares all children but for random and temporary fields.
+// sameChildren compares all children, except random and temporary fields.
 func sameChildren(t *rapid.T, want, got *history) {
 	t.Helper()
 	compare(t, want, got, "tokyo-credentials", func() *corev1.Secret { return &corev1.Secret{} })
@@ -429,8 +430,8 @@ func ofContainer(edit func(*corev1.Container)) func(*history) {
 	return ofDeployment(func(d *appsv1.Deployment) { edit(&d.Spec.Template.Spec.Containers[0]) })
 }
 
-// setVariable changes a variable by name, since places change. The API server refuses a value
-// beside a reference.
+// setVariable replaces a variable by its name, since its index may change. It replaces the whole
+// variable, since the API server refuses a value together with a reference.
 func setVariable(c *corev1.Container, name, value string) {
 	removeVariable(c, name)
 	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
@@ -523,7 +524,7 @@ func annotate[L metav1.Object](o L) {
 }
 
 func relabel[L metav1.Object](o L) {
-	labels := map[string]string{} // an earlier change may have removed all
+	labels := map[string]string{} // an earlier change may have removed all labels
 	maps.Copy(labels, o.GetLabels())
 	labels["app.kubernetes.io/managed-by"] = "another"
 	o.SetLabels(labels)

@@ -23,7 +23,7 @@ func resume(dojo *corev1api.Dojo) string {
 
 func paused(dojo *corev1api.Dojo) bool { return dojo.Annotations[corev1api.PausedAnnotation] == "true" }
 
-// pause replaces all writes of a plan, but those of guards, by an issue.
+// pause replaces all writes of a plan by an issue. It keeps the writes of guards.
 func pause(dojo *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	names, parts := pending(p)
 	if dojo.DeletionTimestamp != nil {

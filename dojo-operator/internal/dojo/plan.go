@@ -38,7 +38,7 @@ type State struct {
 	Monitoring  monitoring.State
 }
 
-// Plan plans all writes for a Dojo. A failing part does not stop the others.
+// Plan plans all writes for a Dojo. A failing part does not stop other parts.
 func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	guards := monitoring.Safeguards(dojo, s.Monitoring, cfg.Monitoring)
 	if dojo.DeletionTimestamp != nil {
@@ -69,7 +69,8 @@ func Plan(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		outside, alerts)
 }
 
-// releaseInput bypasses a Pooler, which has no session to hold a lock in.
+// releaseInput returns the input of a release step. Its host bypasses a Pooler, which keeps no
+// session for an advisory lock.
 func releaseInput(
 	dojo *corev1api.Dojo, s State, database *postgres.Database, secret workload.Credentials, cfg Config,
 ) release.Input {
@@ -86,7 +87,7 @@ func releaseInput(
 	return in
 }
 
-// blockingIssue returns the issue of a Dojo for which only the safeguards apply, or nil.
+// blockingIssue returns an issue that blocks all writes except the safeguards, or nil.
 func blockingIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	return cmp.Or(s.Credentials.Conflict(dojo), s.Workload.Conflict(dojo))
 }
@@ -99,7 +100,8 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 	return all
 }
 
-// A finalizer that is no longer wanted stays until all data is marked as retained.
+// planFinalizers keeps the finalizer until all data is marked as retained, even if the spec no
+// longer needs it.
 func planFinalizers(dojo *corev1api.Dojo, s State) []string {
 	switch desired, present := cnpg.Reclaims(dojo), hasFinalizer(dojo); {
 	case desired && !present:

@@ -106,7 +106,7 @@ func TestPlan(t *testing.T) {
 	title := func(dojo *corev1api.Dojo) { dojo.Spec.Title = "Kyoto" }
 	dojo, replicas := dojotest.Dojo, dojotest.Replicas
 	cases := map[string]struct {
-		empty  bool // else a Dojo of three replicas runs before the change
+		empty  bool // if false, a Dojo of three replicas runs before the change
 		dojo   *corev1api.Dojo
 		change func(*world)
 		want   result
@@ -172,7 +172,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A Deployment that was created with replicas is applied once before an autoscaler may own them.
+// A Deployment was created with replicas. One apply releases them before an autoscaler may own
+// them.
 func TestAutoscalerTakesOver(t *testing.T) {
 	t.Parallel()
 	w := reconciled(t, dojotest.Dojo())
@@ -183,7 +184,7 @@ func TestAutoscalerTakesOver(t *testing.T) {
 	}
 }
 
-// An issue of the whole Dojo is one of each part.
+// An issue of the whole Dojo is reported for each part.
 func TestBlockedParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -259,7 +260,7 @@ func TestOneReconcileIsEnough(t *testing.T) {
 	})
 }
 
-// Names of every length are valid for the children too.
+// A Dojo's name of any length gives valid names of children.
 func TestAnyName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -301,7 +302,7 @@ func drawSome(t *rapid.T, label string, names []string, least int) []string {
 	return rapid.SliceOfNDistinct(rapid.SampledFrom(names), least, 3, rapid.ID).Draw(t, label)
 }
 
-// Pods are given the variables that their Secret has, whatever the spec asks for.
+// Pods get the variables that their Secret has, even if the spec names another kind of database.
 func TestPodsHaveTheVariablesOfTheirSecret(t *testing.T) {
 	t.Parallel()
 	variables := func(w *world) (names []string) {
@@ -326,7 +327,7 @@ func TestPodsHaveTheVariablesOfTheirSecret(t *testing.T) {
 		t.Error(diff)
 	}
 	w.serve(3)
-	w.do(dojotest.Dojo(mongo)) // the cache shows the writes
+	w.do(dojotest.Dojo(mongo)) // this reconcile reads the writes from the cache
 	w.remove(w.source())
 	w.remove(w.own())
 	before = w.deployment().Spec.Template

@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// finishedFirst puts a Dojo whose rollout has just finished at the front of the queue. Without it,
-// most of many new Dojos become Ready only at the very end.
+// finishedFirst puts a Dojo whose rollout has just finished at the front of the queue. Otherwise,
+// if many Dojos are new, most of them become Ready only after the last one is created.
 type finishedFirst struct{ handler.EventHandler }
 
 // Update implements [handler.EventHandler].
@@ -38,7 +38,8 @@ func (f finishedFirst) Update(
 	f.EventHandler.Update(ctx, e, queue)
 }
 
-// ownCreates delays the reconcile after our own create: a later event follows.
+// ownCreates delays the reconcile after a create by the operator, because another event usually
+// follows.
 type ownCreates struct{ handler.EventHandler }
 
 // Create implements [handler.EventHandler].

@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/libs/manager/fairqueue"
 )
 
-// A Deployment changes while another Dojo is in the queue.
+// TestFinishedFirst changes a Deployment while another Dojo is in the queue.
 func TestFinishedFirst(t *testing.T) {
 	t.Parallel()
 	with := func(available int32) *appsv1.Deployment {
@@ -49,7 +49,7 @@ func TestFinishedFirst(t *testing.T) {
 			t.Parallel()
 			queue := priorityqueue.New[reconcile.Request]("dojo")
 			defer queue.ShutDown()
-			c.after.ResourceVersion = "2" // an update without a change is a resync, which comes last
+			c.after.ResourceVersion = "2" // without a new version the update is a resync, which has low priority
 			queue.Add(other)
 			handle.Update(t.Context(), event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}, queue)
 			if first, _ := queue.Get(); first != c.want {

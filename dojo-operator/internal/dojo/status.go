@@ -30,8 +30,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// countsInterval delays a status with new counts alone, which starting pods change many times a
-// second.
+// countsInterval is the delay of a status in which only counts are new: starting pods change them
+// many times a second.
 const countsInterval = 2 * time.Second
 
 func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []conditions.Issue) corev1api.DojoStatus {
@@ -72,7 +72,8 @@ func status(dojo *corev1api.Dojo, s State, results apply.Results, issues []condi
 	return next
 }
 
-// lastKnownStatus is for a failed observation.
+// lastKnownStatus returns the status after a failed observation: the last known facts, and the
+// issues.
 func lastKnownStatus(dojo *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStatus {
 	next := *dojo.Status.DeepCopy()
 	next.ObservedGeneration = dojo.Generation
@@ -113,7 +114,7 @@ func setParts(dojo *corev1api.Dojo, s State, issues []conditions.Issue, all *[]m
 			corev1api.ReasonDatabaseReady, "The database matches the spec.")
 	}
 	if dojo.DeletionTimestamp != nil {
-		return // only the deletion of the data counts
+		return // BackupSucceeded and AlertsReady no longer matter
 	}
 	if backup := postgres.BackupCondition(dojo, s.Postgres); backup != nil {
 		meta.SetStatusCondition(all, *backup)
@@ -140,7 +141,8 @@ func awaitedObjects(dojo *corev1api.Dojo, now time.Time, issues []conditions.Iss
 	return all
 }
 
-// availability distinguishes an outage from a Dojo that has not started or is scaled to zero.
+// availability returns the condition Available. It distinguishes an outage from a Dojo that has not
+// started or is scaled to zero.
 func availability(dojo *corev1api.Dojo, s *corev1api.DojoStatus, unreachable string) conditions.Availability {
 	was := meta.FindStatusCondition(s.Conditions, conditions.TypeAvailable)
 	switch {
@@ -159,7 +161,7 @@ func availability(dojo *corev1api.Dojo, s *corev1api.DojoStatus, unreachable str
 		was.Reason == corev1api.ReasonSuspended:
 		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica has been ready since the Dojo was scaled to zero.")
 	}
-	if unreachable != "" { // the readiness of pods may depend on it
+	if unreachable != "" { // pods may be unready because of the database
 		return conditions.Unusable(corev1api.ReasonDatabaseUnreachable, unreachable)
 	}
 	return conditions.Unusable(corev1api.ReasonNoReadyReplicas, "No replica is ready any more.")
@@ -176,7 +178,8 @@ func (r *Reconciler) updateStatus(
 	same := metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name, ResourceVersion: dojo.ResourceVersion}
 	was, after := &corev1api.Dojo{ObjectMeta: same, Status: before}, &corev1api.Dojo{ObjectMeta: same, Status: next}
 	done := r.applier.Expectations.Writing(expectations.KeyOf("Dojo", dojo.Namespace, dojo.Name))
-	// The version keeps the status from a new Dojo of the same name: the API server compares no UID.
+	// The resource version protects a new Dojo of the same name from this status: the patch has no
+	// UID to compare.
 	failed := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		client.FieldOwner(ownership.FieldOwner))
 	version := ""
@@ -185,7 +188,7 @@ func (r *Reconciler) updateStatus(
 	}
 	others := done(version)
 	switch {
-	case apierrors.IsNotFound(failed): // deleted meanwhile
+	case apierrors.IsNotFound(failed): // the Dojo was deleted meanwhile
 		return result, err
 	case conditions.Conflict(failed) && err != nil:
 		return result, err // err requeues the Dojo
@@ -239,7 +242,8 @@ func notReadySince(dojo *corev1api.Dojo, was []metav1.Condition) time.Time {
 	return dojo.CreationTimestamp.Time
 }
 
-// deferral is 0 unless only counts differ a little and the Deployment has just moved.
+// deferral returns how long to delay the status. It is 0 unless only counts have changed, by
+// little, and the Deployment has changed a moment ago.
 func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration {
 	live := s.Deployment
 	if live == nil || live.Spec.Replicas == nil || // a stripped Deployment has no replicas
@@ -248,7 +252,7 @@ func deferral(before, next corev1api.DojoStatus, s workload.State) time.Duration
 		return 0
 	}
 	if more := next.ReadyReplicas - before.ReadyReplicas; max(more, -more) > max(1, *live.Spec.Replicas/10) {
-		return 0 // a long rollout is reported in tenths
+		return 0 // report each tenth of a long rollout
 	}
 	age := s.Now.Sub(workload.LastMoved(live))
 	if age < 0 || age > countsInterval { // negative if another machine's clock is ahead

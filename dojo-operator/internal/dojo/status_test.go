@@ -26,7 +26,7 @@ import (
 
 var errUnreachable = errors.New("connection refused")
 
-// reported gives the Dojo the status of an earlier reconcile.
+// reported sets the Dojo's status as an earlier reconcile would have.
 func reported(ready int32, can conditions.Availability, worst *conditions.Issue) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Status.ReadyReplicas, dojo.Status.ReadyStatus, dojo.Status.ObservedGeneration = ready, "3/3", dojo.Generation
@@ -115,7 +115,7 @@ func TestStatusConditions(t *testing.T) {
 	}
 }
 
-// Requests reach the database or not, whatever the pods report.
+// Available depends on the database, even if the pods report that they are ready.
 func TestAvailabilityWithADatabase(t *testing.T) {
 	t.Parallel()
 	const reason = corev1api.ReasonDatabaseUnreachable
@@ -174,8 +174,8 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 	}
 }
 
-// The own Cluster of a suspended Dojo is reconciled when it is hibernated. Another owner's is not
-// hibernated.
+// DatabaseReady of a suspended Dojo has the reason Suspended if the Dojo's own Cluster is
+// hibernated. Another owner's Cluster is not hibernated.
 func TestDatabaseOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	for want, dojo := range map[string]*corev1api.Dojo{
@@ -317,7 +317,7 @@ func TestStatusFacts(t *testing.T) {
 	}
 }
 
-// A reconcile without news makes an equal status, so that nothing is written.
+// If nothing has changed, a reconcile computes an equal status, and writes nothing.
 func TestStatusIsStable(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup)

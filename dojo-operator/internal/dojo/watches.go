@@ -52,21 +52,22 @@ func referencesOf(o client.Object) []string {
 	return all
 }
 
-// dojosOf includes the Dojos that need the object's name, so that a name conflict ends with it.
+// dojosOf returns the Dojos that an object concerns. It includes Dojos that need the object's name:
+// their name conflict may end.
 func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 		client.MatchingFields{ownership.References: client.ObjectKeyFromObject(o).String()})
 	switch o := o.(type) {
-	case *cnpgv1.Backup: // CloudNativePG names one of a schedule
+	case *cnpgv1.Backup: // a ScheduledBackup's Backups have names that CloudNativePG generates
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
-	case *batchv1.Job: // it may upgrade a Cluster
+	case *batchv1.Job: // a Job of CloudNativePG may upgrade a Cluster
 		if cluster := cnpg.OwningCluster(o); cluster != "" {
 			requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, cluster)...)
 		}
 	case *cnpgv1.Database:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.ClusterRef.Name)...)
 	}
-	if channel := channelOf(o); channel != "" { // the Secret has that channel's webhook URL
+	if channel := channelOf(o); channel != "" { // the object is the Secret with that channel's webhook URL
 		name := types.NamespacedName{Namespace: o.GetNamespace(), Name: channel}
 		requests = append(requests, r.dojosMatching(ctx, func(*corev1api.Dojo) bool { return true },
 			client.MatchingFields{ownership.References: name.String()})...)
@@ -96,7 +97,7 @@ func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster stri
 	return r.dojosMatching(ctx, own, client.MatchingFields{ownership.References: name.String()})
 }
 
-// ownerOfClusterOf returns the Dojo whose Cluster or login another Dojo uses.
+// ownerOfClusterOf returns the Dojo that owns the Cluster or the login that the Dojo o uses.
 func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
 	dojo := o.(*corev1api.Dojo)
 	own := func(owner *corev1api.Dojo) bool {
@@ -142,13 +143,13 @@ func (r *Reconciler) dojosWithKind(ctx context.Context, kind optionalkinds.Kind)
 		case discordv1alpha1.GroupVersion.Group:
 			return dojo.Spec.Alerts != nil
 		case exposure.Group:
-			return dojo.Spec.Exposure != nil // also to delete the HTTPRoute of one with an Ingress
+			return dojo.Spec.Exposure != nil // also to delete the HTTPRoute of a Dojo with an Ingress
 		}
 		return monitoring.Monitored(dojo)
 	})
 }
 
-// whenChanged enqueues the Dojos that match after a change of the folder.
+// whenChanged enqueues the matching Dojos when the folder changes.
 func whenChanged[T any](
 	r *Reconciler, folder *mounted.Folder[T], matches func(*corev1api.Dojo) bool,
 ) source.Source {
@@ -224,7 +225,7 @@ var targetChanged = predicate.Funcs{
 	},
 }
 
-// scalerChanged ignores an autoscaler's reads of metrics.
+// scalerChanged ignores updates that only report an autoscaler's metrics.
 var scalerChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before := e.ObjectOld.(*autoscalingv2.HorizontalPodAutoscaler)

@@ -174,7 +174,7 @@ func TestDojosOfAnObject(t *testing.T) {
 	schemaJob := &batchv1.Job{ObjectMeta: labelled(ownership.Schema)}
 	cases := map[string]struct {
 		got  []reconcile.Request
-		want string // separated by spaces
+		want string // names, separated by spaces
 	}{
 		"our Deployment":                 {child(&appsv1.Deployment{ObjectMeta: childOf(dojo())}), "school/tokyo"},
 		"our Secret":                     {secret(byOwner(dojo(), named("school", "x"), group)), "school/tokyo"},

@@ -108,7 +108,7 @@ func (w *world) plan(dojo *corev1api.Dojo) (State, apply.Plan) {
 	return s, Plan(dojo, s, testConfig)
 }
 
-// do plans and applies.
+// do plans and applies once.
 func (w *world) do(dojo *corev1api.Dojo) apply.Plan {
 	w.t.Helper()
 	_, plan := w.plan(dojo)
@@ -182,7 +182,8 @@ func referring(namespace string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = namespace }
 }
 
-// inGroup gives the Dojo its own channel in the group alerts, inChannel the channel all.
+// inGroup gives the Dojo its own channel in the group named alerts. inChannel gives it the channel
+// named all.
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
@@ -195,7 +196,7 @@ func inChannel(dojo *corev1api.Dojo) {
 	}}
 }
 
-// inCluster puts the database into the Cluster pg, ownCluster into the Dojo's own.
+// inCluster puts the database into the Cluster pg. ownCluster puts it into the Dojo's own Cluster.
 func inCluster(dojo *corev1api.Dojo) {
 	dojo.Spec.CredentialsRef = nil
 	dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}

@@ -28,7 +28,7 @@ import (
 // Noon is the default time of all tests.
 var Noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// Scheme has the types of all kinds that are read.
+// Scheme has the types of all kinds that the operator reads.
 var Scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -67,7 +67,7 @@ func Replicas(n int32) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Replicas = &n }
 }
 
-// WaitingFor lets the Dojo have waited for an object since some time ago.
+// WaitingFor records in the status that the Dojo has waited for an object for some time.
 func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		wait := corev1api.Wait{Object: object, Since: metav1.NewTime(Noon.Add(-ago))}
@@ -144,7 +144,7 @@ func (c *Cluster) Reader(dojo *corev1api.Dojo) apply.Reader {
 	return apply.Reader{Cache: c.Server, Live: c.Server, Expectations: none, Unchanged: c.Unchanged(dojo.UID)}
 }
 
-// Do applies a plan. All of it has to succeed.
+// Do applies a plan. The test fails if a write fails.
 func (c *Cluster) Do(dojo *corev1api.Dojo, plan apply.Plan) {
 	c.t.Helper()
 	if results := c.Run(context.Background(), dojo, plan); len(results.Issues) > 0 || results.Stale {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exposure exposes a Dojo through an Ingress, or an HTTPRoute of the Gateway API
-// (https://gateway-api.sigs.k8s.io), which a cluster may lack.
+// Package exposure exposes a Dojo through an Ingress or an HTTPRoute. A cluster may lack the
+// Gateway API, which defines HTTPRoutes (https://gateway-api.sigs.k8s.io).
 package exposure

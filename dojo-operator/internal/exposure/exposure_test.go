@@ -155,7 +155,7 @@ func TestForeignObjects(t *testing.T) {
 	}
 }
 
-// report lets controllers report on the present route.
+// report writes a status of controllers for the present generation of the route.
 func report(t *testing.T, c *dojotest.Cluster, parents ...parentStatus) {
 	t.Helper()
 	applytest.EditStatus(t, c.Server, "envoy-gateway", routeOf(t, c), func(route *unstructured.Unstructured) {
@@ -222,7 +222,7 @@ func TestRoute(t *testing.T) {
 			}
 			cluster := dojotest.NewCluster(t)
 			do(t, cluster, dojotest.Dojo(byGateway, func(dojo *corev1api.Dojo) { dojo.Spec.Exposure.Hosts = []corev1api.Hostname{"a"} }))
-			_, plan := planFor(t, cluster, dojo) // a pending write has no reports yet
+			_, plan := planFor(t, cluster, dojo) // controllers have not reported on a pending write
 			if got := dojotest.Worst(plan.Issues); got != waiting && got != late {
 				t.Errorf("while it is written: %s", got)
 			}
@@ -274,8 +274,8 @@ func TestRouteMatchesTheSpec(t *testing.T) {
 	}
 }
 
-// Requests are always served: the Ingress goes once a Gateway serves the route, and the route once
-// there is an Ingress.
+// Requests are always served. The Ingress stays until a Gateway serves the route; the route stays
+// until the Ingress has an address.
 func TestSwitch(t *testing.T) {
 	t.Parallel()
 	c := dojotest.NewCluster(t)

@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// The lists are atomic, so they need the API server's defaults too
-// (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
+// The lists are atomic for server-side apply, so routeFor also sets the fields with API server
+// defaults (https://gateway-api.sigs.k8s.io/reference/spec/#httproute).
 func routeFor(dojo *corev1api.Dojo, to Service) *unstructured.Unstructured {
 	want := dojo.Spec.Exposure
 	var parents, hosts []any
@@ -73,7 +73,7 @@ func routeIssue(dojo *corev1api.Dojo, s State, written bool, cfg Config) *condit
 				"%s/%s: %s=False (%s): %s. Change spec.exposure, or the listeners of the Gateway.",
 				nameOf(ref, dojo.Namespace), dojo.Namespace, dojo.Name, refused.Type, refused.Reason,
 				strings.TrimSuffix(cmp.Or(refused.Message, "no message"), "."))
-		case !taken && waiting == nil: // one, since the status has room for few
+		case !taken && waiting == nil: // only the first: the status holds few issues
 			waiting = waitForGateway(dojo, s, ref, cfg)
 		}
 	}
@@ -93,7 +93,8 @@ func waitForGateway(dojo *corev1api.Dojo, s State, ref corev1api.GatewayReferenc
 			ref.Name, cmp.Or(ref.Namespace, dojo.Namespace)).For(object))
 }
 
-// accepted considers the Gateways in the spec only, serves any.
+// accepted reports whether a Gateway in the spec accepts the route. The function serves considers
+// any Gateway.
 func accepted(dojo *corev1api.Dojo, s State) bool {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
 		return false
@@ -114,8 +115,8 @@ func serves(dojo *corev1api.Dojo, route *unstructured.Unstructured) bool {
 	})
 }
 
-// reportFor returns one Gateway's answer. While a Gateway moves between controllers, one that
-// accepts is enough.
+// reportFor returns whether a Gateway accepts the route, or its refusal. If several controllers
+// report on a Gateway, one that accepts is enough.
 func reportFor(
 	ref corev1api.GatewayReference, namespace string, all []parentStatus,
 ) (taken bool, refused *metav1.Condition) {
@@ -148,7 +149,7 @@ func reported(route *unstructured.Unstructured) []parentStatus {
 		} `json:"status"`
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(route.Object, &object); err != nil {
-		return nil // the CRD of this name is not the Gateway API's
+		return nil // the CRD is not the Gateway API's
 	}
 	for i, parent := range object.Status.Parents {
 		object.Status.Parents[i].Conditions = slices.DeleteFunc(parent.Conditions, func(c metav1.Condition) bool {

@@ -17,7 +17,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// Group is that of the Gateway API.
+// Group is the API group of the Gateway API.
 const Group = "gateway.networking.k8s.io"
 
 var routeKind = optionalkinds.Kind{
@@ -29,11 +29,11 @@ func Kinds() []optionalkinds.Kind { return []optionalkinds.Kind{routeKind} }
 
 // Config holds the operator's flags.
 type Config struct {
-	// ProgressDeadline limits how long a Gateway's controller may not report on a route.
+	// ProgressDeadline is the longest wait for a report of a Gateway's controller on a route.
 	ProgressDeadline time.Duration
 }
 
-// State holds the observed objects; nil for one that does not exist.
+// State holds the observed objects. An object that does not exist is nil.
 type State struct {
 	Now     time.Time
 	Ingress *networkingv1.Ingress
@@ -43,7 +43,7 @@ type State struct {
 	Unchanged apply.Unchanged
 }
 
-// Observe reads the exposure. has reports whether the cluster has a kind.
+// Observe reads the Ingress and the HTTPRoute. has reports whether the cluster has a kind.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {

@@ -25,10 +25,10 @@ type Metrics struct {
 	timeToReady     prometheus.Histogram
 }
 
-// readyBuckets are in seconds.
+// readyBuckets are the upper bounds of the histograms' buckets, in seconds.
 var readyBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800}
 
-// New registers the operator's metrics. Dojos are counted once elected is closed.
+// New registers the operator's metrics. The gauges are exported once elected is closed.
 func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan struct{}) (*Metrics, error) {
 	m := &Metrics{
 		applies: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -71,7 +71,7 @@ func (m *Metrics) Applied(result apply.Result) {
 // Available observes the time from the creation of a Dojo until it was first Available.
 func (m *Metrics) Available(after time.Duration) { m.timeToAvailable.Observe(after.Seconds()) }
 
-// Ready observes the time until a Dojo was Ready.
+// Ready observes the time that a Dojo took to become Ready.
 func (m *Metrics) Ready(after time.Duration) { m.timeToReady.Observe(after.Seconds()) }
 
 var (

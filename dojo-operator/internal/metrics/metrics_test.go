@@ -47,7 +47,7 @@ func metricsOf(t *testing.T, elected <-chan struct{}, dojos ...client.Object) (*
 	return m, registry
 }
 
-// reporting gives the Dojo a status with this many ready replicas and these conditions.
+// reporting gives the Dojo a status with this many ready replicas and the conditions of this issue.
 func reporting(ready int32, issue *conditions.Issue) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) {
 		dojo.Status.ReadyReplicas = ready
@@ -59,7 +59,7 @@ func backedUp(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: &corev1api.Backup{}}}
 }
 
-// result is the result of a write of a kind.
+// result returns the result of a write of an object of a kind.
 func result(kind string, outcome apply.Outcome, rotation bool) apply.Result {
 	o := &apply.Object{Key: expectations.KeyOf(kind, "school", "tokyo"), Rotation: rotation}
 	return apply.Result{Object: o, Outcome: outcome}
@@ -171,7 +171,7 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	}
 }
 
-// A gauge that cannot be counted is an error for Prometheus, not a gap.
+// If Dojos cannot be counted, Prometheus gets an error instead of missing gauges.
 func TestGaugesReportAFailure(t *testing.T) {
 	t.Parallel()
 	broken := fake.NewClientBuilder().WithScheme(dojotest.Scheme).WithInterceptorFuncs(interceptor.Funcs{

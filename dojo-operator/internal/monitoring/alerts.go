@@ -20,7 +20,7 @@ import (
 
 const (
 	alertsSuffix = "-alerts"
-	// webhookName is not the Dojo's, since Discord refuses some names.
+	// webhookName is fixed, because Discord refuses some names that a Dojo may have.
 	webhookName = "Alertmanager"
 )
 
@@ -41,7 +41,8 @@ func hasOwnChannel(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Alerts != nil && dojo.Spec.Alerts.Discord.GroupRef != nil
 }
 
-// channelFor returns the Dojo's own DiscordChannel. Discord stores no two hyphens in a row.
+// channelFor returns the Dojo's own DiscordChannel. Its Discord name has no two hyphens in a row:
+// Discord would not store them.
 func channelFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	name := ownChannelName(dojo)
 	for strings.Contains(name, "--") {
@@ -59,7 +60,7 @@ func channelFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	})
 }
 
-// routeFor leaves out the fields that are inherited from the platform's route.
+// routeFor returns the AlertmanagerConfig. It omits fields that the platform's route provides.
 func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	message := map[string]any{
 		"apiURL":       map[string]any{"name": SecretName(dojo), "key": discordv1alpha1.WebhookSecretKey},
@@ -74,7 +75,7 @@ func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 		"route": map[string]any{
 			"receiver": "discord",
 			"groupBy":  []any{"alertname", "namespace", "dojo"},
-			"matchers": []any{ // both: an Alertmanager that does not add the namespace has namesakes
+			"matchers": []any{ // both: an Alertmanager may not add the namespace, and Dojos may have the same name
 				map[string]any{"name": "namespace", "value": dojo.Namespace, "matchType": "="},
 				map[string]any{"name": "dojo", "value": dojo.Name, "matchType": "="},
 			},
@@ -86,8 +87,9 @@ func routeFor(dojo *corev1api.Dojo) *unstructured.Unstructured {
 	}))
 }
 
-// Discord notifies of mentions in a message's content, and not in an embed, so a tenant's alert
-// cannot mention anyone (https://discord.com/developers/docs/reference#message-formatting).
+// Discord notifies users only of mentions in a message's content. The text of an alert is in an
+// embed, so a tenant's alert cannot mention anyone
+// (https://discord.com/developers/docs/reference#message-formatting).
 func mentions(all []corev1api.AlertMention) string {
 	if len(all) == 0 {
 		return ""
@@ -137,11 +139,12 @@ func planAlerts(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	planObsoleteChannel(dojo, s, cfg, moved, p)
 }
 
-// Alertmanager may take the progress deadline to read its new configuration.
+// The former channel stays for the progress deadline, until Alertmanager has read its new
+// configuration.
 func planObsoleteChannel(dojo *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
 	if own == nil || hasOwnChannel(dojo) || ownership.Conflicts(dojo, own) || own.DeletionTimestamp != nil {
-		return // Discord takes a while
+		return // a deletion on Discord takes a while
 	}
 	switch {
 	case dojo.Spec.Alerts == nil:
@@ -192,7 +195,7 @@ func channelMissing(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue
 	object := "DiscordChannel " + dojo.Namespace + "/" + ChannelName(dojo)
 	waiting := conditions.Progressing(corev1api.ReasonWaitingForChannel, "Waiting for the %s.", object)
 	if hasOwnChannel(dojo) {
-		return waiting // it is about to be created
+		return waiting // this plan creates the channel
 	}
 	return waitForChannel(dojo, s, cfg, waiting.For(object), conditions.Degraded(corev1api.ReasonChannelNotFound,
 		"The %s does not exist. Create it, or name another in spec.alerts.discord.channelRef.", object).For(object))

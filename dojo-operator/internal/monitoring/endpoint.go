@@ -16,9 +16,9 @@ const apiVersion = "v10"
 
 var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// WebhookBase returns the prefix of webhook URLs, such as "https://discord.com/api", for the
-// addresses that discord-operator accepts. Errors quote neither user nor query, which may be
-// secret.
+// WebhookBase returns the prefix of webhook URLs, such as "https://discord.com/api", for an address
+// of Discord's API. It accepts the same addresses as discord-operator. Errors quote neither the
+// user nor the query of the address, which may be secret.
 func WebhookBase(api string) (string, error) {
 	base, err := url.Parse(strings.TrimRight(api, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
@@ -38,7 +38,8 @@ func WebhookBase(api string) (string, error) {
 	return base.String(), nil
 }
 
-// No URL escapes the token (https://discord.com/developers/docs/resources/webhook#execute-webhook).
+// A token needs no escapes in a URL
+// (https://discord.com/developers/docs/resources/webhook#execute-webhook).
 var webhookPath = regexp.MustCompile(`^(?:/` + apiVersion + `)?/webhooks/[0-9]{1,20}/[A-Za-z0-9_-]{1,256}$`)
 
 // isWebhook compares text and does not parse: two programs may read an odd URL differently.

@@ -38,7 +38,8 @@ func monitored(dojo *corev1api.Dojo) {
 	dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: labels}
 }
 
-// inGroup gives the Dojo its own channel in the group alerts, inChannel the channel all.
+// inGroup gives the Dojo its own channel in the group named alerts. inChannel gives it the channel
+// named all.
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
 		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
@@ -51,7 +52,7 @@ func inChannel(dojo *corev1api.Dojo) {
 	}}
 }
 
-// without has all kinds but this one.
+// without returns a cluster's kinds: all except the named one.
 func without(name string) func(optionalkinds.Kind) bool {
 	return func(kind optionalkinds.Kind) bool { return kind.Kind != name }
 }
@@ -196,7 +197,7 @@ func TestForeignMonitor(t *testing.T) {
 	}
 }
 
-// The path of an alert: rules, channel, webhook, route.
+// TestAlertsStepByStep follows the path of an alert: rules, channel, webhook, route.
 func TestAlertsStepByStep(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
@@ -233,7 +234,7 @@ func TestAlertsStepByStep(t *testing.T) {
 	}
 	matchers, _, err := unstructured.NestedSlice(route.Object, "spec", "route", "matchers")
 	must(t, err)
-	var matched []string // also the namespace: an Alertmanager that does not add it has namesakes
+	var matched []string // also the namespace: an Alertmanager may not add it, and Dojos may have the same name
 	for _, m := range matchers {
 		matched = append(matched, fmt.Sprint(m.(map[string]any)["name"], m.(map[string]any)["matchType"],
 			m.(map[string]any)["value"]))
@@ -358,8 +359,8 @@ func TestAlertsReady(t *testing.T) {
 	}
 }
 
-// The Dojo waits for a Degraded channel too. Its issue stays the same while the channel changes between
-// Progressing and Degraded.
+// The Dojo also waits for a Degraded channel, so that the wait does not restart when the channel
+// changes between Progressing and Degraded.
 func TestTheChannelIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	waiting := conditions.Progressing("WaitingForServer", "x")
@@ -379,7 +380,7 @@ func TestTheChannelIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Alerts that move or end leave no object, and foreign objects stay.
+// When alerts move or end, obsolete objects are deleted. Foreign objects stay.
 func TestMovedAlerts(t *testing.T) {
 	t.Parallel()
 	const monitor, rule, channel, route = "ServiceMonitor/tokyo", "PrometheusRule/tokyo", "DiscordChannel/tokyo-alerts",
@@ -406,7 +407,7 @@ func TestMovedAlerts(t *testing.T) {
 	}{
 		"no longer desired":               {inGroup, noAlerts, nothing, []string{monitor, rule, route, channel}},
 		"no longer desired, with metrics": {inGroup, monitored, nothing, []string{route, channel}},
-		"into a shared channel":           {inGroup, inChannel, nothing, nil}, // see below
+		"into a shared channel":           {inGroup, inChannel, nothing, nil}, // it stays at first
 		"out of a shared channel":         {inChannel, noAlerts, nothing, []string{monitor, rule, route}},
 		"a channel that is being deleted": {inGroup, inChannel, deleting, nil},
 		"foreign by now":                  {inGroup, monitored, released, nil},
@@ -422,7 +423,7 @@ func TestMovedAlerts(t *testing.T) {
 	}
 }
 
-// The own channel is kept, with its messages, until the alerts go to the other one.
+// The Dojo's own channel stays, with its messages, until the alerts go to the other channel.
 func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	t.Parallel()
 	c := alerting(t, dojotest.Dojo(inGroup))
@@ -463,7 +464,7 @@ func TestTheRouteStaysWithoutAWebhook(t *testing.T) {
 	}
 }
 
-// Two hyphens in a row are valid in a Dojo's name, and not in a DiscordChannel's.
+// Two hyphens in a row are valid in a Dojo's name, but not in the spec.name of a DiscordChannel.
 func TestTheChannelHasANameThatDiscordKeeps(t *testing.T) {
 	t.Parallel()
 	o := channelFor(dojotest.Dojo(inGroup, func(dojo *corev1api.Dojo) { dojo.Name = "a---b--c" }))

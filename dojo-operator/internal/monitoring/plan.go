@@ -26,7 +26,7 @@ func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 		{serviceMonitorKind, s.ServiceMonitor, scrapeFor(dojo, port), Monitored(dojo)},
 		{ruleKind, s.Rule, rulesSpec(dojo, cfg), Monitored(dojo) && !dojo.Spec.Suspend}, // no alerts while nothing runs
 	} {
-		if s.has(monitor.kind) { // else it is created once the kind exists
+		if s.has(monitor.kind) { // otherwise the object is created once the kind exists
 			desired := addLabels(dojo, ownership.Child(dojo, monitor.kind.GroupVersionKind, dojo.Name, monitor.spec))
 			ownership.PlanOption(dojo, &p, monitor.kind.Kind, monitor.live, monitor.asked, desired, s.Unchanged)
 		}
@@ -35,7 +35,7 @@ func Plan(dojo *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	return p.ForPart(corev1api.ConditionAlertsReady)
 }
 
-// Monitored reports whether Prometheus should scrape the Dojo. Alerts need that.
+// Monitored reports whether Prometheus should scrape the Dojo. Alerts need the metrics.
 func Monitored(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Monitoring != nil && dojo.Spec.Monitoring.Enabled || dojo.Spec.Alerts != nil
 }
@@ -50,8 +50,8 @@ func addLabels(dojo *corev1api.Dojo, o *unstructured.Unstructured) *unstructured
 	return o
 }
 
-// The limits keep a tenant from filling a shared Prometheus, and are many times what an application
-// needs.
+// scrapeFor sets limits that keep a tenant from filling a shared Prometheus. They are many times
+// higher than the need of an application.
 func scrapeFor(dojo *corev1api.Dojo, port string) map[string]any {
 	return map[string]any{
 		"sampleLimit": int64(10_000), "bodySizeLimit": "10MB",

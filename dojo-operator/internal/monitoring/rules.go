@@ -13,15 +13,16 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// operatorJob is set by the operator's ServiceMonitor. No application's Service has that name.
+// operatorJob is the value of the label job that the operator's ServiceMonitor sets. No
+// application's Service can have this name.
 const operatorJob = "jutsu.com/dojo-operator"
 
-// The operator's metrics need honorLabels, so that the namespace is the Dojo's. The application
-// counts traffic (https://github.com/zsais/go-gin-prometheus).
+// The operator's metrics must be scraped with honorLabels, so that the label namespace is the
+// Dojo's. The application counts its own traffic (https://github.com/zsais/go-gin-prometheus).
 func rulesFor(dojo *corev1api.Dojo) []any {
 	appLabels := fmt.Sprintf(`namespace=%q,service=%q`, dojo.Namespace, dojo.Name)
 	operatorLabels := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, operatorJob, dojo.Namespace, dojo.Name)
-	name := dojo.Namespace + "/" + dojo.Name // for summaries: $labels lack the rule's own
+	name := dojo.Namespace + "/" + dojo.Name // for summaries: $labels does not have the labels that the rule adds
 	see := func(command string, more ...string) string { return run(dojo, command, more...) }
 	var rules []any
 	if *dojo.Spec.Replicas > 0 {
@@ -63,7 +64,7 @@ func rulesFor(dojo *corev1api.Dojo) []any {
 	if own := dojo.Spec.Postgres; own != nil && own.Cluster != nil && own.Cluster.Version != "" {
 		lasting := "1440m"
 		if p := own.Cluster.VersionPolicy; p != nil && p.Minor == corev1api.MinorAutomatic {
-			lasting = "11520m" // the window of a week has passed
+			lasting = "11520m" // 8 days: a weekly window has passed
 		}
 		rules = append(rules, rule(dojo, "DojoPostgresOutdated", lasting, "info",
 			fmt.Sprintf(`max(dojo_postgres_outdated{%s}) == 1`, operatorLabels),
@@ -91,18 +92,18 @@ func backupRules(dojo *corev1api.Dojo, policy *corev1api.Backup, operatorLabels,
 	return rules
 }
 
-// maxBackupAge allows a quarter more than the longest time between two runs. 0 is an invalid
-// schedule.
+// maxBackupAge returns the longest time between two runs, and a quarter more. It returns 0 for an
+// invalid schedule.
 func maxBackupAge(fiveFields string) (longest time.Duration) {
 	schedule, err := cron.ParseStandard(fiveFields)
 	if err != nil {
 		return 0
 	}
-	const week, year = 8 * 24 * time.Hour, 400 * 24 * time.Hour // and a bit
+	const week, year = 8 * 24 * time.Hour, 400 * 24 * time.Hour // longer, to include a whole period
 	start := schedule.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	for at, runs := start, 0; at.Sub(start) < week || runs < 60 && at.Sub(start) < year; runs++ {
 		next := schedule.Next(at)
-		if next.IsZero() { // also if at is
+		if next.IsZero() { // the schedule has no further runs
 			break
 		}
 		longest, at = max(longest, next.Sub(at)), next
@@ -124,13 +125,14 @@ func rule(dojo *corev1api.Dojo, name, lasting, severity, expr, summary, descript
 	}
 }
 
-// As in kubernetes-mixin (https://github.com/kubernetes-monitoring/kubernetes-mixin).
+// The annotations have the same names in kubernetes-mixin
+// (https://github.com/kubernetes-monitoring/kubernetes-mixin).
 const (
 	dashboardAnnotation = "dashboard_url"
 	runbookAnnotation   = "runbook_url"
 )
 
-// The links are Grafana's
+// addLinks adds a link to the dashboard, with variables in Grafana's form
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/create-dashboard-url-variables/).
 func addLinks(dojo *corev1api.Dojo, rules []any, cfg Config) []any {
 	links := map[string]any{}
@@ -152,7 +154,7 @@ func addLinks(dojo *corev1api.Dojo, rules []any, cfg Config) []any {
 	return rules
 }
 
-// runbook returns the section about an alert, or about the reason in its labels.
+// runbook returns the section of the docs about an alert, or about the reason in its labels.
 func runbook(rule map[string]any) string {
 	if strings.HasPrefix(rule["expr"].(string), "max by (reason)") {
 		return "/reasons.md#{{ $labels.reason | toLower }}"

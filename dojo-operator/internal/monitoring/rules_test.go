@@ -33,7 +33,8 @@ func withVersion(policy *corev1api.VersionPolicy) func(*corev1api.Dojo) {
 	}
 }
 
-// The alerts depend on the Dojo. Each has a duration, a severity and texts, and is documented.
+// TestAlerts shows which alerts a Dojo has. Each alert has a duration, a severity and texts, and is
+// documented.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	docs, err := os.ReadFile("../../../docs/dojo-alerts.md")
@@ -81,7 +82,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Each alert links to the configured dashboard, and to its own section or that of its reason.
+// Each alert links to the configured dashboard, and to a section about the alert or its reason.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}), withVersion(nil))
@@ -104,7 +105,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("docs/dojo-alerts.md has no section %s", alert)
 		}
 	}
-	_, err = os.Stat("../../../docs/reasons.md") // test/pages compares it with the reasons
+	_, err = os.Stat("../../../docs/reasons.md") // test/pages compares this page with the reasons
 	must(t, err)
 	for name, c := range map[string]struct {
 		config Config
@@ -227,7 +228,7 @@ func TestMentions(t *testing.T) {
 		for _, severity := range c.firing {
 			data.Alerts.Firing = append(data.Alerts.Firing, alert{map[string]string{"severity": severity}})
 		}
-		var out strings.Builder // match is a function of Alertmanager's
+		var out strings.Builder // match is a function that Alertmanager adds to templates
 		must(t, template.Must(template.New("").Funcs(template.FuncMap{"match": regexp.MatchString}).Parse(text)).
 			Execute(&out, data))
 		if out.String() != c.want {

@@ -42,10 +42,10 @@ func Kinds() []optionalkinds.Kind {
 	return []optionalkinds.Kind{serviceMonitorKind, ruleKind, routeKind, channelKind}
 }
 
-// Config holds the operator's flags. Alerts link to DashboardURL and to pages of DocsURL if they are
-// set.
+// Config holds the operator's flags. Alerts link to DashboardURL, and to pages below DocsURL, if
+// these are set.
 type Config struct {
-	// ProgressDeadline limits how long a channel may be missing.
+	// ProgressDeadline is the longest wait for a missing channel.
 	ProgressDeadline time.Duration
 	DashboardURL     *url.URL
 	// DocsURL is the address of the folder docs, without a slash at its end.
@@ -54,16 +54,18 @@ type Config struct {
 	WebhookBase string
 }
 
-// State holds the observed objects; nil for one that does not exist.
+// State holds the observed objects. An object that does not exist is nil.
 type State struct {
 	Now time.Time
 	// Missing lists the kinds that the cluster lacks.
 	Missing []optionalkinds.Kind
 
 	ServiceMonitor, Rule, Route *unstructured.Unstructured
-	// Channel is the one in the spec, OwnChannel the one with the Dojo's name.
+	// Channel is the DiscordChannel in the spec. OwnChannel is the DiscordChannel with the Dojo's
+	// name.
 	Channel, OwnChannel *discordv1alpha1.DiscordChannel
-	// Secret is metadata. OwnSecret is read only if it is the Dojo's.
+	// Secret is the metadata of the Secret that Alertmanager reads. OwnSecret has its data, and is
+	// read only if the Dojo controls the Secret.
 	Secret    *metav1.PartialObjectMetadata
 	OwnSecret *corev1.Secret
 	// ChannelSecret has the URL of the channel's webhook.
@@ -71,7 +73,7 @@ type State struct {
 	Unchanged     apply.Unchanged
 }
 
-// Observe reads the monitoring. has reports whether the cluster has a kind.
+// Observe reads the objects of monitoring and alerts. has reports whether the cluster has a kind.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, has func(optionalkinds.Kind) bool, now time.Time,
 ) (s State, err error) {
@@ -99,7 +101,8 @@ func Observe(
 	return s, err
 }
 
-// Metadata does not show a change of a URL by a client that poses as the operator.
+// The Secrets are read whole: metadata does not show that a client with the operator's field
+// manager has changed a URL.
 func (s *State) observeSecrets(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (err error) {
 	secret := func(name string) (client.ObjectKey, *metav1.PartialObjectMetadata, error) {
 		key := client.ObjectKey{Namespace: dojo.Namespace, Name: name}
@@ -145,7 +148,8 @@ func (s *State) missing(group string) *optionalkinds.Kind {
 	return &s.Missing[i]
 }
 
-// Strip keeps a foreign DiscordChannel's identity, webhook and the status that alerts need.
+// Strip keeps a foreign DiscordChannel's identity and webhook, and the status fields that alerts
+// need.
 func Strip(c *discordv1alpha1.DiscordChannel) {
 	webhook, was := c.Spec.Webhook, c.Status
 	ownership.Strip(c)

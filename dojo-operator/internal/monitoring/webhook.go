@@ -34,13 +34,14 @@ type delivery struct {
 	issues []*conditions.Issue
 	// liveValid reports whether the Dojo's own Secret already has a valid URL.
 	liveValid bool
-	// safe reports whether it has one after secret is written: an AlertmanagerConfig may name it.
+	// safe reports whether the Secret has a valid URL once secret is written. Then an
+	// AlertmanagerConfig may name it.
 	safe bool
 	// secret is the Dojo's own Secret to write, or nil.
 	secret *apply.Object
 }
 
-// The last checked URL stays while the channel has no valid one.
+// deliver keeps the last checked URL in the Dojo's own Secret while the channel has no valid URL.
 func deliver(dojo *corev1api.Dojo, s State, cfg Config) (to delivery) {
 	var invalid *conditions.Issue
 	to.url, invalid = channelURL(dojo, s, cfg)
@@ -65,17 +66,17 @@ func deliver(dojo *corev1api.Dojo, s State, cfg Config) (to delivery) {
 }
 
 func (s *State) secretConflict(dojo *corev1api.Dojo) *conditions.Issue {
-	if s.OwnSecret != nil { // newer than the cache
+	if s.OwnSecret != nil { // read from the API server, so newer than the cache
 		return ownership.NameConflict(dojo, "Secret", s.OwnSecret)
 	}
 	return ownership.NameConflict(dojo, "Secret", s.Secret)
 }
 
-// channelURL never quotes a URL.
+// channelURL returns the channel's checked webhook URL, or nil. The issue never quotes a URL.
 func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.Issue) {
 	name := s.channelSecretName(dojo)
 	if name == "" {
-		return nil, nil // the channel reports why
+		return nil, nil // the status of the channel says why
 	}
 	object := "Secret " + dojo.Namespace + "/" + name
 	if s.ChannelSecret == nil {
@@ -95,7 +96,8 @@ func channelURL(dojo *corev1api.Dojo, s State, cfg Config) ([]byte, *conditions.
 		discordv1alpha1.WebhookSecretKey, object, cfg.WebhookBase, name, dojo.Namespace, s.Channel.Name)
 }
 
-// planDelivery reports whether alerts already go to the channel.
+// planDelivery plans the Secret and the AlertmanagerConfig. It reports whether alerts already go to
+// the channel.
 func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (moved bool) {
 	if dojo.Spec.Alerts == nil {
 		ownership.PlanOption(dojo, p, routeKind.Kind, s.Route, false, nil, s.Unchanged)
@@ -121,8 +123,8 @@ func planDelivery(dojo *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (mov
 	return to.url != nil && to.secret == nil && route == nil && !ownership.Conflicts(dojo, s.Route)
 }
 
-// disconnect removes also a Secret that holds another URL and cannot be corrected: there is no
-// valid URL, or a client has made the Secret immutable.
+// disconnect deletes the AlertmanagerConfig and abandons the Dojo's own Secret. The Secret cannot
+// be corrected: there is no valid URL, or a client has made the Secret immutable.
 func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.Route != nil && !ownership.Conflicts(dojo, s.Route) {
 		p.Delete = append(p.Delete, apply.Delete(routeKind.Kind, s.Route))
@@ -132,14 +134,15 @@ func disconnect(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	}
 }
 
-// Safeguards keep Alertmanager from an unchecked URL, also of a paused, blocked or deleted Dojo.
+// Safeguards plans the writes that keep Alertmanager from an unchecked URL. They also apply to a
+// paused, blocked or deleted Dojo.
 func Safeguards(dojo *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	if s.Route == nil || ownership.Conflicts(dojo, s.Route) {
-		return p // nothing of the Dojo's posts
+		return p // without a route of the Dojo, Alertmanager posts nothing
 	}
 	to := deliver(dojo, s, cfg)
 	if dojo.DeletionTimestamp != nil && s.OwnSecret == nil {
-		to.safe = false // nothing is created any more
+		to.safe = false // a Dojo that is being deleted creates no Secret
 	}
 	if !to.safe {
 		disconnect(dojo, s, &p)

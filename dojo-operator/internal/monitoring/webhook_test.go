@@ -46,7 +46,7 @@ func to(manager, secret, url string) func(*testing.T, *dojotest.Cluster) {
 	}
 }
 
-// all does one after the other.
+// all makes several changes, one after another.
 func all(changes ...func(*testing.T, *dojotest.Cluster)) func(*testing.T, *dojotest.Cluster) {
 	return func(t *testing.T, c *dojotest.Cluster) {
 		t.Helper()
@@ -112,14 +112,16 @@ func foreign(t *testing.T, c *dojotest.Cluster) {
 	c.Put(webhookSecret("tokyo-alertmanager", hostile))
 }
 
-// Alertmanager posts to checked URLs only, by the plan and by the safeguards alone.
+// Alertmanager posts to checked URLs only, both with the whole plan and with the safeguards alone.
 func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	t.Parallel()
 	const own, moved = "tokyo-alertmanager", "https://discord.com/api/v10/webhooks/8/b"
 	nothing := func(*testing.T, *dojotest.Cluster) {}
 	for name, c := range map[string]struct {
-		change                 func(*testing.T, *dojotest.Cluster)
-		plan, guarded, deleted string // Alertmanager's URL then
+		change func(*testing.T, *dojotest.Cluster)
+		// plan, guarded and deleted are the URLs after the plan, after the safeguards, and after
+		// the safeguards of a deleted Dojo.
+		plan, guarded, deleted string
 		reports                string
 	}{
 		"at rest":                         {nothing, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
@@ -179,7 +181,8 @@ func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
 	}
 }
 
-// The garbage collector deletes an immutable Secret, which makes room for another one.
+// An immutable Secret is abandoned. Once the garbage collector has deleted it, a new Secret is
+// created.
 func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(inGroup)
@@ -189,7 +192,7 @@ func TestAnImmutableSecretIsAbandoned(t *testing.T) {
 	if got := dojotest.Worst(planFor(t, c, dojo).Issues); got != "Progressing/WaitingForDeletion" {
 		t.Errorf("issues are %q", got)
 	}
-	gone("tokyo-alertmanager")(t, c) // by the garbage collector
+	gone("tokyo-alertmanager")(t, c) // as the garbage collector does
 	c.Do(dojo, planFor(t, c, dojo))
 	if got := posts(t, c); got != urlOf("hook") {
 		t.Errorf("posts to %q", got)
@@ -205,7 +208,8 @@ func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
 	if len(plan.Abandon) != 1 || plan.Abandon[0].Name != "tokyo-alertmanager" {
 		t.Errorf("abandons %+v", plan.Abandon)
 	}
-	// Paused now, it keeps its AlertmanagerConfig, whose Secret is still checked.
+	// If the Dojo is paused now, the AlertmanagerConfig stays. The safeguards still check its
+	// Secret.
 	to("kubectl", "tokyo-alertmanager", hostile)(t, c)
 	c.Do(dojo, Safeguards(dojo, observe(t, c, dojo, ""), testConfig))
 	if got := posts(t, c); got != "" {

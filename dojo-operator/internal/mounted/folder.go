@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mounted reads the files of a mounted ConfigMap again and again.
+// Package mounted reads the files of a mounted ConfigMap periodically.
 package mounted
 
 import (
@@ -17,16 +17,18 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// reloadInterval is short against the minute in which a kubelet updates a mounted ConfigMap.
+// reloadInterval is much shorter than the minute that a kubelet takes to update a mounted
+// ConfigMap.
 const reloadInterval = 10 * time.Second
 
-// maxFiles and maxFile in bytes bound the memory of a mistake.
+// maxFiles, and maxFile in bytes, limit the memory if a wrong folder is mounted.
 const (
 	maxFiles = 64
 	maxFile  = 64 << 10
 )
 
-// Folder holds the value of a folder's files, and reads them again while it runs.
+// Folder holds a value that is parsed from the files of a folder. It reads the files periodically
+// while it runs.
 type Folder[T any] struct {
 	path    string
 	parse   func(files map[string][]byte) T
@@ -34,14 +36,14 @@ type Folder[T any] struct {
 	changed chan struct{}
 }
 
-// Read reads a folder. "" and a folder that does not exist have no files.
+// Read reads a folder. It finds no files if path is "" or the folder does not exist.
 func Read[T any](path string, parse func(files map[string][]byte) T) (*Folder[T], error) {
 	f := &Folder[T]{path: path, parse: parse, changed: make(chan struct{}, 1)}
 	_, err := f.reload()
 	return f, err
 }
 
-// Fixed returns a value that never changes, which needs no Start.
+// Fixed returns a Folder with a value that never changes. It needs no Start.
 func Fixed[T any](value T) *Folder[T] {
 	f := &Folder[T]{changed: make(chan struct{}, 1)}
 	f.current.Store(&value)
@@ -51,13 +53,14 @@ func Fixed[T any](value T) *Folder[T] {
 // Current returns the value, which the caller must not change.
 func (f *Folder[T]) Current() T { return *f.current.Load() }
 
-// Changed receives after a change. Several changes may be one.
+// Changed returns a channel that receives after a change of the value. Several changes may be
+// reported as one.
 func (f *Folder[T]) Changed() <-chan struct{} { return f.changed }
 
-// NeedLeaderElection is false: a new leader has the current presets.
+// NeedLeaderElection returns false, so that a new leader has the current value at once.
 func (f *Folder[T]) NeedLeaderElection() bool { return false }
 
-// Start reads the folder again and again. While that fails, the former presets stay.
+// Start reads the folder periodically. If reading fails, the former value stays.
 func (f *Folder[T]) Start(ctx context.Context) error {
 	ticker := time.NewTicker(reloadInterval)
 	defer ticker.Stop()
@@ -76,7 +79,7 @@ func (f *Folder[T]) Start(ctx context.Context) error {
 		}
 		select {
 		case f.changed <- struct{}{}:
-		default: // one is pending
+		default: // a change is already pending
 		}
 	}
 }
@@ -104,7 +107,7 @@ func read(folder string) (map[string][]byte, error) {
 	}
 	files := map[string][]byte{}
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".") { // the kubelet's own
+		if strings.HasPrefix(entry.Name(), ".") { // an entry of the kubelet, such as ..data
 			continue
 		}
 		if len(files) == maxFiles {

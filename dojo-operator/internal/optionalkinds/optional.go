@@ -2,10 +2,10 @@
 
 // Package optionalkinds watches kinds that a cluster may not have.
 //
-// A watch of a missing kind never syncs, and one of a removed kind fails for ever. So the
-// CustomResourceDefinitions are watched: a kind is watched once the API server serves it, and
-// dropped with its definition. Both are events for the controller. A standby does so too, to have a
-// warm cache.
+// A watch of a missing kind never syncs, and a watch of a removed kind fails for ever. So this
+// package watches CustomResourceDefinitions. It starts to watch a kind once the API server serves
+// it, and stops when its definition is deleted. Both are events for the controller. A standby
+// watches the kinds too, to have a warm cache.
 package optionalkinds
 
 import (
@@ -34,21 +34,22 @@ import (
 )
 
 const (
-	// newRetry is for a new definition, which is served within a second.
+	// newRetry is the interval for a new definition, which is usually served within a second.
 	newRetry = 200 * time.Millisecond
-	// oldRetry is for an older definition that is not served, such as in another version.
+	// oldRetry is the interval for an older definition that is not served, such as one without our
+	// version.
 	oldRetry = time.Minute
-	// failedRetry is for an API server that does not answer.
+	// failedRetry is the longest interval while the API server does not answer.
 	failedRetry = 2 * time.Second
 )
 
-// Kind may or may not be installed. Plural is its name in paths, such as "databases".
+// Kind is a kind that may not be installed. Plural is its name in paths, such as "databases".
 type Kind struct {
 	schema.GroupVersionKind
 	Plural string
 }
 
-// Object returns an empty object of a kind that is not in the scheme.
+// Object returns an empty unstructured object of the kind.
 func (k Kind) Object() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(k.GroupVersionKind)
@@ -76,17 +77,17 @@ type Kinds struct {
 	cache          cache.Cache
 	scheme         *runtime.Scheme
 	live           client.Reader
-	probeNamespace client.InNamespace // where served asks: everywhere, or in one watched namespace
+	probeNamespace client.InNamespace // for checkServed: all namespaces, or one watched namespace
 	clock          clock.PassiveClock
 	byName         map[string]Kind // by the definition's name
 	watch          func(Kind) error
 	changed        chan event.TypedGenericEvent[Kind]
 
-	watched map[schema.GroupVersionKind]bool // whether there is an informer
+	watched map[schema.GroupVersionKind]bool // kinds that have an informer
 	cached  sync.Map                         // the schema.GroupVersionKind of kinds in the cache
 }
 
-// New returns Kinds that fill the manager's cache. No namespaces means all.
+// New returns Kinds that fill the manager's cache. Empty namespaces means all namespaces.
 func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...Kind) *Kinds {
 	k := &Kinds{
 		cache: mgr.GetCache(), scheme: mgr.GetScheme(), live: mgr.GetAPIReader(), clock: c, byName: map[string]Kind{},
@@ -117,8 +118,9 @@ func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
 	return err == nil, nil
 }
 
-// SetupWithManager feeds target, before it starts, with objects and with kinds that come or go. An
-// installed kind is watched from the start, so that it never counts as missing.
+// SetupWithManager adds watches to target: of objects, and of kinds that appear or vanish. It must
+// be called before target starts. Kinds that are installed are watched from the start, so that they
+// never count as missing.
 func (k *Kinds) SetupWithManager(
 	ctx context.Context, mgr ctrl.Manager, target controller.Controller,
 	objects handler.EventHandler, changes handler.TypedEventHandler[Kind, reconcile.Request],
@@ -137,7 +139,7 @@ func (k *Kinds) SetupWithManager(
 			return fmt.Errorf("watch %s: %w", kind.Kind, err)
 		}
 		k.watched[kind.GroupVersionKind] = true
-		k.cached.Store(kind.GroupVersionKind, true) // a controller starts once its sources are synced
+		k.cached.Store(kind.GroupVersionKind, true) // not synced yet, but the controller starts only after the sync
 	}
 	needLeader := false // also on a standby
 	return ctrl.NewControllerManagedBy(mgr).
@@ -217,7 +219,8 @@ func (k *Kinds) report(ctx context.Context, kind Kind) error {
 	}
 }
 
-// checkServed asks the API server: a definition alone proves nothing about the version.
+// checkServed asks the API server for a list. A definition alone does not show that our version is
+// served.
 func (k *Kinds) checkServed(ctx context.Context, kind Kind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

@@ -10,7 +10,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// The operator's specs watch and drop kinds on a real API server.
+// The operator's specs test watches of optional kinds on a real API server.
 
 var widgets = Kind{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}, "widgets"}
 
@@ -24,7 +24,8 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// A new definition is retried soon, one of another version or a broken one seldom.
+// A new definition is retried soon. A definition that is broken or lacks our version is retried
+// seldom.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package options parses the operator's command line: for the operator itself, and for kubectl dojo
-// plan, which plans with the same flags.
+// Package options parses the operator's command line, for the operator and for kubectl dojo plan.
 package options
 
 import (
@@ -33,8 +32,8 @@ type Options struct {
 	Manager manager.Flags
 	// Workers is the number of Dojos that are reconciled at once.
 	Workers int
-	// PostgresSizes is the folder with the sizes of databases, PostgresCatalog that with the catalogs
-	// of their images; empty for those built in.
+	// PostgresSizes is the folder with the sizes of databases. PostgresCatalog is the folder with
+	// the catalogs of their images. Empty means the built-in ones.
 	PostgresSizes, PostgresCatalog string
 
 	image            string
@@ -68,7 +67,7 @@ func (o *Options) Config() dojo.Config {
 	}
 }
 
-// Catalog returns the catalog in files, or the one built in.
+// Catalog returns the catalog in files, or the built-in catalog.
 func (o *Options) Catalog(files map[string][]byte) images.Catalog {
 	if len(files) == 0 {
 		return images.BuiltIn(o.postgresImage)
@@ -76,7 +75,7 @@ func (o *Options) Catalog(files map[string][]byte) images.Catalog {
 	return images.Parse(files)
 }
 
-// parsing guards --kubeconfig, which controller-runtime keeps in a global variable.
+// parsing guards the global variable in which controller-runtime keeps --kubeconfig.
 var parsing sync.Mutex
 
 // Parse parses a command line. On --help it prints the flags to out and returns flag.ErrHelp.
@@ -151,7 +150,8 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// absolute accepts "" and URLs in which no template of Prometheus or Markdown begins or ends.
+// absolute accepts "", and URLs without characters that begin or end a template of Prometheus or a
+// link in Markdown.
 func absolute(option string) bool {
 	if option == "" {
 		return true
@@ -161,7 +161,7 @@ func absolute(option string) bool {
 		!strings.ContainsAny(option, "{}() \t")
 }
 
-// webhookBase needs a valid --discord-api-url.
+// webhookBase expects that --discord-api-url is valid.
 func (o *Options) webhookBase() string {
 	base, _ := monitoring.WebhookBase(o.discordAPI)
 	return base

@@ -24,8 +24,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
-// Not parallel: --kubeconfig is stored in a global of controller-runtime. libs/manager tests the
-// flags of all operators.
+// These tests are not parallel: --kubeconfig is stored in a global variable of controller-runtime.
+// libs/manager tests the flags that all operators share.
 
 func TestFlags(t *testing.T) {
 	cases := map[string]struct {

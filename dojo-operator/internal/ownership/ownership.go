@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// References is the cache's index of Dojos by the names of their own and referenced objects, of any
-// kind.
+// References is the cache's index of Dojos by the names of objects, of any kind, that they own or
+// refer to.
 const References = "references"
 
 // FieldOwner is the field manager of all of the operator's writes.
@@ -113,7 +113,7 @@ func ByDojo(o metav1.Object) bool {
 	return owner != nil && owner.Kind == "Dojo" && owner.APIVersion == corev1api.GroupVersion.String()
 }
 
-// Strip keeps an object's identity, times, controller and our labels, in bounded size.
+// Strip removes all of an object except its identity, times and controller, and our labels.
 func Strip(o client.Object) {
 	kind, namespace, name := o.GetObjectKind().GroupVersionKind(), o.GetNamespace(), o.GetName()
 	uid, version := o.GetUID(), o.GetResourceVersion()
@@ -150,14 +150,14 @@ func Conflicts[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	return live != absent && (!metav1.IsControlledBy(live, dojo) || apply.TooLarge(live))
 }
 
-// Holds reports whether an object has the Dojo's data, also that of a former Dojo of its name.
+// Holds reports whether an object has data of the Dojo, or of a former Dojo of its name.
 func Holds[L apply.Live](dojo *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && !apply.TooLarge(live) &&
 		(metav1.IsControlledBy(live, dojo) || metav1.GetControllerOfNoCopy(live) == nil && LabelledFor(dojo.Name, live))
 }
 
-// NameConflict returns the issue of a foreign object with a child's name, or nil.
+// NameConflict returns an issue if a foreign object has a child's name; else nil.
 func NameConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	if !Conflicts(dojo, live) {
 		return nil
@@ -165,7 +165,8 @@ func NameConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 	return conflict(dojo, kind, live)
 }
 
-// DataConflict is NameConflict for data. It may have been restored, so no advice is to delete it.
+// DataConflict is NameConflict for an object with data. A user may have restored the object, so the
+// message does not advise to delete it.
 func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	var absent L
 	if live == absent || Holds(dojo, live) {
@@ -179,7 +180,8 @@ func DataConflict[L apply.Live](dojo *corev1api.Dojo, kind string, live L) *cond
 		kind, dojo.Namespace, live.GetName(), HandOver(dojo, kind, live))
 }
 
-// Resource returns the name of a child's kind for kubectl, with the group if the kind has namesakes.
+// Resource returns the name of a child's kind for kubectl. It has the group if other groups have a
+// kind of this name.
 func Resource(kind string) string {
 	name := strings.ToLower(kind)
 	switch kind {
@@ -197,7 +199,7 @@ func Resource(kind string) string {
 	return name
 }
 
-// HandOver says how an object becomes the Dojo's.
+// HandOver returns advice on how to make an object belong to the Dojo.
 func HandOver(dojo *corev1api.Dojo, kind string, live metav1.Object) string {
 	words := []string{"kubectl label", Resource(kind), live.GetName(), "-n", dojo.Namespace, "--overwrite"}
 	for _, key := range []string{NameLabel, InstanceLabel, managedByLabel} {
@@ -236,8 +238,8 @@ func unusable(dojo *corev1api.Dojo, kind string, live metav1.Object) *conditions
 	return nil
 }
 
-// PlanOption writes or deletes an optional child. A nil desired keeps it. It returns the write, or
-// nil.
+// PlanOption plans to write or delete an optional child, and returns the write, or nil. If desired
+// is nil, the child stays as it is.
 func PlanOption[L apply.Live](
 	dojo *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
 	known apply.Unchanged,

@@ -95,7 +95,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// An object with data may have been restored: advice is to hand it over, never to delete it.
+// A user may have restored an object with data. The advice is to hand it over, never to delete it.
 func TestDataIsHandedOver(t *testing.T) {
 	t.Parallel()
 	const command = "`kubectl label service tokyo -n school --overwrite app.kubernetes.io/name=dojo " +

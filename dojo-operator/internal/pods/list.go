@@ -23,14 +23,14 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The cache's indexes of pods, by their Dojo.
+// Names of the cache's indexes of pods. The keys are the names of Dojos.
 const (
 	OfApplication = "dojo"
 	OfSchema      = "schema"
 	OfRelease     = "release"
 )
 
-// The cache's indexes of Jobs, by their Dojo.
+// Names of the cache's indexes of Jobs. The keys are the names of Dojos.
 const (
 	JobOfDojo    = "dojo"
 	JobOfRelease = "release"
@@ -70,7 +70,8 @@ func Strip(pod *corev1.Pod) {
 	}
 }
 
-// Owner and termination message are read of the pods of Jobs only.
+// stripApplication also drops the owner and the termination message, which are read only for pods
+// of Jobs.
 func stripApplication(pod *corev1.Pod) {
 	pod.OwnerReferences = nil
 	var kept []corev1.PodCondition
@@ -111,10 +112,11 @@ func usedStatus(c *corev1.ContainerStatus) corev1.ContainerStatus {
 	return read
 }
 
-// maxRevision is in bytes. Our revisions are shorter.
+// maxRevision is the maximum length of a kept revision, in bytes. Our revisions are shorter.
 const maxRevision = 64
 
-// maxStatuses counts containers. A Dojo's pod has one, and injectors add a few.
+// maxStatuses is the maximum number of kept statuses. A Dojo's pod has one container, and injectors
+// add a few.
 const maxStatuses = 16
 
 func firstFew[T any](all []T) []T {
@@ -153,19 +155,21 @@ func List(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, index strin
 	return pods.Items, nil
 }
 
-// A pod that a node refused or evicted may have no container.
+// isEnded reports whether a pod has ended. It takes the phase, because a pod that a node refused or
+// evicted may have no container status.
 func isEnded(phase corev1.PodPhase) bool {
 	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
 }
 
-// Ended reports whether all containers of a pod have ended, so that it has no session anywhere.
+// Ended reports whether all containers of a pod have ended, so that it has no session in a
+// database.
 func Ended(pod *corev1.Pod) bool {
 	running := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
 	all := pod.Status.ContainerStatuses
 	return isEnded(pod.Status.Phase) || len(all) > 0 && !slices.ContainsFunc(all, running)
 }
 
-// Describe counts pods and names one with its node; "" for none.
+// Describe returns the number of pods, and the name and node of one of them; "" for no pods.
 func Describe(all []corev1.Pod) string {
 	if len(all) == 0 {
 		return ""
@@ -178,14 +182,14 @@ func Describe(all []corev1.Pod) string {
 	return fmt.Sprintf("%d, such as %s%s", len(all), first.Name, node)
 }
 
-// ofJob reports whether a pod is of the schema's Jobs or of the release step.
+// ofJob reports whether a pod belongs to a Job of the schema or of the release step.
 func ofJob(pod client.Object) bool {
 	name := pod.GetLabels()[ownership.NameLabel]
 	return name == ownership.Schema || name == ownership.Release
 }
 
-// Changed passes a pod whose trouble changes, a pod of a Job that fails or goes, and one of the
-// release step that ends: its Job may be gone.
+// Changed passes events of three kinds: the trouble of a pod changes, a Job's pod fails or is
+// deleted, or a pod of the release step ends. The last matters if its Job is gone.
 var Changed = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return atStart(e.Object).Reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -200,5 +204,5 @@ var Changed = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// atStart ignores for how long containers have run.
+// atStart returns the trouble of a pod as if its containers had just started.
 func atStart(pod client.Object) Trouble { return Of(time.Time{}, pod.(*corev1.Pod)) }

@@ -11,7 +11,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// workingDir is the only place that a container can write to.
+// workingDir is the only folder that a container can write to.
 const workingDir = "/tmp"
 
 // Users selects the user that pods run as.
@@ -21,7 +21,7 @@ type Users struct {
 }
 
 // Spec returns a pod with one container that passes "restricted" pod security. All pods of the
-// operator are made of it; internal/workload/pod_options.go adds the fields that only the
+// operator use this spec. internal/workload/pod_options.go adds the fields that only the
 // application's pods have.
 func Spec(
 	dojo *corev1api.Dojo, user int64, users Users, size string, container *corev1ac.ContainerApplyConfiguration,
@@ -63,8 +63,8 @@ func addScheduling(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration
 	}
 }
 
-// KeepOutOfMeshes keeps the sidecar of a service mesh out of a Job's pods: it does not end, nor
-// would the Job.
+// KeepOutOfMeshes keeps the sidecar of a service mesh out of a Job's pods. The sidecar never ends,
+// so the Job would never complete.
 func KeepOutOfMeshes(template *corev1ac.PodTemplateSpecApplyConfiguration) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return template.
 		WithLabels(map[string]string{

@@ -15,28 +15,29 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// crashLoopRestarts exceeds the one or two restarts that are normal while a database comes up.
+// crashLoopRestarts is higher than the one or two restarts that are normal while a database starts.
 const crashLoopRestarts = 3
 
 // BackoffReset is the time after which the kubelet forgets a container's restarts.
 const BackoffReset = 10 * time.Minute
 
-// Trouble is the reason why an existing pod is not ready. Messages omit changing details, such as
-// restart counts: each change would be a write of the status.
+// Trouble is the reason why an existing pod is not ready. Messages omit details that change, such
+// as restart counts, because each change would write the status.
 type Trouble struct {
 	Reason, Message string
-	// Persistent trouble needs a person.
+	// Persistent reports that a user must fix the trouble.
 	Persistent bool
 }
 
 // RevisionLabel distinguishes the pods of a Deployment's revisions.
 const RevisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
-// Worst prefers persistent trouble, then the pod's name. Pods of former revisions may be broken.
+// Worst returns the trouble of one pod: the first by name, but persistent trouble first. It ignores
+// pods of former revisions.
 func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	started, latest := startOfRevisions(pods)
 	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
-		return !started[p.Labels[RevisionLabel]].Equal(latest) // times are whole seconds: two revisions may be the latest
+		return !started[p.Labels[RevisionLabel]].Equal(latest) // whole seconds: two revisions may be equally late
 	})
 	sorted := slices.SortedFunc(slices.Values(pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	var found Trouble
@@ -52,8 +53,8 @@ func Worst(now time.Time, pods []corev1.Pod) Trouble {
 	return found
 }
 
-// startOfRevisions returns the time of each revision's first pod, and the latest of these times: a
-// former ReplicaSet still replaces drained pods.
+// startOfRevisions returns the time of each revision's first pod, and the latest of these times.
+// The newest pod may be of a former revision, whose ReplicaSet still replaces drained pods.
 func startOfRevisions(pods []corev1.Pod) (started map[string]time.Time, latest time.Time) {
 	started = map[string]time.Time{}
 	for i := range pods {
@@ -108,7 +109,7 @@ func containerTrouble(now time.Time, pod *corev1.Pod, c corev1.ContainerStatus) 
 		return Trouble{}
 	}
 	switch reason := waiting.Reason; reason {
-	// The kubelet alternates between these two while it retries.
+	// The kubelet alternates between these two reasons while it retries.
 	case "ErrImagePull", corev1api.ReasonImagePullBackOff:
 		message := fmt.Sprintf("pod %s: the image %q cannot be pulled; see %#q", pod.Name, c.Image, describe(pod))
 		return Trouble{corev1api.ReasonImagePullBackOff, message, true}
@@ -116,7 +117,7 @@ func containerTrouble(now time.Time, pod *corev1.Pod, c corev1.ContainerStatus) 
 		corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
 		message := waiting.Message
 		if message == "" || reason == corev1api.ReasonCreateContainerError || reason == corev1api.ReasonRunContainerError {
-			// The runtime's own text differs at each try.
+			// The container runtime's message differs at each try.
 			message = fmt.Sprintf("%s; see %#q", reason, describe(pod))
 		}
 		message = fmt.Sprintf("pod %s: container %s: %s", pod.Name, c.Name, message)

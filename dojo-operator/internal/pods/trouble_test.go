@@ -115,7 +115,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A message must not change by itself: each change would be a write of the status.
+// A message must not change while the trouble stays the same: each change would write the status.
 func TestTroubleDoesNotChangeByItself(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ before, after corev1.Pod }{

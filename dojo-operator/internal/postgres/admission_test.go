@@ -24,7 +24,7 @@ import (
 // changes nothing.
 type rewriting struct {
 	client.Client
-	live map[string]client.Object // by kind
+	live map[string]client.Object // the unchanged objects, by kind
 }
 
 func (r rewriting) Apply(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
@@ -38,7 +38,7 @@ func (r rewriting) Apply(_ context.Context, o runtime.ApplyConfiguration, _ ...c
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(live, answer)
 }
 
-// A retry that a policy reverts is not repeated at once.
+// If a policy reverts a retry, the operator does not repeat it at once.
 func TestARetryThatChangedNothing(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)
@@ -56,13 +56,13 @@ func TestARetryThatChangedNothing(t *testing.T) {
 	}
 }
 
-// An apply that changed nothing counts as in sync, and the next step follows.
+// If an apply changes nothing, the object counts as in sync, and the next step follows.
 func TestAnApplyThatChangedNothing(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
 		rewrite func(*world)
-		writes  []string // at first
+		writes  []string // the first plan's writes
 	}{
 		"of the password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels[login.ReloadLabel] = "false" }, []string{"Secret"}},
 		"of the role":     {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Spec.Comment = "other" }, []string{"DatabaseRole"}},

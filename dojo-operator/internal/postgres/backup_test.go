@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The condition is CloudNativePG's. A Dojo without backups has none.
+// BackupSucceeded follows CloudNativePG's conditions. A Dojo without backups does not have it.
 func TestBackupCondition(t *testing.T) {
 	t.Parallel()
 	says := func(status metav1.ConditionStatus, reason string) func(*world) {
@@ -93,7 +93,7 @@ func TestBackupCondition(t *testing.T) {
 	}
 }
 
-// A message that exceeds the limit of a condition would keep the whole status from being written.
+// If a message exceeded the limit of a condition, the whole status could not be written.
 func TestBackupConditionIsShort(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp)
@@ -106,7 +106,7 @@ func TestBackupConditionIsShort(t *testing.T) {
 	}
 }
 
-// The schedule waits for Postgres, since it takes its first backup at once.
+// The schedule is created once Postgres is up, because it takes its first backup at once.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	plain := func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup = nil }
@@ -147,7 +147,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// A Backup records where the Cluster archives, which an upgrade that waits does not change.
+// A Backup records where the Cluster archives now. An upgrade that has not begun does not change
+// it.
 func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	t.Parallel()
 	in := func(server string) func(*corev1api.Dojo) {
@@ -173,7 +174,7 @@ func TestBackupsRecordTheArchiveOfTheCluster(t *testing.T) {
 	}
 }
 
-// scheduled is the schedule's last time, since the creation of the Cluster.
+// scheduled sets the schedule's last time, relative to the creation of the Cluster.
 func scheduled(after time.Duration) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.CreationTimestamp = metav1.NewTime(noon)

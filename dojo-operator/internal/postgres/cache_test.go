@@ -18,7 +18,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// large returns the largest metadata of a foreign object.
+// large returns metadata of a foreign object with every field set.
 func large() metav1.ObjectMeta {
 	meta := identity()
 	meta.CreationTimestamp, meta.Generation = metav1.NewTime(noon), 2
@@ -29,7 +29,7 @@ func large() metav1.ObjectMeta {
 	return meta
 }
 
-// identity is the part of every object that is kept.
+// identity is the part of large that Strip keeps of every object.
 func identity() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "school", Name: "pg", UID: "u", ResourceVersion: "5",
@@ -105,7 +105,7 @@ func TestStripBackup(t *testing.T) {
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Error(diff)
 	}
-	// Strip drops fields that are unlike those of any Backup of CloudNativePG.
+	// Strip drops fields that no Backup of CloudNativePG would have.
 	hostile.Spec.PluginConfiguration.Parameters["b"], hostile.Status.BackupID = strings.Repeat("c", 1<<10), strings.Repeat("d", 1000)
 	want.Spec.PluginConfiguration, want.Spec.Method, want.Status.BackupID = nil, "", ""
 	backup.Strip(hostile)
@@ -114,8 +114,8 @@ func TestStripBackup(t *testing.T) {
 	}
 }
 
-// Each field that Strip keeps of a Cluster changes a plan, and the plan equals that with the whole
-// Cluster.
+// A stripped Cluster gives the same plan as the whole Cluster. Each field that Strip keeps changes
+// some plan.
 func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 	t.Parallel()
 	down := func(cluster *cnpgv1.Cluster) { setReady(cluster, 0) }
@@ -160,7 +160,7 @@ func TestStripKeepsTheFieldsOfPlan(t *testing.T) {
 			}
 			before := of(stripped)
 			c.without(stripped)
-			if name != "name" && of(stripped) == before { // messages name the Cluster of the spec
+			if name != "name" && of(stripped) == before { // messages have the name in the spec
 				t.Errorf("no plan depends on it: %s", before)
 			}
 		})

@@ -99,7 +99,7 @@ func variants() map[string]*corev1api.Dojo {
 	}
 }
 
-// appliedFor returns all objects of CloudNativePG that are ever applied for a Dojo.
+// appliedFor returns all objects of CloudNativePG that the operator can apply for a Dojo.
 func appliedFor(t *testing.T, dojo *corev1api.Dojo) []*unstructured.Unstructured {
 	t.Helper()
 	retried := &cnpgv1.DatabaseRole{}
@@ -133,8 +133,8 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// CloudNativePG has every sent field, with that type. The API server would drop others, and they
-// would never be in sync.
+// CloudNativePG has every field that the operator sends, with the same type. The API server would
+// drop an unknown field, so the object would never be in sync.
 func TestAppliedFieldsExist(t *testing.T) {
 	t.Parallel()
 	scheme := scheme(t)
@@ -157,7 +157,7 @@ func TestAppliedFieldsExist(t *testing.T) {
 	}
 }
 
-// lost returns the path of the first value that another one lacks, or "".
+// lost returns the path of the first value of want that have lacks, or "".
 func lost(want, have any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -186,7 +186,7 @@ func lost(want, have any) string {
 	return ""
 }
 
-// CloudNativePG takes an empty map for a change that restarts Postgres, and refuses some empty
+// CloudNativePG treats an empty map as a change that restarts Postgres. It refuses some empty
 // strings.
 func TestNothingEmptyIsApplied(t *testing.T) {
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestNothingEmptyIsApplied(t *testing.T) {
 	}
 }
 
-// empty returns the path of the first empty map, list or string, or null.
+// empty returns the path of the first null, or empty map, list or string; "" if there is none.
 func empty(v any) string {
 	switch v := v.(type) {
 	case nil:

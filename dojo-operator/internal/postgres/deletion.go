@@ -16,9 +16,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// down deletes one object at a time. With a Cluster, CloudNativePG releases its objects. Without,
-// any other order hangs: Postgres drops no database with open sessions, and no role that owns
-// something.
+// down deletes one object at a time. Once the Dojo's own Cluster is gone, CloudNativePG releases
+// the other objects. In another owner's Cluster the order matters: Postgres drops no database with
+// open sessions, and no role that owns objects.
 var down = chain{
 	dropBackup,   // no backup is taken any more
 	dropPooler,   // no client connects
@@ -28,7 +28,7 @@ var down = chain{
 	dropOwner,    // the owner is gone
 }
 
-// Drop plans the deletion of the data. A Cluster of another origin is not the Dojo's to delete.
+// Drop plans the deletion of the data. It does not delete a Cluster of another origin.
 func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if bootstrap.Mismatch(dojo, s.Cluster.Live) != nil {
 		return apply.Plan{}
@@ -36,10 +36,11 @@ func Drop(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return down.plan(newInput(dojo, s, cfg)).Plan()
 }
 
-// InUse returns the issue of deleting a Cluster that holds databases of others, or nil.
+// InUse returns an issue if the Cluster to delete holds databases of others; else nil.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue { return cluster.InUse(dojo, s.Cluster) }
 
-// Keep resets the policies and the owner of data that was to be deleted before.
+// Keep marks data as retained that was to be deleted before: it resets the reclaim policies, and
+// the owner of Secrets.
 func Keep(dojo *corev1api.Dojo, s State) apply.Plan {
 	if dojo.Spec.Postgres == nil || cnpg.Reclaims(dojo) {
 		return apply.Plan{}
@@ -53,12 +54,13 @@ func Keep(dojo *corev1api.Dojo, s State) apply.Plan {
 	return step.Plan()
 }
 
-// Kept reports whether the data already outlives the Dojo.
+// Kept reports whether all data is marked as retained.
 func Kept(dojo *corev1api.Dojo, s State) bool {
 	return !cnpg.Reclaims(dojo) && s.Unreadable == nil && Keep(dojo, s).Apply == nil
 }
 
-// FinalBackup plans the backup before the data is deleted. The plan has an issue until it is done.
+// FinalBackup plans the backup before the data is deleted. The plan has an issue until the backup
+// has completed.
 func FinalBackup(dojo *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if !bootstrap.Filled(dojo, s.Cluster.Live) {
 		return apply.Plan{}

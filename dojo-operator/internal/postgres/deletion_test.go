@@ -266,7 +266,7 @@ func TestFinalBackup(t *testing.T) {
 	}
 }
 
-// The Backup of a former Dojo of the same name may still exist, and does not count.
+// The final Backup of a former Dojo of the same name may still exist. It does not count.
 func TestFinalBackupIsOfThisDojo(t *testing.T) {
 	t.Parallel()
 	former := tokyo(func(dojo *corev1api.Dojo) { dojo.UID = "the former" })
@@ -287,8 +287,8 @@ func TestReclaims(t *testing.T) {
 	}
 }
 
-// Other users of the Cluster are named, and nothing is deleted: other Dojos, retained Databases,
-// and a user's own.
+// While the Cluster has other users, nothing is deleted, and the message names them: other Dojos,
+// retained Databases, and a user's own Databases.
 func TestInUse(t *testing.T) {
 	t.Parallel()
 	leaving := func(dojo *corev1api.Dojo) { dojo.DeletionTimestamp = &metav1.Time{Time: noon} }
@@ -348,7 +348,8 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// With the policy Retain after Delete, all data is marked as retained before the Dojo goes.
+// When the policy changes from Delete to Retain, all data is marked as retained before the Dojo is
+// gone.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

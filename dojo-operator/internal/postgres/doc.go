@@ -3,11 +3,11 @@
 // Package postgres gives a Dojo with spec.postgres its database on CloudNativePG, 1.30 or newer
 // (https://github.com/cloudnative-pg/cloudnative-pg/tree/v1.30.0/api/v1).
 //
-// Each step waits for the one before, since CloudNativePG retries a failed object only every 30
+// Each step waits for the preceding step, since CloudNativePG retries a failed object only every 30
 // seconds.
 //
-// Objects with data have labels and no owner: Retain needs no finalizer, and a Dojo that is created
-// again finds its data. Objects are applied from maps: the types of github.com/cloudnative-pg/api
-// send empty fields, which CloudNativePG refuses (extensions[].ensure: "") or restarts Postgres
-// for.
+// Objects with data have labels and no owner. So Retain needs no finalizer, and a Dojo that is
+// created again finds its data. Objects are applied from maps, because the types of
+// github.com/cloudnative-pg/api send empty fields. CloudNativePG refuses some of these
+// (extensions[].ensure: ""), and restarts Postgres for others.
 package postgres

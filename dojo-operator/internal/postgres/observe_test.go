@@ -98,7 +98,8 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// installed are all kinds but without. A kind in without is defined if unreadable is set.
+// installed has all kinds of CloudNativePG except without. If unreadable is set, the kind in
+// without is defined, but cannot be read.
 type installed struct {
 	without    string
 	unreadable bool
@@ -177,7 +178,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// An own write that the cache does not show yet is awaited, whatever the object.
+// Observe waits until the cache shows our own writes, whatever the kind of object.
 func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {

@@ -30,7 +30,7 @@ func TestPassword(t *testing.T) {
 	cases := map[string]struct {
 		dojo           *corev1api.Dojo
 		change         func(*world)
-		want, rotation string // the write: none, the same password or a new one; and its request
+		want, rotation string // the planned password ("", kept or fresh), and its request
 		owned          bool
 	}{
 		"in sync":        {dojo: tokyo(inPG), change: func(*world) {}},
@@ -135,7 +135,7 @@ func TestSecretHasTheKeysOfCloudNativePG(t *testing.T) {
 	}
 }
 
-// The cache lacks a created Secret for longer than an own write is expected.
+// The cache lacks a created Secret for so long that the expectation of our own write has expired.
 func TestALaggingCacheMakesNoOtherPassword(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -170,7 +170,7 @@ func TestALaggingCacheMakesNoOtherPassword(t *testing.T) {
 	}
 }
 
-// The password is read, from the API server, only if the Secret has to be written.
+// The password is read from the API server only if the Secret has to be written.
 func TestThePasswordIsReadOnlyToBeWritten(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -18,8 +18,8 @@ var up = chain{
 	planBackup,     // backups are scheduled
 	waitForCluster, // the Cluster has a primary
 	planPooler,     // the Pooler starts while login and database are created
-	dropRenamed,    // no role has the name of other data
-	planOwner,      // the owner of the database may log in, or is retired
+	dropRenamed,    // no DatabaseRole has the name of a former Dojo's role
+	planOwner,      // the owner login may log in, or is retired
 	checkRestored,  // restored data contains the database
 	planDatabase,   // the database exists and belongs to its owner
 	planSecond,     // the second login may log in, or is retired
@@ -40,7 +40,7 @@ var asleep = chain{
 	waitForHibernation, // the instances have stopped
 }
 
-// chain is a list of pure functions.
+// chain is a list of steps, each a pure function.
 type chain []func(input) cnpg.Step
 
 func (c chain) plan(in input) cnpg.Step {
@@ -53,7 +53,7 @@ func (c chain) plan(in input) cnpg.Step {
 	return in.before
 }
 
-// Database is the plan for the database of a Dojo.
+// Database is the plan for a Dojo's database.
 type Database struct {
 	Plan apply.Plan
 	// passwordCurrent reports whether Postgres has the password that the application should use.
@@ -64,11 +64,11 @@ type Database struct {
 // Migrating reports whether the application must wait for SQL.
 func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
-// Usable reports whether pods may get the credentials. Those in use follow the password in
-// Postgres.
+// Usable reports whether pods may get the credentials. Credentials in use may also change as soon
+// as Postgres has the new password.
 func (db *Database) Usable(inUse bool) bool { return db.complete || inUse && db.passwordCurrent }
 
-// Plan plans the steps to a database, or to a hibernated one.
+// Plan plans the steps to a usable database, or to a hibernated Cluster.
 func Plan(dojo *corev1api.Dojo, s State, cfg Config) Database {
 	if dojo.Spec.Postgres == nil {
 		return Database{complete: true}

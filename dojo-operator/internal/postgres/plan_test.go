@@ -30,7 +30,7 @@ func TestStepsToADatabase(t *testing.T) {
 		"Secret DatabaseRole: Progressing/CreatingRole: not usable",
 		"Database: Progressing/CreatingDatabase: usable where they are in use",
 		"Job: Progressing/ApplyingSchema: usable where they are in use",
-		"Database: : usable", // which records the SQL
+		"Database: : usable", // records the SQL that has run
 	}
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
@@ -289,7 +289,7 @@ func budgetOf(dojo *corev1api.Dojo) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: dojo.Name, OwnerReferences: controlledBy(dojo)}}
 }
 
-// flipped is the time since the Ready condition of the Cluster last flipped.
+// flipped sets the time since the Cluster's condition Ready last flipped.
 func flipped(passed time.Duration) func(*world) {
 	return func(w *world) {
 		w.Cluster.Live.Status.Conditions = []metav1.Condition{{
@@ -317,7 +317,7 @@ func TestImages(t *testing.T) {
 	}
 	versioned := inSync(t, tokyo(ownPG, pgVersion("17"))).Cluster.Live
 	byDefault := inSync(t, tokyo(ownPG)).Cluster.Live
-	byDefault.Spec.ImageName = "cnpg/postgresql:18" // which CloudNativePG has written
+	byDefault.Spec.ImageName = "cnpg/postgresql:18" // written by CloudNativePG
 	for name, c := range map[string]struct {
 		want *corev1api.PostgresCluster
 		live *cnpgv1.Cluster
@@ -338,7 +338,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: %q, not %q", name, got, c.is)
 		}
 	}
-	// A lower version is refused, whichever field had the higher one.
+	// A lower version is refused, whether version or imageName set the higher version.
 	for name, dojo := range map[string]*corev1api.Dojo{
 		"version": tokyo(ownPG, pgVersion("16")),
 		"image":   tokyo(ownPG, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.ImageName = "x:16.9" }),
@@ -376,10 +376,10 @@ func stuckSchema(w *world) {
 	w.Schema.Pods = []corev1.Pod{pod}
 }
 
-// standbys is the awaited object of a Dojo whose Cluster lacks some.
+// standbys is the awaited object of a Dojo whose Cluster lacks standbys.
 const standbys = "standbys of the Cluster school/tokyo-db"
 
-// An issue has a requeue time, and names the object that another party has to provide.
+// An issue has a requeue time. It names the awaited object if another client has to provide it.
 func TestHowLongAnIssueWaits(t *testing.T) {
 	t.Parallel()
 	noCluster := func(w *world) { w.Cluster.Live = nil }
@@ -400,7 +400,7 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 			30 * time.Second, "ConfigMap school/sql"},
 		"for SQL, too long": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Hour)), noSQL,
 			0, "ConfigMap school/sql"},
-		"for an own Cluster": {tokyo(ownPG), noCluster, 0, ""}, // its events show the progress
+		"for an own Cluster": {tokyo(ownPG), noCluster, 0, ""}, // an event ends the wait
 		"for instances": {tokyo(ownPG, waitingFor(standbys, time.Minute)),
 			func(w *world) { w.unwrittenFor(time.Hour); lacking(w) }, 9 * time.Minute, standbys},
 		"for the role": {tokyo(inPG), func(w *world) { w.Login.Logins[owner].Role.Status.Applied = nil }, 10 * time.Minute, ""},
@@ -421,7 +421,7 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 	}
 }
 
-// Messages say what others have to do.
+// Messages say what users have to do.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -481,7 +481,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// An object that cannot be written holds back its dependents, and no other object.
+// If an object cannot be written, only its dependents wait.
 func TestDependents(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp)
@@ -507,7 +507,7 @@ func TestDependents(t *testing.T) {
 	}
 }
 
-// A failing schema must not keep the pods from the password that Postgres has.
+// Pods get the password that Postgres has, even if the schema fails.
 func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)
@@ -526,7 +526,7 @@ func TestAPasswordIsPassedOnDespiteAFailedSchema(t *testing.T) {
 	}
 }
 
-// SQL of two Jobs at once would wait for each other's locks.
+// The SQL waits for the release step: two Jobs at once would wait for each other's locks.
 func TestSQLWaitsForTheReleaseStep(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG)

@@ -21,7 +21,7 @@ func pooled(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2))}
 }
 
-// playPooler acts for CloudNativePG on a Pooler.
+// playPooler plays CloudNativePG for a Pooler.
 func (w *world) playPooler() {
 	p := w.Pooler.Pooler
 	if p == nil {
@@ -35,8 +35,8 @@ func (w *world) playPooler() {
 	w.Pooler.Deployment.Status.AvailableReplicas = *p.Spec.Instances
 }
 
-// pool reconciles until nothing is written. After each reconcile the application gets its host, and
-// its pods follow one reconcile later. It returns the events.
+// pool reconciles until nothing is written. After each reconcile the application's credentials get
+// the host; its pods follow one reconcile later. It returns what happened.
 func (w *world) pool(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -89,8 +89,8 @@ func TestPooler(t *testing.T) {
 		"Progressing/RemovingPooler", "pods are replaced", "-Pooler", "")
 }
 
-// An application without credentials waits for the Pooler. One that uses the Pooler is unreachable
-// while that does not answer.
+// An application without credentials waits for the Pooler. An application that uses the Pooler is
+// unreachable while no instance is available.
 func TestNewWithPooler(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, pooled)
@@ -136,7 +136,8 @@ func TestNewWithPooler(t *testing.T) {
 	}
 }
 
-// A Pooler stops with its Cluster. One that is removed meanwhile goes at once: no pod names it.
+// A Pooler stops with its Cluster. If the spec no longer has a Pooler then, it is deleted at once,
+// since no pod uses it.
 func TestPoolerAsleep(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG, pooled)

@@ -31,14 +31,14 @@ func restoring(dojo *corev1api.Dojo) {
 	}}
 }
 
-// fromBackup gives it a bootstrap from a Backup.
+// fromBackup gives the Dojo's own Cluster a bootstrap from a Backup.
 func fromBackup(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
 		Backup: &corev1api.BackupReference{Name: "nightly"},
 	}}
 }
 
-// importing gives it a bootstrap from another database.
+// importing gives the Dojo's own Cluster a bootstrap from another database.
 func importing(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Import: &corev1api.Import{
 		SourceSecretRef: corev1api.ImportSource{Name: "legacy"},
@@ -51,7 +51,8 @@ var legacy = &corev1.Secret{
 	},
 }
 
-// The Database is written only after the check, since it creates a database.
+// The Database is written only after the check of the restored data, since it would create an empty
+// database.
 func TestStepsOfABootstrap(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -97,7 +98,7 @@ func TestStepsOfABootstrap(t *testing.T) {
 	}
 }
 
-// A former Dojo's retained roles may have other names than the backup's.
+// Retained DatabaseRoles of a former Dojo may have other names than the roles in the backup.
 func TestFormerRolesWithOtherNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -220,7 +221,8 @@ func TestPlanOfABootstrap(t *testing.T) {
 	}
 }
 
-// The deletion of a Dojo ignores a Cluster of another origin, and backs up no empty one.
+// The deletion of a Dojo ignores a Cluster of another origin. It takes no backup of an empty
+// Cluster.
 func TestDeletionOfABootstrap(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG, backedUp, dropping, restoring)
@@ -256,7 +258,7 @@ func TestDeletionOfABootstrap(t *testing.T) {
 	}
 }
 
-// Restored data keeps its names, also that of the second login.
+// Restored data keeps the names of its database and of both logins.
 func TestRestoredNames(t *testing.T) {
 	t.Parallel()
 	named := func(database string) *corev1api.Dojo {

@@ -49,7 +49,8 @@ func (w *world) valid() map[string]bool {
 }
 
 // rotate reconciles until nothing is written. After each reconcile the application gets its
-// credentials, its pods follow one reconcile later, and CloudNativePG acts. It returns the events.
+// credentials, and CloudNativePG acts. The pods follow one reconcile later. It returns what
+// happened.
 func (w *world) rotate(dojo *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {
@@ -96,11 +97,11 @@ func (w *world) deleteJobs(db Database) {
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	toSecond := []string{
-		"Secret DatabaseRole Progressing/CreatingRole", // which may not log in before Postgres has the password
+		"Secret DatabaseRole Progressing/CreatingRole", // the role may not log in before Postgres has the password
 		"DatabaseRole Progressing/CreatingRole",
-		"Progressing/ApplyingSchema", // the Job of the SQL goes
+		"Progressing/ApplyingSchema", // the Job of the schema is deleted first
 		"Job Progressing/ApplyingSchema",
-		"DatabaseRole Progressing/CreatingRole", // which records that its sessions act as the owner
+		"DatabaseRole Progressing/CreatingRole", // records that sessions act as the owner
 		"", "credentials of tokyo-db-2",
 		"Progressing/RotatingPassword", "pods are replaced",
 		"Secret DatabaseRole Progressing/RotatingPassword",
@@ -123,7 +124,7 @@ func TestRotation(t *testing.T) {
 				dojo := tokyo(in, requested(request))
 				l := cnpg.Login((i + 1) % 2)
 				want := map[cnpg.Login][]string{second: toSecond, owner: toOwner}[l]
-				if i == 2 { // its sessions act as the owner already
+				if i == 2 { // sessions of the second login already act as the owner
 					want = toOwner
 				}
 				got := w.rotate(dojo)
@@ -159,7 +160,8 @@ func TestRequestsOfRotation(t *testing.T) {
 		Turn                login.Rotation
 		Login, Former, Says string
 	}
-	// turned is a world with the second login, whose pods still have the first.
+	// turned is a world in which the application has the second login, and pods still have the
+	// first.
 	turned := func(t *testing.T) *world {
 		w := running(t, tokyo(inPG))
 		dojo := tokyo(inPG, requested("monday"))
@@ -247,7 +249,8 @@ func TestRequestsOfRotation(t *testing.T) {
 	}
 }
 
-// CloudNativePG creates the role again in a replaced Cluster, without the setting of its sessions.
+// In a replaced Cluster, CloudNativePG creates the second role again. The SQL that makes its
+// sessions act as the owner runs again.
 func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]func(*corev1api.Dojo){"in a Cluster of others": inPG, "in its own": ownPG} {
@@ -289,7 +292,7 @@ func TestLoginOfANewDojo(t *testing.T) {
 	}
 }
 
-// A retired login stays so if another client permits it to log in.
+// If another client permits a retired login to log in, the operator retires it again.
 func TestARetiredLoginStaysOne(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG, requested("monday"))
@@ -299,7 +302,7 @@ func TestARetiredLoginStaysOne(t *testing.T) {
 	if issue := worst(w.plan(dojo).Plan); issue != "Progressing/RotatingPassword" {
 		t.Error(issue)
 	}
-	for range 3 { // the first write forces the field, the second gives it up
+	for range 3 { // the first write sets the field to false, the second releases it
 		w.reconcile(dojo)
 		w.play()
 	}
@@ -311,7 +314,7 @@ func TestARetiredLoginStaysOne(t *testing.T) {
 	}
 }
 
-// A lost password in use is replaced in place: there is nothing to turn from.
+// If the password in use is lost, the same login gets a new password, without a rotation.
 func TestALostPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, l := range []cnpg.Login{owner, second} {
@@ -334,7 +337,8 @@ func TestALostPasswordIsReplaced(t *testing.T) {
 	}
 }
 
-// Retained data keeps both logins, deleted data neither. The member goes first.
+// Retained data keeps both logins. When data is deleted, both logins are deleted, the second one
+// first.
 func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	t.Parallel()
 	w := running(t, tokyo(inPG, dropping))
@@ -372,7 +376,7 @@ func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
 	}
 }
 
-// A refusal of the second login is retried and reported too.
+// If Postgres refuses the second login, that is retried and reported too.
 func TestSecondLoginIsRefused(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(inPG, rotating)

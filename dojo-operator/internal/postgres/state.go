@@ -29,7 +29,8 @@ import (
 
 // Config holds the operator's flags for databases.
 type Config struct {
-	// Deadline limits a step of CloudNativePG, ProgressDeadline missing SQL and reported failures.
+	// Deadline limits a step of CloudNativePG. ProgressDeadline limits missing SQL and reported
+	// failures.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -45,7 +46,8 @@ type State struct {
 	Unchanged   apply.Unchanged
 	Catalog     images.Catalog
 	Application Application
-	// While a kind is Unreadable, no object of CloudNativePG is read, and any may exist.
+	// Missing lists kinds that the cluster lacks. Unreadable is a kind that is installed but cannot
+	// be read, or nil. While it is set, no object of CloudNativePG is read, and any may exist.
 	Missing []string
 	// Unsized is the issue of a size that cannot be resolved, or nil.
 	Unsized    *conditions.Issue
@@ -63,14 +65,15 @@ type State struct {
 
 // Application describes how the application uses the database.
 type Application struct {
-	// Pooled reports whether its credentials name the Pooler as the host.
+	// Pooled reports whether the application's credentials name the Pooler as the host.
 	Pooled bool
 	// Stopped and Pods are observed only while the Dojo is suspended or an upgrade is due.
 	Stopped bool
 	Pods    []corev1.Pod
 	// Releasing reports whether a release step runs, or may begin at any time.
 	Releasing bool
-	// Outdated says why pods may still have a former login or host. It counts while [WaitsForPods].
+	// Outdated says why pods may still have a former login or host. It is set only while
+	// [WaitsForPods] is true.
 	Outdated string
 }
 
@@ -175,5 +178,5 @@ func (s *State) images() images.Input {
 	}
 }
 
-// DatabaseID identifies a Dojo's database, or is "" until it exists.
+// DatabaseID identifies a Dojo's database. It is "" until the database exists.
 func DatabaseID(s State) string { return databaseIDOf(s) }

@@ -58,7 +58,8 @@ func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 	return dojo
 }
 
-// inPG gives the Dojo a database in the Cluster pg of another owner, ownPG in its own Cluster.
+// inPG gives the Dojo a database in the Cluster pg of another owner. ownPG gives it a database in
+// its own Cluster.
 func inPG(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres = &corev1api.Postgres{
 		ClusterRef: &corev1api.ClusterReference{Name: "pg"}, ReclaimPolicy: corev1api.ReclaimRetain,
@@ -101,8 +102,8 @@ func waitingFor(object string, waited time.Duration) func(*corev1api.Dojo) {
 	}
 }
 
-// world holds the objects of a database: those of State, and the Secret and the Jobs that Observe
-// divides.
+// world holds the objects of a database: the objects of State, and the Secrets and Jobs from which
+// observe derives parts of State.
 type world struct {
 	State
 	t       *testing.T
@@ -110,14 +111,14 @@ type world struct {
 	secrets [2]*corev1.Secret
 	jobs    []*batchv1.Job
 	version int
-	// source is the Secret of the application's credentials, or "". behind says why pods may have
-	// those of the other login.
+	// source is the Secret of the application's credentials, or "". outdated says why pods may have
+	// the credentials of the other login.
 	source, outdated string
-	// SQL is the SQL to run, MissingSQL a missing piece of it.
+	// SQL is the SQL to run. MissingSQL names a missing piece of SQL.
 	SQL, MissingSQL string
 }
 
-// newWorld is a world without a database, but with the Cluster of the Dojo's reference.
+// newWorld is a world without a database. If the Dojo refers to a Cluster, that Cluster exists.
 func newWorld(t *testing.T, dojo *corev1api.Dojo) *world {
 	w := &world{t: t, dojo: dojo, State: State{Now: noon, Catalog: dojotest.Catalog()}}
 	if dojo.Spec.Postgres.ClusterRef != nil {
@@ -193,7 +194,7 @@ func (s *State) forget() {
 	}
 }
 
-// without is a cluster that lacks kinds of CloudNativePG, removed one that lacks all.
+// without removes kinds of CloudNativePG from the cluster. removed removes all of them.
 func without(kinds ...string) func(*world) { return func(w *world) { w.Missing = kinds } }
 
 func removed() func(*world) {
@@ -206,7 +207,7 @@ func removed() func(*world) {
 
 func (w *world) plan(dojo *corev1api.Dojo) Database { return Plan(dojo, w.observe(dojo), testConfig) }
 
-// reconcile plans and applies, and returns the plan.
+// reconcile plans and applies once, and returns the plan.
 func (w *world) reconcile(dojo *corev1api.Dojo) Database {
 	w.t.Helper()
 	db := w.plan(dojo)
@@ -276,7 +277,7 @@ func stored[T any, L interface {
 	return after
 }
 
-// withoutLists makes each list a leaf: those of CloudNativePG are atomic.
+// withoutLists makes each list a leaf, because CloudNativePG's lists are atomic.
 func withoutLists(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -291,7 +292,7 @@ func withoutLists(v any) any {
 	return v
 }
 
-// play acts for CloudNativePG and the Job's pod.
+// play plays CloudNativePG and the pods of Jobs.
 func (w *world) play() {
 	w.playPostgres()
 	for _, job := range w.jobs {
@@ -331,7 +332,7 @@ func setReady(cluster *cnpgv1.Cluster, instances int) {
 	cluster.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: ready}
 }
 
-// unwrittenFor sets the time since the last change of all objects.
+// unwrittenFor sets how long ago all objects were last written.
 func (w *world) unwrittenFor(passed time.Duration) {
 	at := metav1.NewTime(noon.Add(-passed))
 	for _, o := range []metav1.Object{w.Cluster.Live, w.Login.Logins[owner].Role, w.Database.Live, w.secrets[owner]} {

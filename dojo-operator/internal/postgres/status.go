@@ -25,7 +25,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 )
 
-// ReadOnlyHost returns the standbys' Service, or "". It stands while the Cluster cannot be read.
+// ReadOnlyHost returns the Service of the standbys, or "". If another owner's Cluster is not there,
+// it returns the last known value.
 func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	switch own, live, known := dojo.Spec.Postgres.Cluster, s.Cluster.Live, dojo.Status.Database; {
 	case own != nil && ptr.Deref(own.Instances, 1) > 1, own == nil && live != nil && live.Spec.Instances > 1:
@@ -36,18 +37,19 @@ func ReadOnlyHost(dojo *corev1api.Dojo, s State) string {
 	return ""
 }
 
-// Host returns the host for the application's credentials; "" is the primary's own Service.
+// Host returns the host for the application's credentials; "" stands for the primary's own Service.
 func Host(dojo *corev1api.Dojo, s State) string {
 	return pooler.Host(dojo, s.Pooler, s.Login.Connected, s.Application.Pooled)
 }
 
-// Source returns the login whose credentials the application should have, and its Secret.
+// Source returns the Secret of the login that the application should use: its name and metadata.
 func Source(dojo *corev1api.Dojo, s State) (name string, secret *metav1.PartialObjectMetadata) {
 	l := login.Source(dojo, s.Login, databaseIDOf(s))
 	return l.ObjectName(dojo), s.Login.Logins[l].Secret
 }
 
-// WaitsForPods reports whether a login or the Pooler goes once no pod uses it.
+// WaitsForPods reports whether a former login or an obsolete Pooler exists. It is retired or
+// deleted once no pod uses it.
 func WaitsForPods(dojo *corev1api.Dojo, s State) bool {
 	return login.Retires(dojo, s.Login) || !s.Application.Pooled && pooler.Obsolete(dojo, s.Pooler)
 }
@@ -57,13 +59,14 @@ func RequiresStop(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Postgres != nil && upgrade.RequiresStop(dojo, s.Upgrade, UpgradeStep(dojo, s))
 }
 
-// Unreachable reports whether a pod of the application would fail without its own Cluster.
+// Unreachable reports whether a new pod of the application would fail, because the Dojo's own
+// Cluster or its Pooler cannot be reached.
 func Unreachable(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Postgres != nil && dojo.Spec.Postgres.Cluster != nil && s.readable() &&
 		(!cnpg.Up(s.Cluster.Live) || poolerUnreachable(dojo, s))
 }
 
-// WhyUnreachable says why requests cannot reach Postgres; "" if they can or that is not known.
+// WhyUnreachable says why requests cannot reach Postgres; "" if they can, or if this is not known.
 func WhyUnreachable(dojo *corev1api.Dojo, s State) string {
 	switch live := s.Cluster.Live; {
 	case dojo.Spec.Postgres == nil || !s.readable():
@@ -83,7 +86,8 @@ func poolerUnreachable(dojo *corev1api.Dojo, s State) bool {
 	return s.readable() && s.Application.Pooled && !pooler.Answers(dojo, s.Pooler)
 }
 
-// AwaitsWindow returns the time until the window of a minor upgrade opens or ends; 0 for none.
+// AwaitsWindow returns the time until the window of a minor upgrade opens or ends; 0 if no upgrade
+// waits for a window.
 func AwaitsWindow(dojo *corev1api.Dojo, s State) time.Duration {
 	if dojo.Spec.Postgres == nil || !s.readable() {
 		return 0

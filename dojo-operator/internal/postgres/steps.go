@@ -30,7 +30,8 @@ type input struct {
 	dojo   *corev1api.Dojo
 	state  State
 	config Config
-	// databaseID identifies the database in its Cluster. source is the login to use.
+	// databaseID identifies the database in its Cluster. source is the login that the application
+	// should use.
 	databaseID string
 	source     cnpg.Login
 	before     cnpg.Step
@@ -46,7 +47,8 @@ func newInput(dojo *corev1api.Dojo, s State, cfg Config) input {
 	}
 }
 
-// databaseIDOf returns the UIDs of Cluster and Database, or "" if one does not exist.
+// databaseIDOf returns the UIDs of the Cluster and the Database, or "" if one of them does not
+// exist.
 func databaseIDOf(s State) string {
 	if s.Cluster.Live == nil || s.Database.Live == nil {
 		return ""
@@ -112,7 +114,7 @@ func planCluster(in input) cnpg.Step {
 		}
 		return cnpg.Step{Incomplete: unknown}
 	}
-	// CloudNativePG refuses all fields together with a version that is too low.
+	// If the version is too low, CloudNativePG would refuse changes of the other fields too.
 	if tooLow := cluster.VersionTooLow(dojo, s.Cluster.Live, in.state.images()); tooLow != nil {
 		return cnpg.Step{Incomplete: tooLow}
 	}
@@ -129,7 +131,7 @@ func planUpgrade(in input) upgrade.Step {
 		Input: in.Input, Cluster: s.Cluster.Live, Step: UpgradeStep(dojo, s),
 		Running: describeRunning(s), Idle: s.Schema.StopIdle(),
 	}
-	if own.Step == corev1api.UpgradeVerifying && s.Database.Live != nil { // else there is no database to query
+	if own.Step == corev1api.UpgradeVerifying && s.Database.Live != nil { // without a Database there is nothing to query
 		id, major := upgrade.Verification(dojo, s.Cluster.Live, s.Upgrade)
 		query, failed := schema.PlanVerification(dojo, s.Schema, id, major, in.as(in.source), in.config.schema())
 		own.Verification, own.Failed = query.Run(dojo), failed
@@ -144,7 +146,8 @@ func (in input) backup() backup.Input {
 	return backup.Input{Input: in.Input, Cluster: in.state.Cluster.Live}
 }
 
-// planBackup leaves the schedule alone before an upgrade, like the Cluster's archive.
+// planBackup plans the schedule. Until an upgrade begins, it does not change the schedule, as the
+// Cluster's archive does not change either.
 func planBackup(in input) cnpg.Step {
 	if in.dojo.Spec.Postgres.Cluster == nil || UpgradeStep(in.dojo, in.state) == corev1api.UpgradeBackingUp {
 		return cnpg.Step{}
@@ -163,7 +166,8 @@ func (in input) pooler() pooler.Input {
 	return pooler.Input{Input: in.Input, InUse: app.Pooled, Outdated: app.Outdated}
 }
 
-// planPooler does not wait: the Pooler starts while login and database are created.
+// planPooler plans the Pooler without waiting. The Pooler starts while the login and the database
+// are created.
 func planPooler(in input) cnpg.Step {
 	step := pooler.Plan(in.dojo, in.state.Pooler, in.pooler())
 	step.Incomplete = nil
@@ -210,7 +214,8 @@ func planRetirement(in input) cnpg.Step {
 	return login.PlanRetirement(in.dojo, in.state.Login, in.login(in.source))
 }
 
-// checkRestored runs before the Database is written, which CloudNativePG would create empty.
+// checkRestored checks the restored data before the Database is written. From the Database,
+// CloudNativePG would create a missing database, empty.
 func checkRestored(in input) cnpg.Step {
 	dojo, s := in.dojo, in.state
 	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || s.Database.Live != nil {
@@ -231,7 +236,7 @@ func planDatabase(in input) cnpg.Step {
 	return database.Plan(in.dojo, in.state.Database, in.database())
 }
 
-// SQL does not begin while an upgrade is due: it may be written for the new version.
+// planSchema starts no SQL while an upgrade is due: the SQL may be written for the new version.
 func planSchema(in input) (step cnpg.Step) {
 	dojo, s := in.dojo, in.state
 	sql := schema.Plan(dojo, s.Schema, s.Database.Live, in.as(in.source), in.config.schema())
@@ -281,7 +286,7 @@ func waitForHibernation(in input) cnpg.Step {
 	return cluster.WaitForHibernation(in.dojo, in.state.Cluster, in.cluster())
 }
 
-// sleeps reports whether to hibernate the Dojo's own Cluster. An upgrade ends first.
+// sleeps reports whether to hibernate the Dojo's own Cluster. An upgrade that has begun ends first.
 func sleeps(dojo *corev1api.Dojo, s State) bool {
 	return dojo.Spec.Suspend && dojo.Spec.Postgres.Cluster != nil && !upgrade.Begun(dojo, s.Cluster.Live, s.Upgrade)
 }
@@ -291,7 +296,7 @@ func describeRunning(s State) string {
 	return cmp.Or(pods.Describe(all), "Jobs are being deleted")
 }
 
-// Unreadable returns the issue of a kind that is defined and cannot be read, or nil.
+// Unreadable returns an issue if a kind is defined but cannot be read; else nil.
 func Unreadable(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	if s.Unreadable == nil {
 		return nil

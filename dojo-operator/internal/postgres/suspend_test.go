@@ -21,7 +21,7 @@ import (
 
 func suspended(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true }
 
-// hibernated acts for CloudNativePG on a Cluster to hibernate.
+// hibernated plays CloudNativePG, which hibernates the Cluster.
 func (w *world) hibernated() {
 	setReady(w.Cluster.Live, 0)
 	w.Cluster.Live.Status.Conditions = []metav1.Condition{{
@@ -38,8 +38,8 @@ func TestStepsToHibernationAndBack(t *testing.T) {
 	type step struct {
 		Writes []string
 		Issue  string
-		Asleep bool // whether the Cluster is to be hibernated
-		Paused bool // whether backups are suspended
+		Asleep bool // the Cluster has the annotation that hibernates it
+		Paused bool // backups are suspended
 	}
 	check := func(what string, dojo *corev1api.Dojo, want step) {
 		t.Helper()
@@ -170,7 +170,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// The wait names a pod and its node, stops pending SQL, and has a deadline.
+// While a suspended Dojo waits for pods, the message names a pod and its node. Pending SQL is
+// stopped, and the wait has a deadline.
 func TestSuspendingEnds(t *testing.T) {
 	t.Parallel()
 	awake := tokyo(ownPG)

@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// A slow query after an upgrade has not failed, so the message names no Backup. Statistics are
-// gathered after its success.
+// If the query after an upgrade is slow, it has not failed, so the message names no Backup.
+// Statistics are gathered once the query has succeeded.
 func TestVerifying(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo(ownPG)
@@ -27,7 +27,7 @@ func TestVerifying(t *testing.T) {
 	metav1.SetMetaDataAnnotation(&w.Cluster.Live.ObjectMeta, "core.jutsu.com/upgrading-from", "16")
 	w.Cluster.Live.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: 17}
 	s := w.observe(dojo)
-	s.Schema.Jobs = nil // pods of former SQL end first
+	s.Schema.Jobs = nil // otherwise the plan would wait for pods of former SQL
 	isJob := func(o *apply.Object) bool { return o.Kind == "Job" }
 	jobs := slices.DeleteFunc(slices.Clone(Plan(dojo, s, testConfig).Plan.Apply), func(o *apply.Object) bool { return !isJob(o) })
 	if len(jobs) != 1 {

@@ -23,16 +23,17 @@ import (
 // file is a key of a ConfigMap.
 type file struct{ configMap, key string }
 
-// contents are the files of a version of a ConfigMap, as a hash of each.
+// contents has the files of one version of a ConfigMap: the hash of each, by name.
 type contents struct {
 	files map[string]string
 	size  int
 }
 
-// known is keyed by UID and version. A lost entry costs a read.
+// known caches contents by UID and version. For a lost entry, the ConfigMap is read again.
 var known = lru.New(1024)
 
-// observeFiles reads only metadata of a ConfigMap whose version is known.
+// observeFiles sets the files and their digest. It reads only metadata of a ConfigMap whose version
+// is known.
 func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) error {
 	all, size := map[string]string{}, 0
 	for _, ref := range dojo.Spec.Release.Migrations.ConfigMapRefs {
@@ -73,7 +74,8 @@ func (s *State) observeFiles(ctx context.Context, r apply.Reader, dojo *corev1ap
 	return nil
 }
 
-// readFiles returns ErrStale for a ConfigMap that is not of the version that the cache has.
+// readFiles returns the files of a ConfigMap. It returns ErrStale if the API server has another
+// version than the cache.
 func readFiles(ctx context.Context, r apply.Reader, name types.NamespacedName, version string) (contents, error) {
 	if found, ok := known.Get(version); ok {
 		return found.(contents), nil

@@ -18,14 +18,15 @@ import (
 )
 
 const (
-	// ContainerName is that of the step's container.
+	// ContainerName is the name of the step's container.
 	ContainerName = "release"
-	// migrateUser is an unprivileged user, since the image names none.
+	// migrateUser is an unprivileged user. The image of dojo-migrate names no user.
 	migrateUser = 65532
 	// FilesFolder is where dojo-migrate finds the files.
 	FilesFolder = "/migrations"
 
-	// stepAnnotation identifies the step that a Job runs, retryAnnotation the requested retry.
+	// stepAnnotation on a Job identifies the step that it runs. retryAnnotation has the requested
+	// retry.
 	stepAnnotation  = "core.jutsu.com/release-step"
 	retryAnnotation = "core.jutsu.com/release-retry"
 	// migrationsAnnotation is on a Job of dojo-migrate, whose termination message is a report.
@@ -33,10 +34,10 @@ const (
 
 	defaultTimeout = 10 * time.Minute
 	hostVariable   = "DB_ENDPOINT"
-	// Exit codes of a container that was stopped by SIGKILL or SIGTERM, as with a lost node, or that
-	// lost the database (EX_TEMPFAIL of sysexits.h). Any other failure is final.
+	// Exit codes after which the pod is replaced: SIGKILL or SIGTERM, as with a lost node, or a
+	// lost connection to the database (EX_TEMPFAIL of sysexits.h). Any other failure is final.
 	killed, terminated, temporary = 137, 143, 75
-	// restarts is the number of times that a stopped pod is replaced.
+	// restarts is the maximum number of replacements of a stopped pod.
 	restarts = 2
 )
 
@@ -49,7 +50,8 @@ func timeoutOf(dojo *corev1api.Dojo) time.Duration {
 	return defaultTimeout
 }
 
-// jobFor never runs two pods at once: a pod is replaced once it has ended.
+// jobFor returns the Job of a step. It never runs two pods at once: a pod is replaced only after it
+// has ended.
 func jobFor(dojo *corev1api.Dojo, s *State, in Input, cfg Config) *batchv1ac.JobApplyConfiguration {
 	labels := ownership.Labels(dojo, ownership.Release)
 	template := corev1ac.PodTemplateSpec().

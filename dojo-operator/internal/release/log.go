@@ -23,20 +23,23 @@ import (
 )
 
 const (
-	// longestLine is in bytes.
+	// longestLine is the maximum length of a shown line, in bytes.
 	longestLine = 300
-	// The kubelet keeps the last 2 KiB or 80 lines of a log, so a single line may lack its beginning,
-	// and with it a part of a Secret's value.
+	// cutLog is the length of a log, in bytes, from which a single line may lack its beginning, and
+	// with it a part of a Secret's value. The kubelet keeps the last 2 KiB or 80 lines.
 	cutLog = 2000
-	// shortestSecret is in bytes. Shorter values would hide half of the text.
+	// shortestSecret is the minimum length of a value to hide, in bytes. Shorter values would hide
+	// half of the text.
 	shortestSecret = 4
 	hidden         = "***"
 )
 
-// public are the keys of the Dojo's credentials that the status shows anyway.
+// public are keys of the Dojo's credentials whose values are not secret: the status shows them
+// anyway.
 var public = []string{"DB_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER", "DB_READONLY_ENDPOINT"}
 
-// logEnd reads Secrets only to hide their values in a failure that the status does not have yet.
+// logEnd returns the last line of a failed step's log. It reads Secrets, to hide their values, only
+// if the status does not have the failure yet.
 func (s *State) logEnd(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) string {
 	job := s.job()
 	if job == nil || !ended(job, batchv1.JobFailed) || s.recordedFor(dojo, job) != nil {
@@ -48,7 +51,7 @@ func (s *State) logEnd(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo
 	}
 	values, err := secretValues(ctx, r, dojo, s.Target.SecretName)
 	if err != nil {
-		return "" // better no line than a Secret
+		return "" // better no line than a line with a secret
 	}
 	return redact(line, values)
 }
@@ -110,7 +113,7 @@ var (
 	assignment = regexp.MustCompile(`(?i)((?:password|passwd|pwd|secret|token|api_?key)["']?\s*[:=]\s*)\S+`)
 )
 
-// redact hides values, also URL- and base64-encoded, and each line of a longer one.
+// redact hides values and their lines, also if they are URL- or base64-encoded.
 func redact(line string, values []string) string {
 	var all []string
 	for _, value := range values {
@@ -121,7 +124,7 @@ func redact(line string, values []string) string {
 			}
 		}
 	}
-	// The longest first: none may leave a part of another.
+	// The longest first: a shorter value must not leave parts of a longer one.
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, value := range all {
 		line = strings.ReplaceAll(line, value, hidden)

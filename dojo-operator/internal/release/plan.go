@@ -29,23 +29,25 @@ type Config struct {
 	Users            pods.Users
 }
 
-// Input is the part of a Dojo's other parts.
+// Input has the values from a Dojo's other parts.
 type Input struct {
 	// Ready reports whether the database is usable and the Dojo has its credentials.
 	Ready bool
-	// Stopped reports whether the Dojo is suspended or being upgraded. No step begins.
+	// Stopped reports whether the Dojo is suspended or Postgres is being upgraded. Then no step
+	// begins.
 	Stopped bool
-	// Revision is that of the credentials.
+	// Revision is the revision of the credentials.
 	Revision string
-	// Keys are the environment variables of the credentials. Host replaces that of the primary, which
-	// may be a Pooler: session locks need a session. "" leaves it.
+	// Keys are the environment variables of the credentials. Host replaces the host in the
+	// credentials, unless it is "". That host may be a Pooler, which keeps no session for a session
+	// lock.
 	Keys []string
 	Host string
 	// Command is a pod that runs release.command, or nil.
 	Command *corev1ac.PodSpecApplyConfiguration
 }
 
-// Step is the plan for the release step. Hold reports whether it has yet to run.
+// Step is the plan for the release step. Hold reports whether the step has yet to succeed.
 type Step struct {
 	Plan apply.Plan
 	Hold bool
@@ -73,7 +75,7 @@ type planner struct {
 	plan apply.Plan
 }
 
-// run returns the issue of a step that has not succeeded, or nil if the Dojo sleeps.
+// run returns the issue of a step that has not succeeded, or nil if the Dojo is suspended.
 func (p *planner) run() *conditions.Issue {
 	p.deleteFormer()
 	job := p.job()
@@ -145,8 +147,8 @@ func (p *planner) filesIssue() *conditions.Issue {
 			p.Missing, p.kept()).For(p.Missing))
 }
 
-// isFormer reports whether a Job has to end before the desired step begins: one of another step,
-// one that is being deleted, and a failed one that is retried.
+// isFormer reports whether a Job must be gone before the desired step begins: it runs another step,
+// is being deleted, or has failed and is to be retried.
 func (p *planner) isFormer(job *batchv1.Job) bool {
 	return stepOf(job) != p.Step || job.DeletionTimestamp != nil ||
 		ended(job, batchv1.JobFailed) && retried(p.dojo, job.Annotations[retryAnnotation])
@@ -160,14 +162,14 @@ func (p *planner) deleteFormer() {
 	}
 }
 
-// deleteIdle deletes a Job that has ended, or none of whose pods has begun. A running step ends by
-// itself.
+// deleteIdle deletes a Job that has ended, or that has no pod that has begun. A running step is
+// left to end.
 func (p *planner) deleteIdle(job *batchv1.Job) {
 	if job == nil || ended(job, batchv1.JobFailed) && !p.isFormer(job) {
 		return
 	}
 	if p.unrecorded(job) {
-		return // the next reconcile deletes it
+		return // deleted once the status has recorded the success
 	}
 	began := slices.ContainsFunc(p.podsOf(job), func(pod corev1.Pod) bool {
 		c := container(&pod)
@@ -178,13 +180,14 @@ func (p *planner) deleteIdle(job *batchv1.Job) {
 	}
 }
 
-// unrecorded reports whether a Job has succeeded and the status does not show that yet.
+// unrecorded reports whether a Job has succeeded and the status does not record this yet.
 func (p *planner) unrecorded(job *batchv1.Job) bool {
 	known := p.dojo.Status.Release
 	return ended(job, batchv1.JobComplete) && (known == nil || !slices.Contains(known.Succeeded, stepOf(job)))
 }
 
-// former lists the Jobs and pods that have to be gone or to end first, with the time since when.
+// former lists the Jobs and pods that must be gone or ended before the step begins. The values are
+// the times since when they have existed, or been deleted.
 func (p *planner) former() map[string]time.Time {
 	found := map[string]time.Time{}
 	own := p.job()
@@ -215,7 +218,7 @@ func (p *planner) waitForFormer(former map[string]time.Time) *conditions.Issue {
 		}
 	}
 	slices.Sort(names)
-	if slices.ContainsFunc(p.Jobs, p.unrecorded) { // our own status causes no event
+	if slices.ContainsFunc(p.Jobs, p.unrecorded) { // the update of our own status causes no event
 		return p.progressing("waits until the success of an earlier one is recorded").After(apply.StaleRetry)
 	}
 	what := strings.Join(names[:min(len(names), 5)], ", ")

@@ -308,7 +308,7 @@ func TestFilesAreMountedByConfigMap(t *testing.T) {
 	}
 }
 
-// A Pooler has no session that holds a lock.
+// The step connects to the primary: a Pooler keeps no session that holds a lock.
 func TestHostIsThePrimary(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*corev1api.Dojo){"command": withCommand, "files": withFiles} {
@@ -335,7 +335,7 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// A step is the same for the same digest of an image, whatever its tag.
+// A step stays the same if the digest of the image stays the same, whatever its tag.
 func TestStepOfACommand(t *testing.T) {
 	t.Parallel()
 	of := func(image, database string, command ...string) string {
@@ -405,7 +405,7 @@ func observe(t *testing.T, c *dojotest.Cluster, dojo *corev1api.Dojo, target Tar
 	return Observe(t.Context(), c.Reader(dojo), dojo, target, noon)
 }
 
-// The failure in the status has no value of a Secret, and is taken from the log only once.
+// The failure in the status contains no value of a Secret. It is taken from the log only once.
 func TestFailureIsObservedOnce(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCommand, func(dojo *corev1api.Dojo) {
@@ -445,7 +445,7 @@ func TestFailureIsObservedOnce(t *testing.T) {
 	}
 }
 
-// The cache may lack the Job of another step: the API server decides.
+// If the cache lacks the Job of another step, the API server's list prevents a second Job.
 func TestNoJobBesideOneThatTheCacheLacks(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(withCommand)
@@ -485,7 +485,7 @@ func TestFiles(t *testing.T) {
 		"without name": {[]*corev1.ConfigMap{files("files", "a.sql"), files("more", "1_a.sql")}, "", "not named as goose"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			known.Clear() // the test's API servers give the same UIDs and versions
+			known.Clear() // the API servers of several tests use the same UIDs and versions
 			dojo := dojotest.Dojo(withFiles)
 			refs := &dojo.Spec.Release.Migrations.ConfigMapRefs
 			*refs = append(*refs, corev1api.ConfigMapReference{Name: "more"})

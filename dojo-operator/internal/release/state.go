@@ -26,9 +26,10 @@ import (
 // Target is the image and the database of the desired step.
 type Target struct {
 	Image string
-	// Database identifies the database with spec.postgres, or is "" until it exists.
+	// Database identifies the database of spec.postgres. It is "" until the database exists, or
+	// without spec.postgres.
 	Database string
-	// SecretName is that of the Dojo's own credentials.
+	// SecretName is the name of the Dojo's own Secret with credentials.
 	SecretName string
 }
 
@@ -36,15 +37,16 @@ type Target struct {
 type State struct {
 	Now    time.Time
 	Target Target
-	// Step identifies the desired step, or is "" while that is not known.
+	// Step identifies the desired step. It is "" while the step is not known.
 	Step string
 	// Missing names the first ConfigMap that does not exist. Invalid says why the files cannot run.
 	Missing, Invalid string
 	Files            []file
 	Digest           string
-	// SameName is the Job with the name that the step needs, with any controller.
+	// SameName is the existing Job, of any controller, with the name that the step needs.
 	SameName *batchv1.Job
-	// Jobs are controlled by the Dojo, of any step. Pods are of those, also of deleted ones.
+	// Jobs are the Jobs of all steps that the Dojo controls. Pods are their pods, and the pods of
+	// deleted Jobs.
 	Jobs []*batchv1.Job
 	Pods []corev1.Pod
 	// LogEnd is the last line of the failed step's log, without the values of Secrets.
@@ -116,7 +118,7 @@ func (s *State) observeStep(ctx context.Context, r apply.Reader, dojo *corev1api
 	return nil
 }
 
-// imageID returns the digest of an image, or its name without one.
+// imageID returns the digest of an image, or the whole image if it has no digest.
 func imageID(image string) string {
 	if _, digest, found := strings.Cut(image, "@"); found {
 		return digest
@@ -133,7 +135,7 @@ func hash(texts ...string) string {
 }
 
 func jobName(dojo *corev1api.Dojo, step string) string {
-	const maxLength = 63 // of a Job's name, which labels its pods
+	const maxLength = 63 // of a Job's name, since it is a label of its pods
 	suffix := "-release-" + step[:min(len(step), 10)]
 	return dojo.Name[:min(len(dojo.Name), maxLength-len(suffix))] + suffix
 }
@@ -164,8 +166,8 @@ func (s *State) Succeeded(dojo *corev1api.Dojo) bool {
 	return job != nil && ended(job, batchv1.JobComplete) || s.succeededPod(dojo) != nil
 }
 
-// succeededPod returns a pod of the step whose container has succeeded, also after the deletion of
-// its Job, or nil.
+// succeededPod returns a pod of the step whose container has succeeded, or nil. The Job of the pod
+// may be gone.
 func (s *State) succeededPod(dojo *corev1api.Dojo) *corev1.Pod {
 	for i := range s.Pods {
 		owner := metav1.GetControllerOfNoCopy(&s.Pods[i])
@@ -178,7 +180,8 @@ func (s *State) succeededPod(dojo *corev1api.Dojo) *corev1.Pod {
 	return nil
 }
 
-// recordedFailure returns the failure of the desired step, unless a retry is requested.
+// recordedFailure returns the failure of the desired step in the status. It is nil if a retry is
+// requested.
 func (s *State) recordedFailure(dojo *corev1api.Dojo) *corev1api.ReleaseFailure {
 	known := dojo.Status.Release
 	if known == nil || known.Failure == nil || known.Failure.Step != s.Step || retried(dojo, known.Failure.Retry) {
@@ -187,7 +190,7 @@ func (s *State) recordedFailure(dojo *corev1api.Dojo) *corev1api.ReleaseFailure 
 	return known.Failure
 }
 
-// recordedFor returns the recorded failure if it is that of a Job, or nil.
+// recordedFor returns the recorded failure if the given Job caused it, or nil.
 func (s *State) recordedFor(dojo *corev1api.Dojo, job *batchv1.Job) *corev1api.ReleaseFailure {
 	if known := s.recordedFailure(dojo); known != nil && known.Retry == job.Annotations[retryAnnotation] {
 		return known
@@ -195,7 +198,7 @@ func (s *State) recordedFor(dojo *corev1api.Dojo, job *batchv1.Job) *corev1api.R
 	return nil
 }
 
-// retried reports whether the annotation has a new value since a step ran.
+// retried reports whether the annotation requests a retry by a value that differs from before.
 func retried(dojo *corev1api.Dojo, before string) bool {
 	requested := retryOf(dojo)
 	return requested != "" && requested != before
@@ -203,7 +206,7 @@ func retried(dojo *corev1api.Dojo, before string) bool {
 
 func retryOf(dojo *corev1api.Dojo) string {
 	requested := dojo.Annotations[corev1api.RetryReleaseAnnotation]
-	const longest = 1024 // of the status
+	const longest = 1024 // the limit of the field in the status
 	return requested[:min(len(requested), longest)]
 }
 
@@ -212,7 +215,7 @@ func (s *State) Alive() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool { return pods.Ended(&pod) })
 }
 
-// AliveBefore lists those of another revision of the credentials.
+// AliveBefore lists the pods in Alive with another revision of the credentials.
 func (s *State) AliveBefore(revision string) []corev1.Pod {
 	return slices.DeleteFunc(s.Alive(), func(pod corev1.Pod) bool {
 		return pod.Annotations[ownership.RevisionAnnotation] == revision

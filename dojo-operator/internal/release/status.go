@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/release/migrations"
 )
 
-// maxSucceeded bounds status.release.succeeded.
+// maxSucceeded is the maximum length of status.release.succeeded.
 const maxSucceeded = 16
 
 // Status returns the release part of the Dojo's status; nil without spec.release.
@@ -29,7 +29,7 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.ReleaseStatus {
 	if s.Step == "" {
 		return emptyAsNil(next)
 	}
-	for _, job := range s.Jobs { // also of a former step, which does not run again after a rollback
+	for _, job := range s.Jobs { // also Jobs of former steps: a step does not run again after a rollback
 		if end := endOf(job, batchv1.JobComplete); end != nil {
 			fromMigrate := job.Annotations[migrationsAnnotation] == "true"
 			record(next, stepOf(job), end.LastTransitionTime, reportOf(fromMigrate, s.podsOf(job)))
@@ -54,7 +54,7 @@ func emptyAsNil(s *corev1api.ReleaseStatus) *corev1api.ReleaseStatus {
 	return s
 }
 
-// rollbackMessage is for a step that succeeded before a later one did.
+// rollbackMessage returns the message if a later step than the desired one has succeeded; else "".
 func rollbackMessage(next *corev1api.ReleaseStatus, s State) string {
 	if next.Succeeded[len(next.Succeeded)-1] == s.Step {
 		return ""
@@ -77,7 +77,8 @@ func record(next *corev1api.ReleaseStatus, step string, at metav1.Time, report s
 	next.Migrations, next.Migration = migrations.ParseReport(report)
 }
 
-// reportOf keeps the message of a user's command out of the status: it may be a Secret.
+// reportOf returns the report of dojo-migrate. It ignores the message of a user's command, which
+// may contain a secret.
 func reportOf(fromMigrate bool, pods []corev1.Pod) string {
 	for i := range pods {
 		if ended := container(&pods[i]).Terminated; fromMigrate && ended != nil && ended.ExitCode == 0 {

@@ -22,10 +22,11 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// As the API server defaults them.
+// The defaults of the CRD.
 const defaultMinReplicas, defaultCPUUtilization = 1, 80
 
-// scalerFor scales the Deployment: spec.replicas is the user's, who may keep it in a repository.
+// scalerFor returns an autoscaler of the Deployment, not of the Dojo: a user may keep the Dojo's
+// spec.replicas in a repository.
 func scalerFor(dojo *corev1api.Dojo) *autoscalingv2ac.HorizontalPodAutoscalerApplyConfiguration {
 	want := dojo.Spec.Autoscaling
 	return autoscalingv2ac.HorizontalPodAutoscaler(dojo.Name, dojo.Namespace).
@@ -54,11 +55,12 @@ func planScaler(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	p.Report(scalerIssue(dojo, s))
 }
 
-// metricsDeadline is as long as Kubernetes waits for the first metrics (kube-controller-manager
-// --horizontal-pod-autoscaler-cpu-initialization-period).
+// metricsDeadline equals the time that Kubernetes waits for the first metrics
+// (kube-controller-manager --horizontal-pod-autoscaler-cpu-initialization-period).
 const metricsDeadline = 5 * time.Minute
 
-// inactive returns why an autoscaler cannot scale, and how much longer that may take.
+// inactive returns the condition that says why an autoscaler cannot scale, or nil; and how long
+// until this is reported.
 func inactive(dojo *corev1api.Dojo, s State) (*autoscalingv2.HorizontalPodAutoscalerCondition, time.Duration) {
 	live, scaler := s.Deployment, s.Scaler
 	if dojo.Spec.Autoscaling == nil || dojo.Spec.Suspend || dojo.DeletionTimestamp != nil ||
@@ -90,14 +92,15 @@ func scalerIssue(dojo *corev1api.Dojo, s State) *conditions.Issue {
 		dojo.Namespace, dojo.Name, c.Reason, strings.TrimSuffix(cmp.Or(c.Message, "no message"), "."))
 }
 
-// AwaitsMetrics returns when to check missing metrics again, for which there is no event; 0 for
-// none.
+// AwaitsMetrics returns how long to wait before missing metrics are checked again, since no event
+// reports the end of the deadline; 0 if no metrics are missing.
 func AwaitsMetrics(dojo *corev1api.Dojo, s State) time.Duration {
 	_, remaining := inactive(dojo, s)
 	return max(remaining, 0)
 }
 
-// lastSizeAnnotation is a stopped Deployment's former size: an autoscaler does not scale from 0.
+// lastSizeAnnotation on a stopped Deployment has its former size. The application starts again with
+// it, because an autoscaler does not scale from 0.
 const lastSizeAnnotation = "core.jutsu.com/last-size"
 
 func lastSize(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) int32 {
@@ -111,7 +114,8 @@ func lastSize(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool)
 	return int32(max(n, 0))
 }
 
-// Removing the last size later would cost a write.
+// recordLastSize records the size in the annotation. It keeps an old value, since to remove it
+// would need a write.
 func recordLastSize(dojo *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
 	if s.LastSize == 0 {
 		return
@@ -125,7 +129,7 @@ func recordLastSize(dojo *corev1api.Dojo, s State, desired *unstructured.Unstruc
 	}
 }
 
-// clampReplicas keeps 0, which stops the application.
+// clampReplicas limits a number to the autoscaler's range. It keeps 0, which stops the application.
 func clampReplicas(dojo *corev1api.Dojo, n int32) int32 {
 	scaling := dojo.Spec.Autoscaling
 	if scaling == nil || n == 0 {

@@ -43,7 +43,8 @@ func TestReplicasWithinTheBoundsOfAutoscaling(t *testing.T) {
 	}
 }
 
-// An autoscaler that cannot scale is reported once its metrics are overdue, and checked until then.
+// An autoscaler that cannot scale is reported after metricsDeadline. Until then it is checked
+// again.
 func TestAutoscalerWithoutMetrics(t *testing.T) {
 	t.Parallel()
 	autoscaled := func(dojo *corev1api.Dojo) { dojo.Spec.Autoscaling = &corev1api.Autoscaling{MaxReplicas: 5} }
@@ -58,7 +59,7 @@ func TestAutoscalerWithoutMetrics(t *testing.T) {
 	const degraded = "Degraded/AutoscalingInactive"
 	for name, c := range map[string]struct {
 		condition autoscalingv2.HorizontalPodAutoscalerCondition
-		available time.Duration // ago
+		available time.Duration // how long ago the Deployment became available
 		change    func(*corev1api.Dojo, *State)
 		want      string
 		again     time.Duration
@@ -113,7 +114,7 @@ func asError(issue *conditions.Issue) error {
 	return issue
 }
 
-// A probe without options keeps its defaults, and shares no field with another.
+// A probe without options keeps its defaults. Options of one probe do not change another.
 func TestProbesOfTheSpec(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

@@ -43,7 +43,7 @@ func BenchmarkShare(b *testing.B) {
 func liveHeap() uint64 {
 	var stats runtime.MemStats
 	runtime.GC()
-	runtime.GC() // the first one may free caches only
+	runtime.GC() // a second time: the first may free caches only
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }

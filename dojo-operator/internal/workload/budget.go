@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// budgetRetry is needed since no event shows that the other Dojo has gone.
+// budgetRetry is the interval of retries: no event shows that the other Dojo is gone.
 const budgetRetry = time.Minute
 
 func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
@@ -30,8 +30,8 @@ func budgetFor(dojo *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigu
 			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
 }
 
-// With a single replica it would only block drains. CloudNativePG overwrites or deletes a
-// PodDisruptionBudget with its Cluster's name, with any owner.
+// planBudget plans no budget for a single replica, since it would only block drains. CloudNativePG
+// overwrites or deletes a PodDisruptionBudget with its Cluster's name, whoever owns it.
 func planBudget(dojo *corev1api.Dojo, s State, p *apply.Plan) {
 	if s.BudgetTakenBy != "" && s.Replicas(dojo) > 1 {
 		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 )
 
-// Updates count at once if a status or a plan depends on them.
+// An update is not delayed if a status or a plan depends on it.
 func TestCountsAlone(t *testing.T) {
 	t.Parallel()
 	condition := func(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason string) func(*appsv1.Deployment) {

@@ -26,17 +26,19 @@ const (
 	containerName = "dojo"
 	// PortName is the name of the port of the pods and of the Service.
 	PortName = "http"
-	// appPort and the probe paths are the Dojo application's contract.
+	// appPort and the probe paths are part of the contract with the Dojo application.
 	appPort       = 8080
 	livenessPath  = "/probe/liveness"
 	readinessPath = "/probe/readiness"
-	// anyUser is unprivileged: "restricted" pod security refuses root, and an image may name no user.
+	// anyUser is an unprivileged user. "restricted" pod security refuses root, and an image may
+	// name no user.
 	anyUser = 65532
 	// drainSeconds lets a terminating pod serve until every proxy has dropped it.
 	drainSeconds = 5
 )
 
-// deploymentFor omits nil replicas, which an autoscaler owns.
+// deploymentFor returns the Deployment. It omits replicas if they are nil, because an autoscaler
+// owns them.
 func deploymentFor(
 	dojo *corev1api.Dojo, access Credentials, serving string, cfg Config, replicas *int32,
 ) *appsv1ac.DeploymentApplyConfiguration {
@@ -94,7 +96,8 @@ func podFor(
 	return pod
 }
 
-// spread defaults to different nodes.
+// spread returns the constraints in the spec, or by default a constraint that spreads pods over
+// nodes.
 func spread(dojo *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if given := dojo.Spec.TopologySpreadConstraints; len(given) > 0 {
 		return apply.As[[]*corev1ac.TopologySpreadConstraintApplyConfiguration](given)
@@ -176,7 +179,7 @@ func planDeployment(
 		return nil
 	}
 	var replicas *int32
-	if !s.Autoscaled || s.Stopped { // 0 also switches the autoscaler off
+	if !s.Autoscaled || s.Stopped { // if Stopped, our 0 also switches the autoscaler off
 		replicas = new(s.allowedReplicas(dojo))
 	}
 	desired := apply.Typed(deploymentFor(dojo, access, serving, cfg, replicas))
@@ -190,13 +193,14 @@ func planDeployment(
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
-		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo) // also if an autoscaler decides
+		deployment.ReplaceSpec["replicas"] = s.allowedReplicas(dojo) // needed here even if an autoscaler owns the field
 	}
 	return deployment
 }
 
-// Until an autoscaler has written the replicas, dropping our field would reset them to 1. Without
-// managedFields nothing shows the owner. 0 is ours.
+// scaledByOthers reports whether an autoscaler has written the replicas. Before that, dropping our
+// field would reset them to 1. It is false without managedFields, which show the owner, and for 0
+// replicas, which the operator sets.
 func scaledByOthers(dojo *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
 	if !hasAutoscaler || *dojo.Spec.Replicas == 0 || dojo.Spec.Suspend {
 		return false

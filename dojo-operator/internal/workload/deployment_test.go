@@ -50,7 +50,7 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
-// Beyond the requirements of "restricted".
+// TestPodsAreConfined checks confinement beyond the requirements of "restricted".
 func TestPodsAreConfined(t *testing.T) {
 	t.Parallel()
 	pod := created(t, dojotest.Dojo(), testConfig, access).Spec.Template.Spec
@@ -93,7 +93,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A terminating pod serves until every proxy has dropped it, and is not killed before.
+// A terminating pod serves until every proxy has dropped it. It is not killed before.
 func TestNoRequestIsLost(t *testing.T) {
 	t.Parallel()
 	spec := created(t, dojotest.Dojo(), testConfig, access).Spec
@@ -130,7 +130,7 @@ func TestEnvironment(t *testing.T) {
 	c := created(t, dojo, testConfig, access).Spec.Template.Spec.Containers[0]
 	got := map[string]string{}
 	for _, e := range c.Env {
-		got[e.Name] = strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet leaves it without any $(NAME)
+		got[e.Name] = strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet does in a value without $(NAME)
 		if ref := e.ValueFrom; ref != nil {
 			got[e.Name] = ref.SecretKeyRef.Name + "/" + ref.SecretKeyRef.Key
 			if ref.SecretKeyRef.Optional != nil {
@@ -167,7 +167,7 @@ func TestPodTemplateChanges(t *testing.T) {
 	}{
 		"nothing": {dojo(), testConfig, access, false},
 		"scaling": {dojo(dojotest.Replicas(9)), testConfig, access, false},
-		// Its credentials may be the same.
+		// Another source may have the same credentials.
 		"another source":       {dojo(otherSource), testConfig, access, false},
 		"a longer deadline":    {dojo(), slow, access, false},
 		"new credentials":      {dojo(), testConfig, renewed, true},

@@ -102,7 +102,7 @@ func podOf(name string, containers ...corev1.ContainerStatus) corev1.Pod {
 	}
 }
 
-// crashed is a container that has crashed this many times.
+// crashed is the status of a container that has crashed this many times.
 func crashed(times int32) corev1.ContainerStatus {
 	return corev1.ContainerStatus{
 		Name: "dojo", RestartCount: times,

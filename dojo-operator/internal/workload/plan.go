@@ -14,18 +14,19 @@ import (
 type Credentials struct {
 	SecretName     string
 	Keys, Optional []string
-	// A new Revision rolls the pods. While it is empty, running pods keep theirs and none start.
+	// A new Revision rolls the pods. While it is empty, running pods keep their revision, and no
+	// Deployment is created.
 	Revision string
 }
 
 // Hold limits the changes of pods.
 type Hold struct {
-	// Image keeps the image of running pods while the database is migrating: a new one may need the
-	// SQL.
+	// Image keeps the image of running pods while the database is migrating: a new image may need
+	// the SQL.
 	Image bool
-	// Pods keeps all of the pods' template but the revision of the credentials, and the Deployment
-	// from being created, until the release step has run. Serving is the image of the template if
-	// not empty: the last one whose step has run.
+	// Pods keeps the pod template, except the revision of the credentials, until the release step
+	// has run. Until then no Deployment is created. Serving is the last image with a release step
+	// that has run; if not empty, the template keeps this image.
 	Pods    bool
 	Serving string
 }
@@ -39,7 +40,7 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	if refused != nil {
 		p.Report(refusalIssue(refused, s, dojo))
 	} else if hold.Pods && dojo.RollsBack() {
-		// The former image serves until the step of another one has run.
+		// The former image serves until the release step of the next image has run.
 		refused = refusalOf(s.Deployment)
 	}
 	deployment := planImage(dojo, s, access, refused, hold, cfg)
@@ -50,7 +51,7 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	if deployment != nil {
 		deployment.After = []expectations.Key{expectations.KeyOf("Secret", dojo.Namespace, access.SecretName)}
 		p.Add(deployment)
-		// The running pods have the old spec. The Deployment's own events bring us back.
+		// The running pods have the old spec. Events of the Deployment cause the next reconcile.
 		p.Report(conditions.Progressing(corev1api.ReasonRollingOut, "%s.", readyCount(s.Deployment, s.Replicas(dojo))))
 	} else if s.Deployment != nil {
 		p.Report(rolloutIssue(dojo, s, cfg))
@@ -61,7 +62,7 @@ func Plan(dojo *corev1api.Dojo, s State, access Credentials, hold Hold, cfg Conf
 	return p
 }
 
-// planImage plans the Deployment with the image that is to serve.
+// planImage plans the Deployment, with the image that should serve.
 func planImage(
 	dojo *corev1api.Dojo, s State, access Credentials, refused *refusal, hold Hold, cfg Config,
 ) *apply.Object {
@@ -74,7 +75,7 @@ func planImage(
 	return planDeployment(dojo, s, access, serving, refused, hold, cfg)
 }
 
-// Served reports whether there should be a Service: pods can have credentials.
+// Served reports whether pods can have credentials, so that a Service should exist.
 func Served(s State, access Credentials) bool { return revision(s, access) != "" }
 
 func revision(s State, access Credentials) string {

@@ -166,7 +166,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Without credentials the pods keep theirs, and can still be scaled.
+// If there are no new credentials, the pods keep their revision, and can still be scaled.
 func TestPlanKeepsTheRevision(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -190,8 +190,8 @@ func TestPlanKeepsTheRevision(t *testing.T) {
 	}
 }
 
-// A new image may need SQL that has yet to run: until then pods keep theirs, and the rest
-// continues.
+// A new image may need SQL that has yet to run. Until then pods keep their image, and other changes
+// continue.
 func TestPlanKeepsTheImageWhileTheDatabaseMigrates(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -212,8 +212,8 @@ func TestPlanKeepsTheImageWhileTheDatabaseMigrates(t *testing.T) {
 	}
 }
 
-// Until the release step has succeeded, nothing rolls but rotated credentials, and no Deployment is
-// created.
+// Until the release step has succeeded, only rotated credentials roll the pods, and no Deployment
+// is created.
 func TestPlanKeepsThePodsUntilTheReleaseStepHasRun(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(func(dojo *corev1api.Dojo) { dojo.Spec.Env = []corev1.EnvVar{{Name: "MOOD", Value: "calm"}} })
@@ -228,7 +228,7 @@ func TestPlanKeepsThePodsUntilTheReleaseStepHasRun(t *testing.T) {
 	dojo.Spec.PodAnnotations, dojo.Spec.PriorityClassName = map[string]string{"a": "b"}, "high"
 	settle := func(access Credentials, hold Hold) *appsv1.Deployment {
 		t.Helper()
-		for range 3 { // the fields that were created by POST become ours by an apply first
+		for range 3 { // first, a patch moves the fields of the POST to the apply's field manager
 			c.Do(dojo, Plan(dojo, observe(t, c, dojo), access, hold, testConfig))
 		}
 		if plan := Plan(dojo, observe(t, c, dojo), access, hold, testConfig); plan.Apply != nil {

@@ -11,7 +11,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// addOptions adds fields that only pods of the application have. internal/pods has those of all pods.
+// addOptions adds the fields that only pods of the application have. internal/pods has the fields
+// of all pods.
 func addOptions(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 	for i := range dojo.Spec.Volumes {
 		pod.WithVolumes(volumeFor(&dojo.Spec.Volumes[i]))
@@ -20,7 +21,8 @@ func addOptions(dojo *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
 		pod.WithPriorityClassName(name)
 	}
 	if name := dojo.Spec.ServiceAccountName; name != "" {
-		// The API server copies the name to the deprecated field and back: it takes both to remove it.
+		// The API server copies the name to the deprecated field and back, so both must be owned to
+		// remove the name later.
 		pod.WithServiceAccountName(name).WithDeprecatedServiceAccount(name)
 		pod.AutomountServiceAccountToken = nil // the ServiceAccount decides
 	}
@@ -40,7 +42,7 @@ func volumeFor(v *corev1api.Volume) *corev1ac.VolumeApplyConfiguration {
 			WithClaimName(v.PersistentVolumeClaim.ClaimName).WithReadOnly(v.PersistentVolumeClaim.ReadOnly))
 	}
 	limit, err := resource.ParseQuantity(v.EmptyDir.SizeLimit)
-	if err != nil { // the schema admits no such value
+	if err != nil { // impossible: the schema admits only quantities
 		limit = resource.MustParse("1Mi")
 	}
 	return volume.WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(limit))

@@ -20,8 +20,8 @@ import (
 func Image(dojo *corev1api.Dojo, cfg Config) string { return cmp.Or(dojo.Spec.Image, cfg.Image) }
 
 // CommandPod returns a pod that runs a command in the desired image, with the application's
-// environment. It has no claim, which a pod of the application on another node may hold, and no
-// ServiceAccount.
+// environment. It has no PersistentVolumeClaim, since a pod of the application on another node may
+// hold it, and no ServiceAccount.
 func CommandPod(
 	dojo *corev1api.Dojo, access Credentials, name string, command []string, cfg Config,
 ) *corev1ac.PodSpecApplyConfiguration {
@@ -47,12 +47,12 @@ func CommandPod(
 	return pod
 }
 
-// keepTemplate replaces the desired template by our fields of the live one, but for its image and
-// the revision of the credentials.
+// keepTemplate replaces the desired pod template by our fields of the live template. Only the image
+// and the revision of the credentials are set.
 func keepTemplate(desired *unstructured.Unstructured, live *appsv1.Deployment, image, revision string) {
 	owned := apply.Owned(ownership.FieldOwner, live)
 	template, found, _ := unstructured.NestedMap(owned, "spec", "template")
-	if !found { // another client has taken all of it
+	if !found { // another client owns all fields of the template
 		template, _, _ = unstructured.NestedMap(desired.Object, "spec", "template")
 	}
 	_ = unstructured.SetNestedField(template, revision, "metadata", "annotations", ownership.RevisionAnnotation)

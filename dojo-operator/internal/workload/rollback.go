@@ -18,11 +18,12 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// refusedAnnotation on the Deployment has a refusal. It is written together with the former image:
-// in the status alone, a crash in between would start the failed rollout again.
+// refusedAnnotation on the Deployment has a refusal. One write sets it together with the former
+// image. If only the status had the refusal, a crash between two writes would start the failed
+// rollout again.
 const refusedAnnotation = "core.jutsu.com/refused-image"
 
-// refusal is an image that failed, why, and the image that serves in its place.
+// refusal has an image that failed, the reason, and the former image that serves instead.
 type refusal struct {
 	Image, Reason, Former string
 }
@@ -41,7 +42,8 @@ func recordedRefusal(dojo *corev1api.Dojo, live *appsv1.Deployment, cfg Config) 
 	return nil
 }
 
-// refusalOf ignores the annotation of another client, which would stop rollouts.
+// refusalOf returns the refusal in the annotation, or nil. It ignores an annotation of another
+// client, which could stop rollouts.
 func refusalOf(live *appsv1.Deployment) *refusal {
 	if live == nil || live.Annotations[refusedAnnotation] == "" || !owns(live, refusedPath) {
 		return nil
@@ -53,8 +55,9 @@ func refusalOf(live *appsv1.Deployment) *refusal {
 	return &r
 }
 
-// newRefusal refuses the desired image if its rollout has failed and another image served before.
-// A former image that fails too is never refused, so there is no second rollback.
+// newRefusal returns a refusal of the desired image if its rollout has failed and another image
+// served before; else nil. If the former image fails too, it is not refused, so there is no second
+// rollback.
 func newRefusal(dojo *corev1api.Dojo, s State, cfg Config) *refusal {
 	live, desired := s.Deployment, Image(dojo, cfg)
 	if !dojo.RollsBack() || live == nil || live.Spec.Paused || ptr.Deref(live.Spec.Replicas, 1) == 0 ||
@@ -87,7 +90,7 @@ func owns(live *appsv1.Deployment, path fieldpath.Path) bool {
 
 func (r *refusal) String() string {
 	text, err := json.Marshal(r)
-	if err != nil { // a struct of strings
+	if err != nil { // impossible: all fields are strings
 		return ""
 	}
 	return string(text)
@@ -100,7 +103,7 @@ func refusalIssue(r *refusal, s State, dojo *corev1api.Dojo) *conditions.Issue {
 		r.Image, r.Reason, r.Former, readyCount(s.Deployment, s.Replicas(dojo)))
 }
 
-// Status describes the images of a Dojo that rolls back, or is nil.
+// Status describes the images of a Dojo that rolls back; nil for other Dojos.
 func Status(dojo *corev1api.Dojo, s State) *corev1api.RolloutStatus {
 	if !dojo.RollsBack() {
 		return nil
@@ -110,7 +113,7 @@ func Status(dojo *corev1api.Dojo, s State) *corev1api.RolloutStatus {
 	if live == nil || ownership.Conflicts(dojo, live) {
 		return status
 	}
-	// An image by another client is drift, and not one to return to.
+	// An image that another client has set is drift. A rollback must not return to it.
 	if Complete(live) && live.Status.AvailableReplicas > 0 && owns(live, imagePath) {
 		status.ServedImage = image(live)
 	}
@@ -130,8 +133,8 @@ func minReady(dojo *corev1api.Dojo) time.Duration {
 	return time.Duration(dojo.Spec.Rollout.MinReadySeconds) * time.Second
 }
 
-// deadline limits a rollout without progress. The API server refuses one that minReadySeconds
-// reaches.
+// deadline returns the longest time that a rollout may make no progress. The API server requires
+// that it is longer than minReadySeconds.
 func deadline(dojo *corev1api.Dojo, cfg Config) time.Duration {
 	if rollout := dojo.Spec.Rollout; rollout != nil && rollout.ProgressDeadline != nil {
 		return max(rollout.ProgressDeadline.Duration, minReady(dojo)+time.Second)

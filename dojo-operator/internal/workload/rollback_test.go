@@ -27,7 +27,7 @@ func ofImage(name string) func(*corev1api.Dojo) {
 	return func(dojo *corev1api.Dojo) { dojo.Spec.Image = name }
 }
 
-// stage is a Dojo whose status is kept, as the operator does.
+// stage is a Dojo whose status is kept between reconciles, as the operator does.
 type stage struct {
 	t    *testing.T
 	c    *dojotest.Cluster
@@ -43,7 +43,8 @@ func served(t *testing.T, changes ...func(*corev1api.Dojo)) *stage {
 	return st
 }
 
-// reconcile plans, applies and updates the status; it returns what was written and the worst issue.
+// reconcile plans, applies and updates the status. It returns the written kinds and the worst
+// issue.
 func (st *stage) reconcile() (written []string, issue string) {
 	st.t.Helper()
 	s := observe(st.t, st.c, st.dojo)
@@ -106,11 +107,11 @@ func TestFailedImageMakesWayForTheFormer(t *testing.T) {
 	serve(t, st.c, 3)
 	st.expect("dojo:1", refusedTwo, failedIssue)
 
-	// A lost status starts nothing again.
+	// If the status is lost, the refused rollout does not start again.
 	st.dojo.Status = corev1api.DojoStatus{}
 	st.expect("dojo:1", refusedTwo, failedIssue)
 
-	// Another image is tried, and the record of the refused one goes.
+	// Another image is rolled out, and the annotation with the refusal is removed.
 	st.roll("dojo:3")
 	if deploymentOf(t, st.c).Annotations[refusedAnnotation] != "" {
 		t.Error("the refusal stays on the Deployment")
@@ -212,7 +213,7 @@ func TestNoRollback(t *testing.T) {
 	}
 }
 
-// Neither a hand-made annotation nor a hand-made image decides what serves.
+// An annotation or an image that another client sets does not decide which image serves.
 func TestRollbackIgnoresOtherClients(t *testing.T) {
 	t.Parallel()
 	st := served(t)
@@ -245,7 +246,7 @@ func TestServedImageNeedsPods(t *testing.T) {
 	}
 }
 
-// An image is kept while the database migrates; a refusal made before stays.
+// While the database migrates, the image stays, and so does an earlier refusal.
 func TestRefusalWhileTheDatabaseMigrates(t *testing.T) {
 	t.Parallel()
 	st := served(t)
@@ -268,8 +269,8 @@ func TestRefusalWhileTheDatabaseMigrates(t *testing.T) {
 	}
 }
 
-// The refused image does not serve while the release step of a third one runs, whatever step has run
-// last.
+// The refused image does not serve while the release step of a third image runs, even if its own
+// step ran last.
 func TestRefusalWhileAReleaseStepRuns(t *testing.T) {
 	t.Parallel()
 	st := served(t)

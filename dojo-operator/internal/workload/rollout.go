@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Reasons of a Deployment's Progressing condition, for which the API has no constants.
+// Reasons of a Deployment's condition Progressing. The API has no constants for them.
 const (
 	deadlineExceeded = "ProgressDeadlineExceeded"
 	rolloutFinished  = "NewReplicaSetAvailable"
@@ -38,7 +38,7 @@ func Complete(live *appsv1.Deployment) bool {
 type phase struct {
 	generation       int64
 	complete, serves bool
-	tenths           int32 // of many pods that are ready
+	tenths           int32 // tenths of the desired pods that are ready; 0 for up to ten pods
 	progress         string
 	failure          string
 }
@@ -61,7 +61,8 @@ func phaseOf(live *appsv1.Deployment) phase {
 	return p
 }
 
-// CountsAlone reports whether an update changes only counts of a rollout, which are reported later.
+// CountsAlone reports whether an update changes only counts of a rollout. The report of counts is
+// delayed.
 func CountsAlone(before, after *appsv1.Deployment) bool {
 	return before.ResourceVersion != after.ResourceVersion && !Complete(after) && phaseOf(before) == phaseOf(after) &&
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
@@ -99,7 +100,7 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		return conditions.Degraded(corev1api.ReasonDeploymentPaused,
 			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s -n %s`.",
 			count, dojo.Name, dojo.Namespace)
-	case trouble.Persistent: // no event shows that a container has run for long enough
+	case trouble.Persistent: // requeued: no event shows that a container has run for long enough
 		return conditions.Degraded(trouble.Reason, "%s", sentence(count, trouble)).After(pods.BackoffReset)
 	case current && progress.Reason == deadlineExceeded:
 		return conditions.Degraded(cmp.Or(trouble.Reason, corev1api.ReasonProgressDeadlineExceeded), "%s",
@@ -114,8 +115,9 @@ func rolloutIssue(dojo *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", sentence(count, trouble))
 }
 
-// A slow scale that moves is not stuck. With maxUnavailable 0 the Deployment is Available only
-// while no replica is missing. Otherwise the last change of a pod counts.
+// unavailableSince returns since when replicas have been missing without a change. A slow scale
+// with progress is not stuck. With maxUnavailable 0, the Deployment is Available only while no
+// replica is missing; otherwise the last change of a pod counts.
 func unavailableSince(s State) time.Time {
 	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
 	tolerant := toleratesMissing(s.Deployment) && len(s.Pods) > 0
@@ -150,7 +152,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// incompleteReason distinguishes a scale from lost pods. Both are a finished rollout.
+// incompleteReason distinguishes a scale from lost pods. In both cases the rollout counts as
+// finished.
 func incompleteReason(live *appsv1.Deployment) string {
 	if desired := *live.Spec.Replicas; live.Status.Replicas != desired || live.Status.UpdatedReplicas != desired {
 		return corev1api.ReasonRollingOut
@@ -178,7 +181,7 @@ func LastMoved(live *appsv1.Deployment) time.Time {
 	return deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime.Time
 }
 
-// Outdated says why pods may have credentials of another revision; "" if none has.
+// Outdated says why pods may have credentials of another revision; "" if no pod has.
 func Outdated(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, live *appsv1.Deployment, revision string,
 ) (string, error) {
@@ -194,8 +197,8 @@ func Outdated(
 	all, err := pods.List(ctx, r, dojo, pods.OfApplication)
 	var ending []string
 	for i := range all {
-		// A complete Deployment may have terminating pods, also some that the cache does not show as such
-		// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment).
+		// A complete Deployment may have terminating pods. The cache may not yet show that they
+		// terminate (https://kubernetes.io/docs/concepts/workloads/controllers/deployment).
 		former := ours && all[i].Annotations[ownership.RevisionAnnotation] != revision && !pods.Ended(&all[i])
 		if all[i].DeletionTimestamp != nil || former {
 			ending = append(ending, all[i].Name)

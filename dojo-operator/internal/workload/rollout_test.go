@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// deployment is one of generation 4 with three desired pods, all ready.
+// deployment is a Deployment of generation 4 with three desired pods, all ready.
 func deployment(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	live := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Generation: 4},
@@ -56,7 +56,7 @@ func reports(
 	}
 }
 
-// unavailable is a Deployment that has lacked a replica for some time.
+// unavailable makes a Deployment lack a replica for some time.
 func unavailable(ago time.Duration) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
@@ -93,8 +93,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Former credentials may go only once no pod has them. A Deployment does not count terminating
-// pods.
+// Former credentials may be removed only once no pod has them. A Deployment does not count
+// terminating pods.
 func TestOutdated(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()

@@ -54,13 +54,14 @@ type Config struct {
 	Users            pods.Users
 }
 
-// State holds the observed objects; nil for one that does not exist.
+// State holds the observed objects. An object that does not exist is nil.
 type State struct {
 	Now        time.Time
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	Budget     *policyv1.PodDisruptionBudget
-	// BudgetTakenBy names the Dojo whose Cluster has this Dojo's name, or is empty.
+	// BudgetTakenBy is the name of the Dojo whose Cluster needs a PodDisruptionBudget of this
+	// Dojo's name, or empty.
 	BudgetTakenBy string
 	Scaler        *autoscalingv2.HorizontalPodAutoscaler
 	// Autoscaled reports whether an autoscaler decides the Deployment's replicas.
@@ -118,7 +119,8 @@ func (s *State) observeRollout(ctx context.Context, r apply.Reader, dojo *corev1
 	return err
 }
 
-// Replicas returns the desired number of pods: 0, an autoscaler's, the last size, or the spec's.
+// Replicas returns the desired number of pods: 0 if suspended, or else an autoscaler's number, the
+// last size, or the number in the spec.
 func (s *State) Replicas(dojo *corev1api.Dojo) int32 {
 	if dojo.Spec.Suspend {
 		return 0
@@ -145,7 +147,7 @@ func Running(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) ([]corev
 	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return pods.Ended(&pod) }), err
 }
 
-// Conflict returns the issue of a foreign Deployment or Service of the Dojo's name, or nil.
+// Conflict returns an issue if a foreign Deployment or Service has the Dojo's name; else nil.
 func (s *State) Conflict(dojo *corev1api.Dojo) *conditions.Issue {
 	return cmp.Or(ownership.NameConflict(dojo, "Deployment", s.Deployment),
 		ownership.NameConflict(dojo, "Service", s.Service))

@@ -14,7 +14,7 @@ import (
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// A Dojo is suspended and resumed: first without its database, then with it.
+// A Dojo is suspended and resumed, with and without a reachable database.
 func TestPodsOfASuspendedDojo(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo()
@@ -67,7 +67,7 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 	c := deployed(t, dojo)
 	for _, step := range []struct {
 		name             string
-		scaled           int32 // by the autoscaler
+		scaled           int32 // the size that the autoscaler sets
 		suspend, stopped bool
 		change           func(*corev1api.Dojo)
 		desired, want    int32
@@ -109,7 +109,7 @@ func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
 	}
 }
 
-// A deleted Deployment is created again without pods while they would only fail.
+// A deleted Deployment is created again. It has no pods while the database cannot be reached.
 func TestNoPodsAreStartedWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	dojo, c := dojotest.Dojo(), newCluster(t)

@@ -29,16 +29,16 @@ import (
 // Server plays the API server.
 type Server = kubectltest.Server
 
-// New starts a server with objects, which ends with the test.
+// New starts a server with objects. The server ends with the test.
 func New(t *testing.T, objects ...client.Object) *Server {
 	t.Helper()
 	return kubectltest.New(t, kinds.Scheme(), kinds.All(), objects...)
 }
 
-// Now is when everything takes place.
+// Now is the present time in the tests.
 var Now = time.Date(2026, 11, 24, 2, 55, 0, 0, time.UTC)
 
-// Namespace is that of the Dojo.
+// Namespace is the namespace of the Dojo.
 const Namespace = "team-a"
 
 func at(day, hour, minute int) metav1.Time {
@@ -51,7 +51,8 @@ func meta(name string) metav1.ObjectMeta {
 	}
 }
 
-// owned returns the metadata of a child of a Dojo, data that of an object that holds its data.
+// owned returns the metadata of a child of a Dojo. data returns the metadata of an object that
+// holds the Dojo's data, and so has no owner.
 func owned(d *corev1api.Dojo, name string) metav1.ObjectMeta {
 	m := meta(name)
 	m.Labels = ownership.Labels(d, ownership.Application)
@@ -132,7 +133,7 @@ func Set(c metav1.Condition) func(*corev1api.Dojo) {
 	}
 }
 
-// Lost lets the Cluster of a Dojo be gone.
+// Lost sets the conditions of a Dojo whose Cluster is gone.
 func Lost(d *corev1api.Dojo) {
 	const reason = corev1api.ReasonDatabaseLost
 	const message = "The Cluster team-a/sendai-db is gone, with the data of the Dojo, and no empty one is created in " +
@@ -145,7 +146,7 @@ func Lost(d *corev1api.Dojo) {
 		"Requests cannot reach Postgres.", since))(d)
 }
 
-// Children returns the objects of a Dojo that is as it should be.
+// Children returns the objects of a healthy Dojo.
 func Children(d *corev1api.Dojo) []client.Object {
 	replicas := new(int32(1))
 	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -243,7 +244,7 @@ func Database(d *corev1api.Dojo) []client.Object {
 	}
 }
 
-// Cluster returns that of a Dojo, with a primary.
+// Cluster returns the Cluster of a Dojo, with a primary.
 func Cluster(d *corev1api.Dojo) *cnpgv1.Cluster {
 	return &cnpgv1.Cluster{
 		ObjectMeta: data(d),
@@ -264,7 +265,7 @@ func Cluster(d *corev1api.Dojo) *cnpgv1.Cluster {
 	}
 }
 
-// Backup returns a Backup into the object store that has completed.
+// Backup returns a completed Backup into the object store.
 func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	m := meta(name)
 	m.CreationTimestamp = ended
@@ -282,7 +283,8 @@ func Backup(name string, ended metav1.Time) *cnpgv1.Backup {
 	}
 }
 
-// Store returns the ObjectStore of the namespace, with the first and the last moment of servers.
+// Store returns the ObjectStore of the namespace. windows has the first and the last recoverable
+// time of each server.
 func Store(windows map[string][2]metav1.Time) *unstructured.Unstructured {
 	o := kinds.ObjectStore.Object()
 	o.SetNamespace(Namespace)

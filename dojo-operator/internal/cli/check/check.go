@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check says what a namespace lacks for Dojos: kinds, operators, selectors, rights. It is
-// pure.
+// Package check says what a namespace lacks for Dojos: kinds, operators, selectors, rights. It does
+// no I/O.
 package check
 
 import (
@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Mark says how a line is.
+// Mark is the result of a line.
 type Mark string
 
 // The marks of a line.
@@ -33,9 +33,9 @@ const (
 	OK Mark = "ok"
 	// Fix requires a user to act.
 	Fix Mark = "fix"
-	// None is not there, and nothing in the namespace needs it.
+	// None means that the subject is absent, and that nothing in the namespace needs it.
 	None Mark = "--"
-	// Unseen may be there; the user may not look.
+	// Unseen means that the user may not read the subject.
 	Unseen Mark = "?"
 )
 
@@ -62,11 +62,10 @@ type Facts struct {
 	Blind       bool
 	// Prometheuses and Alertmanagers of all namespaces; nil if the user may not list them.
 	Prometheuses, Alertmanagers []unstructured.Unstructured
-	// Scraped reports whether a ServiceMonitor reads the operator's own metrics; nil where that is not
-	// known.
+	// Scraped reports whether a ServiceMonitor scrapes the operator's own metrics; nil if unknown.
 	Scraped *bool
 	Classes []storagev1.StorageClass
-	// Rights lists the missing rights of the user, by command.
+	// Rights lists the rights that the user lacks, by command.
 	Rights []Right
 }
 
@@ -74,18 +73,18 @@ type Facts struct {
 type Right struct {
 	Commands string
 	Lacks    []string
-	// Needed reports whether nothing works without it.
+	// Needed reports whether kubectl dojo is useless without these rights.
 	Needed bool
 }
 
-// Names of operators, as their Deployments are labelled.
+// Names of operators: the values of the label app.kubernetes.io/name of their Deployments.
 const (
 	DojoOperator    = "dojo-operator"
 	DiscordOperator = "discord-operator"
 	CloudNativePG   = "cloudnative-pg"
 )
 
-// Operators are all of them.
+// Operators are the names of all operators.
 var Operators = []string{DojoOperator, DiscordOperator, CloudNativePG}
 
 // Lines judges the facts: each line is ok or says what to do.
@@ -118,7 +117,7 @@ func (f Facts) some(is func(*corev1api.Dojo) bool) bool {
 	return slices.ContainsFunc(f.Dojos, func(d corev1api.Dojo) bool { return is(&d) })
 }
 
-// install says where what is missing comes from.
+// install says where to get a missing part.
 var install = map[string]string{
 	"Dojo": "install dojo-operator: docs/do/install.md", "CloudNativePG": "install CloudNativePG 1.30 or newer: " +
 		"https://cloudnative-pg.io", "barman-cloud": "install its plugin: https://cloudnative-pg.io/plugin-barman-cloud",
@@ -127,7 +126,7 @@ var install = map[string]string{
 	"prometheus-operator": "install it: https://prometheus-operator.dev",
 }
 
-// kindLine judges the kinds of a part.
+// kindLine judges whether the API server has the kinds of a part, such as CloudNativePG.
 func (f Facts) kindLine(subject, use string, needed bool, all ...kinds.Kind) Line {
 	var absent []string
 	for _, k := range all {
@@ -261,8 +260,8 @@ func monitored(d *corev1api.Dojo) labels.Set {
 	return set
 }
 
-// selects reports whether a selector of prometheus-operator selects labels. A selector that is not
-// there selects what missing says.
+// selects reports whether a selector of prometheus-operator selects labels. It returns missing if
+// the object has no such selector.
 func selects(o *unstructured.Unstructured, field string, of labels.Set, missing bool) bool {
 	raw, found, err := unstructured.NestedMap(o.Object, "spec", field)
 	if err != nil || !found {

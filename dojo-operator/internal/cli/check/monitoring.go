@@ -49,7 +49,7 @@ func (f Facts) scrapeLine(needed bool) Line {
 	return line
 }
 
-// selection are the two fields of a server that select a kind.
+// selection names the two fields of a server that select objects of a kind, and their namespaces.
 type selection struct{ objects, namespaces, kind string }
 
 // selectorLines judges the servers of a kind.
@@ -106,7 +106,7 @@ func (f Facts) selectorLine(subject string, server *unstructured.Unstructured, b
 	return Line{Mark: OK, Subject: subject, Text: fmt.Sprintf("%s selects what Dojos of %s make", name, f.Namespace)}
 }
 
-// watched returns the Dojos with monitoring, or one as it would be.
+// watched returns the Dojos with monitoring. If there are none, it returns a made-up new Dojo.
 func (f Facts) watched() (all []corev1api.Dojo) {
 	for _, d := range f.Dojos {
 		if monitoring.Monitored(&d) {

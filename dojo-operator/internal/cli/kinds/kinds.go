@@ -31,7 +31,7 @@ import (
 // Kind is a kind of the API with its name in paths.
 type Kind = kubectl.Kind
 
-// From returns a kind that a cluster may lack.
+// From converts a kind that a cluster may lack.
 func From(k optionalkinds.Kind) Kind {
 	return Kind{GroupVersionKind: k.GroupVersionKind, Plural: k.Plural}
 }
@@ -60,7 +60,7 @@ var (
 	Schedule = From(cnpg.ScheduleKind)
 	Backup   = From(cnpg.BackupKind)
 	Pooler   = From(cnpg.PoolerKind)
-	// ObjectStore is of the barman-cloud plugin.
+	// ObjectStore is a kind of the barman-cloud plugin.
 	ObjectStore = kubectl.KindOf(
 		schema.GroupVersion{Group: "barmancloud.cnpg.io", Version: "v1"}, "ObjectStore", "objectstores")
 
@@ -89,7 +89,7 @@ func All() []Kind {
 	}
 }
 
-// Of returns the kind of this name.
+// Of returns the Kind of a GroupVersionKind.
 func Of(gvk schema.GroupVersionKind) Kind {
 	for _, k := range All() {
 		if k.GroupVersionKind == gvk {
@@ -99,7 +99,7 @@ func Of(gvk schema.GroupVersionKind) Kind {
 	return Kind{GroupVersionKind: gvk, Plural: gvk.Kind}
 }
 
-// New returns an empty object of a kind, of its Go type if it has one here.
+// New returns an empty object of a kind: of its Go type if Scheme has one, or else unstructured.
 func New(gvk schema.GroupVersionKind) client.Object {
 	if o, err := Scheme().New(gvk); err == nil {
 		return o.(client.Object)
@@ -107,6 +107,6 @@ func New(gvk schema.GroupVersionKind) client.Object {
 	return Kind{GroupVersionKind: gvk}.Object()
 }
 
-// Scheme returns the Go types of the kinds that have one here.
+// Scheme returns the Go types that the plugin uses.
 var Scheme = kubectl.SchemeOf(
 	corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme)

@@ -54,8 +54,8 @@ const (
 	maxValue = 160
 )
 
-// compare returns the change from one object to another, or nil. Status and metadata that nobody
-// writes do not count.
+// compare returns the change from one object to another, or nil. It ignores the status, and
+// metadata that no client writes.
 func compare(before, after *object) *Change {
 	c := &Change{Action: Update, before: before, after: after}
 	named := after
@@ -99,7 +99,7 @@ func fieldsOf(before, after *object) (all []Field) {
 	return all
 }
 
-// hideHashes hides hashes of times, and of identities that are not known yet.
+// hideHashes hides hashes of times, and hashes of UIDs that are not known yet.
 func (c *Change) hideHashes(newDatabase bool) {
 	for i := range c.Fields {
 		f := &c.Fields[i]
@@ -113,8 +113,8 @@ func (c *Change) hideHashes(newDatabase bool) {
 
 var (
 	isValue = regexp.MustCompile(`^(?:data|stringData)\.`)
-	// isSecret matches literal values of an environment whose names say that they are secret, and
-	// annotations of others.
+	// isSecret matches environment variables whose names say that they are secret, and kubectl's
+	// last applied manifest.
 	isSecret = regexp.MustCompile(`(?i)\[[^\]]*(?:pass|pwd|token|secret|key|cred|auth|dsn|webhook)[^\]]*\]\.value$|` +
 		`^metadata\.annotations\[kubectl\.kubernetes\.io/last-applied-configuration\]$`)
 )
@@ -126,7 +126,7 @@ func hidden(value string) string {
 	return hiddenValue
 }
 
-// readable shortens a value and takes out what looks like a secret or exists in the plan alone.
+// readable shortens a value. It removes text that looks like a secret or exists in the plan alone.
 func readable(hide *redact.Redactor, path, value string) string {
 	if strings.Contains(value, plannedUID) || strings.Contains(value, "/"+plannedVersion) ||
 		strings.Contains(value, unknownImage) {
@@ -142,7 +142,7 @@ func readable(hide *redact.Redactor, path, value string) string {
 	return value
 }
 
-// flat returns the fields of an object that clients write, by their paths.
+// flat returns the fields that clients write in an object, by their paths.
 func flat(o *object) map[string]string {
 	all := map[string]string{}
 	if o == nil {
@@ -200,7 +200,7 @@ func flatten(path string, value any, into map[string]string) {
 
 var unescape = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// nameOf names an item of a list: by its name, or its place.
+// nameOf returns the name of an item of a list, or else its index.
 func nameOf(item any, at int) string {
 	fields, _ := item.(map[string]any)
 	if name, ok := fields["name"].(string); ok && name != "" {

@@ -18,30 +18,31 @@ import (
 
 // Request is a write to try.
 type Request struct {
-	// Verb is that of RBAC: create, patch or delete.
+	// Verb is the verb of RBAC: create, patch or delete.
 	Verb    string
 	Desired *object
-	// Apply makes a patch a server-side apply of Desired; else Patch is sent.
+	// Apply makes the request a server-side apply of Desired. Without it, a patch request sends
+	// Patch.
 	Apply bool
 	Patch client.Patch
 	Owner string
-	// OfMetadata reports that Patch has no other fields.
+	// OfMetadata reports that Patch changes metadata alone.
 	OfMetadata bool
 }
 
 // Checker asks the API server whether it would accept a write.
 type Checker interface {
-	// Check returns the refusal, or else the object as the API server would store it, if it says
-	// so; asked reports whether the user has the rights to ask.
+	// Check returns the refusal, if any. For an accepted patch it returns the object as the API
+	// server would store it. asked reports whether the user has the rights to ask.
 	Check(ctx context.Context, r Request) (asked bool, answer *object, refusal error)
 	// Defaults returns an object as the API server would create it, with defaults; nil if the user
-	// has not the rights to ask.
+	// lacks the rights to ask.
 	Defaults(ctx context.Context, desired *object) *object
 }
 
-// check tries a write by a dry run, and returns the API server's answer, or nil. An object that
-// exists in the model alone, or that was changed there, is not tried: the API server knows another
-// one. Nor are the values of a Secret: they stay here.
+// check tries a write by a dry run, and returns the API server's answer, or nil. It does not try an
+// object that the model has made or changed, because the API server has another version of it. It
+// does not send the values of a Secret.
 func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, refusal error) {
 	if m.checker == nil || m.made[k] || k.Kind == kinds.Dojo.Kind || k.Kind == kinds.Secret.Kind && !r.OfMetadata ||
 		m.written[k] && !sameContent(m.original[k], m.objects[k]) {
@@ -57,11 +58,12 @@ func (m *Model) check(ctx context.Context, k key, r Request) (answer *object, re
 	return answer, refusal
 }
 
-// checkApply tries an apply: after is what the model expects of it. It returns what the API server
-// expects: an admission policy may change a field back.
+// checkApply tries an apply. after is the model's result. checkApply returns the API server's
+// result, which differs if an admission policy changes a field back.
 func (m *Model) checkApply(ctx context.Context, k key, live, after *object, r Request) (*object, error) {
 	if m.written[k] || k.Kind == kinds.Secret.Kind {
-		// An earlier request has made the fields those of an apply, or there are values to hide.
+		// An earlier request has moved the fields to the apply's field manager, which the API
+		// server does not know; or a Secret's values must stay hidden. A patch avoids both.
 		patch := client.MergeFrom(bare(live))
 		data, err := patch.Data(bare(after))
 		if err != nil {
@@ -132,7 +134,7 @@ func (d *DryRun) Check(ctx context.Context, r Request) (asked bool, answer *obje
 	return true, answer, refusal
 }
 
-// Defaults implements Checker. The object gets another name, which is free.
+// Defaults implements Checker. The dry run creates the object under a random name, which is free.
 func (d *DryRun) Defaults(ctx context.Context, desired *object) *object {
 	kind := kinds.Of(desired.GroupVersionKind())
 	may, err := d.may(ctx, desired.GetNamespace(), kubectl.Right{Verb: "create", Kind: kind})
@@ -164,7 +166,7 @@ func (d *DryRun) may(ctx context.Context, namespace string, r kubectl.Right) (bo
 	return may, nil
 }
 
-// try sends a write of an object, which takes the answer.
+// try sends a write of an object, and stores the answer in this object.
 func (d *DryRun) try(ctx context.Context, o *object, r Request) error {
 	owner := client.FieldOwner(r.Owner)
 	switch {

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 )
 
-// answers is an API server.
+// answers plays the API server.
 type answers func(Request) (answer *object, refusal error)
 
 func (a answers) Check(_ context.Context, r Request) (bool, *object, error) {
@@ -40,8 +40,8 @@ func changed(t *testing.T, m *Model, checker Checker, change func(*corev1api.Doj
 	return planOf(t, p, d)
 }
 
-// TestRefusalOfTheFirstApply refuses the first apply of an object, before which its fields become
-// those of an apply.
+// TestRefusalOfTheFirstApply refuses the first apply of an object. A patch before it has moved the
+// fields to the apply's field manager.
 func TestRefusalOfTheFirstApply(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(ownCluster))
@@ -71,7 +71,7 @@ func TestRefusalOfTheFirstApply(t *testing.T) {
 	}
 }
 
-// TestRewritten has an admission policy that changes a field back.
+// TestRewritten runs with an admission policy that changes a field back.
 func TestRewritten(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo())
@@ -101,7 +101,8 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// TestConflictOfTheModel has a refusal because the API server does not know a version of the model.
+// TestConflictOfTheModel ignores a conflict: the API server does not know the model's resource
+// version.
 func TestConflictOfTheModel(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(ownCluster))
@@ -135,7 +136,8 @@ func TestNotWatched(t *testing.T) {
 	}
 }
 
-// TestChannelWithoutWebhook names a channel to which Alertmanager cannot post, before it is on Discord.
+// TestChannelWithoutWebhook shows that a plan reports a channel without a webhook, before the
+// channel is on Discord.
 func TestChannelWithoutWebhook(t *testing.T) {
 	t.Parallel()
 	m := converged(t, dojotest.Dojo(inGroup))

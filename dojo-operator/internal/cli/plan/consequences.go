@@ -27,7 +27,7 @@ const (
 	DataAtRisk       Effect = "DataAtRisk"
 )
 
-// Consequence says what a change means for users of the application, or for its data.
+// Consequence is the effect of a change on users of the application, or on its data.
 type Consequence struct {
 	Effect  Effect `json:"effect"`
 	Object  string `json:"object"`

@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// An object that was created by POST has the API server's defaults as fields of the operator
-// (libs/apply). A later apply drops those, and the API server sets them again. A model that would
-// not, would plan their removal.
+// If an object was created by POST, the operator owns the API server's defaults in it (libs/apply).
+// A later apply drops these defaults, and the API server sets them again. The model does the same;
+// otherwise it would plan their removal.
 
-// usual are the defaults of Kubernetes' own kinds by their names, for a user without the right to
-// ask (pkg/apis/*/*/defaults.go in k8s.io/kubernetes).
+// usual has defaults of Kubernetes' own kinds by field name, for a user without the right to ask
+// (pkg/apis/*/*/defaults.go in k8s.io/kubernetes).
 var usual = map[string][]any{
 	"dnsPolicy": {"ClusterFirst"}, "restartPolicy": {"Always"}, "schedulerName": {"default-scheduler"},
 	"terminationMessagePath": {"/dev/termination-log"}, "terminationMessagePolicy": {"File"},
@@ -40,7 +40,7 @@ func (m *Model) restore(ctx context.Context, before, after, desired *object) {
 	restoreFields(was, now, defaults, defaults != nil)
 }
 
-// drops reports whether a field of one value is not in another.
+// drops reports whether now lacks a field of was.
 func drops(was, now any) bool {
 	switch was := was.(type) {
 	case map[string]any:
@@ -70,7 +70,8 @@ func itemOf(list []any, name string) (any, bool) {
 	return nil, false
 }
 
-// restoreFields changes now. Without known defaults the usual ones count.
+// restoreFields adds dropped defaults to now. If the defaults are not known, it adds the usual
+// ones.
 func restoreFields(was, now, defaults any, known bool) {
 	switch now := now.(type) {
 	case map[string]any:

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// fieldManagers merge as the API server does, by the schemas of Kubernetes' own kinds. Of custom
-// resources the schema is deduced: a list is then one value, which the operator owns as a whole.
+// fieldManagers merge as the API server does, by the schemas of Kubernetes' own kinds. The schema
+// of a custom resource is deduced: a list is one value, which the operator owns as a whole.
 type fieldManagers struct {
 	of map[managed]*managedfields.FieldManager
 }
@@ -95,7 +95,7 @@ func orEmpty(live, like *object) *object {
 	return empty
 }
 
-// oneVersion converts nothing and sets no default: defaults are not the operator's.
+// oneVersion converts nothing. It sets no defaults, because the operator does not own defaults.
 type oneVersion struct{}
 
 func (oneVersion) Default(runtime.Object) {}

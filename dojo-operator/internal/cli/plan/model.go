@@ -45,7 +45,8 @@ type listed struct {
 	namespace string
 }
 
-// Model is the cluster as it would be. It reads each object once, so that a plan is about one state.
+// Model is the cluster as it would be. It reads each object once, so that a plan is about one
+// state.
 // It is not safe for concurrent use.
 type Model struct {
 	live    client.Reader
@@ -53,25 +54,28 @@ type Model struct {
 	fields  *fieldManagers
 	indexes map[schema.GroupVersionKind]map[string]client.IndexerFunc
 
-	// objects has what was read or written; nil for an object that does not exist.
+	// objects has every object that was read or written; nil for an object that does not exist.
 	objects map[key]*object
 	// original has the objects as they were before the first write of the plan.
 	original map[key]*object
 	// metadata has Secrets whose data was not read.
 	metadata map[key]*object
 	lists    map[listed]bool
-	// written are objects that a write has changed, made the objects that exist in the model alone.
+	// written has the objects that a write has changed. made has the objects that exist in the
+	// model alone.
 	written, made map[key]bool
 	writes        []Write
-	// transferred is the number of writes up to one that changed the owners of fields alone.
+	// transferred is the number of writes up to and including the last one that changed only the
+	// owners of fields.
 	transferred int
 	version     int
 	uidPrefix   string
 
-	// hidden are kinds that the user may not read in a namespace, and that are not planned there.
+	// hidden has the kinds that the user may not read in a namespace. Their objects are not planned
+	// there.
 	hidden map[listed]bool
 	stand  standIn
-	// elsewhere is set if Dojos of other namespaces may not be read.
+	// elsewhere is set if the user may not list Dojos of other namespaces.
 	elsewhere bool
 	unchecked map[string]bool
 	failed    error
@@ -82,7 +86,7 @@ var (
 	_ client.FieldIndexer = (*Model)(nil)
 )
 
-// NewModel returns the cluster as live reads it.
+// NewModel returns a model of the cluster that live reads.
 func NewModel(live client.Reader, checker Checker) *Model {
 	return &Model{
 		live: live, checker: checker, uidPrefix: plannedUID, fields: newFieldManagers(),
@@ -117,7 +121,7 @@ func (m *Model) Get(ctx context.Context, name client.ObjectKey, into client.Obje
 	return fill(into, o)
 }
 
-// read returns an object, or nil. Of a Secret metadata alone is enough for most decisions.
+// read returns an object, or nil. For most decisions the metadata of a Secret is enough.
 func (m *Model) read(ctx context.Context, k key, metadataAlone bool) (*object, error) {
 	if o, known := m.objects[k]; known {
 		return o, nil
@@ -206,7 +210,8 @@ func (m *Model) List(ctx context.Context, list client.ObjectList, opts ...client
 	return meta.SetList(list, items)
 }
 
-// readList reads all objects of a namespace: the API server has no index of ours.
+// readList reads all objects of a namespace: the API server does not have the indexes of the
+// operator's cache.
 func (m *Model) readList(ctx context.Context, of listed) error {
 	if m.lists[of] || m.lists[listed{of.GroupVersionKind, ""}] {
 		return nil
@@ -215,7 +220,7 @@ func (m *Model) readList(ctx context.Context, of listed) error {
 	all.SetGroupVersionKind(of.GroupVersion().WithKind(of.Kind + "List"))
 	err := m.live.List(ctx, all, client.InNamespace(of.namespace))
 	if apierrors.IsForbidden(err) && of.namespace == "" && of.Kind == kinds.Dojo.Kind {
-		m.elsewhere, err = true, nil // those of the own namespace are read too
+		m.elsewhere, err = true, nil // Dojos of the plan's namespace are read separately
 	}
 	if err != nil {
 		m.failed = errors.Join(m.failed, err)
@@ -272,7 +277,7 @@ func (m *Model) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, 
 	return apiutil.GVKForObject(o, kinds.Scheme())
 }
 
-// IsObjectNamespaced implements client.Client; every child of a Dojo is.
+// IsObjectNamespaced implements client.Client; every child of a Dojo is namespaced.
 func (m *Model) IsObjectNamespaced(runtime.Object) (bool, error) { return true, nil }
 
 func content(o runtime.Object) (*object, error) {
@@ -283,7 +288,7 @@ func content(o runtime.Object) (*object, error) {
 	return &object{Object: runtime.DeepCopyJSON(fields)}, nil
 }
 
-// fill copies an object into one of any type.
+// fill copies an object into an object of any type.
 func fill(into client.Object, o *object) error {
 	switch into := into.(type) {
 	case *object:

@@ -44,8 +44,8 @@ func nestedInt(o *object, fields ...string) int64 {
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// answer plays what other controllers do with the objects of a Dojo, if all goes well: it returns
-// what has happened then, such as "the Cluster tokyo-db is ready".
+// answer plays the other controllers that act on the objects of a Dojo, as if all goes well. It
+// returns what has happened, such as "the Cluster tokyo-db is ready".
 func (m *Model) answer(ctx context.Context, dojo *corev1api.Dojo) (happened []string) {
 	byName := func(a, b key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }
 	for _, k := range slices.SortedFunc(maps.Keys(m.objects), byName) {
@@ -70,7 +70,8 @@ func (m *Model) answer(ctx context.Context, dojo *corev1api.Dojo) (happened []st
 	return happened
 }
 
-// answerOf returns the fields of a status once its controller is done, and the words for that.
+// answerOf returns the status fields that an object's controller sets when it is done, and a
+// description such as "is ready".
 func (m *Model) answerOf(dojo *corev1api.Dojo, k key, o *object) (status map[string]any, what string) {
 	switch k.GroupVersionKind {
 	case kinds.Deployment.GroupVersionKind:
@@ -129,7 +130,8 @@ func (m *Model) setStatus(k key, o *object, fields map[string]any) bool {
 	return true
 }
 
-// withConditions replaces conditions by their types. One with the same status stays.
+// withConditions replaces conditions of the same type. A condition whose status does not change
+// stays.
 func withConditions(present any, next []any) []any {
 	all, _ := present.([]any)
 	all = slices.Clone(all)
@@ -176,7 +178,7 @@ func rolledOut(o *object, now time.Time) map[string]any {
 	}
 }
 
-// endPods ends all pods of the application that a rollout replaces.
+// endPods removes all pods of the application that a rollout replaces.
 func (m *Model) endPods(dojo *corev1api.Dojo, deployment *object) {
 	template, _, _ := nestedMap(deployment, "spec", "template", "metadata", "annotations")
 	desired := nestedInt(deployment, "spec", "replicas")
@@ -301,11 +303,11 @@ func (m *Model) answerPooler(ctx context.Context, dojo *corev1api.Dojo) []string
 	return nil
 }
 
-// conjure adds an object of another controller.
+// conjure adds an object that another controller would create.
 func (m *Model) conjure(gvk schema.GroupVersionKind, o client.Object) {
 	made, err := content(o)
 	if err != nil {
-		return // it is made of plain fields
+		return // cannot happen: the object is made of plain fields
 	}
 	made.SetGroupVersionKind(gvk)
 	m.identify(made)

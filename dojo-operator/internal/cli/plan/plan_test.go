@@ -56,7 +56,7 @@ var testConfig = dojo.Config{
 	Monitoring:  monitoring.Config{ProgressDeadline: 2 * time.Minute, WebhookBase: "https://discord.com/api"},
 }
 
-// converged returns a cluster in which a Dojo is Ready: a plan has made its children.
+// converged returns a cluster in which a Dojo is Ready. A plan has made the Dojo's children.
 func converged(t *testing.T, d *corev1api.Dojo) *Model {
 	t.Helper()
 	other := dojotest.Source(func(s *corev1.Secret) { s.Name = "pg-other" })
@@ -319,7 +319,8 @@ func jsonOf(t *testing.T, r *Report) string {
 	return string(text)
 }
 
-// TestRefusal shows that a refusal of the API server ends a stage as it would end the operator's.
+// TestRefusal shows that a refusal by the API server ends a stage, as it would end the operator's
+// reconcile.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -427,7 +428,7 @@ func TestPlannedIsWritten(t *testing.T) {
 	}
 }
 
-// TestDefaults shows that fields which the API server sets again are no change.
+// TestDefaults shows that fields that the API server sets again do not count as a change.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	spec := func(fields map[string]any) *object { return &object{Object: map[string]any{"spec": fields}} }

@@ -10,9 +10,9 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/cli/kinds"
 )
 
-// Report is the answer of kubectl dojo plan.
+// Report is the output of kubectl dojo plan.
 type Report struct {
-	// OperatorVersion is that of the planned operator.
+	// OperatorVersion is the version of the planned operator.
 	OperatorVersion string  `json:"operatorVersion"`
 	Dojos           []*Dojo `json:"dojos"`
 	Summary         Summary `json:"summary"`
@@ -33,20 +33,21 @@ type Dojo struct {
 	Waits string `json:"waits,omitempty"`
 	// Ready reports whether the Dojo is Ready in the end.
 	Ready bool `json:"ready"`
-	// Unknown says what the user's rights do not show.
+	// Unknown says what the plan does not know, because the user lacks rights.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
 // Stage are the changes that the operator makes without waiting for another controller.
 type Stage struct {
-	// After says what other controllers have done before; empty for what happens at once.
+	// After says what other controllers have done before this stage; empty for the first stage.
 	After   []string `json:"after,omitempty"`
 	Changes []Change `json:"changes"`
 	// Writes are the operator's requests.
 	Writes []Write `json:"writes,omitempty"`
 }
 
-// Summary counts. An object that changes in two stages counts twice.
+// Summary counts changed objects, and Dojos with problems. An object that changes in two stages
+// counts twice.
 type Summary struct {
 	Create   int `json:"create"`
 	Change   int `json:"change"`
@@ -74,7 +75,7 @@ func (r *Report) Add(d *Dojo) {
 	}
 }
 
-// Note adds what the whole plan assumes.
+// Note adds an assumption of the whole plan.
 func (r *Report) Note(text string) { r.Notes = append(r.Notes, text) }
 
 // Changes reports whether something would change.
@@ -170,7 +171,8 @@ func (f Field) line(action Action) string {
 	return f.Path + ": " + or(f.Old) + " -> " + or(f.New)
 }
 
-// highlights are the fields of a new object that a reader looks for. JSON has all.
+// highlights are the most important fields of a new object. The text shows only these; JSON has
+// all.
 var highlights = map[string][]string{
 	kinds.Dojo.Kind:       {"spec."},
 	kinds.Deployment.Kind: {"spec.replicas", "spec.template.spec.containers[dojo].image"},

@@ -30,9 +30,9 @@ import (
 )
 
 const (
-	// maxRounds bounds the reconciles of a stage. An upgrade of Postgres takes seven.
+	// maxRounds is the maximum number of reconciles in a stage. An upgrade of Postgres takes seven.
 	maxRounds = 30
-	// maxStages bounds the answers of other controllers.
+	// maxStages is the maximum number of stages, each after answers of other controllers.
 	maxStages = 20
 )
 
@@ -83,14 +83,14 @@ func (s served) Defined(_ context.Context, kind optionalkinds.Kind) (bool, error
 	return s(kind), nil
 }
 
-// fixed is a clock that stands still, so that a round without a difference writes nothing.
+// fixed is a clock that stands still, so that a reconcile without other changes writes nothing.
 type fixed time.Time
 
 func (f fixed) Now() time.Time { return time.Time(f) }
 
 func (f fixed) Since(t time.Time) time.Duration { return time.Time(f).Sub(t) }
 
-// Apply lets a user apply an object: live is the present one, or nil.
+// Apply plays a user who applies an object. live is the present object, or nil.
 func (p *Planner) Apply(live, applied *object) {
 	p.model.Put(applied)
 	if k := keyOf(applied); k.GroupVersionKind == kinds.Dojo.GroupVersionKind {
@@ -134,7 +134,7 @@ func (p *Planner) Plan(ctx context.Context, namespace, name string) (*Dojo, erro
 		}
 		current, err := p.dojo(ctx, k)
 		if err != nil || problem != "" {
-			break // it is gone
+			break // the Dojo is gone, or the operator would retry
 		}
 		happened := p.model.answer(ctx, current)
 		if len(happened) == 0 {
@@ -157,8 +157,8 @@ func (p *Planner) dojo(ctx context.Context, k key) (*corev1api.Dojo, error) {
 	return d, p.model.Get(ctx, k.NamespacedName, d)
 }
 
-// settle reconciles until nothing is written. A failure of the cluster or of the user's rights is an
-// error; what the operator itself would retry is a problem of the plan.
+// settle reconciles until nothing is written. It returns an error if the cluster fails or the user
+// lacks rights. An error that the operator would retry becomes a problem of the plan.
 func (p *Planner) settle(ctx context.Context, k key) (problem string, err error) {
 	for range maxRounds {
 		d, err := p.dojo(ctx, k)
@@ -174,7 +174,7 @@ func (p *Planner) settle(ctx context.Context, k key) (problem string, err error)
 			return "", ctx.Err()
 		case failed != nil:
 			return failed.Error(), nil //nolint:nilerr // the operator would retry it
-		case result.RequeueAfter == apply.StaleRetry: // it observes anew
+		case result.RequeueAfter == apply.StaleRetry: // the next reconcile reads the objects again
 		case p.model.version == version && len(p.model.writes) == writes:
 			return "", nil
 		}
@@ -219,8 +219,8 @@ func order(k key) string {
 	return "1"
 }
 
-// nameUnknown reports whether the name of a created object ends with a hash of an identity that the
-// API server has yet to give to another created object, or of the time of an upgrade.
+// nameUnknown reports whether the name of a created object ends with a hash that is not known yet:
+// of the UID that the API server will give to another created object, or of the time of an upgrade.
 func (m *Model) nameUnknown(k key) bool {
 	switch {
 	case !m.made[k]:
@@ -250,7 +250,7 @@ func (m *Model) makes(namespace string, of ...kinds.Kind) bool {
 	return false
 }
 
-// shownName returns the name of an object without a hash that is not known.
+// shownName returns the name of an object, without the hash if it is not known yet.
 func (m *Model) shownName(k key) string {
 	if m.nameUnknown(k) {
 		return withoutHash(k.Name)
@@ -269,7 +269,7 @@ func (m *Model) unknownName(w Write) bool {
 	return false
 }
 
-// consequencesOfAll returns each consequence once.
+// consequencesOfAll returns the consequences of all stages, each once.
 func consequencesOfAll(stages []Stage) (all []Consequence) {
 	for _, stage := range stages {
 		for _, change := range stage.Changes {

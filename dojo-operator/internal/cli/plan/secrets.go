@@ -17,15 +17,15 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
-// standIn makes up what a user may not read, or what other controllers would write.
+// standIn makes up objects that a user may not read, or that other controllers would write.
 //
-// Secrets that a user may not read are taken to be as the operator last left them: those of others
-// get made-up values, and the operator's own are missing in the model, so that it makes them there.
-// Each then gets the version and revision that the rest of the cluster has recorded of the real one,
-// so that nothing else changes because of it.
+// If the user may not read a Secret, the plan assumes that it has not changed. A Secret that the
+// operator does not write gets made-up values. A Secret of the operator is missing in the model at
+// first, so that the operator creates it there. It then gets the version and revision that other
+// objects have recorded of the real Secret, so that nothing else changes because of it.
 type standIn struct {
 	now time.Time
-	// webhookBase is the address below which webhooks are.
+	// webhookBase is the prefix of the addresses of webhooks.
 	webhookBase string
 	dojo        *corev1api.Dojo
 }
@@ -41,14 +41,14 @@ func (s *standIn) owns(k key) bool {
 	return s.dojo != nil && k.Namespace == s.dojo.Namespace && slices.Contains(ownSecrets(s.dojo), k.Name)
 }
 
-// unreadable returns an object that the user may not read, or nil for one that the operator writes.
+// unreadable makes up an object that the user may not read; nil if the operator writes the object.
 func (s *standIn) unreadable(k key) *object {
 	if k.GroupVersionKind != kinds.Secret.GroupVersionKind || s.owns(k) {
 		return nil
 	}
 	data := map[string]any{}
 	for _, name := range []string{"host", "port", "dbname", "user", "username", "password"} {
-		data[name] = "NTQzMg==" // 5432 is a port, and as good a name
+		data[name] = "NTQzMg==" // "5432" is a valid port and a valid name
 	}
 	data["url"] = encoded(s.webhook())
 	o := kinds.Secret.Named(k.Namespace, k.Name)
@@ -60,7 +60,7 @@ func (s *standIn) unreadable(k key) *object {
 	return o
 }
 
-// webhook returns an address that Discord could have given.
+// webhook returns a made-up address of a Discord webhook.
 func (s *standIn) webhook() string {
 	return s.webhookBase + "/webhooks/1401681709430341704/" +
 		"planned-planned-planned-planned-planned-planned-planned-planned-planned0"

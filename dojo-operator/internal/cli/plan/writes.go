@@ -26,12 +26,12 @@ const statusOf = "status"
 
 // Write is a request that the operator would send, such as "patch deployments/tokyo".
 type Write struct {
-	// Verb is that of RBAC.
+	// Verb is the verb of RBAC.
 	Verb string `json:"verb"`
-	// Resource is the plural, Name the object's.
+	// Resource is the plural name of the kind. Name is the name of the object.
 	Resource string `json:"resource"`
 	Name     string `json:"name"`
-	// Unknown reports that the end of the name follows from an identity that the API server gives.
+	// Unknown reports that the end of the name is a hash that is not known yet.
 	Unknown bool `json:"nameUnknown,omitempty"`
 }
 
@@ -167,11 +167,11 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 		return err
 	}
 	if sameContent(live, after) && !sameContent(live, expected) {
-		verb = "" // an admission policy changes it back
+		verb = "" // an admission policy changes the field back
 		last := len(m.writes)
 		transfer := Write{Verb: "patch", Resource: resourceOf(k).Resource, Name: k.Name}
 		if last > 0 && m.transferred == last && m.writes[last-1] == transfer {
-			m.writes = m.writes[:last-1] // the request before it was for this one
+			m.writes = m.writes[:last-1] // the preceding request only prepared this apply
 		}
 	}
 	keepStatus(after, live)
@@ -185,7 +185,7 @@ func (m *Model) Apply(ctx context.Context, config runtime.ApplyConfiguration, op
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, config)
 }
 
-// Delete implements client.Writer. An object with finalizers stays until other controllers answer.
+// Delete implements client.Writer. An object with finalizers stays until answer removes it.
 func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteOption) error {
 	k, _, live, err := m.existing(ctx, o)
 	if err != nil {
@@ -206,7 +206,7 @@ func (m *Model) Delete(ctx context.Context, o client.Object, _ ...client.DeleteO
 	return nil
 }
 
-// prepare returns the identity of an object, its fields, and the present object, or nil.
+// prepare returns the key and the fields of an object, and the live object of this key, or nil.
 func (m *Model) prepare(ctx context.Context, o client.Object) (k key, desired, live *object, err error) {
 	gvk, err := m.GroupVersionKindFor(o)
 	if err != nil {
@@ -221,7 +221,7 @@ func (m *Model) prepare(ctx context.Context, o client.Object) (k key, desired, l
 	return k, desired, live, err
 }
 
-// existing is prepare for an object that exists.
+// existing calls prepare, and returns NotFound if there is no live object.
 func (m *Model) existing(ctx context.Context, o client.Object) (k key, desired, live *object, err error) {
 	if k, desired, live, err = m.prepare(ctx, o); err == nil && live == nil {
 		err = apierrors.NewNotFound(resourceOf(k), k.Name)
@@ -254,7 +254,7 @@ func (m *Model) store(k key, verb string, after *object, into client.Object) err
 	return fill(into, m.objects[k])
 }
 
-// equal ignores the times and entries of managed fields.
+// equal compares two objects. It ignores the times of managed fields.
 func equal(a, b *object) bool {
 	bare := func(o *object) *object {
 		o = o.DeepCopy()
@@ -282,17 +282,18 @@ func (m *Model) storeStatus(k key, live, after *object, into client.Object) erro
 	return fill(into, next)
 }
 
-// plannedVersion begins the versions of written objects. They are newer than the API server's.
+// plannedVersion is the prefix of the resource versions of written objects. They are higher than
+// those of the API server.
 const plannedVersion = "46116860184"
 
-// next gives an object a version.
+// next gives an object the next resource version.
 func (m *Model) next(o *object) *object {
 	m.version++
 	o.SetResourceVersion(plannedVersion + fmt.Sprintf("%08d", m.version))
 	return o
 }
 
-// plannedUID begins the identity of objects that exist in a plan alone.
+// plannedUID is the prefix of the UIDs of objects that exist in a plan alone.
 const plannedUID = "planned-"
 
 func (m *Model) identify(o *object) {
@@ -302,7 +303,7 @@ func (m *Model) identify(o *object) {
 	o.SetGeneration(1)
 }
 
-// setDefaults sets the one default that a decision of the operator reads.
+// setDefaults sets the only default that the operator's decisions depend on.
 func setDefaults(o *object) {
 	if o.GroupVersionKind() == kinds.Deployment.GroupVersionKind {
 		spec, _ := o.Object["spec"].(map[string]any)
@@ -323,7 +324,7 @@ func resourceOf(k key) schema.GroupResource {
 	return schema.GroupResource{Group: k.Group, Resource: kinds.Of(k.GroupVersionKind).Plural}
 }
 
-// Update implements client.Writer; the operator patches.
+// Update implements client.Writer. The operator only patches.
 func (m *Model) Update(context.Context, client.Object, ...client.UpdateOption) error {
 	return errUnsupported
 }

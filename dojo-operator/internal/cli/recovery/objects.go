@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// copy plans a Dojo of another name beside the one that goes on.
+// copy plans a new Dojo, named r.As, with the restored data. The original Dojo continues.
 func (p *Plan) copy(w *world.World, r Request, from source) error {
 	if r.As == w.Dojo.Name {
 		return fmt.Errorf("--as names %s itself: leave it out to restore in place", r.As)
@@ -32,7 +32,7 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	d := &corev1api.Dojo{Spec: *w.Dojo.Spec.DeepCopy()}
 	d.Namespace, d.Name = w.Dojo.Namespace, r.As
 	d.Spec.Replicas, d.Spec.Suspend, d.Spec.DeletionProtection = new(int32(0)), false, false
-	// The hosts, the channel and an autoscaler are the other's.
+	// Only the original Dojo keeps the hosts, the channel and the autoscaler.
 	d.Spec.Exposure, d.Spec.Alerts, d.Spec.Autoscaling = nil, nil, nil
 	pg := d.Spec.Postgres.Cluster
 	pg.Bootstrap = &corev1api.Bootstrap{Recovery: from.recovery(w.Dojo, r.To)}
@@ -58,7 +58,8 @@ func (p *Plan) copy(w *world.World, r Request, from source) error {
 	return nil
 }
 
-// version names that of the data where the spec names none, or another one.
+// version sets the version in the spec to the data's version, unless the spec names an image or
+// this version.
 func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	major := cmp.Or(from.major, currentMajor(w))
 	switch {
@@ -68,8 +69,7 @@ func version(pg *corev1api.PostgresCluster, w *world.World, from source) {
 	}
 }
 
-// currentMajor returns the major version of the Dojo's Postgres, or of the one that is lost; 0
-// where it is not known.
+// currentMajor returns the major version of the Dojo's live or lost Cluster; 0 if unknown.
 func currentMajor(w *world.World) int {
 	if w.Dojo.Status.Database == nil {
 		return 0
@@ -103,8 +103,8 @@ func describe(pg *corev1api.PostgresCluster, image string) string {
 	return strings.Join(words, ", ")
 }
 
-// inPlace plans another Cluster in the place of the Dojo's own. The Dojo stays, with its Service
-// and its channel.
+// inPlace plans a new Cluster that replaces the Dojo's own. The Dojo keeps its Service and its
+// channel.
 func (p *Plan) inPlace(w *world.World, r Request, from source) error {
 	if err := busy(w); err != nil {
 		return err
@@ -172,7 +172,7 @@ func clusterFor(
 		return nil, fmt.Errorf("%s", step.Blocks.Message)
 	}
 	change := step.Change
-	if origin := bootstrap.Origin(d); origin != "" { // the operator uses no Cluster of another origin than the spec's
+	if origin := bootstrap.Origin(d); origin != "" { // the operator refuses a Cluster with another origin than the spec
 		change.Annotations[corev1api.OriginAnnotation] = origin
 	}
 	desired := cluster.For(d, live, images.Input{Catalog: r.catalog(), Now: w.Now})
@@ -226,8 +226,8 @@ func NextServerName(w *world.World, d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s-%d", cnpg.ObjectName(d), last+1)
 }
 
-// number counts the Clusters of a Dojo by the name of their archive: 1 for the first, which has no
-// number.
+// number returns the number at the end of a Dojo's serverName in an archive; 1 for the first
+// Cluster, whose serverName has no number.
 func number(d *corev1api.Dojo, server string) (n int, ok bool) {
 	rest, ok := strings.CutPrefix(server, cnpg.ObjectName(d))
 	if !ok || rest == "" {

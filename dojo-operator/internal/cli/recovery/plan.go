@@ -22,20 +22,21 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Request is the wish of a user.
+// Request says which data a user wants restored, and where.
 type Request struct {
-	// To is the moment; zero for the newest that there is.
+	// To is the moment to restore to; zero for the newest data.
 	To time.Time
 	// Backup is the name of a Backup to restore; empty to find one.
 	Backup string
 	// As is the name of another Dojo, which gets the data; empty to restore in place.
 	As string
-	// Image is the image of Postgres of a Cluster that is lost. One without a tag has those of the
-	// built-in catalog, as --postgres-image of the operator; empty for the images of that catalog.
+	// Image is the Postgres image for a lost Cluster. Without a tag, it is the repository for the
+	// tags of the built-in catalog, as with --postgres-image of the operator. Empty means the
+	// images of that catalog.
 	Image string
 }
 
-// catalog has the images of a Cluster that is lost.
+// catalog returns the images for a lost Cluster.
 func (r Request) catalog() images.Catalog {
 	if images.VersionOf(r.Image) != "" {
 		return images.BuiltIn("")
@@ -46,7 +47,7 @@ func (r Request) catalog() images.Catalog {
 // Action identifies a step.
 type Action int
 
-// The actions of a restore, in the order in which they come.
+// The actions of a restore, in their order.
 const (
 	// Stop scales the application to 0 and waits until no pod runs.
 	Stop Action = iota
@@ -54,11 +55,11 @@ const (
 	Save
 	// Remove deletes the Cluster with the current data and waits until it is gone.
 	Remove
-	// Turn names another place for the archive of the new Cluster.
+	// Turn sets another serverName in the Dojo's spec, under which the new Cluster archives.
 	Turn
 	// Create creates the object that gets the data.
 	Create
-	// Verify waits until the database answers the operator's SQL.
+	// Verify waits until the data is restored and the operator's SQL has run.
 	Verify
 	// Serve scales the application to its former size.
 	Serve
@@ -72,19 +73,20 @@ type Step struct {
 
 // Plan lists the steps of a restore.
 type Plan struct {
-	// Source is where the data comes from, in words, and Window the span that was checked, nil for a
-	// Backup by its name.
+	// Source describes the origin of the data. Window is the span that contains To; nil if a named
+	// Backup is restored.
 	Source string
 	Window *Window
-	// To is the moment; zero for the newest.
+	// To is the moment to restore to; zero for the newest data.
 	To time.Time
-	// Target is the name of the Dojo that gets the data, InPlace whether it is the Dojo itself, and
-	// Replaces reports whether a Cluster with current data is deleted for it.
+	// Target is the name of the Dojo that gets the data. InPlace reports whether it is the original
+	// Dojo. Replaces reports whether a Cluster with current data is deleted for the restore.
 	Target            string
 	InPlace, Replaces bool
-	// Object is created: a Dojo, or in place a Cluster.
+	// Object is the object to create: a Cluster if InPlace is set, or else a Dojo.
 	Object *unstructured.Unstructured
-	// ServerName is where the restored database archives; empty where it does not.
+	// ServerName is the name under which the restored database archives; empty if it does not
+	// archive with a plugin.
 	ServerName string
 	// Replicas is the size of the application afterwards.
 	Replicas int32
@@ -102,7 +104,7 @@ type source struct {
 	major  int
 }
 
-// New plans a restore, or returns why there can be none.
+// New plans a restore, or returns an error that says why the data cannot be restored.
 func New(w *world.World, r Request) (*Plan, error) {
 	if err := refused(w.Dojo); err != nil {
 		return nil, err
@@ -127,8 +129,8 @@ func New(w *world.World, r Request) (*Plan, error) {
 	return p, nil
 }
 
-// SizeAnnotation on a Dojo is the size of its application before a restore in place has stopped it,
-// so that a restore that was interrupted can be repeated.
+// SizeAnnotation on a Dojo has the size of its application before a restore in place stopped it. A
+// user can then repeat an interrupted restore.
 const SizeAnnotation = "core.jutsu.com/replicas-before-restore"
 
 // size returns the replicas of the application, also while a restore has stopped it.
@@ -140,7 +142,7 @@ func size(d *corev1api.Dojo) int32 {
 	return now
 }
 
-// refused returns why a Dojo has nothing that can be restored.
+// refused returns an error if the Dojo has no Cluster of its own.
 func refused(d *corev1api.Dojo) error {
 	switch pg := d.Spec.Postgres; {
 	case pg == nil:
@@ -165,7 +167,7 @@ func (s source) words(d *corev1api.Dojo) string {
 	return fmt.Sprintf("%s (serverName %s)", p.Plugin, p.ServerName)
 }
 
-// find returns what has the wanted data.
+// find returns the window or the Backup that has the requested data.
 func find(w *world.World, r Request) (s source, err error) {
 	if r.To.After(w.Now) {
 		return s, fmt.Errorf("%s is in the future", term.Exact(r.To))
@@ -188,7 +190,7 @@ func find(w *world.World, r Request) (s source, err error) {
 	return s, nothing(w, r, windows)
 }
 
-// nothing explains why the wish cannot be met, and lists the alternatives.
+// nothing returns an error for a request without data, and lists the alternatives.
 func nothing(w *world.World, r Request, windows []Window) error {
 	if w.Unreadable(kinds.Backup) && w.Unreadable(kinds.ObjectStore) {
 		return fmt.Errorf("you may not list %s and %s in the namespace %s, which say what can be restored",
@@ -246,7 +248,7 @@ func findBackup(w *world.World, r Request) (s source, err error) {
 		r.Backup, w.Dojo.Name, w.Dojo.Name, w.Dojo.Namespace)
 }
 
-// majorIn returns the major version of the newest backup in a place, 0 where it is not known.
+// majorIn returns the major version of the newest backup in a place; 0 if unknown.
 func majorIn(w *world.World, place Place) int {
 	for _, b := range Completed(w) {
 		if b.Place != nil && b.Place.equal(place) && b.Major > 0 {
@@ -289,7 +291,7 @@ func Restorable(w *world.World) bool {
 
 var errBusy = errors.New("restore beside it with --as, or continue when that is over")
 
-// busy returns why a Dojo cannot be restored in place now.
+// busy returns an error if the Dojo's state does not allow a restore in place now.
 func busy(w *world.World) error {
 	d := w.Dojo
 	var what string
@@ -308,11 +310,12 @@ func busy(w *world.World) error {
 	return fmt.Errorf("%s %s: %w", d.Name, what, errBusy)
 }
 
-// ours reports whether a Cluster is the Dojo's.
+// ours reports whether the labels of a Cluster say that it holds the Dojo's data. It is true
+// without a Cluster.
 func ours(d *corev1api.Dojo, c *cnpgv1.Cluster) bool { return c == nil || ownership.Holds(d, c) }
 
-// ArchivesApart reports whether the log of another version of Postgres needs another place: that of
-// barman-cloud does.
+// ArchivesApart reports whether another major version of Postgres must archive under another
+// serverName, as barman-cloud requires.
 func ArchivesApart(d *corev1api.Dojo) bool {
 	now := archive(d)
 	return now != nil && now.Plugin == barman

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recovery knows what of a Dojo's database can be restored, and plans a restore. It is
-// pure.
+// Package recovery determines which states of a Dojo's database can be restored, and plans a
+// restore. It does no I/O.
 package recovery
 
 import (
@@ -25,11 +25,11 @@ import (
 
 const (
 	barman = "barman-cloud.cloudnative-pg.io"
-	// storeKey is barman-cloud's parameter with the name of an ObjectStore, serverKey any plugin's
-	// with the name of the Cluster in it.
+	// storeKey is barman-cloud's parameter for the name of an ObjectStore. serverKey is any
+	// plugin's parameter for the name under which a Cluster archives.
 	storeKey, serverKey = "barmanObjectName", "serverName"
-	// archiveInterval bounds the time until CloudNativePG archives a part of the log that is not full
-	// (archive_timeout in pkg/postgres/configuration.go).
+	// archiveInterval is the longest time until CloudNativePG archives a log segment that is not
+	// full (archive_timeout in pkg/postgres/configuration.go).
 	archiveInterval = 5 * time.Minute
 )
 
@@ -56,7 +56,7 @@ func placeOf(plugin string, parameters map[string]string, cluster string) Place 
 	return p
 }
 
-// archive returns where the Dojo's backups go, nil where none go to an object store.
+// archive returns the place of the Dojo's backups; nil if no plugin makes them.
 func archive(d *corev1api.Dojo) *Place {
 	policy := d.BackupPolicy()
 	if policy == nil || policy.Plugin == nil {
@@ -77,14 +77,14 @@ type Window struct {
 	Sure bool `json:"sure"`
 }
 
-// Contains reports whether a moment is in the window. The end of a log that is not known counts as
-// open.
+// Contains reports whether a moment is in the window. If a backup ended at To and the Cluster no
+// longer archives there, the log may reach beyond To, so the window is open-ended.
 func (w Window) Contains(at time.Time) bool {
 	return !at.Before(w.From) && (!at.After(w.To) || w.Sure && !w.Live)
 }
 
-// Windows returns the windows of a Dojo's own Cluster and of former ones of its name, the latest
-// first.
+// Windows returns the windows of a Dojo's own Cluster and of former Clusters of its name, the
+// latest first.
 func Windows(w *world.World) (all []Window) {
 	for _, b := range Completed(w) {
 		if b.Place == nil {
@@ -118,8 +118,9 @@ type storeStatus struct {
 	} `json:"serverRecoveryWindow,omitempty"`
 }
 
-// addStores adds what ObjectStores report: it outlives the Backups, which the plugin deletes once
-// their Cluster archives elsewhere. A store may be shared: only names that are the Dojo's count.
+// addStores adds the windows in the status of ObjectStores. They outlive the Backup objects, which
+// the plugin deletes once their Cluster archives elsewhere. A store may be shared: only names of
+// the Dojo count.
 func addStores(w *world.World, all []Window) []Window {
 	for i := range w.Stores {
 		store := &w.Stores[i]
@@ -136,7 +137,7 @@ func addStores(w *world.World, all []Window) []Window {
 				all = append(all, Window{Place: place, From: reported.First.Time, To: last.Time, Sure: true})
 				continue
 			}
-			// Its first point takes retention into account, which Backups do not.
+			// The store's first point respects the retention policy; Backup objects do not.
 			all[j].From, all[j].To = reported.First.Time, cnpg.Latest(all[j].To, last.Time)
 		}
 	}
@@ -146,13 +147,12 @@ func addStores(w *world.World, all []Window) []Window {
 func statusOf(store *unstructured.Unstructured) (s storeStatus) {
 	text, err := json.Marshal(store.Object["status"])
 	if err == nil {
-		_ = json.Unmarshal(text, &s) // of another version: nothing is known
+		_ = json.Unmarshal(text, &s) // a status of another version counts as empty
 	}
 	return s
 }
 
-// serves reports whether a name in a store is one under which the Dojo's Cluster archives or has
-// archived.
+// serves reports whether a Cluster of the Dojo archives, or has archived, under the name server.
 func serves(d *corev1api.Dojo, server string) bool {
 	if now := archive(d); now != nil && now.ServerName == server {
 		return true
@@ -161,7 +161,8 @@ func serves(d *corev1api.Dojo, server string) bool {
 	return ours
 }
 
-// extended returns the window of the place to which the Cluster archives now.
+// extended returns the window with the log after the last backup. The Cluster archives to this
+// place now.
 func extended(w *world.World, in Window) Window {
 	policy := w.Dojo.BackupPolicy()
 	if !ptr.Deref(policy.Plugin.WALArchiver, true) {
@@ -186,7 +187,7 @@ func extended(w *world.World, in Window) Window {
 	return in
 }
 
-// LostAt returns when the Dojo's own Cluster was found to be lost; zero where it is not.
+// LostAt returns when the Dojo's own Cluster was found to be lost; zero if it is not lost.
 func LostAt(d *corev1api.Dojo) time.Time {
 	c := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionDatabaseReady)
 	if c == nil || c.Reason != corev1api.ReasonDatabaseLost {
@@ -199,24 +200,25 @@ func LostAt(d *corev1api.Dojo) time.Time {
 type Backup struct {
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
-	// Ended is the time of its end; zero while it runs.
+	// Ended is when the backup ended; zero while it runs.
 	Ended  time.Time `json:"ended,omitzero"`
 	Method string    `json:"method"`
 	// Phase is CloudNativePG's; Error says why a backup failed.
 	Phase string `json:"phase"`
 	Error string `json:"error,omitempty"`
-	// Place is where a plugin keeps it, nil for volume snapshots and where it does not say.
+	// Place is where the plugin keeps the backup; nil for volume snapshots, or if the Backup does
+	// not name the place.
 	Place *Place `json:"place,omitempty"`
 	// Major is the major version of Postgres; 0 if CloudNativePG does not report it.
 	Major int `json:"major,omitempty"`
-	// Usable reports whether a Dojo can be restored from it by its name.
+	// Usable reports whether a restore can refer to the Backup by its name.
 	Usable bool `json:"usable"`
 }
 
-// Snapshot reports whether it is of volumes, without a log.
+// Snapshot reports whether the backup is a volume snapshot, which has no log.
 func (b Backup) Snapshot() bool { return b.Method == string(cnpgv1.BackupMethodVolumeSnapshot) }
 
-// Backups returns all of them, the newest first.
+// Backups returns all backups, the newest first.
 func Backups(w *world.World) (all []Backup) {
 	for i := range w.Backups {
 		all = append(all, backupOf(&w.Backups[i]))

@@ -83,7 +83,7 @@ func (p *Plan) Text(w *world.World, style term.Style) string {
 }
 
 // ParseMoment reads the moment of a restore: RFC 3339, "2026-11-24 02:45", "24 Nov 02:45", "02:45"
-// (the last time that it was so late) or "10m" (so long ago). Without a time zone it is UTC.
+// (the last such time) or "10m" (ten minutes ago). Without a time zone it is UTC.
 func ParseMoment(text string, now time.Time) (time.Time, error) {
 	now = now.UTC()
 	if ago, err := time.ParseDuration(text); err == nil && ago > 0 {

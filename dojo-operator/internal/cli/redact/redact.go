@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact takes secrets out of objects and texts that leave the cluster. It knows two ways:
-// the values that Secrets and environments are known to have, wherever they stand, and the forms
-// that tokens, passwords and addresses with either have. It is pure.
+// Package redact takes secrets out of objects and texts that leave the cluster. It finds known
+// values of Secrets and environments, and texts that look like a token, a password, or an address
+// with one of these. It does no I/O.
 //
-// When in doubt it takes out too much: a random word that is none is a small loss.
+// When in doubt it takes out too much: to lose a harmless random word is acceptable.
 package redact
 
 import (
@@ -24,22 +24,23 @@ import (
 const Mark = "REDACTED"
 
 const (
-	// minKnown is the length of the shortest value that is looked for: shorter ones are parts of
-	// ordinary words.
+	// minKnown is the minimum length of a value to search for: shorter values are parts of ordinary
+	// words.
 	minKnown = 6
-	// minLine is the same for a line of a value with several, such as a private key.
+	// minLine is the minimum length of a line to search for in a value of several lines, such as a
+	// private key.
 	minLine = 16
 )
 
-// Redactor takes out what it knows. The zero value knows forms alone.
+// Redactor takes out known values and patterns of secrets. The zero value has the patterns only.
 type Redactor struct {
 	known    map[string]bool
-	replacer *strings.Replacer // of known; nil when it has to be made
+	replacer *strings.Replacer // replaces known values; nil if it must be rebuilt
 	// Count is the number of secrets taken out.
 	Count int
 }
 
-// Learn makes a value known, with the forms in which it may stand in a text.
+// Learn makes values known, with the encodings in which they may occur in a text.
 func (r *Redactor) Learn(values ...string) {
 	for _, value := range values {
 		for _, text := range append(strings.Split(value, "\n"), value) {
@@ -58,14 +59,14 @@ func (r *Redactor) Learn(values ...string) {
 	}
 }
 
-// forms returns the ways in which a value is written.
+// forms returns the encodings of a value.
 func forms(text string) []string {
 	quoted, _ := json.Marshal(text)
 	all := []string{
 		text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`),
 		base64.StdEncoding.EncodeToString([]byte(text)), base64.URLEncoding.EncodeToString([]byte(text)),
 	}
-	for _, encoded := range all[4:] { // within a longer text its last characters are others
+	for _, encoded := range all[4:] { // in base64 of a longer text the last characters differ
 		if n := len(encoded) - 4; n >= minLine {
 			all = append(all, encoded[:n])
 		}
@@ -92,7 +93,8 @@ func (r *Redactor) Text(text string) string {
 	return text
 }
 
-// replacer takes out known texts, of several at one place the longest.
+// replacer returns a Replacer of known texts. If several match at one place, it replaces the
+// longest.
 func replacer(known map[string]bool) *strings.Replacer {
 	var pairs []string
 	longestFirst := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
@@ -102,7 +104,7 @@ func replacer(known map[string]bool) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// pattern matches a form of secrets.
+// pattern matches texts that look like a secret.
 type pattern struct {
 	form *regexp.Regexp
 	by   string
@@ -122,9 +124,9 @@ var patterns = []pattern{
 	{form: regexp.MustCompile(`(?i)\b(bearer|basic)[ :]+[A-Za-z0-9._~+/=-]{8,}`), by: "${1} " + Mark},
 	{form: regexp.MustCompile(`(?i)\b(bot|token)[ :]+[A-Za-z0-9._~+/=-]{12,}`), by: "${1} " + Mark, not: prose},
 	{form: regexp.MustCompile(`(?i)(--?(?:[a-z]+-)*(?:password|token|secret|key)[= ]+)\S+`), by: "${1}" + Mark},
-	// What stands before the @ of an address.
+	// User and password before the @ of an address.
 	{form: regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@"']*:[^\s@"']+@`), by: "${1}" + Mark + "@"},
-	// name=value, name: value and "name": "value", where the name says what it is.
+	// name=value, name: value and "name": "value", where the name says that the value is secret.
 	{form: regexp.MustCompile(`(?i)((?:[a-z0-9]+[_.-])*(?:pass|passwd|password|passphrase|pwd|secret|token|` +
 		`api[_-]?key|access[_-]?key|private[_-]?key|authorization|credentials?|dsn)(?:[_.-][a-z0-9]+)*` +
 		`\\?["']?[ \t]*[=:][ \t]*)` +
@@ -133,21 +135,21 @@ var patterns = []pattern{
 	{form: regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), by: Mark},
 	{form: regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}`), by: Mark},
 	{form: regexp.MustCompile(`\b(?:xox[abprs]|glpat|sk|pk)-[A-Za-z0-9-]{16,}`), by: Mark},
-	// Random words: long, of capitals and digits, often with small letters. Names in Kubernetes, UIDs
-	// and digests have no capitals, and words in CamelCase no digits.
+	// Random words: long, with capitals and digits. Kubernetes names, UIDs and digests have no
+	// capitals; words in CamelCase have no digits.
 	{form: regexp.MustCompile(`[A-Za-z0-9+/_=-]{20,}`), by: Mark, not: notRandom},
 }
 
 var (
 	prose = regexp.MustCompile(`^[A-Za-z]+[ :]+[a-z-]+$`)
-	// harmless are fields whose names only sound like secrets.
+	// harmless matches names of fields that hold no secret, such as secretName.
 	harmless = regexp.MustCompile(`(?i)secret[_-]?name|secretRef|passwordSecret|tokenExpiration|` +
 		`mountServiceAccountToken|credentials-revision|imagePullSecrets|secretKeyRef|credentialsRef|` + Mark)
 	notRandom = regexp.MustCompile(`^(?:[^A-Z]*|[^0-9]*|[A-Za-z]+[0-9]{1,2}|[0-9TZ:.+-]+)$`)
 )
 
-// ordinary are keys of a database's Secret whose values are no secrets, and would be found all
-// over.
+// ordinary are keys of a database's Secret whose values are not secret, and occur in many other
+// texts.
 var ordinary = []string{
 	"host", "port", "dbname", "user", "username", "DB_ENDPOINT", "DB_READONLY_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER",
 	"namespace", "ca.crt", "tls.crt",
@@ -162,7 +164,8 @@ func (r *Redactor) LearnSecret(s *corev1.Secret) {
 	}
 }
 
-// learnValue makes a value known, and the passwords in it where it is an address or an object.
+// learnValue makes a value known. If the value is an address or a JSON object, it makes the
+// passwords in it known too.
 func (r *Redactor) learnValue(value string) {
 	r.Learn(value)
 	if at, err := url.Parse(strings.TrimSpace(value)); err == nil && at.User != nil {
@@ -175,7 +178,7 @@ func (r *Redactor) learnValue(value string) {
 	}
 }
 
-// learnFields makes those texts within an object known whose field says that they are secret.
+// learnFields makes texts within a JSON object known if the name of their field sounds secret.
 func (r *Redactor) learnFields(field string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -193,24 +196,24 @@ func (r *Redactor) learnFields(field string, value any) {
 	}
 }
 
-// secretName is a name of a variable or an annotation whose value is worth looking for in other
+// secretName matches names of variables and annotations whose values are searched for in other
 // texts.
 var secretName = regexp.MustCompile(`(?i)pass|pwd|token|secret|key|cred|auth|dsn|uri|url|webhook|hook|conn`)
 
-// plain are values that are found all over: names, hosts, paths, numbers, addresses without a
+// plain matches values that occur in many texts: names, hosts, paths, numbers, addresses without a
 // password.
 var plain = regexp.MustCompile(`^(?:[a-z0-9][a-z0-9.:_-]*|/[A-Za-z0-9./_-]*|[0-9.]+[A-Za-z]*|https?://[^@\s?]*)?$`)
 
-// shown are prefixes of annotations whose values are shown; of others only the names are.
+// shown are prefixes of annotations whose values are kept. Other annotations lose their values.
 var shown = []string{
 	"core.jutsu.com/", "discord.jutsu.com/", "cnpg.io/", "deployment.kubernetes.io/revision", "batch.kubernetes.io/",
 	"kubectl.kubernetes.io/restartedAt", "kubectl.kubernetes.io/default-container", "autoscaling.alpha.kubernetes.io/",
 }
 
-// Object takes out of an object, in place, what may be secret by where it stands: the values of
-// environments, annotations of others, all of a Secret, and managedFields. What it takes out of
-// environments and annotations it learns, so that it is found in other texts too; call Text on what
-// is printed of the object.
+// Object removes, in place, the fields of an object that may hold secrets: values of environments,
+// annotations without a prefix in shown, data of a Secret, and managedFields. It learns values of
+// environments and annotations, so that Text finds them in other texts. Call Text on the printed
+// object.
 func (r *Redactor) Object(o map[string]any) {
 	if o["kind"] == "Secret" {
 		for _, field := range []string{"data", "stringData", "immutable"} {
@@ -242,7 +245,7 @@ func (r *Redactor) value(field string, value any) {
 	}
 }
 
-// variable takes the value of a variable of an environment.
+// variable learns and removes the value of an environment variable.
 func (r *Redactor) variable(variable map[string]any) {
 	name, _ := variable["name"].(string)
 	if value, ok := variable["value"].(string); ok && value != "" {
@@ -264,9 +267,9 @@ func (r *Redactor) annotations(all map[string]any) {
 	}
 }
 
-// learnNamed makes a value known whose name says that it is secret, or which looks like it.
+// learnNamed makes a value known if its name sounds secret or the value looks secret.
 func (r *Redactor) learnNamed(name, value string) {
-	if json.Valid([]byte(value)) && len(value) > 256 { // a copy of an object, such as kubectl keeps
+	if json.Valid([]byte(value)) && len(value) > 256 { // a copy of an object, as in kubectl's last-applied annotation
 		return
 	}
 	if secretName.MatchString(name) || !plain.MatchString(value) || (&Redactor{}).Text(value) != value {

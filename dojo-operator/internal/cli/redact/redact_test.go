@@ -33,8 +33,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestKept holds what a reader needs: names, digests, times, addresses, words that only sound like
-// secrets.
+// TestKept shows that names, digests, times, addresses, and words that only sound secret stay.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

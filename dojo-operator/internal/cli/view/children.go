@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Mark says how a child is.
+// Mark is the state of a child in one word.
 type Mark string
 
 // The marks of a child.
@@ -79,7 +79,7 @@ func childOf(w *world.World, known world.Child) (c Child, shown bool) {
 	return c, true
 }
 
-// missing says what it means that an object does not exist.
+// missing returns the mark and the state of an object that does not exist.
 func missing(w *world.World, known world.Child) (Mark, string) {
 	had := known.Kind == kinds.Cluster && w.Dojo.Status.Database != nil && w.Dojo.Status.Database.ClusterUID != ""
 	switch h := state(w.Dojo, w.Now); {
@@ -91,7 +91,7 @@ func missing(w *world.World, known world.Child) (Mark, string) {
 	return Ill, "MISSING"
 }
 
-// addOwnership marks what is being deleted, and what is another owner's.
+// addOwnership adds to the state whether the object is being deleted, or is not the Dojo's own.
 func (c *Child) addOwnership(d *corev1api.Dojo, known world.Child, o client.Object) {
 	controlled := metav1.GetControllerOfNoCopy(o) != nil
 	switch {
@@ -181,7 +181,7 @@ func (m Mark) paint(style term.Style, text string) string {
 	return text
 }
 
-// Summary counts the children, such as "12, all in sync but the Cluster".
+// Summary counts the children, such as "12, all in sync but the Cluster tokyo-db".
 func Summary(children []Child) string {
 	var not []string
 	blind := 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view says what a World means to a user: the state of a Dojo, what to do about it, and its
-// children. It is pure.
+// Package view renders a World for a user: the state of a Dojo, remedies, and its children. It does
+// no I/O.
 package view
 
 import (
@@ -43,14 +43,14 @@ type Head struct {
 	// Broken reports whether a user must look: an outage, a Degraded Dojo, backups that fail, or a
 	// spec that no operator reads.
 	Broken bool `json:"broken"`
-	// Also are further faults, which Ready does not include.
+	// Also lists further faults, which the condition Ready does not include.
 	Also []string `json:"also,omitempty"`
 }
 
 // notObserved is the reason of a Dojo whose spec no operator reads.
 const notObserved = "NotObserved"
 
-// unseen bounds the time until an operator has read a spec.
+// unseen is the longest time that an operator may take to read a spec.
 const unseen = time.Minute
 
 // HeadOf returns the state of a Dojo.
@@ -107,14 +107,14 @@ func state(d *corev1api.Dojo, now time.Time) Head {
 	return of(Unknown, ready, true)
 }
 
-// outage reports whether requests fail that should not.
+// outage reports whether requests fail, other than during an upgrade.
 func outage(d *corev1api.Dojo, available *metav1.Condition) bool {
 	upgraded := d.Status.Database != nil && d.Status.Database.Upgrade != nil
 	return available.Status == metav1.ConditionFalse && !upgraded &&
 		(available.Reason == corev1api.ReasonNoReadyReplicas || available.Reason == corev1api.ReasonDatabaseUnreachable)
 }
 
-// Paint paints a text as good or bad as the state is.
+// Paint colours a text by the state.
 func (h Head) Paint(style term.Style, text string) string {
 	switch {
 	case h.Broken:
@@ -125,12 +125,12 @@ func (h Head) Paint(style term.Style, text string) string {
 	return style.Busy(text)
 }
 
-// Broken leaves those Dojos that a user must look at.
+// Broken returns the Dojos that a user must look at.
 func Broken(dojos []corev1api.Dojo, now time.Time) []corev1api.Dojo {
 	return slices.DeleteFunc(slices.Clone(dojos), func(d corev1api.Dojo) bool { return !HeadOf(&d, now).Broken })
 }
 
-// List returns a table of Dojos, with their namespaces where asked for.
+// List returns a table of Dojos. namespaces adds a column with their namespaces.
 func List(dojos []corev1api.Dojo, namespaces bool, now time.Time, style term.Style) string {
 	rows := [][]string{{"NAME", "HEALTH", "REASON", "PODS", "DATABASE", "LAST-BACKUP", "AGE"}}
 	if namespaces {

@@ -12,16 +12,16 @@ import (
 	"jutsu.com/operators/libs/kubectl/term"
 )
 
-// Remedy is a command that leads out of a state.
+// Remedy is a command that fixes a state, or shows its cause.
 type Remedy struct {
-	// Label says how safe it is: Safe, Careful (it loses data) or See (it shows the cause).
+	// Label is Safe, Careful (the command loses data) or See (it shows the cause).
 	Label   string `json:"label"`
 	Command string `json:"command"`
 	Note    string `json:"note,omitempty"`
 }
 
-// Remedies returns what a user can do about the state of a Dojo: what is safe comes first, what
-// loses data last.
+// Remedies returns the commands for the state of a Dojo: safe commands first, commands that lose
+// data last.
 func Remedies(w *world.World, h Head) []Remedy {
 	d := w.Dojo
 	run := func(command string, rest ...any) string {
@@ -74,8 +74,7 @@ func lost(w *world.World, run func(string, ...any) string) (all []Remedy) {
 	return append(all, Remedy{"Careful", run("accept-loss"), "an empty database"})
 }
 
-// newest says how much a restore of the newest data brings back; empty where there is nothing to
-// restore.
+// newest describes the newest data that a restore can bring back; empty if nothing can be restored.
 func newest(w *world.World) string {
 	if !recovery.Restorable(w) {
 		return ""

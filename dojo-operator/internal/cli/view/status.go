@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	// width bounds the columns of a message.
+	// width is the maximum number of columns of a message.
 	width = 110
-	// shownEvents bounds the number of events.
+	// shownEvents is the maximum number of events.
 	shownEvents = 3
 )
 
@@ -40,7 +40,7 @@ type Report struct {
 	Windows  []recovery.Window `json:"restorable,omitempty"`
 	Firing   []string          `json:"firing,omitempty"`
 	Children []Child           `json:"children"`
-	// Denied are resources that the user may not read, so that they are not part of the report.
+	// Denied lists resources that are not in the report because the user may not read them.
 	Denied []string             `json:"denied,omitempty"`
 	Status corev1api.DojoStatus `json:"status"`
 }
@@ -91,7 +91,7 @@ func headline(h Head, now time.Time, style term.Style) string {
 	return out.String()
 }
 
-// RemedyLines returns the commands that lead out of a state.
+// RemedyLines renders remedies as a table.
 func RemedyLines(all []Remedy, style term.Style) string {
 	var rows [][]string
 	for _, r := range all {
@@ -157,11 +157,11 @@ func schemaRow(w *world.World) []string {
 	if len(w.Jobs) == 0 {
 		return nil
 	}
-	latest := jobOf(&w.Jobs[len(w.Jobs)-1], w.Now) // they are in the order of their creation
+	latest := jobOf(&w.Jobs[len(w.Jobs)-1], w.Now) // Jobs are sorted by creation time
 	return []string{"Schema", latest.State, "Job " + latest.Name, ""}
 }
 
-// newer says which newer version there is, and when the Cluster gets it.
+// newer describes the available newer version, and when the Cluster gets it.
 func newer(db *corev1api.DatabaseStatus) string {
 	switch {
 	case db.NewerVersion == "":
@@ -259,7 +259,7 @@ func backupRow(w *world.World, style term.Style) []string {
 	last, state, next := "", "none yet", ""
 	if db := w.Dojo.Status.Database; db != nil && db.LastBackup != nil {
 		last, state = term.Moment(db.LastBackup.Time.Time, w.Now), " ok"
-	} else if all := recovery.Completed(w); len(all) > 0 { // of a Cluster that is gone
+	} else if all := recovery.Completed(w); len(all) > 0 { // backups of a Cluster that is gone
 		last, state = term.Moment(all[0].Ended, w.Now), " ok"
 	}
 	if db := w.Dojo.Status.Database; db != nil && db.NextBackup != nil {

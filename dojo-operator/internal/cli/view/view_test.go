@@ -32,7 +32,7 @@ func degraded(reason string) func(*corev1api.Dojo) {
 	return condition(conditions.TypeDegraded, "True", reason)
 }
 
-// TestRemedies shows which command each reason leads to: none that loses data comes first.
+// TestRemedies shows the commands for each reason.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{
@@ -155,7 +155,8 @@ func TestReleaseLine(t *testing.T) {
 	}
 }
 
-// TestAbsentCluster shows that only a Cluster that existed is said to have been there.
+// TestAbsentCluster shows that a status calls the Dojo's own absent Cluster MISSING only if it
+// existed before.
 func TestAbsentCluster(t *testing.T) {
 	t.Parallel()
 	never := func(d *corev1api.Dojo) {

@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/kubectl"
 )
 
-// Labels of CloudNativePG's pods. JobRoleLabel is on those that fill or upgrade a Cluster.
+// Labels of CloudNativePG's pods. JobRoleLabel is on pods that fill or upgrade a Cluster.
 const (
 	ClusterLabel      = "cnpg.io/cluster"
 	PodRoleLabel      = "cnpg.io/podRole"
@@ -33,11 +33,11 @@ const (
 	JobRoleLabel      = "cnpg.io/jobRole"
 )
 
-// atOnce bounds the number of concurrent requests.
+// atOnce is the maximum number of concurrent requests.
 const atOnce = 8
 
-// Read reads the World of a Dojo. What the user may not read, and what the cluster does not have,
-// is noted there; any other failure is an error.
+// Read reads the World of a Dojo. The World notes kinds that the user may not read or the cluster
+// lacks. Read returns any other failure as an error.
 func Read(ctx context.Context, c client.Reader, d *corev1api.Dojo, now time.Time) (*World, error) {
 	r := &reader{
 		Reader: c, free: make(chan struct{}, atOnce),
@@ -67,7 +67,7 @@ type reader struct {
 	failed  []error
 }
 
-// do calls a function beside the others.
+// do calls a function concurrently with others, and records its error.
 func (r *reader) do(kind kinds.Kind, read func() error) {
 	r.waiting.Go(func() {
 		r.free <- struct{}{}
@@ -82,7 +82,7 @@ func (r *reader) do(kind kinds.Kind, read func() error) {
 		case apierrors.IsNotFound(err):
 		case apierrors.IsForbidden(err):
 			r.Denied[resource] = true
-		case len(r.failed) == 0: // of a server that does not answer, once is enough
+		case len(r.failed) == 0: // one error is enough if the API server does not answer
 			r.failed = append(r.failed, err)
 		}
 	})
@@ -132,7 +132,7 @@ func (r *reader) lists(ctx context.Context, d *corev1api.Dojo, in client.ListOpt
 	read(kinds.ObjectStore, stores, func() { r.Stores = stores.Items })
 }
 
-// sort puts everything into an order, and leaves out events about others.
+// sort sorts all lists, and drops events about objects that do not belong to the Dojo.
 func (r *reader) sort() {
 	byName := func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) }
 	slices.SortFunc(r.Pods, byName)
@@ -180,5 +180,5 @@ func LastSeen(e corev1.Event) time.Time {
 	return at
 }
 
-// DeniedResources lists what the user may not read.
+// DeniedResources lists the resources that the user may not read.
 func (w *World) DeniedResources() []string { return slices.Sorted(maps.Keys(w.Denied)) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world reads one Dojo and everything that belongs to it. Rendering and
-// planning work on the World alone, so they are pure.
+// Package world reads one Dojo and everything that belongs to it. Rendering and planning work on
+// the World alone, without I/O.
 package world
 
 import (
@@ -27,7 +27,7 @@ type Ref struct{ Resource, Name string }
 // World holds one Dojo with its objects. Objects that do not exist, or that the user may not read,
 // are nil or missing.
 type World struct {
-	// Now is when it was read.
+	// Now is when the World was read.
 	Now  time.Time
 	Dojo *corev1api.Dojo
 	// Objects are the children whose names are known. Secrets are metadata alone.
@@ -42,13 +42,13 @@ type World struct {
 	Stores []unstructured.Unstructured
 	// Events are about the Dojo and its children, the newest first.
 	Events []corev1.Event
-	// Firing are the names of alerts of the Dojo that fire; nil while that is not known.
+	// Firing has the names of the Dojo's firing alerts; nil if unknown.
 	Firing []string
-	// Denied lists resources that the user may not read, Absent resources that the cluster lacks.
+	// Denied has resources that the user may not read. Absent has resources that the cluster lacks.
 	Denied, Absent map[string]bool
 }
 
-// Find returns a child, nil if it was not read.
+// Find returns a child; nil if it was not read.
 func Find[T client.Object](w *World, kind kinds.Kind, name string) (found T) {
 	if o, ok := w.Objects[Ref{kind.Resource(), name}].(T); ok {
 		return o
@@ -73,13 +73,14 @@ func IsReady(pod *corev1.Pod) bool {
 type Child struct {
 	Kind kinds.Kind
 	Name string
-	// Wanted reports whether the spec asks for it. Others are leftovers, or come and go.
+	// Wanted reports whether the spec asks for the object. Other objects are obsolete, or exist
+	// only at times.
 	Wanted bool
-	// Foreign reports whether the Dojo uses it and does not own it.
+	// Foreign reports whether the Dojo uses the object without owning it.
 	Foreign bool
 }
 
-// Children lists the objects that a Dojo can have, by what its spec says, in the order of the tree.
+// Children lists the objects that a Dojo can have according to its spec, in the order of the tree.
 func Children(d *corev1api.Dojo) []Child {
 	all := []Child{
 		{Kind: kinds.Deployment, Name: d.Name, Wanted: true},

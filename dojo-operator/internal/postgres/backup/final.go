@@ -15,14 +15,14 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// withoutFinal comes last in a message: it loses the data.
+// withoutFinal comes last in a message, because this way loses the data.
 const withoutFinal = "To delete without it, set spec.postgres.cluster.backup.finalBackup to false. " +
 	"This loses the data since the last backup."
 
 const orRetain = "or set spec.postgres.reclaimPolicy to Retain, which keeps the data. "
 
-// PlanFinal blocks until the backup has completed. known reports whether the Database is the
-// Dojo's.
+// PlanFinal plans the final backup, and blocks until it has completed. known reports whether the
+// Database belongs to the Dojo.
 func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (step cnpg.Step) {
 	b, cluster, name := dojo.BackupPolicy(), in.Cluster, cnpg.FinalBackupName(dojo)
 	owned := ownership.Holds(dojo, cluster)
@@ -36,7 +36,7 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 	case !readable:
 		issue = cnpg.MissingKind(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
 			orRetain+strings.TrimSuffix(withoutFinal, "."))
-	case !owned: // a user may have restored it
+	case !owned: // a user may have restored the Cluster
 		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"No final backup can be taken, so no data is deleted: the Cluster %s/%s does not belong to this Dojo. %s O%s",
 			dojo.Namespace, cluster.Name, ownership.HandOver(dojo, cnpg.ClusterKind.Kind, cluster),
@@ -64,7 +64,8 @@ func PlanFinal(dojo *corev1api.Dojo, s State, in Input, known, readable bool) (s
 	return step
 }
 
-// finalStalled names the Cluster if the Backup has not started: CloudNativePG waits for its primary.
+// finalStalled returns the issue of a final Backup that takes too long. It points to the Cluster if
+// the Backup has not started: CloudNativePG then waits for the primary.
 func finalStalled(dojo *corev1api.Dojo, s State, cluster *cnpgv1.Cluster) *conditions.Issue {
 	name := cnpg.FinalBackupName(dojo)
 	what, see := "the Backup "+name+" to complete", "backups.postgresql.cnpg.io "+name

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backup takes a Dojo's scheduled backups, the first one, and the final one before
+// Package backup plans a Dojo's scheduled backups, its first backup, and the final backup before
 // deletion.
 package backup
 
@@ -20,7 +20,8 @@ type Input struct {
 	Cluster *cnpgv1.Cluster
 }
 
-// Plan writes or removes the schedule, which takes its first backup once Postgres is up.
+// Plan writes or removes the ScheduledBackup. It is created once Postgres is up, because it takes
+// its first backup at once.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	switch b := dojo.BackupPolicy(); {
 	case b == nil && s.Schedule != nil:
@@ -53,7 +54,7 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 // For returns the ScheduledBackup of the Dojo's own Cluster.
 func For(dojo *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
 	spec := cnpg.BackupSpec(dojo, b)
-	spec["schedule"] = "0 " + b.Schedule // CloudNativePG's has six fields, seconds first
+	spec["schedule"] = "0 " + b.Schedule // a schedule of CloudNativePG has six fields; the first is seconds
 	spec["immediate"] = true
 	spec["backupOwnerReference"] = "none" // backups outlive their schedule
 	if dojo.Spec.Suspend {
@@ -62,8 +63,9 @@ func For(dojo *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
 	return ownership.Data(dojo, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(dojo), spec)
 }
 
-// needsFirst reports whether nothing of this Cluster could be restored before the schedule's next
-// time: CloudNativePG counts the first backup of a former Cluster (ReconcileScheduledBackup).
+// needsFirst reports whether the operator must take the first backup of this Cluster. CloudNativePG
+// takes an immediate backup once per ScheduledBackup, and took it for a former Cluster
+// (ReconcileScheduledBackup).
 func needsFirst(cluster *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
 	return cluster != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
 		schedule.Status.LastScheduleTime.Before(&cluster.CreationTimestamp)

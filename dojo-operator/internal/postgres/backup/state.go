@@ -17,11 +17,12 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the observed backups; nil for an object that does not exist.
+// State holds the observed backups. An object that does not exist is nil.
 type State struct {
 	Schedule *cnpgv1.ScheduledBackup
 	Final    *cnpgv1.Backup
-	// Last is the latest completed backup. First replaces one that the schedule failed to take.
+	// Last is the latest completed Backup. First is the first Backup that the operator has taken
+	// (needsFirst).
 	Last, First *cnpgv1.Backup
 }
 
@@ -39,7 +40,8 @@ func Observe(
 	return s, err
 }
 
-// ObserveTaken finds Last and First. A backup older than the Cluster is of a former Cluster.
+// ObserveTaken finds Last and First. It ignores a Backup older than the Cluster, which belongs to a
+// former Cluster.
 func (s *State) ObserveTaken(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster,
 ) (err error) {
@@ -73,7 +75,7 @@ func get(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, name string)
 	return apply.Get(ctx, r, cnpg.BackupKind.Kind, key, &cnpgv1.Backup{})
 }
 
-// maxPluginConfiguration is in bytes.
+// maxPluginConfiguration is the maximum size of a kept plugin configuration, in bytes.
 const maxPluginConfiguration = 1 << 10
 
 // Strip keeps a foreign Backup's identity, Cluster, progress and location.

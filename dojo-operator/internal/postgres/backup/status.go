@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Condition returns the result of the last backup, or that the log is not archived, or nil.
+// Condition returns BackupSucceeded: the result of the last backup, or False if the log is not
+// archived. It is nil if neither is known.
 func Condition(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
 	if dojo.BackupPolicy() == nil || cluster == nil {
 		return nil
@@ -70,7 +71,8 @@ func completed(b *cnpgv1.Backup) time.Time {
 	return b.CreationTimestamp.Time
 }
 
-// Describe sets the backup fields of a Dojo's status. Unreadable ones keep their last value.
+// Describe sets the backup fields of a Dojo's status. While Backups cannot be read, the fields keep
+// their last values.
 func Describe(dojo *corev1api.Dojo, s State, readable bool, status *corev1api.DatabaseStatus) {
 	if dojo.BackupPolicy() == nil {
 		return

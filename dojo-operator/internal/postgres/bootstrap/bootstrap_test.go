@@ -77,7 +77,7 @@ func backup(changes ...func(*cnpgv1.Backup)) *cnpgv1.Backup {
 	return b
 }
 
-// legacy is a Secret in which the given keys and values replace those of a valid one.
+// legacy is a Secret in which the given keys and values replace the ones of a valid Secret.
 func legacy(pairs ...string) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "legacy"}, Data: map[string][]byte{
 		"host": []byte("pg.example.org"), "port": []byte("5432"), "dbname": []byte("dojo"), "username": []byte("reader"),
@@ -93,7 +93,7 @@ var sources = map[string]struct {
 	bootstrap string
 	state     State
 	origin    string
-	want      string // of the Cluster's spec, as YAML
+	want      string // fields of the Cluster's spec, as YAML
 }{
 	"nothing": {},
 	"an object store": {
@@ -167,7 +167,7 @@ externalClusters:
 	},
 }
 
-// A Cluster keeps the fields that it was created with, whatever becomes of their source.
+// A Cluster keeps the fields that it was created with, even if their source changes or is deleted.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	for name, c := range sources {
@@ -230,7 +230,7 @@ func admitted(t *testing.T, created *unstructured.Unstructured) *cnpgv1.Cluster 
 	return live
 }
 
-// The fields of a Cluster that a user has restored are the user's.
+// If a user has restored a Cluster, the operator does not own its bootstrap fields.
 func TestForeignBootstrapIsNotKept(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.Cluster{}
@@ -325,7 +325,7 @@ func kind(issue *conditions.Issue) string {
 	return "Progressing/" + issue.Reason
 }
 
-// An existing Cluster may have other data.
+// An existing Cluster may have data of another origin.
 func TestMismatch(t *testing.T) {
 	t.Parallel()
 	other := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}

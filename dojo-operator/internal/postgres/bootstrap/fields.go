@@ -25,7 +25,8 @@ func newChange(dojo *corev1api.Dojo, fields map[string]any) (c cnpg.Change) {
 	return c
 }
 
-// OriginalChange keeps CloudNativePG's webhook from adding the fields of an empty database.
+// OriginalChange returns the bootstrap fields of a live Cluster. Without them, CloudNativePG's
+// webhook would add the fields of an empty database.
 func OriginalChange(live *cnpgv1.Cluster) (c cnpg.Change) {
 	if live == nil || live.Annotations[corev1api.OriginAnnotation] == "" {
 		return c
@@ -43,7 +44,8 @@ func OriginalChange(live *cnpgv1.Cluster) (c cnpg.Change) {
 	return c
 }
 
-// originalBootstrap leaves out the fields that CloudNativePG's webhook adds.
+// originalBootstrap returns the bootstrap fields without the fields that CloudNativePG's webhook
+// adds.
 func originalBootstrap(b *cnpgv1.BootstrapConfiguration) map[string]any {
 	switch {
 	case b == nil:
@@ -79,7 +81,8 @@ func originalExternal(c *cnpgv1.ExternalCluster) map[string]any {
 	return connection(c.ConnectionParameters, c.Password, c.SSLRootCert)
 }
 
-// pluginSource has the defaults too: server-side apply takes the list of sources as one value.
+// pluginSource also sets the defaults, because server-side apply treats the list of sources as one
+// value.
 func pluginSource(name string, parameters map[string]string) map[string]any {
 	return map[string]any{"name": externalCluster, "plugin": map[string]any{
 		"name": name, "enabled": true, "isWALArchiver": false, "parameters": apply.As[map[string]any](parameters),
@@ -110,7 +113,7 @@ func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
 	return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"volumeSnapshots": all}}}
 }
 
-// CloudNativePG resets the owner's password from this Secret whenever an instance starts.
+// CloudNativePG resets the owner's password from the owner's Secret whenever an instance starts.
 func fromConnection(dojo *corev1api.Dojo, database string, external map[string]any) map[string]any {
 	name := cnpg.SQLName(dojo)
 	return map[string]any{

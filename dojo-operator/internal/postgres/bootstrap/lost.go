@@ -13,15 +13,15 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// lostIssue returns the issue of a Dojo whose own Cluster is gone. A new, empty Cluster would look
-// like a recovery. The Database and the application's credentials (connected) outlive the Cluster
-// and show that it existed.
+// lostIssue returns an issue if the Dojo's own Cluster is gone; else nil. It prevents a new, empty
+// Cluster, which would look like a recovery. The Database and the application's credentials
+// (connected) outlive the Cluster, and show that it existed.
 func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *conditions.Issue {
 	had := ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 	token := lossToken(dojo)
 	origin := Origin(dojo)
 	if !had && !connected || dojo.Annotations[corev1api.RecreateDatabaseAnnotation] == token ||
-		origin != "" && token == string(dojo.UID) { // a restore of a former Dojo's data
+		origin != "" && token == string(dojo.UID) { // this Dojo had no Cluster: it restores a former Dojo's data
 		return nil
 	}
 	instead, accepts, loses := "no empty one is created in its place", "an empty database", "all data of the Dojo"
@@ -38,7 +38,8 @@ func lostIssue(dojo *corev1api.Dojo, db *cnpgv1.Database, connected bool) *condi
 		corev1api.RecreateDatabaseAnnotation, token, loses)
 }
 
-// lossToken identifies the loss of one Cluster. A Dojo that never had one uses its own UID.
+// lossToken identifies the lost Cluster by its UID. For a Dojo that never had a Cluster, it is the
+// Dojo's UID.
 func lossToken(dojo *corev1api.Dojo) string {
 	known := ""
 	if dojo.Status.Database != nil {

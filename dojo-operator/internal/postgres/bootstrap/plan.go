@@ -29,7 +29,7 @@ type Step struct {
 	Change cnpg.Change
 }
 
-// Plan selects the data of a new Cluster. It blocks until that source is fully known.
+// Plan selects the source of the data of a new Cluster. It blocks until the source is fully known.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step Step) {
 	if dojo.Spec.Postgres.Cluster == nil {
 		return step
@@ -49,7 +49,7 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) (step Step) {
 	return step
 }
 
-// Check returns the issue of a Cluster that is lost or has another origin, or nil.
+// Check returns an issue if the Cluster is lost or has another origin; else nil.
 func Check(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 	if in.Cluster == nil {
 		return lostIssue(dojo, in.Database, in.Connected)
@@ -57,7 +57,8 @@ func Check(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 	return Mismatch(dojo, in.Cluster)
 }
 
-// CloudNativePG would create the former Database, empty, if the backup has none of its name.
+// dropFormer deletes the Database of a lost Cluster. Otherwise CloudNativePG would create it empty
+// if the backup has no database of its name.
 func dropFormer(dojo *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 	if b := dojo.BootstrapSource(); b == nil || b.Recovery == nil || !ownership.Holds(dojo, db) {
 		return step
@@ -70,7 +71,8 @@ func dropFormer(dojo *corev1api.Dojo, db *cnpgv1.Database) (step cnpg.Step) {
 	return step
 }
 
-// Mismatch returns the issue of a Cluster whose origin differs from bootstrap, or nil.
+// Mismatch returns an issue if the Cluster's origin differs from spec.postgres.cluster.bootstrap;
+// else nil.
 func Mismatch(dojo *corev1api.Dojo, live *cnpgv1.Cluster) *conditions.Issue {
 	origin := Origin(dojo)
 	if origin == "" || live == nil || live.Annotations[corev1api.OriginAnnotation] == origin {

@@ -120,7 +120,7 @@ func importFields(
 	return fromConnection(dojo, parameters["dbname"], connection(parameters, keyRef("password"), authority)), nil
 }
 
-// authorityKey has the certificate of the CA that signed the server's certificate.
+// authorityKey is the key of the CA certificate that verifies the server.
 const authorityKey = "ca.crt"
 
 func userKey(secret *corev1.Secret) string {
@@ -130,10 +130,10 @@ func userKey(secret *corev1.Secret) string {
 	return "user"
 }
 
-// maxValueLength is that of a host name (RFC 1035). Names in Postgres are shorter.
+// maxValueLength is the maximum length of a host name (RFC 1035). Names in Postgres are shorter.
 const maxValueLength = 253
 
-// describeInvalid never quotes a value of the Secret.
+// describeInvalid says why a Secret cannot be used. It never quotes a value.
 func describeInvalid(secret *corev1.Secret) string {
 	for _, key := range []string{"host", "port", "dbname", userKey(secret), "password"} {
 		if len(secret.Data[key]) == 0 {

@@ -16,9 +16,10 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the observed source; nil for an object that does not exist or is not needed.
+// State holds the observed source. An object that does not exist, or is not needed, is nil.
 type State struct {
-	// Backup and Secret are read before the Cluster exists, Job from then until it has a primary.
+	// Backup and Secret are read before the Cluster exists. Job is read after that, until the
+	// Cluster has a primary.
 	Backup *cnpgv1.Backup
 	Secret *corev1.Secret
 	Job    *batchv1.Job
@@ -59,7 +60,7 @@ func filled(cluster *cnpgv1.Cluster) bool { return cluster.Status.CurrentPrimary
 func jobName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
 	names := cnpg.BootstrapJobs(dojo)
 	if b := cluster.Spec.Bootstrap; b != nil && b.Recovery != nil && b.Recovery.Source == "" {
-		return names[len(names)-1] // recovers from snapshots
+		return names[len(names)-1] // the Job that recovers from snapshots
 	}
 	return names[0]
 }

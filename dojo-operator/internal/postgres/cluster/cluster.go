@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// For sends no empty fields: CloudNativePG would restart the primary for ever.
+// For returns the desired Cluster of a Dojo. It has no empty fields: with them CloudNativePG would
+// restart the primary for ever.
 func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *unstructured.Unstructured {
 	want := sized(dojo.Spec.Postgres.Cluster, live)
 	instances := ptr.Deref(want.Instances, 1)
@@ -29,8 +30,8 @@ func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *unstructu
 		"smartShutdownTimeout": int64(0),
 	}
 	if instances > 1 {
-		// By default, CloudNativePG restarts the primary where it is, and nobody can write until it has
-		// started (docs/src/rolling_update.md).
+		// By default, CloudNativePG restarts the primary in place, and no client can write until it
+		// has started (docs/src/rolling_update.md).
 		spec["primaryUpdateMethod"] = string(cnpgv1.PrimaryUpdateMethodSwitchover)
 	}
 	image := images.For(dojo, live, in)

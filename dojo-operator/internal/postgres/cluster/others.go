@@ -19,8 +19,9 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before it
-// goes. Databases of suspended or deleted Dojos count before a deletion only.
+// ObserveOthers lists the other users of a Dojo's own Cluster, such as "Dojo kyoto", before the
+// Cluster is deleted or hibernated. Before a hibernation, databases of suspended or deleted Dojos
+// do not count.
 func ObserveOthers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, readable bool) (all []string, err error) {
 	if !shutsDown(dojo) {
 		return nil, nil
@@ -66,8 +67,8 @@ func shutsDown(dojo *corev1api.Dojo) bool {
 	return dojo.Spec.Postgres.Cluster != nil
 }
 
-// Dojos of another namespace count only if the Secret is shared with them: else any tenant could
-// keep a Cluster alive by naming its Secret.
+// A Dojo of another namespace counts only if the Secret is shared with it. Otherwise any tenant
+// could keep a Cluster alive by naming its Secret.
 func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all []string, err error) {
 	for _, name := range []string{
 		cnpg.Owner.ObjectName(dojo), cnpg.Second.ObjectName(dojo),
@@ -101,7 +102,7 @@ func loginUsers(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (all 
 	return all, nil
 }
 
-// InUse returns the issue of deleting a Cluster that others use, or nil.
+// InUse returns an issue if others use the Cluster that is to be deleted; else nil.
 func InUse(dojo *corev1api.Dojo, s State) *conditions.Issue {
 	if len(s.Others) == 0 || !ownership.Holds(dojo, s.Live) {
 		return nil

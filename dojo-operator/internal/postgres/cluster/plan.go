@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster writes, hibernates and deletes a Dojo's own Cluster, and waits for others.
+// Package cluster writes, hibernates and deletes a Dojo's own Cluster. It also waits for a Cluster
+// of another owner.
 package cluster
 
 import (
@@ -23,10 +24,12 @@ type Input struct {
 	cnpg.Input
 	Images  images.Input
 	Changes []cnpg.Change
-	// Filling is the issue while data is restored or imported, Incomplete that of the steps before.
+	// Filling is the issue while data is restored or imported. Incomplete is the issue of the
+	// preceding steps.
 	Filling    *conditions.Issue
 	Incomplete *conditions.Issue
-	// Running describes the pods that use Postgres. Idle deletes Jobs whose SQL has not begun.
+	// Stopped reports that no pod uses Postgres. Running describes the pods that use it. Idle are
+	// the deletions of Jobs whose SQL has not begun.
 	Stopped bool
 	Running string
 	Idle    []apply.Deletion
@@ -56,7 +59,8 @@ func write(dojo *corev1api.Dojo, s State, in Input, changes ...cnpg.Change) cnpg
 	return cnpg.Write(o)
 }
 
-// VersionTooLow returns the issue of an image that is older than the Cluster's data, or nil.
+// VersionTooLow returns an issue if the image has an older major version than the Cluster's data;
+// else nil.
 func VersionTooLow(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in images.Input) *conditions.Issue {
 	if live == nil {
 		return nil
@@ -117,10 +121,10 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	return cnpg.Removal{Kind: cnpg.ClusterKind.Kind, Live: s.Live}.Drop(in.Input)
 }
 
-// Conflict returns the issue of a foreign object with a name that the Cluster needs, or nil.
+// Conflict returns an issue if a foreign object has a name that the Cluster needs; else nil.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	for _, budget := range s.Budgets {
-		if budget != nil && ownership.ByDojo(budget) { // else a former Cluster has left it
+		if budget != nil && ownership.ByDojo(budget) { // otherwise it is left over from a former Cluster
 			issue = cmp.Or(issue, ownership.NameConflict(dojo, "PodDisruptionBudget", budget))
 		}
 	}

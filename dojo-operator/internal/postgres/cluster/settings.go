@@ -13,7 +13,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The schema (apis/core/v1/postgres_types.go) checks parameters before CloudNativePG's webhook does.
+// Refused parameters are rare: the schema (apis/core/v1/postgres_types.go) checks them before
+// CloudNativePG's webhook does.
 func webhookRefusal() apply.Refusal {
 	return apply.Refusal{
 		Reason: corev1api.ReasonClusterRefused,
@@ -41,7 +42,8 @@ func addSettings(spec map[string]any, want *corev1api.PostgresCluster) {
 	if sync := want.Synchronous; sync != nil {
 		postgresql["synchronous"] = map[string]any{
 			"method": "any", "number": int64(sync.Number),
-			// Only both prevent the loss of acknowledged commits (docs/src/failover.md, Failover quorum).
+			// Only both fields together prevent the loss of acknowledged commits
+			// (docs/src/failover.md, Failover quorum).
 			"dataDurability": "required", "failoverQuorum": true,
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// sized returns the Cluster to write for one with a size: volumes do not shrink, and what a size
-// that cannot be resolved would set stays as it is.
+// sized adapts a spec with a size to the live Cluster. Volumes do not shrink. If the size cannot be
+// resolved, the fields that it would set keep their live values.
 func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.PostgresCluster {
 	if want.Size == "" || live == nil {
 		return want
@@ -31,7 +31,8 @@ func sized(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) *corev1api.Pos
 	return want
 }
 
-// keepLive takes parameters of the operator only: CloudNativePG adds its own.
+// keepLive copies the fields that a size sets from the live Cluster. It copies only parameters that
+// the operator owns, since CloudNativePG adds others.
 func keepLive(want *corev1api.PostgresCluster, live *cnpgv1.Cluster) {
 	want.Instances = new(int32(live.Spec.Instances)) //nolint:gosec // G115: at most 9
 	if want.Resources == nil {

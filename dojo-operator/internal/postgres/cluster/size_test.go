@@ -79,7 +79,8 @@ func TestSizesShrinkNoVolume(t *testing.T) {
 	}
 }
 
-// A size that is not defined any more changes nothing, and takes over nothing of CloudNativePG.
+// If a size is no longer defined, the Cluster keeps its fields. The operator does not take over
+// CloudNativePG's parameters.
 func TestUnresolvableSizeKeepsTheCluster(t *testing.T) {
 	t.Parallel()
 	spec := For(sizedDojo("Gone", "", nil), liveCluster("20Gi"), images.Input{}).Object["spec"].(map[string]any)

@@ -16,10 +16,11 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the observed Cluster; nil for an object that does not exist.
+// State holds the observed Cluster. An object that does not exist is nil.
 type State struct {
 	Live *cnpgv1.Cluster
-	// Budgets have the names that CloudNativePG's PodDisruptionBudgets will get, with any owner.
+	// Budgets are existing PodDisruptionBudgets, of any owner, with the names that CloudNativePG
+	// will use.
 	Budgets [2]*policyv1.PodDisruptionBudget
 	// Others is read only before the Dojo's own Cluster is deleted or hibernated.
 	Others []string
@@ -51,7 +52,7 @@ func Strip(cluster *cnpgv1.Cluster) {
 		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, cnpg.HibernationAnnotation, value)
 	}
 	if value, ok := was.Annotations[corev1api.OriginAnnotation]; ok && value == cnpg.ShortOrigin(value) {
-		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, corev1api.OriginAnnotation, value) // a user restored it
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, corev1api.OriginAnnotation, value) // set by a user after a restore
 	}
 	cluster.Status = cnpgv1.ClusterStatus{
 		Phase: was.Status.Phase, Image: was.Status.Image,

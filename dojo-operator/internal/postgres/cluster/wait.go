@@ -22,7 +22,7 @@ func Wait(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	switch {
 	case live == nil:
 		step.Blocks = missing(dojo, in)
-	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)): // else it is resuming
+	case cnpg.Hibernates(live) && (own == nil || !cnpg.HibernatedByUs(live)): // otherwise the operator resumes it
 		step.Blocks = conditions.Degraded(corev1api.ReasonClusterHibernated,
 			"The Cluster %s/%s is hibernated. Resume it with `%s`.", dojo.Namespace, live.Name, cnpg.Resume(live))
 	case !cnpg.Up(live):
@@ -44,11 +44,12 @@ func missing(dojo *corev1api.Dojo, in Input) *conditions.Issue {
 				"automatically.", object).For(object))
 }
 
-// The Cluster has no usable time: a failing one is rewritten every second (targetPrimary in
-// internal/controller/cluster_status.go), and Ready stays True in hibernation.
+// The deadline counts from the Dojo's status, since the Cluster has no usable time. CloudNativePG
+// rewrites a failing Cluster every second (targetPrimary in internal/controller/cluster_status.go),
+// and Ready stays True in hibernation.
 func waitForPrimary(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	waiting := progress(dojo, live)
-	if live.Status.CurrentPrimary != "" { // else it never had a primary
+	if live.Status.CurrentPrimary != "" { // otherwise it never had a primary
 		waiting.Message = Unreachable(dojo, live) + " " + waiting.Message
 	}
 	object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)
@@ -100,7 +101,7 @@ func WaitForHibernation(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 			message, in.Deadline, dojo.Name, dojo.Namespace).For(object)))
 }
 
-// CloudNativePG hibernates a healthy Cluster only.
+// hibernation waits, because CloudNativePG hibernates only a healthy Cluster.
 func hibernation(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in cnpg.Input) *conditions.Issue {
 	condition := meta.FindStatusCondition(cluster.Status.Conditions, cnpg.HibernationAnnotation)
 	if cnpg.Hibernates(cluster) && condition != nil && condition.Status == metav1.ConditionTrue {

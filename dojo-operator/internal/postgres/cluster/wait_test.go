@@ -35,7 +35,7 @@ func TestHibernationMessages(t *testing.T) {
 	}
 }
 
-// CloudNativePG sets the image in the Cluster's status before the first instance has it.
+// CloudNativePG sets the image in the Cluster's status before the first instance runs it.
 func TestARollOutIsIncomplete(t *testing.T) {
 	t.Parallel()
 	dojo := sizedDojo("", "1Gi", nil)

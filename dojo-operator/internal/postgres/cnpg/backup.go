@@ -11,13 +11,14 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// BackupSpec has the common fields of ScheduledBackup and Backup. The default method is deprecated.
+// BackupSpec returns the common fields of ScheduledBackup and Backup. It sets the method, since the
+// default method is deprecated.
 func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	spec := map[string]any{"cluster": map[string]any{"name": ClusterName(dojo)}, "method": "volumeSnapshot"}
 	if b.Method == corev1api.BackupPlugin {
 		spec["method"] = "plugin"
 		plugin := map[string]any{"name": b.Plugin.Name}
-		if len(b.Plugin.Parameters) > 0 { // a Backup outlives its Cluster, and has to name its location
+		if len(b.Plugin.Parameters) > 0 { // a Backup outlives its Cluster, so it must name its location
 			plugin["parameters"] = apply.As[map[string]any](b.Plugin.Parameters)
 		}
 		spec["pluginConfiguration"] = plugin
@@ -25,7 +26,8 @@ func BackupSpec(dojo *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	return spec
 }
 
-// BackupSpecNow is for the Cluster as it is, which archives elsewhere until an upgrade begins.
+// BackupSpecNow returns BackupSpec with the live Cluster's plugin parameters. They may differ from
+// the spec's until an upgrade begins.
 func BackupSpecNow(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster) map[string]any {
 	policy := *dojo.BackupPolicy()
 	for i := range cluster.Spec.Plugins {

@@ -21,7 +21,8 @@ type Removal struct {
 	Kind    string
 	Live    client.Object
 	Message string
-	// Desired has the reclaim policy, which is written before the deletion. It may be nil.
+	// Desired is the object with the reclaim policy, which is applied before the deletion. It may
+	// be nil.
 	Desired *unstructured.Unstructured
 }
 
@@ -46,7 +47,8 @@ func (r Removal) Drop(in Input) (step Step) {
 	return step
 }
 
-// Deleting returns the issue of a deletion that waits. Past the deadline it names the remedy.
+// Deleting returns the issue while a deletion waits for what. After the deadline, the issue is
+// Degraded and names the remedy.
 func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
 	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
 		"The Dojo is being deleted with its data. Waiting for %s.", what), DeletionStalled(what, remedy))
@@ -58,7 +60,7 @@ func DeletionStalled(what, remedy string) *conditions.Issue {
 		"The Dojo is being deleted with its data, and has waited too long for %s. %s", what, remedy)
 }
 
-// MissingKind returns the issue of a missing kind that keeps data from being deleted.
+// MissingKind returns the issue if data cannot be deleted because the cluster lacks a kind.
 func MissingKind(kind optionalkinds.Kind, what, otherwise string) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
 		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install it again "+

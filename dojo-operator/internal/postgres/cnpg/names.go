@@ -67,7 +67,7 @@ func (l Login) SQLName(dojo *corev1api.Dojo) string {
 	return SQLName(dojo)
 }
 
-// maxStem fits Backups' names into the labels of snapshots
+// maxStem limits a name so that the names of Backups fit into the labels of snapshots
 // (pkg/reconciler/backup/volumesnapshot/reconciler.go).
 const maxStem = 45
 
@@ -79,17 +79,17 @@ func ScheduleName(dojo *corev1api.Dojo) string {
 	return dojo.Name[:maxStem-9] + "-" + ShortHash(dojo.Name) + "-db"
 }
 
-// BackupName returns the name of a Backup, with at most 45 characters of the Dojo's.
+// BackupName returns the name of a Backup. It begins with at most 45 characters of the Dojo's name.
 func BackupName(dojo *corev1api.Dojo, suffix string) string {
 	return dojo.Name[:min(len(dojo.Name), maxStem)] + "-" + suffix
 }
 
-// FinalBackupName is unique to this Dojo: the Backup of a former one may exist.
+// FinalBackupName is unique to this Dojo: the Backup of a former Dojo of its name may exist.
 func FinalBackupName(dojo *corev1api.Dojo) string {
 	return BackupName(dojo, "db-final-"+ShortHash(string(dojo.UID)))
 }
 
-// FirstBackupName names the first Backup of a Cluster whose schedule took none at once.
+// FirstBackupName names the first Backup of a Cluster, if its schedule does not take one at once.
 func FirstBackupName(dojo *corev1api.Dojo, clusterUID types.UID) string {
 	return BackupName(dojo, "db-first-"+ShortHash(string(clusterUID)))
 }
@@ -105,7 +105,8 @@ func ClusterName(dojo *corev1api.Dojo) string {
 	return ObjectName(dojo)
 }
 
-// BudgetSuffixes end the names of CloudNativePG's budgets (pkg/specs/poddisruptionbudget.go).
+// BudgetSuffixes returns the suffixes that follow a Dojo's name in CloudNativePG's
+// PodDisruptionBudgets (pkg/specs/poddisruptionbudget.go).
 func BudgetSuffixes() []string { return []string{"-db", "-db-primary"} }
 
 // Reclaims reports whether the data is deleted with the Dojo.
@@ -127,12 +128,12 @@ func Host(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-rw" }
 // ReadOnlyHost names the Service of the Cluster's standbys.
 func ReadOnlyHost(dojo *corev1api.Dojo) string { return ClusterName(dojo) + "-ro" }
 
-// PoolerName names the Pooler, its Service and its Deployment. CloudNativePG has a Secret
-// NAME-db-pooler.
+// PoolerName names the Pooler, its Service and its Deployment. It does not end with "-pooler",
+// because CloudNativePG has a Secret NAME-db-pooler.
 func PoolerName(dojo *corev1api.Dojo) string { return ObjectName(dojo) + "-pooler-rw" }
 
-// SQLName names the database and its owner, in at most 63 bytes. No two collide: a Kubernetes name
-// has no underscore, and a short form ends with a hash.
+// SQLName names the database and its owner, in at most 63 bytes. No two Dojos of a namespace get
+// the same name: a Kubernetes name has no underscore, and a shortened name ends with a hash.
 func SQLName(dojo *corev1api.Dojo) string {
 	if name := restoredName(dojo); name != "" {
 		return name
@@ -147,8 +148,8 @@ func restoredName(dojo *corev1api.Dojo) string {
 	return ""
 }
 
-// restoredSecond names a login in restored data whose password is known elsewhere. A rotation
-// replaces it.
+// restoredSecond names the second login in restored data. Clients of the original database know its
+// password; a rotation replaces it.
 func restoredSecond(owner string) string {
 	rest, ok := strings.CutPrefix(owner, "dojo_")
 	if !ok {
@@ -161,8 +162,8 @@ func restoredSecond(owner string) string {
 	return name
 }
 
-// BootstrapJobs names CloudNativePG's possible Jobs (getJobName in pkg/specs/jobs.go), for
-// snapshots last.
+// BootstrapJobs returns the possible names of CloudNativePG's Job that fills a Cluster (getJobName
+// in pkg/specs/jobs.go). The Job that recovers from snapshots is last.
 func BootstrapJobs(dojo *corev1api.Dojo) (names []string) {
 	b := dojo.BootstrapSource()
 	switch prefix := ObjectName(dojo) + "-1-"; {
@@ -175,7 +176,7 @@ func BootstrapJobs(dojo *corev1api.Dojo) (names []string) {
 	return names
 }
 
-// maxLength is that of a name in Postgres, in bytes.
+// maxLength is the maximum length of a name in Postgres, in bytes.
 const maxLength = 63
 
 func sqlName(prefix string, dojo *corev1api.Dojo) string {
@@ -186,7 +187,8 @@ func sqlName(prefix string, dojo *corev1api.Dojo) string {
 	return name[:maxLength-9] + "_" + ShortHash(dojo.Namespace+"/"+dojo.Name)
 }
 
-// References names the objects of a Dojo's database, and the objects that spec.postgres names.
+// References returns the names of the objects of a Dojo's database, and of the objects that
+// spec.postgres refers to.
 func References(dojo *corev1api.Dojo) (names []string) {
 	if dojo.Spec.Postgres == nil {
 		return nil
@@ -194,7 +196,7 @@ func References(dojo *corev1api.Dojo) (names []string) {
 	names = []string{ObjectName(dojo), ClusterName(dojo), Second.ObjectName(dojo)}
 	if dojo.Spec.Postgres.Cluster != nil {
 		names = append(names, PoolerName(dojo))
-		for _, suffix := range BudgetSuffixes()[1:] { // the first is that of the Cluster itself
+		for _, suffix := range BudgetSuffixes()[1:] { // the first gives the name of the Cluster
 			names = append(names, dojo.Name+suffix)
 		}
 		if schedule := ScheduleName(dojo); schedule != ObjectName(dojo) {
@@ -217,7 +219,7 @@ func References(dojo *corev1api.Dojo) (names []string) {
 	return names
 }
 
-// ShortHash distinguishes the few objects of one Dojo.
+// ShortHash returns a short hash. It suffices to distinguish the few objects of one Dojo.
 func ShortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])

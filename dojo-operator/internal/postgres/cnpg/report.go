@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// HibernationAnnotation is also the type of the condition about it
-// (pkg/reconciler/hibernation/status.go).
+// HibernationAnnotation on a Cluster hibernates it. The condition about hibernation has the same
+// type (pkg/reconciler/hibernation/status.go).
 const HibernationAnnotation = "cnpg.io/hibernation"
 
 // HibernationOn is the annotation's value.
@@ -36,15 +36,16 @@ func Resume(cluster *cnpgv1.Cluster) string {
 		cluster.Name, cluster.Namespace, HibernationAnnotation)
 }
 
-// HibernatedByUs reports whether the Cluster resumes once the operator drops the annotation.
+// HibernatedByUs reports whether the operator has hibernated the Cluster, so that it resumes once
+// the operator removes the annotation.
 func HibernatedByUs(cluster *cnpgv1.Cluster) bool {
 	path := fieldpath.MakePathOrDie("metadata", "annotations", HibernationAnnotation)
 	return cluster != nil && Hibernates(cluster) && apply.OwnedFields(ownership.FieldOwner, cluster).Has(path)
 }
 
-// Up reports whether the primary is ready and no failover is due. readyInstances counts standbys
-// too, Ready stays True in hibernation, and instancesStatus lacks terminating pods
-// (api/v1/base_funcs.go).
+// Up reports whether the primary is ready and no failover is due. Other fields do not show this:
+// readyInstances counts standbys too, and Ready stays True in hibernation. instancesStatus omits
+// terminating pods (api/v1/base_funcs.go).
 func Up(cluster *cnpgv1.Cluster) bool {
 	return cluster != nil && !Hibernates(cluster) && cluster.Status.CurrentPrimary != "" &&
 		cluster.Status.CurrentPrimary == cluster.Status.TargetPrimary &&
@@ -61,12 +62,13 @@ func ReadySince(cluster *cnpgv1.Cluster) time.Time {
 	return created
 }
 
-// LastWritten returns when an object was last written, its status included.
+// LastWritten returns when an object, including its status, was last written.
 func LastWritten(o metav1.Object) time.Time {
 	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
 }
 
-// LastSpecWrite ignores the status, where CloudNativePG writes each refusal.
+// LastSpecWrite returns when an object was last written, without its status: CloudNativePG writes
+// each refusal there.
 func LastSpecWrite(o metav1.Object) time.Time {
 	return lastEntry(o, func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource != "status" })
 }
@@ -81,7 +83,7 @@ func lastEntry(o metav1.Object, counts func(metav1.ManagedFieldsEntry) bool) tim
 	return at
 }
 
-// OwningCluster names the Cluster that controls a Job, or is empty.
+// OwningCluster returns the name of the Cluster that controls a Job, or "".
 func OwningCluster(job *batchv1.Job) string {
 	owner := metav1.GetControllerOfNoCopy(job)
 	if owner == nil || owner.Kind != cnpgv1.ClusterKind || owner.APIVersion != cnpgv1.SchemeGroupVersion.String() {
@@ -90,10 +92,10 @@ func OwningCluster(job *batchv1.Job) string {
 	return owner.Name
 }
 
-// maxOrigin limits an origin in the status, in bytes.
+// maxOrigin is the maximum length of an origin in the status, in bytes.
 const maxOrigin = 512
 
-// ShortOrigin shortens an origin to maxOrigin. A hash then ends it.
+// ShortOrigin shortens an origin to maxOrigin. A shortened origin ends with a hash.
 func ShortOrigin(origin string) string {
 	if len(origin) <= maxOrigin {
 		return origin

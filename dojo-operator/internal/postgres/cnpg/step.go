@@ -20,7 +20,8 @@ import (
 // Input is the input of every step.
 type Input struct {
 	Now time.Time
-	// Deadline limits each step, ProgressDeadline a step that CloudNativePG reports as failed.
+	// Deadline limits each step. ProgressDeadline limits a step that CloudNativePG reports as
+	// failed.
 	Deadline, ProgressDeadline time.Duration
 	Unchanged                  apply.Unchanged
 }
@@ -30,21 +31,21 @@ func Sync[L apply.Live](in Input, live L, desired *unstructured.Unstructured) *a
 	return apply.Sync(ownership.FieldOwner, live, desired, in.Unchanged)
 }
 
-// Step is the plan of one step. Blocks keeps the next step from being planned.
+// Step is the plan of one step. If Blocks is set, the next step is not planned.
 type Step struct {
 	Apply  []*apply.Object
 	Delete []apply.Deletion
 	Blocks *conditions.Issue
-	// Incomplete is reported if no step blocks. The database is usable meanwhile.
+	// Incomplete is an issue with which the database is usable. It is reported if no step blocks.
 	Incomplete *conditions.Issue
 	// PasswordCurrent reports whether Postgres has the password that the application should use.
 	PasswordCurrent bool
 }
 
-// Blocked returns a step that waits, or does nothing if issue is nil.
+// Blocked returns a step that blocks with an issue. If issue is nil, the step does nothing.
 func Blocked(issue *conditions.Issue) Step { return Step{Blocks: issue} }
 
-// Write returns a step that writes the objects that are not nil.
+// Write returns a step that writes objects. It skips nil.
 func Write(objects ...*apply.Object) (s Step) {
 	for _, o := range objects {
 		if o != nil {
@@ -73,14 +74,14 @@ func (s Step) With(other Step) Step {
 	}
 }
 
-// Plan returns the plan with its one issue.
+// Plan returns the step as a plan, with at most one issue.
 func (s Step) Plan() apply.Plan {
 	p := apply.Plan{Apply: s.Apply, Delete: s.Delete}
 	p.Report(cmp.Or(s.Blocks, s.Incomplete))
 	return p
 }
 
-// After holds an object back until the Cluster and the password of a login are written.
+// After delays the write of an object until the Cluster and the Secret of a login are written.
 func After(dojo *corev1api.Dojo, l Login, o *apply.Object) *apply.Object {
 	if o == nil {
 		return nil

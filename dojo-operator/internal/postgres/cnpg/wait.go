@@ -17,7 +17,7 @@ import (
 // Report is the state of a Database or DatabaseRole. Neither kind has conditions.
 type Report struct {
 	Applied *bool // nil before CloudNativePG's first try
-	Current bool  // whether the report is about the present spec
+	Current bool  // the report is about the present spec
 	Message string
 }
 
@@ -34,12 +34,13 @@ type Pending struct {
 	Password     *metav1.PartialObjectMetadata
 }
 
-// Waiting returns the issue while Postgres does not have an object.
+// Waiting returns the issue while Postgres lacks what.
 func Waiting(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }
 
-// Wait counts from the last change of object, password or readiness: earlier refusals are normal.
+// Wait returns the issue while Postgres lacks the object, or nil. The deadline counts from the last
+// change of the object, its password or the Cluster's readiness: earlier refusals are normal.
 func (p Pending) Wait(in Input) *conditions.Issue {
 	if p.Report.Done() {
 		return nil
@@ -60,5 +61,5 @@ func (p Pending) Wait(in Input) *conditions.Issue {
 		p.Object.GetNamespace()))
 }
 
-// Latest returns the last of some times.
+// Latest returns the latest of the times.
 func Latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

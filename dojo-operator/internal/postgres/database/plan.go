@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package database creates a Dojo's database, which the owner login owns, and its extensions.
+// Package database creates a Dojo's database and its extensions. The owner login owns the database.
 package database
 
 import (
@@ -47,8 +47,8 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 // Record writes the record of the SQL that has run.
 func Record(dojo *corev1api.Dojo, s State, record map[string]string) cnpg.Step {
 	o := apply.Write(ownership.FieldOwner, s.Live, For(dojo, record))
-	o.Drift = false // the record is new, not changed
-	o.Pinned = true // a client that removes the record, to run the SQL again, wins
+	o.Drift = false // the operator adds the record; no client has changed it
+	o.Pinned = true // the write fails if a client has just removed the record, to run the SQL again
 	return cnpg.Write(cnpg.After(dojo, cnpg.Owner, o))
 }
 
@@ -80,8 +80,8 @@ func Drop(dojo *corev1api.Dojo, s State, in Input, readable bool) (step cnpg.Ste
 	}.Drop(in.Input)
 }
 
-// holds reports whether a Database belongs to the Dojo. One in another Cluster does not: a former Dojo
-// has retained it.
+// holds reports whether a Database belongs to the Dojo. A Database in another Cluster does not: it
+// is left from a former Dojo.
 func holds(dojo *corev1api.Dojo, db *cnpgv1.Database) bool {
 	return ownership.Holds(dojo, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
@@ -111,7 +111,8 @@ func extensions(dojo *corev1api.Dojo) (all []any) {
 	return all
 }
 
-// failure prefers the message of an extension, which the Database's own leaves out.
+// failure returns the message of a failed extension, or else the Database's message, which omits
+// extensions.
 func failure(db *cnpgv1.Database) string {
 	for _, extension := range db.Status.Extensions {
 		if !extension.Applied {

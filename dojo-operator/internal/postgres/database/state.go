@@ -24,7 +24,7 @@ func Observe(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (s State
 	return s, err
 }
 
-// Strip keeps of a foreign Database its identity and Cluster.
+// Strip keeps a foreign Database's identity and the name of its Cluster.
 func Strip(db *cnpgv1.Database) {
 	cluster := db.Spec.ClusterRef
 	ownership.Strip(db)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxImage is the longest image of the API.
+// maxImage is the maximum length of an image in the API.
 const maxImage = 512
 
 //go:embed catalog.yaml
@@ -27,22 +27,22 @@ type Catalog struct {
 	invalid string
 }
 
-// BuiltIn returns the catalog of this version of the operator. A repository that is not empty
-// replaces the images' own: that of a mirror, which has the same tags and digests.
+// BuiltIn returns the catalog of this version of the operator. If repository is not empty, it
+// replaces the repository of the images, as for a mirror with the same tags and digests.
 func BuiltIn(repository string) Catalog {
 	all := Parse(map[string][]byte{"catalog.yaml": builtIn})
 	if repository == "" {
 		return all
 	}
 	for major, image := range all.images {
-		name, _, _ := strings.Cut(image, ":") // no port: the repository is that of catalog.yaml
+		name, _, _ := strings.Cut(image, ":") // of the tag: the registry in catalog.yaml has no port
 		all.images[major] = repository + strings.TrimPrefix(image, name)
 	}
 	return all
 }
 
-// Parse reads catalogs, each a ClusterImageCatalog or ImageCatalog in YAML. One that is invalid
-// makes all of them unusable.
+// Parse reads catalogs in YAML: each file has a ClusterImageCatalog or an ImageCatalog. If one is
+// invalid, none is used.
 func Parse(files map[string][]byte) Catalog {
 	all := Catalog{images: map[int]string{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

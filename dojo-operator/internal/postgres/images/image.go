@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package images chooses the image of Postgres for a Dojo's Cluster: that of the spec, or that of a
-// catalog for the version in the spec. A Cluster keeps its image until a minor upgrade begins.
+// Package images chooses the Postgres image for a Dojo's Cluster: the image in the spec, or the
+// catalog's image for the version in the spec. A Cluster keeps its image until an upgrade begins.
 package images
 
 import (
@@ -18,15 +18,15 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// For returns the image of a Cluster, or "" if CloudNativePG chooses it. A Cluster keeps its image
-// if the catalog has none for the version.
+// For returns the image of a Cluster, or "" if CloudNativePG chooses it. If the catalog has no
+// image for the version, the Cluster keeps its image.
 func For(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
 	switch want := dojo.Spec.Postgres.Cluster; {
 	case want.ImageName != "":
 		return want.ImageName
 	case want.Version != "":
 		return ofVersion(dojo, live, in)
-	// Without the field, CloudNativePG would write its present default, and upgrade.
+	// If the operator dropped the field, CloudNativePG would set its present default, and upgrade.
 	case live != nil && apply.OwnedFields(ownership.FieldOwner, live).Has(fieldpath.MakePathOrDie("spec", "imageName")):
 		return live.Spec.ImageName
 	}
@@ -42,8 +42,8 @@ func ofVersion(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) string {
 	return cmp.Or(in.Catalog.images[major], has)
 }
 
-// Annotation of a Cluster is the image that the operator has chosen for the version in the spec, so
-// that a change by another client is drift.
+// Annotation on a Cluster has the image that the operator has chosen for the version in the spec.
+// With it, the operator recognizes a change by another client as drift.
 const Annotation = "core.jutsu.com/image"
 
 // current returns the image that the Cluster should have until an upgrade, or "".
@@ -53,13 +53,13 @@ func current(live *cnpgv1.Cluster, major int) string {
 		return ""
 	case majorOf(live.Annotations[Annotation]) == major:
 		return live.Annotations[Annotation]
-	case live.Spec.ImageCatalogRef != nil: // of a former version of the operator
+	case live.Spec.ImageCatalogRef != nil: // written by a former version of the operator
 		return live.Status.Image
 	}
 	return live.Spec.ImageName
 }
 
-// Unknown returns the issue of a version that the catalog does not have, or nil.
+// Unknown returns an issue if the catalog does not have the version in the spec; else nil.
 func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.Issue {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.ImageName != "" || own.Version == "" ||
@@ -77,7 +77,8 @@ func Unknown(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *conditions.I
 			"spec.postgres.cluster.imageName instead of version.", own.Version, in.Catalog.Offers())
 }
 
-// Majors returns the major versions of spec, Cluster image and data; 0 if one is not known.
+// Majors returns the major versions of the spec, of the Cluster's image and of its data; 0 for an
+// unknown one.
 func Majors(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) (wanted, image, data int) {
 	wanted, image = majorOf(For(dojo, live, in)), majorOf(live.Spec.ImageName)
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
@@ -92,14 +93,15 @@ func Majors(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) (wanted, image
 
 func majorOf(image string) int { return Major(VersionOf(image)) }
 
-// Major returns the major version of a version such as "17.6"; 0 if it is none.
+// Major returns the major version of a version such as "17.6"; 0 if the text is no version.
 func Major(version string) int {
 	digits, _, _ := strings.Cut(version, ".")
 	major, _ := strconv.Atoi(digits)
 	return major
 }
 
-// maxTag is that of opencontainers/distribution-spec (spec.md). It bounds the status.
+// maxTag is the maximum length of a tag (opencontainers/distribution-spec, spec.md). It limits the
+// version in the status.
 const maxTag = 128
 
 // VersionOf returns the version in an image's tag, such as "17.6" or "17", or "".

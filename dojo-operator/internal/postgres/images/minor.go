@@ -20,13 +20,13 @@ import (
 type Input struct {
 	Catalog Catalog
 	Now     time.Time
-	// Busy reports whether SQL of a release step or an upgrade runs or may begin, which a restart of
-	// the primary would break off.
+	// Busy reports whether SQL, such as of a release step or an upgrade, runs or may begin. A
+	// restart of the primary would interrupt it.
 	Busy bool
 }
 
-// tag matches the tags of CloudNativePG's images and their like: version, date of the build, and
-// the kind of image with its operating system
+// tag matches tags of CloudNativePG's form: the version, the date of the build, and the kind of
+// image with its operating system
 // (https://github.com/cloudnative-pg/postgres-containers#image-tags).
 var tag = regexp.MustCompile(`^(\d{1,4})\.(\d{1,4})(?:-(\d{8,14}))?((?:-[a-z].*)?)$`)
 
@@ -47,8 +47,8 @@ func buildOf(image string) (b build, ok bool) {
 	return b, true
 }
 
-// newer reports whether the Cluster of the former image can run the build. Another operating
-// system sorts text in another way, which breaks indexes
+// newer reports whether the build is newer, and has the same major version and kind. Another
+// operating system sorts text in another way, which breaks indexes
 // (https://www.postgresql.org/docs/current/collation.html).
 func (b build) newer(former build) bool {
 	if b.major != former.major || b.kind != former.kind {
@@ -57,8 +57,8 @@ func (b build) newer(former build) bool {
 	return b.minor > former.minor || b.minor == former.minor && len(b.date) == len(former.date) && b.date > former.date
 }
 
-// Newer returns the version of the catalog's image if it is a newer minor version or a newer build
-// of the Cluster's, or "".
+// Newer returns the version of the catalog's image if it is a newer minor version, or a newer
+// build, than the Cluster's image; else "".
 func Newer(dojo *corev1api.Dojo, live *cnpgv1.Cluster, catalog Catalog) string {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.Version == "" || own.ImageName != "" {
@@ -97,7 +97,8 @@ func minorDue(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) bool {
 	return err == nil && open
 }
 
-// NewerAt returns when the window opens, or has opened if it is open; nil without a newer version.
+// NewerAt returns when the window opens, or when it opened if it is open now; nil without a newer
+// version.
 func NewerAt(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *metav1.Time {
 	if Newer(dojo, live, in.Catalog) == "" {
 		return nil
@@ -113,7 +114,7 @@ func NewerAt(dojo *corev1api.Dojo, live *cnpgv1.Cluster, in Input) *metav1.Time 
 	return &metav1.Time{Time: at}
 }
 
-// UnknownZone returns the issue of a window in a time zone that does not exist, or nil.
+// UnknownZone returns an issue if the window's time zone does not exist; else nil.
 func UnknownZone(dojo *corev1api.Dojo) *conditions.Issue {
 	own := dojo.Spec.Postgres.Cluster
 	if own == nil || own.VersionPolicy == nil || own.VersionPolicy.Window == nil {

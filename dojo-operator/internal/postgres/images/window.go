@@ -10,7 +10,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// opening returns when the window opened if it is open, or else when it opens next.
+// opening returns when the open window opened, or else when it opens next.
 func opening(w *corev1api.Window, now time.Time) (at time.Time, open bool, err error) {
 	zone, err := time.LoadLocation(w.TimeZone)
 	if err != nil {
@@ -21,9 +21,10 @@ func opening(w *corev1api.Window, now time.Time) (at time.Time, open bool, err e
 		return at, false, err
 	}
 	year, month, day := now.In(zone).Date()
-	for d := -1; d <= 7; d++ { // from yesterday: a window may last until the next day
+	for d := -1; d <= 7; d++ { // from yesterday, because a window may last until the next day
 		at = time.Date(year, month, day+d, start.Hour(), start.Minute(), 0, 0, zone)
-		// At a change of the clocks the hour of the start may not exist: the day is still the wanted one.
+		// The weekday is taken at noon: when the clocks change, the start's hour may not exist on
+		// this day.
 		on := time.Date(year, month, day+d, 12, 0, 0, 0, zone).Weekday().String()[:3]
 		if len(w.Days) > 0 && !slices.Contains(w.Days, corev1api.Weekday(on)) {
 			continue

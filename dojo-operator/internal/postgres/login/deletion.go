@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// DropRenamed deletes a former Dojo's DatabaseRoles with other names, which cannot change.
+// DropRenamed deletes DatabaseRoles that a former Dojo has left with other spec.name. That field is
+// immutable.
 func DropRenamed(dojo *corev1api.Dojo, s State) (step cnpg.Step) {
 	for l, login := range s.Logins {
 		role, name := login.Role, cnpg.Login(l).SQLName(dojo)
@@ -59,12 +60,13 @@ func Drop(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	}.Drop(in.Input)
 }
 
-// holds ignores a role in another Cluster, which a former Dojo has retained.
+// holds reports whether a DatabaseRole belongs to the Dojo. A role in another Cluster does not: it
+// is left from a former Dojo.
 func holds(dojo *corev1api.Dojo, role *cnpgv1.DatabaseRole) bool {
 	return ownership.Holds(dojo, role) && role.Spec.ClusterRef.Name == cnpg.ClusterName(dojo)
 }
 
-// Conflict returns the issue of a foreign object with the name of a login in use, or nil.
+// Conflict returns an issue if a foreign object has the name of a login in use; else nil.
 func Conflict(dojo *corev1api.Dojo, s State) (issue *conditions.Issue) {
 	rotation := RotationOf(dojo, s)
 	for l, login := range s.Logins {

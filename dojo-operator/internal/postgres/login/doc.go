@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package login gives the application its role and password in Postgres. A role has one password,
-// so a rotation prepares a second login that acts as the owner, and retires the former one later.
+// Package login gives the application its role and password in Postgres. A role has only one
+// password. So a rotation prepares the other of two logins, and retires the former login later. The
+// second login acts as the owner.
 package login

@@ -36,8 +36,8 @@ func Plan(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// The next login may log in only once Postgres has its new password: so no former one is valid
-// again.
+// During a rotation, the next login may log in only once Postgres has its new password. So its old
+// password never becomes valid again.
 func enable(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	l, login := in.Login, s.Logins[in.Login]
 	current := l == RotationOf(dojo, s).Current
@@ -67,7 +67,7 @@ func enable(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// rotated keeps a rotation's write from being reported as drift.
+// rotated marks a write as not caused by drift.
 func rotated(o *apply.Object) *apply.Object {
 	if o != nil {
 		o.Drift = false
@@ -75,7 +75,7 @@ func rotated(o *apply.Object) *apply.Object {
 	return o
 }
 
-// retry makes CloudNativePG reconcile the role sooner than it would itself.
+// retry changes an annotation of the role, so that CloudNativePG reconciles it sooner.
 func retry(
 	dojo *corev1api.Dojo, in Input, role *cnpgv1.DatabaseRole, enabled bool, reported cnpg.Report,
 	waiting *conditions.Issue,
@@ -93,8 +93,8 @@ func retry(
 	return cnpg.Write(rotated(cnpg.After(dojo, in.Login, apply.Write(ownership.FieldOwner, role, again)))).Apply
 }
 
-// NeedsStatement identifies the SQL that makes the second login's sessions act as the owner; "" if
-// it has run.
+// NeedsStatement returns an identity of the SQL that makes the second login's sessions act as the
+// owner; "" if the SQL need not run.
 func NeedsStatement(dojo *corev1api.Dojo, s State, databaseID string) string {
 	role := s.Logins[cnpg.Second].Role
 	if !RotationOf(dojo, s).Involves(cnpg.Second) || actsAsOwner(role, databaseID) {
@@ -103,7 +103,7 @@ func NeedsStatement(dojo *corev1api.Dojo, s State, databaseID string) string {
 	return string(role.UID) + databaseID
 }
 
-// RecordStatement records on the role where that SQL has run.
+// RecordStatement records, on the role, the database in which the statement has run.
 func RecordStatement(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Step {
 	role := s.Logins[cnpg.Second].Role
 	acting := For(dojo, cnpg.Second, role.Spec.Login, role)

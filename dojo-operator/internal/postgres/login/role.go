@@ -21,10 +21,10 @@ import (
 // (internal/management/controller/databaserole_controller.go), or on any change of the
 // DatabaseRole.
 const (
-	// RetryAnnotation is the time of the last such change, in RFC 3339.
+	// RetryAnnotation is such a change. It has the time of the last retry, in RFC 3339.
 	RetryAnnotation = "core.jutsu.com/asked-again"
 	firstPause      = time.Second
-	lastPause       = 8 * time.Second // after a longer pause CloudNativePG's own retry comes sooner
+	lastPause       = 8 * time.Second // longer pauses are useless: CloudNativePG's own retry comes sooner
 )
 
 var loginPath = fieldpath.MakePathOrDie("spec", "login")
@@ -44,7 +44,8 @@ func hasPassword(login Login) bool {
 		login.Role.Status.SecretResourceVersion == login.Secret.GetResourceVersion()
 }
 
-// untilRetry doubles from one second after the creation. It is false if a retry is of no use.
+// untilRetry returns the time until the next retry. Pauses double, from one second after the
+// creation. retry is false if a retry does not help.
 func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) (wait time.Duration, retry bool) {
 	if reported.Applied == nil || *reported.Applied || !strings.Contains(reported.Message, " is forbidden: ") {
 		return 0, false
@@ -57,7 +58,7 @@ func untilRetry(role *cnpgv1.DatabaseRole, reported cnpg.Report, now time.Time) 
 	return last.Add(pause).Sub(now), pause <= lastPause
 }
 
-// For returns the DatabaseRole of a login, with the annotations of the live one.
+// For returns the DatabaseRole of a login, with our annotations of the live role.
 func For(dojo *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
 	spec := map[string]any{
 		"cluster":                   map[string]any{"name": cnpg.ClusterName(dojo)},
@@ -70,7 +71,7 @@ func For(dojo *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.Database
 	case enabled:
 		spec["login"] = true
 	case live != nil && live.Spec.Login && !apply.OwnedFields(ownership.FieldOwner, live).Has(loginPath):
-		spec["login"] = false // another client owns true; else dropping our field suffices, and the type omits false
+		spec["login"] = false // only if another client set true: otherwise omitting the field is enough
 	}
 	if l == cnpg.Second {
 		spec["comment"] = fmt.Sprintf("second login of Dojo %s/%s", dojo.Namespace, dojo.Name)

@@ -21,8 +21,8 @@ import (
 const forbidden = `secrets "tokyo-db" is forbidden: ` +
 	`User "system:serviceaccount:tokyo:pg" cannot get resource "secrets"`
 
-// CloudNativePG retries a second after the role's creation, then after twice the time each, until
-// its own retry is sooner.
+// The operator retries a second after the role's creation, and doubles the pause each time, until
+// CloudNativePG's own retry comes sooner.
 func TestUntilRetry(t *testing.T) {
 	t.Parallel()
 	no := cnpg.Report{Applied: ptr.To(false), Message: forbidden}
@@ -66,7 +66,7 @@ func TestUntilRetry(t *testing.T) {
 	}
 }
 
-// A role keeps its records when it is written for another reason.
+// When a role is written for another reason, its annotations stay.
 func TestRecordsOfARoleStay(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.DatabaseRole{}

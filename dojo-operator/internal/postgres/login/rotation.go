@@ -21,7 +21,8 @@ type Rotation struct {
 // Involves reports whether a login is in use or prepared.
 func (r Rotation) Involves(l cnpg.Login) bool { return l == r.Current || l == r.Next }
 
-// RotationOf derives the rotation from the application's Secret and the requests of the passwords.
+// RotationOf derives the rotation from the application's Secret, and from the requests for which
+// passwords were made.
 func RotationOf(dojo *corev1api.Dojo, s State) Rotation {
 	r := Rotation{Current: s.Current, Next: s.Current}
 	if !s.Connected || !rotationRequested(dojo, s.Logins[r.Current].Secret) {
@@ -49,7 +50,8 @@ func retired(dojo *corev1api.Dojo, login Login) bool {
 	return !ownership.Holds(dojo, login.Role) || !login.Role.Spec.Login && report(login.Role).Done()
 }
 
-// Source returns the login to use. It changes only once Postgres accepts the next login.
+// Source returns the login that the application should use. It changes only once Postgres accepts
+// the next login.
 func Source(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Login {
 	r := RotationOf(dojo, s)
 	if next := s.Logins[r.Next]; mayLogIn(dojo, next) && ownership.Holds(dojo, next.Secret) && report(next.Role).Done() &&
@@ -59,7 +61,7 @@ func Source(dojo *corev1api.Dojo, s State, databaseID string) cnpg.Login {
 	return r.Current
 }
 
-// Retires reports whether the former login is to be retired.
+// Retires reports whether the former login has yet to be retired.
 func Retires(dojo *corev1api.Dojo, s State) bool {
 	r := RotationOf(dojo, s)
 	other := r.Current.Other()
@@ -81,7 +83,7 @@ func retire(dojo *corev1api.Dojo, s State, in Input) cnpg.Step {
 	return step
 }
 
-// PlanRetirement waits until the former login is retired. No other rotation begins before.
+// PlanRetirement waits until the former login is retired. The next rotation begins after that.
 func PlanRetirement(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if !Retires(dojo, s) {
 		return step

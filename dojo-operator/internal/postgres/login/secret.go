@@ -14,21 +14,22 @@ import (
 )
 
 const (
-	// RotationAnnotation names the request that the password was made for.
+	// RotationAnnotation has the rotation request for which the password was made.
 	RotationAnnotation = "core.jutsu.com/rotation"
 	// retiredAnnotation marks a password that no client has.
 	retiredAnnotation = "core.jutsu.com/retired"
-	// addressAnnotation shows host, database and user in metadata: a retained Secret may be stale.
+	// addressAnnotation has host, database and user, so that metadata shows whether a retained
+	// Secret is stale.
 	addressAnnotation = "core.jutsu.com/login-at"
 	// ReloadLabel on a Secret makes CloudNativePG follow its changes.
 	ReloadLabel = "cnpg.io/reload"
 	port        = "5432"
 )
 
-// keys match the Secret that CloudNativePG writes for a database's owner.
+// keys are the keys that CloudNativePG writes into the Secret of a database's owner.
 var keys = []string{"host", "port", "dbname", "user", "username", "password"}
 
-// The Dojo owns the Secret only if the data is deleted with the Dojo.
+// The Dojo is the Secret's owner only if the data is deleted with the Dojo.
 func secretFor(
 	dojo *corev1api.Dojo, l cnpg.Login, password []byte, annotations map[string]string,
 ) *corev1ac.SecretApplyConfiguration {
@@ -58,7 +59,8 @@ func labels(dojo *corev1api.Dojo) map[string]string {
 	return all
 }
 
-// InSync decides from metadata alone, whatever request the password was made for.
+// InSync reports whether the Secret of a login in use is in sync, by its metadata alone. It ignores
+// the request for which the password was made.
 func InSync(dojo *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
 	return secret != nil && !isRetired(secret) && keptInSync(dojo, l, secret)
 }
@@ -79,7 +81,8 @@ func rotationRequested(dojo *corev1api.Dojo, secret *metav1.PartialObjectMetadat
 		requested != secret.GetAnnotations()[RotationAnnotation]
 }
 
-// PlanPassword plans the Secret of a login in use, or nil. Another client's password is replaced.
+// PlanPassword plans the Secret of a login in use; nil if it is in sync. It replaces a password
+// that another client has set.
 func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 	l, login := in.Login, s.Logins[in.Login]
 	rotates := rotationRequested(dojo, login.Secret) && (l != s.Current || !s.Connected)
@@ -95,7 +98,7 @@ func PlanPassword(dojo *corev1api.Dojo, s State, in Input) *apply.Object {
 			value = login.Password
 		}
 		if kept || rotation == "" {
-			// A request that was met and removed is not new when it returns.
+			// If a user removes a fulfilled request and adds it again, it does not count as new.
 			rotation = before
 		}
 	}

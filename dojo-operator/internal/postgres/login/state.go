@@ -16,17 +16,20 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// State holds the observed logins; nil for an object that does not exist.
+// State holds the observed logins. An object that does not exist is nil.
 type State struct {
 	Logins [2]Login
-	// Without credentials, Current is the login that may log in, as a deleted Dojo has left it.
+	// Connected reports whether the application's credentials name one of the logins, which is
+	// Current. Otherwise Current is the login that may log in, such as one that a deleted Dojo has
+	// left.
 	Connected bool
 	Current   cnpg.Login
 }
 
 // Login is an observed login.
 type Login struct {
-	// Password is read only if the Secret has to be written. NewPassword is random.
+	// Secret is metadata. Password is read only if the Secret has to be written. NewPassword is
+	// random.
 	Secret      *metav1.PartialObjectMetadata
 	Password    []byte
 	NewPassword string
@@ -61,7 +64,8 @@ func Observe(
 	return s, nil
 }
 
-// Connect sets Connected and Current by the Secret of the application's credentials.
+// Connect sets Connected and Current. source is the name of the Secret of the application's
+// credentials.
 func (s *State) Connect(dojo *corev1api.Dojo, source string) {
 	for _, l := range []cnpg.Login{cnpg.Owner, cnpg.Second} {
 		if source == l.ObjectName(dojo) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pooler runs PgBouncer before a Dojo's own Cluster. The application uses it once it is
-// available, and it goes once no pod uses it.
+// Package pooler runs PgBouncer in front of a Dojo's own Cluster. The application uses the Pooler
+// once it is available. An obsolete Pooler is deleted once no pod uses it.
 package pooler
 
 import (
@@ -25,10 +25,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// State holds the observed Pooler; nil for an object that does not exist.
+// State holds the observed Pooler. An object that does not exist is nil.
 type State struct {
 	Pooler *cnpgv1.Pooler
-	// Deployment and Service have the Pooler's name, with any owner.
+	// Deployment and Service are the objects, of any owner, with the Pooler's name.
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 }
@@ -62,7 +62,8 @@ func exists(dojo *corev1api.Dojo, s State) bool {
 	return s.Pooler != nil && !ownership.Conflicts(dojo, s.Pooler) && s.Pooler.DeletionTimestamp == nil
 }
 
-// The status of a Pooler counts all of its pods (internal/controller/pooler_status.go).
+// available counts the Deployment's available pods: the status of a Pooler counts all pods
+// (internal/controller/pooler_status.go).
 func available(s State) int32 {
 	if s.Pooler == nil || s.Deployment == nil || s.Service == nil || !byPooler(s.Deployment) || !byPooler(s.Service) {
 		return 0
@@ -76,7 +77,8 @@ func Answers(dojo *corev1api.Dojo, s State) bool { return exists(dojo, s) && ava
 // Obsolete reports whether the Dojo has a Pooler that its spec does not ask for.
 func Obsolete(dojo *corev1api.Dojo, s State) bool { return Wanted(dojo) == nil && exists(dojo, s) }
 
-// Host returns the Pooler's host, or "" for the primary's. A new application (not connected) waits.
+// Host returns the Pooler's host, or "" for the primary's host. A new application (not connected)
+// waits for the Pooler.
 func Host(dojo *corev1api.Dojo, s State, connected, inUse bool) string {
 	if Wanted(dojo) != nil && (inUse || !connected || Answers(dojo, s)) {
 		return cnpg.PoolerName(dojo)
@@ -84,14 +86,15 @@ func Host(dojo *corev1api.Dojo, s State, connected, inUse bool) string {
 	return ""
 }
 
-// byPooler reports whether CloudNativePG has made an object for a Pooler of its name.
+// byPooler reports whether a Pooler of the same name controls an object.
 func byPooler(o metav1.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(o)
 	return owner != nil && owner.Kind == cnpgv1.PoolerKind && owner.Name == o.GetName() &&
 		owner.APIVersion == cnpgv1.SchemeGroupVersion.String()
 }
 
-// Strip keeps a Deployment's identity, and of CloudNativePG's the available pods.
+// Strip keeps a Deployment's identity. If a Pooler controls the Deployment, it also keeps the
+// number of available pods.
 func Strip(deployment *appsv1.Deployment) {
 	replicas := deployment.Status.AvailableReplicas
 	ownership.Strip(deployment)
@@ -100,12 +103,12 @@ func Strip(deployment *appsv1.Deployment) {
 	}
 }
 
-// ResetQuery is DISCARD ALL for minor versions of Postgres in which that does not make sessions of
-// the second login act as the owner again (schema/login.sh).
+// ResetQuery has the effects of DISCARD ALL, and makes sessions of the second login act as the
+// owner again. In some minor versions of Postgres, DISCARD ALL does not (schema/login.sh).
 const ResetQuery = "CLOSE ALL; RESET ALL; DEALLOCATE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); " +
 	"DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES; RESET SESSION AUTHORIZATION; RESET ROLE"
 
-// For returns the Pooler of a Dojo. A stopped one has no pods.
+// For returns the Pooler of a Dojo. A stopped Pooler has no pods.
 func For(dojo *corev1api.Dojo, stopped bool) *unstructured.Unstructured {
 	want := Wanted(dojo)
 	parameters := map[string]any{
@@ -145,14 +148,16 @@ func webhookRefusal() apply.Refusal {
 // Input is the input of a plan for a Pooler.
 type Input struct {
 	cnpg.Input
-	// Outdated says why pods may use a Pooler that is no longer InUse, or is empty.
+	// InUse reports whether the application's credentials name the Pooler. If not, Outdated says
+	// why pods may still use it, or is empty.
 	InUse    bool
 	Outdated string
-	// Stopped Poolers have no pods.
+	// Stopped reports that the Pooler should have no pods.
 	Stopped bool
 }
 
-// Plan writes the Pooler or deletes an obsolete one. It is incomplete until that is done.
+// Plan writes the Pooler, or deletes an obsolete one. The step is incomplete until the Pooler is
+// ready or deleted.
 func Plan(dojo *corev1api.Dojo, s State, in Input) (step cnpg.Step) {
 	if Wanted(dojo) == nil {
 		return remove(dojo, s, in)

@@ -31,7 +31,7 @@ func pooled(dojo *corev1api.Dojo) {
 	dojo.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2)), Mode: corev1api.PoolModeTransaction}
 }
 
-// byCNPG is an object that CloudNativePG makes for the Pooler.
+// byCNPG makes the Pooler the controller of an object, as CloudNativePG does.
 func byCNPG[O client.Object](o O) O {
 	o.SetNamespace("school")
 	o.SetName("tokyo-db-pooler-rw")
@@ -41,7 +41,7 @@ func byCNPG[O client.Object](o O) O {
 	return o
 }
 
-// started is the state of a written Pooler with this many pods that answer.
+// started is the state of a written Pooler with this many available pods.
 func started(t *testing.T, dojo *corev1api.Dojo, pods int32) State {
 	t.Helper()
 	c := dojotest.NewCluster(t)
@@ -61,8 +61,8 @@ func TestPlan(t *testing.T) {
 	type result struct {
 		Writes, Deletes bool
 		Issue           string
-		// The hosts of three applications: without credentials, connected to the primary, connected to
-		// the Pooler.
+		// Host has the hosts of three applications: without credentials, connected to the primary,
+		// and connected to the Pooler.
 		Host [3]string
 	}
 	const name = "tokyo-db-pooler-rw"
@@ -146,7 +146,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// The defaults for failovers and the second login stand. The mode is in PgBouncer's terms.
+// TestFor shows the defaults for failovers and for the second login. The mode is in PgBouncer's
+// terms.
 func TestFor(t *testing.T) {
 	t.Parallel()
 	dojo := dojotest.Dojo(pooled)
@@ -170,7 +171,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// Only the identity is kept of a foreign Deployment.
+// Strip keeps only the identity of a foreign Deployment.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	mine, other := byCNPG(&appsv1.Deployment{}), &appsv1.Deployment{}

@@ -15,7 +15,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// A missing database is not created, and an unknown one not reported as missing.
+// If the check finds no database, the issue is DatabaseNotRestored. If the check cannot run, it is
+// SchemaFailed.
 func TestPlanCheck(t *testing.T) {
 	t.Parallel()
 	dojo := tokyo()

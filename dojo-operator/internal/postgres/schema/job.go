@@ -33,12 +33,12 @@ var verifyScript string
 const (
 	// sqlFailed is psql's exit code for SQL that fails.
 	sqlFailed = 3
-	// postgresUser is that of CloudNativePG's images.
+	// postgresUser is the user in CloudNativePG's images.
 	postgresUser = 26
 
 	// digestAnnotation identifies the SQL that a Job runs, or that has run in a Database.
 	digestAnnotation = "core.jutsu.com/schema"
-	// versionsAnnotation identifies the objects that the digest was made of.
+	// versionsAnnotation identifies the versions of the objects from which the digest was computed.
 	versionsAnnotation = "core.jutsu.com/schema-versions"
 	templateAnnotation = "core.jutsu.com/schema-template"
 )
@@ -46,7 +46,7 @@ const (
 func jobName(dojo *corev1api.Dojo, digest string) string { return nameOf(dojo, "-schema-", digest) }
 
 func nameOf(dojo *corev1api.Dojo, suffix, digest string) string {
-	const maxLength = 63 // of a Job's name, which labels its pods
+	const maxLength = 63 // of a Job's name, since it is a label of its pods
 	suffix += cnpg.ShortHash(digest)
 	return dojo.Name[:min(len(dojo.Name), maxLength-len(suffix))] + suffix
 }
@@ -55,7 +55,8 @@ type task struct {
 	object           string
 	digest, versions string
 	template         *corev1ac.PodTemplateSpecApplyConfiguration
-	// reason and advice are for a task that is not the user's SQL.
+	// doing is a verb for messages; by default "updates". reason and advice replace the usual ones
+	// if the check finds no database.
 	doing, reason, advice string
 }
 
@@ -85,7 +86,8 @@ func loginTask(dojo *corev1api.Dojo, id string, as As, users pods.Users) task {
 	}
 }
 
-// The labels of a Job's pods keep them out of the application's Service and budget.
+// Pods of the Job have other labels than the application's pods, so its Service and
+// PodDisruptionBudget do not select them.
 func jobFor(dojo *corev1api.Dojo, t task) *batchv1ac.JobApplyConfiguration {
 	return batchv1ac.Job(jobName(dojo, t.digest), dojo.Namespace).
 		WithLabels(ownership.Labels(dojo, ownership.Schema)).
@@ -145,7 +147,7 @@ func containerFor(dojo *corev1api.Dojo, as As, script string) *corev1ac.Containe
 	return c
 }
 
-// The names of the files in sqlVolume carry the order, the source, and whether it is secret.
+// A file name in sqlVolume has the position, the name of the source, and ".secret" for a Secret.
 func sqlVolume(dojo *corev1api.Dojo) *corev1ac.ProjectedVolumeSourceApplyConfiguration {
 	volume := corev1ac.ProjectedVolumeSource()
 	for i, source := range dojo.Spec.Postgres.InitSQL {

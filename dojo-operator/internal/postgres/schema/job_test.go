@@ -81,12 +81,12 @@ func TestJobName(t *testing.T) {
 	}
 }
 
-// A real shell runs the script with a psql that records the SQL and fails if the SQL says so.
+// A real shell runs the script with a fake psql. The fake records the SQL, and fails if the SQL
+// says so.
 func TestSchemaScript(t *testing.T) {
 	t.Parallel()
-	// The psql is a file in testdata: a file that a just forked process has open for writing cannot
-	// run.
-	// not run.
+	// The fake psql is a file in testdata. The test cannot write it itself: a file that a just
+	// forked process has open for writing cannot run.
 	programs, err := filepath.Abs("testdata/bin")
 	must(t, err)
 	const secret = "00-b.secret.sql fails; the output of psql is not shown"

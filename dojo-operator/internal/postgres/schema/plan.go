@@ -25,7 +25,8 @@ import (
 
 // Config holds the deadlines and the user of pods.
 type Config struct {
-	// Deadline limits running SQL and former Jobs, ProgressDeadline missing SQL and starting pods.
+	// Deadline limits running SQL and former Jobs. ProgressDeadline limits missing SQL and starting
+	// pods.
 	Deadline         time.Duration
 	ProgressDeadline time.Duration
 	Users            pods.Users
@@ -37,8 +38,8 @@ type As struct {
 	Image string
 }
 
-// Record is written to a Database as annotations. A later new key would cost a further write
-// (libs/apply).
+// Record is written to a Database as annotations. It always has all keys: to add a key later would
+// need a further write (libs/apply).
 type Record map[string]string
 
 const noRecord = "none"
@@ -54,12 +55,14 @@ func Recorded(db *cnpgv1.Database) Record {
 	return r
 }
 
-// A client removes the digest to run the SQL again. Before SQL runs, versions are missing too.
+// rerunRequested reports whether a client has removed the digest, to run the SQL again. Before the
+// first SQL, the versions are missing too.
 func (r Record) rerunRequested() bool {
 	return r[digestAnnotation] == noRecord && r[versionsAnnotation] != noRecord
 }
 
-// Step is the plan for SQL. Record is written before Job. Issue is nil once the SQL has run.
+// Step is the plan for SQL. Record is the record to write before the Job. Issue is nil once the SQL
+// has run.
 type Step struct {
 	Record Record
 	Job    *apply.Object
@@ -78,7 +81,7 @@ func (s Step) Run(dojo *corev1api.Dojo) cnpg.Step {
 	return step
 }
 
-// Begins reports whether SQL is about to begin or former SQL to end.
+// Begins reports whether the plan starts SQL, or deletes a Job of former SQL.
 func (s Step) Begins() bool { return s.Issue != nil && (s.Job != nil || len(s.Delete) > 0) }
 
 // Plan plans the SQL of a Dojo whose database exists. db records the SQL that has run.
@@ -102,7 +105,8 @@ func Plan(dojo *corev1api.Dojo, s State, db *cnpgv1.Database, as As, cfg Config)
 	return p.step
 }
 
-// PlanLogin makes the sessions of a login act as the owner. No other SQL runs meanwhile.
+// PlanLogin plans the SQL that makes the sessions of a login act as the owner. No other SQL runs at
+// the same time.
 func PlanLogin(dojo *corev1api.Dojo, s State, id string, as As, cfg Config) Step {
 	p := &planner{dojo: dojo, State: s, config: cfg, task: loginTask(dojo, id, as, cfg.Users)}
 	p.divide()
@@ -110,7 +114,8 @@ func PlanLogin(dojo *corev1api.Dojo, s State, id string, as As, cfg Config) Step
 	return p.step
 }
 
-// PlanVerification queries the major version of Postgres. failed says why it fails, or is "".
+// PlanVerification plans the query for the major version of Postgres. failed says why the query
+// fails, or is "".
 func PlanVerification(
 	dojo *corev1api.Dojo, s State, id string, major int, as As, cfg Config,
 ) (step Step, failed string) {
@@ -130,14 +135,15 @@ type planner struct {
 	config Config
 	task   task
 	step   Step
-	// job is for the present task and pod template, former are all others.
+	// job is the Job for the present task and pod template. former are all other Jobs.
 	job              *batchv1.Job
 	former           []*batchv1.Job
 	pods, formerPods []corev1.Pod
 	failure          string
 }
 
-// divide accepts a Job with another pod template only if it runs or has succeeded.
+// divide finds the Job of the task, and the former Jobs and pods. A Job with another pod template
+// is accepted only if it runs or has succeeded.
 func (p *planner) divide() {
 	for _, job := range p.Jobs {
 		mine := slices.DeleteFunc(slices.Clone(p.Pods), func(pod corev1.Pod) bool {
@@ -193,7 +199,7 @@ func (p *planner) run() *conditions.Issue {
 		return p.waitForFormer()
 	}
 	if p.job == nil {
-		p.step.Record = Recorded(nil) // the record is false once this runs
+		p.step.Record = Recorded(nil) // the old record is wrong once this SQL runs
 		p.step.Job = apply.Write(ownership.FieldOwner, p.job, apply.Typed(jobFor(p.dojo, p.task)))
 		return p.applying()
 	}
@@ -232,10 +238,10 @@ func (p *planner) waitForFormer() *conditions.Issue {
 	var since time.Time
 	gone := func(kind string, o metav1.Object) {
 		names = append(names, kind+" "+o.GetName())
-		at := p.Now // it is being deleted now
+		at := p.Now // this plan deletes the object
 		if deleted := o.GetDeletionTimestamp(); deleted != nil {
 			at = deleted.Time
-		} else if kind == "pod" { // the garbage collector deletes it, or it is orphaned
+		} else if kind == "pod" { // its Job is gone: the garbage collector deletes the pod, or it is orphaned
 			at = o.GetCreationTimestamp().Time
 		}
 		if at.After(since) {
@@ -270,7 +276,7 @@ func (p *planner) progress(trouble pods.Trouble) *conditions.Issue {
 				"label %s=%s from the injection.", pod.Name, ownership.NameLabel, ownership.Schema)
 	}
 	since := p.job.CreationTimestamp.Time
-	failed := func(c corev1.ContainerState) bool { return c.Terminated != nil } // and is retried
+	failed := func(c corev1.ContainerState) bool { return c.Terminated != nil } // the Job retries it
 	if pod, _ := p.findContainer(failed); pod != nil {
 		return p.stalledAfter(p.config.Deadline, since, applying,
 			"The SQL could not run for more than %s: %s. See `kubectl describe job %s -n %s`.", p.config.Deadline,
@@ -291,7 +297,8 @@ func (p *planner) findContainer(matches func(corev1.ContainerState) bool) (*core
 	return nil, corev1.ContainerState{}
 }
 
-// stalledAfter requeues, since the start of a container causes no event.
+// stalledAfter returns waiting, and a Degraded issue after the deadline. Both have a requeue time,
+// since the start of a container causes no event.
 func (p *planner) stalledAfter(
 	deadline time.Duration, since time.Time, waiting *conditions.Issue, format string, args ...any,
 ) *conditions.Issue {
@@ -308,7 +315,7 @@ func container(pod *corev1.Pod) corev1.ContainerState {
 	return corev1.ContainerState{}
 }
 
-// Alive lists the pods that may have a session. A pod whose containers have ended stays ended.
+// Alive lists the pods that may have a session: pods with a container that has not ended.
 func (s *State) Alive() []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool { return pods.Ended(&pod) })
 }
@@ -321,7 +328,8 @@ func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
 	})
 }
 
-// StopIdle deletes Jobs whose SQL could begin at any time, such as when a pod finds a node.
+// StopIdle deletes Jobs whose SQL has not begun, but could begin at any time, such as when a pod
+// finds a node.
 func (s *State) StopIdle() []apply.Deletion {
 	var idle []apply.Deletion
 	for _, job := range s.Jobs {
@@ -338,7 +346,7 @@ func (s *State) StopIdle() []apply.Deletion {
 	return idle
 }
 
-// Stop deletes all Jobs, which may have sessions in the database.
+// Stop deletes all Jobs, since they may have sessions in the database.
 func (s *State) Stop() (p apply.Plan) {
 	for _, job := range s.Jobs {
 		if job.DeletionTimestamp == nil {

@@ -26,7 +26,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// as is the login of all SQL.
+// as is the login and the image for all SQL.
 var as = As{Image: "postgres:17"}
 
 var testConfig = Config{Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second}
@@ -95,7 +95,7 @@ func oldFor(age time.Duration) func(*batchv1.Job) {
 	return func(job *batchv1.Job) { job.CreationTimestamp = metav1.NewTime(noon.Add(-age)) }
 }
 
-// oldImage is a Job whose pod template has changed.
+// oldImage makes the pod template of a Job differ from the present one.
 func oldImage(job *batchv1.Job) { job.Annotations[templateAnnotation] = "another" }
 
 func TestPlan(t *testing.T) {
@@ -106,7 +106,7 @@ func TestPlan(t *testing.T) {
 		Deletes int
 		Record  string
 		Issue   string
-		Says    string // a part of its message
+		Says    string // a part of the issue's message
 	}
 	job := func(digest string, changes ...func(*batchv1.Job)) *batchv1.Job {
 		j := jobOf(t, tokyo(), digest)
@@ -205,7 +205,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Two Jobs are never planned to run at once, in any state.
+// No Job is planned while a Job or a pod of other SQL exists.
 func TestOneJobAtATime(t *testing.T) {
 	t.Parallel()
 	for _, left := range []State{
@@ -266,7 +266,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// StopIdle stops a Job whose SQL may begin, and no Job whose SQL has begun.
+// StopIdle deletes a Job whose SQL may yet begin. It does not delete a Job whose SQL has begun.
 func TestStopIdle(t *testing.T) {
 	t.Parallel()
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}

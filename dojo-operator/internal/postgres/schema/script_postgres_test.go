@@ -16,13 +16,13 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 )
 
-// nobody is the user of Postgres if the tests run as root, which Postgres refuses.
+// nobody is the user that runs Postgres if the tests run as root: Postgres refuses to run as root.
 const nobody = 65534
 
 // server is a real Postgres that only this test can reach.
 type server struct {
 	t      *testing.T
-	bin    string // folder with its programs
+	bin    string // folder with the programs of Postgres
 	folder string
 }
 
@@ -31,7 +31,7 @@ func startPostgres(t *testing.T) *server {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if path, err := exec.LookPath("pg_isready"); err == nil && len(found) == 0 {
-		found = append(found, path) // beside the others
+		found = append(found, path) // a second place, besides Debian's
 	}
 	if len(found) == 0 {
 		t.Skip("there is no Postgres on this machine (Debian: apt-get install postgresql)")
@@ -87,7 +87,7 @@ func (p *server) await() {
 	p.t.Fatalf("Postgres does not come up: %v: %s", err, says)
 }
 
-// as runs a statement as a user and returns its output, or the error.
+// as runs a statement as a user, and returns the output or the error.
 func (p *server) as(user, statement string) string {
 	p.t.Helper()
 	database := map[bool]string{true: "postgres", false: "app"}[user == "postgres"]
@@ -119,7 +119,8 @@ func (p *server) scriptAs(user, script string, files map[string]string) (int, st
 	return c.ProcessState.ExitCode(), string(out)
 }
 
-// A fake psql cannot show that Postgres accepts the SQL, twice, from an owner without superuser.
+// TestSchemaScriptOnPostgres shows that Postgres accepts the SQL, twice, from an owner that is no
+// superuser. A fake psql cannot show this.
 func TestSchemaScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -168,8 +169,8 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 }
 
 // Two sessions that create the same table at once fail ("duplicate key value violates unique
-// constraint pg_type_typname_nsp_index"), so the script runs one at a time. A script that waits for
-// the application's lock gives up, and is retried.
+// constraint pg_type_typname_nsp_index"), so only one script runs at a time. If a script must wait
+// for a lock of the application, it gives up and is retried.
 func TestSchemaScriptAlone(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -201,7 +202,7 @@ func TestSchemaScriptAlone(t *testing.T) {
 	}
 }
 
-// The query after an upgrade detects another version and a missing table, and changes nothing.
+// The query after an upgrade detects a wrong version and a missing table. It changes nothing.
 func TestVerifyScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
@@ -236,8 +237,8 @@ func TestVerifyScriptOnPostgres(t *testing.T) {
 	}
 }
 
-// testReset resets a session of the second login as PgBouncer does: it acts as the owner again,
-// whatever its former client did.
+// testReset resets a session of the second login as PgBouncer does. The session acts as the owner
+// again, whatever its former client did.
 func testReset(p *server) {
 	p.t.Helper()
 	for _, before := range []string{"SELECT", "SET ROLE NONE", "SET SESSION AUTHORIZATION second"} {
@@ -256,8 +257,8 @@ func testReset(p *server) {
 	}
 }
 
-// Objects that the member creates belong to the owner, whatever existed before, and it cannot give
-// them away.
+// Objects that the second login creates belong to the owner, whatever existed before. The second
+// login cannot change that.
 func TestLoginScriptOnPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)

@@ -19,7 +19,8 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// maxSQL limits all SQL in bytes, which the operator holds in memory for the digest.
+// maxSQL is the maximum size of all SQL, in bytes. The operator holds the SQL in memory to compute
+// the digest.
 const maxSQL = 4 << 20
 
 var errTooLarge = errors.New("too much SQL")
@@ -66,7 +67,7 @@ func read(ctx context.Context, r apply.Reader, all []source) (contents []string,
 	return contents, "", nil
 }
 
-// An object that is gone since the cache saw it is ErrStale.
+// read returns ErrStale for an object that is in the cache, but no longer exists.
 func (o object) read(ctx context.Context, r apply.Reader, all []source, texts map[source]string, remaining *int) error {
 	value, err := o.readValues(ctx, r)
 	if err != nil {
@@ -119,10 +120,11 @@ func (o object) readValues(
 	}, nil
 }
 
-// hashIterations make it expensive to guess a password in a Secret's SQL from the digest.
+// hashIterations makes it expensive to guess a password in a Secret's SQL from the digest.
 const hashIterations = 200_000
 
-// hashes is keyed by a fast hash. A lost entry costs a tenth of a second.
+// hashes caches slow hashes. Its keys are fast hashes. To compute a lost entry again takes a tenth
+// of a second.
 var hashes = lru.New(4096)
 
 func slowHash(uid string, data []byte) (string, error) {

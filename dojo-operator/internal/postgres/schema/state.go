@@ -34,9 +34,10 @@ type State struct {
 	// Missing names the first piece of SQL that does not exist.
 	Missing  string
 	TooLarge bool
-	// SameName is the Job with the name that the next one needs, with any controller.
+	// SameName is the existing Job, of any controller, with the name that the next Job needs.
 	SameName *batchv1.Job
-	// Jobs are the Jobs of the SQL, without those for statistics. Pods is nil if all SQL has run.
+	// Jobs are the Jobs of the SQL, without the Jobs for statistics. Pods is nil if all SQL has
+	// run.
 	Jobs       []*batchv1.Job
 	Pods       []corev1.Pod
 	statistics []*batchv1.Job
@@ -75,7 +76,8 @@ func Observe(
 	return s, err
 }
 
-// isLoginJob relies on the SQL of a login coming from no ConfigMap or Secret.
+// isLoginJob reports whether a Job runs the SQL of a login. Only this SQL comes from no ConfigMap
+// or Secret, so it has no versions.
 func isLoginJob(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*batchv1.Job, err error) {
@@ -92,7 +94,8 @@ func jobs(ctx context.Context, r apply.Reader, dojo *corev1api.Dojo) (ours []*ba
 	return ours, nil
 }
 
-// observeSQL reads only metadata if a digest of the same versions is known.
+// observeSQL sets the digest. It reads only metadata if it finds a digest of the same versions on
+// the Database or a Job.
 func (s *State) observeSQL(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, db *cnpgv1.Database,
 ) error {
@@ -153,7 +156,7 @@ func digest(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Applied reports whether exactly this SQL has run last in the Database.
+// Applied reports whether the last SQL that has run in the database is exactly this SQL.
 func Applied(s State, db *cnpgv1.Database) bool {
 	return db != nil && s.Digest != "" && db.Annotations[digestAnnotation] == s.Digest
 }

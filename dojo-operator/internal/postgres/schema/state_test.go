@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 )
 
-// reading has a few objects, and counts whole reads.
+// reading is a client.Reader of a few objects. It counts reads of whole objects.
 type reading struct {
 	objects []client.Object
 	reads   int
@@ -66,7 +66,7 @@ func (s *reading) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// database is the database of the SQL.
+// database is a Dojo's database with its SQL.
 type database struct {
 	t       *testing.T
 	dojo    *corev1api.Dojo
@@ -130,7 +130,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// The SQL is read only without a digest of the same versions.
+// The SQL is read only if no digest of the same versions is known.
 func TestContentIsReadOnce(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -141,7 +141,7 @@ func TestContentIsReadOnce(t *testing.T) {
 	job := jobOf(t, d.dojo, first.Digest)
 	job.Namespace, job.Annotations[versionsAnnotation] = "school", first.Versions
 	d.more = []client.Object{job}
-	if s, reads := d.observe(); reads != 1 || s.Digest != first.Digest || s.SameName == nil { // the Job
+	if s, reads := d.observe(); reads != 1 || s.Digest != first.Digest || s.SameName == nil { // the Job is read
 		t.Errorf("%d reads, beside a Job of this SQL: %+v", reads, s)
 	}
 	d.more, d.db.Annotations = nil, Record{digestAnnotation: first.Digest, versionsAnnotation: first.Versions}
@@ -228,7 +228,8 @@ func TestMissingSources(t *testing.T) {
 	}
 }
 
-// Foreign Jobs do not count. Pods are read while SQL is due, and while the Dojo is being deleted.
+// Foreign Jobs do not count. Pods are read while SQL has yet to run, and while the Dojo is being
+// deleted.
 func TestJobsAndPods(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
@@ -249,13 +250,14 @@ func TestJobsAndPods(t *testing.T) {
 	}
 }
 
-// Objects that are gone since the cache saw them are read again. An own Job that the cache lacks is
-// awaited.
+// If an object is in the cache but no longer exists, Observe returns ErrStale. It does the same
+// while the cache lacks our own Job.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	cached, live := &reading{objects: []client.Object{d.sql, d.users}}, &reading{}
-	// Reading SQL, with its slow hash, may take longer than an own write is awaited.
+	// The clock stands still: reading SQL, with its slow hash, may take longer than an expectation
+	// lasts.
 	ours := expectations.NewSet(testclock.NewFakePassiveClock(noon))
 	r := apply.Reader{Cache: cached, Live: live, Expectations: ours}
 	observe := func() error { _, err := Observe(t.Context(), r, d.dojo, d.cluster, d.db, noon); return err }

@@ -20,7 +20,7 @@ var statisticsScript string
 
 const statisticsSuffix = "-statistics-"
 
-// statisticsTTL is that of the finished Job, in seconds.
+// statisticsTTL is the time for which a finished Job is kept, in seconds.
 const statisticsTTL = 24 * 60 * 60
 
 // Statistics plans the Job that analyzes an upgraded database, while the application serves.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sizes resolves spec.postgres.cluster.size by presets, which are built in or those of the
-// platform: files of a mounted ConfigMap.
+// Package sizes resolves spec.postgres.cluster.size by presets. These are built in, or files of a
+// ConfigMap that the platform mounts.
 package sizes
 
 import (
@@ -18,7 +18,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Preset has the fields of a Cluster that a size sets. CPU and Memory may be zero: no request.
+// Preset has the fields of a Cluster that a size sets. If CPU or Memory is zero, the Cluster has no
+// request for it.
 type Preset struct {
 	Instances  int32             `json:"instances"`
 	CPU        resource.Quantity `json:"cpu"`
@@ -55,8 +56,8 @@ func BuiltIn() Presets {
 	}
 }
 
-// Parse reads a preset from each file, in YAML. No files are the built-in presets. An invalid file
-// is a size that nobody can use; the others can be.
+// Parse reads a preset from each file, in YAML. Without files it returns the built-in presets. An
+// invalid file makes only its own size unusable.
 func Parse(files map[string][]byte) Presets {
 	if len(files) == 0 {
 		return BuiltIn()
@@ -88,8 +89,8 @@ func (p *Preset) problem(name string) string {
 	return checkParameters(p.Parameters)
 }
 
-// Resolve returns a copy of the Dojo in which its size sets the fields that the spec leaves out. It
-// returns the Dojo itself without a size, and with an unknown size, which is an issue.
+// Resolve returns a copy of the Dojo in which the size sets the fields that the spec omits. Without
+// a size, it returns the Dojo itself. It returns an issue if the size cannot be resolved.
 func Resolve(dojo *corev1api.Dojo, presets Presets) (*corev1api.Dojo, *conditions.Issue) {
 	if dojo.Spec.Postgres == nil || dojo.Spec.Postgres.Cluster == nil || dojo.Spec.Postgres.Cluster.Size == "" {
 		return dojo, nil
@@ -129,7 +130,8 @@ func (p *Preset) fill(own *corev1api.PostgresCluster) {
 	own.Parameters = parameters
 }
 
-// resources limits memory, which Postgres plans with, and no CPU, which would only slow it down.
+// resources sets a limit for memory, on which the settings of Postgres depend. It sets no limit for
+// CPU, which would only slow Postgres down.
 func (p *Preset) resources() *corev1.ResourceRequirements {
 	requests := corev1.ResourceList{}
 	r := &corev1.ResourceRequirements{}

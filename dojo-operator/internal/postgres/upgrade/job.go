@@ -19,13 +19,15 @@ import (
 )
 
 const (
-	// jobRole is that of CloudNativePG's Job and its container (pkg/reconciler/majorupgrade/job.go).
+	// jobRole is the role of CloudNativePG's Job, and the name of its container
+	// (pkg/reconciler/majorupgrade/job.go).
 	jobRole = "major-upgrade"
-	// jobSuffix ends the Job's name (CreatePrimaryJob in pkg/specs/jobs.go).
+	// jobSuffix is the end of the Job's name (CreatePrimaryJob in pkg/specs/jobs.go).
 	jobSuffix = "-" + jobRole
 )
 
-// The pods are read from the API server: the cache has none, and must not show their start late.
+// observeJob reads the Job's pods from the API server: the cache does not have them, and their
+// start must not be noticed late.
 func (s *State) observeJob(ctx context.Context, r apply.Reader, cluster *cnpgv1.Cluster) error {
 	var jobs batchv1.JobList
 	if err := r.Cache.List(ctx, &jobs, client.InNamespace(cluster.Namespace)); err != nil {
@@ -48,7 +50,7 @@ func (s *State) observeJob(ctx context.Context, r apply.Reader, cluster *cnpgv1.
 	return nil
 }
 
-// Strip keeps also the start and the result of CloudNativePG's Job.
+// Strip calls strip, and also keeps the start and the result of a Job of CloudNativePG.
 func Strip(job *batchv1.Job, strip func(*batchv1.Job)) {
 	was := job.Status
 	hasFailed := failed(job)
@@ -68,9 +70,10 @@ func failed(job *batchv1.Job) bool {
 	})
 }
 
-// committed reports whether pg_upgrade runs or has succeeded. If the Cluster then names the former
-// version, CloudNativePG deletes the Job (handleRollbackIfNeeded in majorupgrade/reconciler.go), or
-// records that version for the new data. Once files are linked, the former version does not start.
+// committed reports whether pg_upgrade runs or has succeeded. From then on the Cluster must not
+// name the former version again: CloudNativePG would delete the Job (handleRollbackIfNeeded in
+// majorupgrade/reconciler.go), or record the former version for the new data. Once files are
+// linked, the former version does not start.
 func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	switch {
 	case job == nil || failed(job):
@@ -81,7 +84,8 @@ func committed(job *batchv1.Job, pods []corev1.Pod) bool {
 	return slices.ContainsFunc(pods, started)
 }
 
-// Without pods it is not known whether pg_upgrade ran.
+// neverStarted reports whether pods show that pg_upgrade has not run. It is false without pods,
+// since then this is not known.
 func neverStarted(pods []corev1.Pod) bool {
 	return len(pods) > 0 && !slices.ContainsFunc(pods, started)
 }

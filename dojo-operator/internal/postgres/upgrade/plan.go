@@ -18,10 +18,12 @@ type Input struct {
 	cnpg.Input
 	Cluster *cnpgv1.Cluster
 	Step    corev1api.UpgradeStep
-	// Running describes the pods that have yet to end. Idle deletes Jobs whose SQL has not begun.
+	// Running describes the pods that have yet to end. Idle are the deletions of Jobs whose SQL has
+	// not begun.
 	Running string
 	Idle    []apply.Deletion
-	// Verification runs the query in the new version. Failed says why it fails, or is empty.
+	// Verification is the step that runs the query in the new version. Failed says why the query
+	// fails, or is empty.
 	Verification cnpg.Step
 	Failed       string
 	Statistics   *apply.Object
@@ -64,7 +66,7 @@ func verify(dojo *corev1api.Dojo, s State, in Input) *conditions.Issue {
 		return nil
 	case in.Failed != "":
 		return verificationFailed(dojo, in.Cluster, s, in.Failed)
-	case issue.IsDegraded(): // it has not ended, and may yet succeed
+	case issue.IsDegraded(): // the query has not ended, and may yet succeed
 		_, major := Verification(dojo, in.Cluster, s)
 		issue.Message = fmt.Sprintf("Postgres %d runs. The application's pods start "+
 			"after the query that verifies the upgrade. %s", major, issue.Message)

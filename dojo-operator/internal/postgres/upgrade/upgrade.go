@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upgrade brings a Dojo's own Cluster to a higher major version of Postgres: back up, stop
-// the application, let CloudNativePG upgrade, verify by a query, serve again.
+// Package upgrade upgrades a Dojo's own Cluster to a higher major version of Postgres: back up,
+// stop the application, let CloudNativePG upgrade, verify by a query, serve again.
 //
 // CloudNativePG upgrades in place (pg_upgrade --link in a Job, docs/src/postgres_upgrades.md) as
-// soon as a Cluster names an image of a higher major version, so the Cluster keeps its image until
-// then ([change]). A Cluster that names its former version again starts with it until pg_upgrade
-// runs ([committed]). Once files are linked, only the backup leads back.
+// soon as a Cluster names an image of a higher major version. So the Cluster keeps its image until
+// the backup is taken and the application has stopped ([change]). Until pg_upgrade runs
+// ([committed]), the Cluster can return to its former version. Once files are linked, only a
+// restore of the backup leads back.
 package upgrade
 
 import (
@@ -31,22 +32,23 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// fromAnnotation is the major version before the upgrade, until the new one is verified.
+// fromAnnotation has the major version before the upgrade, until the new version is verified.
 const fromAnnotation = "core.jutsu.com/upgrading-from"
 
-// backupAnnotation names the Backup before the upgrade.
+// backupAnnotation has the name of the Backup that was taken before the upgrade.
 const backupAnnotation = "core.jutsu.com/upgrade-backup"
 
-// State holds the observed objects of an upgrade; nil for an object that does not exist.
+// State holds the observed objects of an upgrade. An object that does not exist is nil.
 type State struct {
 	Images images.Input
-	// Backup is the one before the upgrade, After the first one of the new version.
+	// Backup is the Backup before the upgrade. After is the first Backup of the new version.
 	Backup, After *cnpgv1.Backup
 	Job           *batchv1.Job
 	Pods          []corev1.Pod
 }
 
-// Observe reads the objects of an upgrade of a Dojo's own Cluster, if one is due.
+// Observe reads the objects of an upgrade of a Dojo's own Cluster, if an upgrade is due or has
+// begun.
 func Observe(
 	ctx context.Context, r apply.Reader, dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, in images.Input,
 ) (s State, err error) {
@@ -59,7 +61,7 @@ func Observe(
 		backupNameBefore(dojo, cluster, v):        &s.Backup,
 		backupName(dojo, cluster, afterSuffix, v): &s.After,
 	}
-	delete(backups, "") // an upgrade without a backup, or one that the status does not record yet
+	delete(backups, "") // the name if there is no backup, or no request in the status yet
 	for name, backup := range backups {
 		name := types.NamespacedName{Namespace: dojo.Namespace, Name: name}
 		if *backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{}); err != nil {
@@ -73,13 +75,15 @@ func Observe(
 	return s, err
 }
 
-// versions holds major versions; 0 if one is not known.
+// versions holds major versions. An unknown version is 0.
 type versions struct {
-	// wanted is that of the spec, image that of the Cluster's image.
+	// wanted is the version in the spec, image the version of the Cluster's image, data the version
+	// of its data.
 	wanted, image, data int
-	// from is that of the data before the upgrade.
+	// from is the version of the data before the upgrade.
 	from int
-	// committed reports whether pg_upgrade runs or has succeeded.
+	// reachable reports whether Postgres is up. committed reports whether pg_upgrade runs or has
+	// succeeded.
 	reachable, committed bool
 }
 
@@ -93,23 +97,23 @@ func versionsOf(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) (v versi
 	return v
 }
 
-// begun reports whether the Cluster names its new version, which is not verified yet.
+// begun reports whether the upgrade has begun and its result is not verified yet.
 func (v versions) begun() bool { return v.from > 0 }
 
-// Verifies reports whether the Cluster has its new version, whose upgrade has not ended.
+// Verifies reports whether the upgrade of the Cluster has begun and is not verified yet.
 func Verifies(cluster *cnpgv1.Cluster) bool {
 	return cluster != nil && cluster.Annotations[fromAnnotation] != ""
 }
 
 func (v versions) due() bool { return !v.begun() && v.data > 0 && v.wanted > v.data }
 
-// returning reports whether the former version is wanted again while the data is still of it.
+// returning reports whether the spec has the former version again while the data still has it.
 func (v versions) returning() bool {
 	return v.begun() && v.data == v.from && v.wanted == v.from && !v.committed
 }
 
-// resuming reports whether a reverted upgrade is wanted again: pg_upgrade may have changed the
-// data.
+// resuming reports whether the spec has the higher version again after a return, and Postgres is
+// not up. pg_upgrade may have changed the data, so the former version may not start.
 func (v versions) resuming() bool {
 	return v.begun() && v.data == v.from && v.image == v.from && v.wanted > v.from && !v.reachable
 }
@@ -123,7 +127,8 @@ func (v versions) target() int {
 
 const beforeSuffix, afterSuffix = "before", "after"
 
-// The status of a verified or reverted upgrade does not count for the next.
+// requestedAt returns when the upgrade was requested, or nil. It ignores the status of an upgrade
+// that has been verified or reverted.
 func requestedAt(dojo *corev1api.Dojo, v versions) *metav1.Time {
 	db := dojo.Status.Database
 	if db == nil || db.Upgrade == nil || db.Upgrade.Step == corev1api.UpgradeVerifying && !v.begun() {
@@ -132,7 +137,8 @@ func requestedAt(dojo *corev1api.Dojo, v versions) *metav1.Time {
 	return db.Upgrade.RequestedAt
 }
 
-// backupName is empty until the status records the request. A later request gets another Backup.
+// backupName returns the name of a Backup for this request. It is empty until the status records
+// the request.
 func backupName(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, suffix string, v versions) string {
 	requested := requestedAt(dojo, v)
 	if requested == nil {
@@ -149,7 +155,7 @@ func backupNameBefore(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, v versions)
 	return backupName(dojo, cluster, beforeSuffix, v)
 }
 
-// Next returns the step of an upgrade, or "". stopped reports whether no pod uses Postgres.
+// Next returns the current step of an upgrade, or "". stopped says that no pod uses Postgres.
 func Next(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, stopped bool) corev1api.UpgradeStep {
 	switch v := versionsOf(dojo, cluster, s); {
 	case v.due() && !v.reachable:
@@ -182,9 +188,9 @@ func RequiresStop(dojo *corev1api.Dojo, s State, step corev1api.UpgradeStep) boo
 	return false
 }
 
-// stopsFirst reports whether the application stops before the backup. A snapshot lacks later
-// writes, and once pg_upgrade links the files, the backup is the only way back. The application
-// runs again after a failed snapshot, until a user retries it.
+// stopsFirst reports whether the application stops before the backup. A snapshot has no log of
+// later writes, and once pg_upgrade links the files, the backup is the only way back. After a
+// failed snapshot the application runs again, until a user retries it.
 func stopsFirst(dojo *corev1api.Dojo, s State) bool {
 	policy := dojo.BackupPolicy()
 	return policy != nil && policy.Method == corev1api.BackupVolumeSnapshot &&
@@ -198,11 +204,13 @@ func backedUp(dojo *corev1api.Dojo, s State, v versions) bool {
 	return dojo.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
 }
 
-// The Cluster keeps its image until the upgrade may begin. An annotation has the former version.
+// change keeps the Cluster's image until the upgrade may begin. It records the former version in an
+// annotation.
 func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1api.UpgradeStep) (all cnpg.Change) {
 	v := versionsOf(dojo, cluster, s)
 	starts := v.due() && step == corev1api.UpgradeUpgrading
-	// CloudNativePG assigns its Job's result to the version that the Cluster names at its end.
+	// When the Job ends, CloudNativePG records the version that the Cluster then names. So the
+	// image must not change while the Job runs.
 	running := v.begun() && v.data == v.from && v.image > v.from && !v.returning()
 	if v.due() && !starts || running || v.begun() && v.wanted > v.data && !v.resuming() {
 		all.Spec = currentImage(cluster)
@@ -220,7 +228,8 @@ func change(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, step corev1a
 	return all
 }
 
-// currentImage includes the archive: the new version must not overwrite the former one's log.
+// currentImage returns the live image and archive. The archive stays too: the new version must not
+// overwrite the log of the former version.
 func currentImage(live *cnpgv1.Cluster) map[string]any {
 	spec := map[string]any{"imageName": nil, "imageCatalogRef": nil, "plugins": nil}
 	if ref := live.Spec.ImageCatalogRef; ref != nil {
@@ -236,8 +245,9 @@ func currentImage(live *cnpgv1.Cluster) map[string]any {
 	return spec
 }
 
-// barman-cloud deletes Backups outside of the Cluster's present archive, which an upgrade may
-// change (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
+// takenBefore returns the name of the Backup before the upgrade, from the annotation: the Backup
+// may be gone. barman-cloud deletes Backups outside the Cluster's present archive, which an upgrade
+// may change (plugin-barman-cloud, retention.go, deleteBackupsNotInCatalog).
 func takenBefore(cluster *cnpgv1.Cluster, s State) string {
 	switch name := cluster.Annotations[backupAnnotation]; {
 	case name != "":
@@ -299,7 +309,8 @@ func backingUp(v versions, backup string) *conditions.Issue {
 		"Waiting until the Backup %s has completed, before Postgres %d is upgraded to %d.", backup, v.data, v.wanted)
 }
 
-// takeAfter does not wait. Backups of the former version cannot restore later times.
+// takeAfter plans the first Backup of the new version, without waiting. Backups of the former
+// version cannot restore times after the upgrade.
 func takeAfter(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) *apply.Object {
 	v := versionsOf(dojo, cluster, s)
 	name := backupName(dojo, cluster, afterSuffix, v)
@@ -400,13 +411,13 @@ func restoreAdvice(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State, from 
 		"dojo restore %[3]s -n %[4]s --backup %[1]s --as NAME`.", name, from, dojo.Name, dojo.Namespace)
 }
 
-// Upgraded reports whether the data is of the new version, which is not verified yet.
+// Upgraded reports whether the data has the new version, and this is not verified yet.
 func Upgraded(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
 	v := versionsOf(dojo, cluster, s)
 	return v.begun() && v.data > v.from
 }
 
-// Begun reports whether the Cluster names its new version, which is not verified yet.
+// Begun reports whether the upgrade has begun and its result is not verified yet.
 func Begun(dojo *corev1api.Dojo, cluster *cnpgv1.Cluster, s State) bool {
 	return versionsOf(dojo, cluster, s).begun()
 }

@@ -50,8 +50,8 @@ func allowing(version string) func(*corev1api.Dojo) {
 	}
 }
 
-// pg is the Dojo's own Cluster with an image of one version and data of another. from is the former
-// version, or "".
+// pg is the Dojo's own Cluster. names is the version of its image. has is the version of its data.
+// from is the version before the upgrade, or "".
 func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
 	cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,
@@ -96,7 +96,8 @@ func job(failed bool) *batchv1.Job {
 	return j
 }
 
-// runs is the Job since some time, with a pod in which pg_upgrade is in this state.
+// runs is a state with a Job that started some time ago. The container of its pod, which runs
+// pg_upgrade, is in the given state.
 func runs(since time.Duration, state corev1.ContainerState, change ...func(*batchv1.Job)) State {
 	j := job(false)
 	j.Status.StartTime = new(metav1.NewTime(dojotest.Noon.Add(-since)))
@@ -118,7 +119,7 @@ func hasFailed(j *batchv1.Job) { j.Status = job(true).Status }
 
 func hasSucceeded(j *batchv1.Job) { j.Status.Succeeded = 1 }
 
-// While pg_upgrade runs, and once it has succeeded, nothing may delete its Job.
+// An upgrade is committed while pg_upgrade runs and after it has succeeded.
 func TestCommitted(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -146,11 +147,11 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// Other annotations of a Cluster, such as its origin, outlive an upgrade.
+// Other annotations of a Cluster, such as its origin, stay during and after an upgrade.
 func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	t.Parallel()
 	dojo, live := dojotest.Dojo(wants("17")), pg("17", "16", 17)
-	s := State{Images: images.Input{Catalog: dojotest.Catalog()}} // the object of the Backup is gone
+	s := State{Images: images.Input{Catalog: dojotest.Catalog()}} // the Backup is gone
 	want := cluster.For(dojo, live, s.Images)
 	ownership.Annotate(want, corev1api.OriginAnnotation, "the Backup kyoto")
 	verified := want.DeepCopy()
@@ -172,8 +173,8 @@ func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	}
 }
 
-// Each step and each failure: whether the application runs, the version of the Cluster, and the
-// message.
+// For each step and each failure, TestSteps shows whether the application runs, the versions of the
+// Cluster, and the message.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	const object = "upgrade of the Cluster school/tokyo-db from Postgres 16 to 17"
@@ -288,7 +289,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A backup belongs to one upgrade: earlier ones do not count.
+// A backup belongs to one upgrade. Backups of earlier upgrades do not count.
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	dojo, cluster := dojotest.Dojo(wants("17"), bySnapshots), pg("16", "", 16)

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// Suffix is that of a file.
+	// Suffix is the end of a migration file's name.
 	Suffix = ".sql"
-	// MaxFiles bounds the number of files.
+	// MaxFiles is the maximum number of files.
 	MaxFiles = 1000
-	// MaxSize bounds all files together, in bytes.
+	// MaxSize is the maximum size of all files together, in bytes.
 	MaxSize = 4 << 20
 )
 
 var form = regexp.MustCompile(`^([0-9]{1,18})_[-._a-zA-Z0-9]+\.sql$`)
 
-// Version returns the number at the beginning of a file's name, at least 1. goose skips a file
-// without one silently, so that is an error here.
+// Version returns the number at the beginning of a file's name, at least 1. goose silently skips a
+// file without a number, so Version returns an error.
 func Version(name string) (int64, error) {
 	parts := form.FindStringSubmatch(name)
 	if parts == nil {
@@ -73,7 +73,7 @@ func Digest(hashes map[string]string) string {
 	return Hash(lines.String())
 }
 
-// DigestOf is [Digest] of files by their contents.
+// DigestOf returns the [Digest] of files, from their contents.
 func DigestOf(files map[string]string) string {
 	hashes := map[string]string{}
 	for name, text := range files {
@@ -84,8 +84,8 @@ func DigestOf(files map[string]string) string {
 
 var report = regexp.MustCompile(`^([0-9]{1,7}) ([-._a-zA-Z0-9]{1,128})$`)
 
-// Report is the termination message of dojo-migrate: the number of migrations that the database
-// has, and the name of the last.
+// Report returns the termination message of dojo-migrate: the number of migrations in the database,
+// and the name of the last one.
 func Report(count int, last string) string { return fmt.Sprintf("%d %s", count, last) }
 
 // ParseReport returns the values of [Report]; 0 and "" for any other text.
