@@ -149,7 +149,7 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 			{scenarioLoad, b.load}, {scenarioOne, b.oneBeside}, {scenarioIdle, b.idleTraffic}, {scenarioRotation, b.rotation},
 			{scenarioRestart, b.restart}, {scenarioTakeover, b.takeover},
 		} {
-			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // a takeover's time is independent of n
+			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // takeovers do not depend on n
 			if next.name != scenarioLoad && !b.wants(next.name) || repeated {
 				continue
 			}

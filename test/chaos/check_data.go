@@ -100,7 +100,7 @@ func (w *dataWorld) expect(d *corev1api.Dojo) expectation {
 		return expectation{[]string{corev1api.ReasonFinalBackupFailed, corev1api.ReasonDeletionStalled}}
 	case d.DeletionTimestamp != nil:
 		return isReady
-	case w.databaseElsewhere(d) && cluster != nil && own != nil: // the operator reports this before an error of the Dojo's own Cluster
+	case w.databaseElsewhere(d) && cluster != nil && own != nil: // comes before errors of its Cluster
 		return expectation{append(w.expectVersion(d, cluster).reasons, corev1api.ReasonChildRefused)}
 	case w.databaseElsewhere(d):
 		return expectation{[]string{corev1api.ReasonChildRefused}}
