@@ -20,8 +20,8 @@ import (
 
 const reasonsPage = "docs/reasons.md"
 
-// TestReasons asks for a section of docs/reasons.md for each reason of a condition or an event, and
-// for a reason for each section.
+// TestReasons expects a section of docs/reasons.md for each reason of a condition or an event, and
+// a reason for each section.
 func TestReasons(t *testing.T) {
 	known := reasons(t)
 	if len(known) < 130 {

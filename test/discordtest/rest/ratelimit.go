@@ -56,14 +56,15 @@ func major(r *http.Request) string {
 	return ""
 }
 
-// bucketHash is the opaque name of a route's bucket, without the major parameter.
+// bucketHash returns the opaque name of a route's bucket. The name does not depend on the major
+// parameter.
 func bucketHash(route string) string {
 	sum := sha256.Sum256([]byte(route))
 	return hex.EncodeToString(sum[:16])
 }
 
-// countInvalid counts 401, 403 and 429 that is not shared against the address, also of faults, and
-// bans it when there are too many.
+// countInvalid counts a 401, a 403, or a 429 whose scope is not shared, against the address.
+// Responses of faults count too. It bans an address with too many.
 func (h *Handler) countInvalid(addr string, a call.Answer, now time.Time) {
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:
