@@ -52,8 +52,8 @@ func Check(table string, graph Graph) (violations []string) {
 	return violations
 }
 
-// ships reports whether a package is part of a release: of an operator, of the kubectl plugin, or
-// of a library.
+// ships reports whether a package is part of a release:
+// of an operator, of the kubectl plugin, or of a library.
 func ships(name string) bool {
 	folder, _, _ := strings.Cut(name, "/")
 	return folder != "test" && folder != "tools" && path.Base(name) != "specs" && !strings.HasSuffix(name, "test")

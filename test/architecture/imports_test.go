@@ -98,8 +98,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCheck changes one thing of a small project or of its table, and expects violations from
-// Check.
+// TestCheck changes one thing of a small project or
+// of its table, and expects violations from Check.
 func TestCheck(t *testing.T) {
 	const table = `
 [libs]

@@ -87,8 +87,8 @@ func parse(table string) (rows []*row, violations []string) {
 	return rows, violations
 }
 
-// joined returns the lines of a table without comments. Continuation lines are appended to their
-// line.
+// joined returns the lines of a table without comments.
+// Continuation lines are appended to their line.
 func joined(table string) (lines []string) {
 	for line := range strings.Lines(table) {
 		line, _, _ = strings.Cut(line, "#")
@@ -119,8 +119,8 @@ func (s *section) expand(list string) (patterns []string) {
 	return patterns
 }
 
-// braces expands {a,b} as a shell does. It expands an inner pair first, so the result may repeat
-// words.
+// braces expands {a,b} as a shell does. It expands an
+// inner pair first, so the result may repeat words.
 func braces(word string) (expanded []string) {
 	end := max(0, strings.IndexByte(word, '}'))
 	begin := strings.LastIndexByte(word[:end], '{')

@@ -36,8 +36,8 @@ const (
 	abuseDeleted = "deleted to gone"
 )
 
-// tenant creates, edits and deletes objects in the benchmark's namespace while another tenant
-// attacks.
+// tenant creates, edits and deletes objects in the
+// benchmark's namespace while another tenant attacks.
 type tenant struct {
 	object func(i int) client.Object
 	// beside returns objects that are created before the object, and deleted after it.
@@ -47,8 +47,8 @@ type tenant struct {
 	// finish makes the writes of an operator after a create or an edit. It is nil if the cluster
 	// makes the object ready by itself.
 	finish func(ctx context.Context, s *stage, o client.Object) error
-	// least, if not nil, does the same work without an operator. Its times are the lower bound,
-	// which an attack raises too.
+	// least, if not nil, does the same work without an operator.
+	// Its times are the lower bound, which an attack raises too.
 	least *tenant
 }
 
@@ -290,8 +290,8 @@ func (s *stage) await(ctx context.Context, o client.Object, done func(error) (bo
 	return nil
 }
 
-// deployedAsIs runs the operator with its Deployment's arguments and environment, such as
-// GOMEMLIMIT.
+// deployedAsIs runs the operator with its Deployment's
+// arguments and environment, such as GOMEMLIMIT.
 func deployedAsIs(o *environment.Options) { o.Deployed = true }
 
 func (b *bench) abuseDojos(ctx context.Context, s *stage, at sheet) {

@@ -38,8 +38,8 @@ const (
 
 type attack struct {
 	name string
-	// begin prepares an attack that creates n Dojos, or fewer objects of another kind. The objects
-	// stay.
+	// begin prepares an attack that creates n Dojos, or
+	// fewer objects of another kind. The objects stay.
 	begin func(ctx context.Context, s *stage, n int) background
 }
 
@@ -152,8 +152,8 @@ func forgedSecret() client.Object {
 	return &corev1.Secret{Data: map[string][]byte{"data": bytes.Repeat([]byte("d"), filling)}}
 }
 
-// forgedKinds makes objects of the kinds that the dojo-operator watches. They are large and run
-// nothing.
+// forgedKinds makes objects of the kinds that the
+// dojo-operator watches. They are large and run nothing.
 var forgedKinds = []func() client.Object{
 	forgedSecret,
 	func() client.Object {
@@ -190,8 +190,8 @@ func filledPod(restart corev1.RestartPolicy) corev1.PodSpec {
 	}}}
 }
 
-// dojoReferences creates Dojos with the victim's credentials. The first ones have the names of the
-// operators' Services.
+// dojoReferences creates Dojos with the victim's credentials.
+// The first ones have the names of the operators' Services.
 func dojoReferences(_ context.Context, s *stage, n int) background {
 	return flood(s, n/serversOf, func(i int) client.Object {
 		d := dojo(i + 1)

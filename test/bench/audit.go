@@ -99,8 +99,8 @@ func (a *auditLog) add(line []byte) error {
 		return nil
 	}
 	a.seen[r.AuditID] = true
-	// Every change gets a new resourceVersion. A version that was seen before shows a write without
-	// change.
+	// Every change gets a new resourceVersion. A version
+	// that was seen before shows a write without change.
 	if version := r.Answer.Metadata.ResourceVersion; version != "" && r.write() && r.Status.Code < 300 {
 		r.noop = a.versions[version]
 		a.versions[version] = true

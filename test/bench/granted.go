@@ -72,8 +72,8 @@ func grantedObject(i int) client.Object {
 var (
 	otherServer = v1alpha1.ServerReference{Namespace: namespace, Name: "server-0"}
 
-	// grantedObjects are refused by Discord or by the operator, take many calls, or stay on
-	// Discord.
+	// grantedObjects are refused by Discord or by the
+	// operator, take many calls, or stay on Discord.
 	grantedObjects = []func(i int) client.Object{
 		func(int) client.Object { // only administrators may write these permissions
 			return grantedChannel(v1alpha1.DiscordChannelSpec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{

@@ -25,8 +25,8 @@ const (
 	sourceSecret = "dojo-app"
 	creators     = 32
 
-	// The fewest writes per Dojo. Status: Progressing and Ready. Children: a Secret, a Deployment
-	// and a Service.
+	// The fewest writes per Dojo. Status: Progressing and
+	// Ready. Children: a Secret, a Deployment and a Service.
 	leastStatusWrites = 2
 	leastChildWrites  = 3
 

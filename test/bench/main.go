@@ -31,8 +31,8 @@ type options struct {
 	outage    time.Duration
 	resync    time.Duration // the period of polling without the Gateway
 	idle      time.Duration
-	// flood is the number of Dojos that an attacker creates. Attacks with other kinds create fewer
-	// objects.
+	// flood is the number of Dojos that an attacker creates.
+	// Attacks with other kinds create fewer objects.
 	flood            int
 	lives            int
 	repeat           int
@@ -40,8 +40,8 @@ type options struct {
 	out              string
 	only             string
 	profileAPIServer bool
-	// An operator counts as idle after the time quiet without a request. quiet is longer than any
-	// pause of an operator.
+	// An operator counts as idle after the time quiet without a
+	// request. quiet is longer than any pause of an operator.
 	quiet    time.Duration
 	operator []string
 }

@@ -15,8 +15,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// one creates one Dojo at a time beside the existing Dojos. It returns the median of seconds to
-// Ready.
+// one creates one Dojo at a time beside the existing
+// Dojos. It returns the median of seconds to Ready.
 func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	b.say("%s: creating %d Dojos one after the other, beside %d", s.scenario, b.repeat, beside)
 	return b.single(ctx, s, "one", &corev1api.Dojo{}, ready, func(name string) []client.Object {
@@ -41,8 +41,8 @@ func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
 }
 
-// single creates objects b.repeat times. It returns the median of seconds until one of kind is
-// done.
+// single creates objects b.repeat times. It returns
+// the median of seconds until one of kind is done.
 func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
 	done func(client.Object) bool, made func(name string) []client.Object) float64 {
 	var took []float64

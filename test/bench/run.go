@@ -137,8 +137,8 @@ func (b *bench) abuseTakes(life time.Duration) time.Duration {
 	return time.Minute + time.Duration(4*b.lives/livesAtOnce)*life + time.Duration(b.flood)*attackPace/2
 }
 
-// withDojos runs the Dojo scenarios on one stage. Each scenario after load finds all Dojos Ready,
-// and leaves them Ready.
+// withDojos runs the Dojo scenarios on one stage. Each scenario
+// after load finds all Dojos Ready, and leaves them Ready.
 func (b *bench) withDojos(ctx context.Context, n int) error {
 	var made []children
 	if err := b.onStage(ctx, environment.Dojo, nil, func(s *stage) {

@@ -118,8 +118,8 @@ var actionKinds = []actionKind{
 	{"take-role", 2, 0, 0, (*run).takeRole},
 }
 
-// action is one random action. It follows from the seed, except for the current state of its
-// object.
+// action is one random action. It follows from the
+// seed, except for the current state of its object.
 type action struct {
 	kind *actionKind
 	// slot is the number of the object, less than kind.slots.

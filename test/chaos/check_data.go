@@ -36,8 +36,8 @@ type dataWorld struct {
 	offered         map[string]string // image by major version
 }
 
-// gatherData reads the state of the Dojos with a database. It also lets each application commit a
-// row.
+// gatherData reads the state of the Dojos with a
+// database. It also lets each application commit a row.
 func (r *run) gatherData(ctx context.Context) (*dataWorld, error) {
 	w := &dataWorld{postgres: r.Postgres}
 	var dojos corev1api.DojoList

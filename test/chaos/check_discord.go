@@ -55,8 +55,8 @@ func (w *world) unproven(id string) bool {
 	})
 }
 
-// ambiguous reports whether an object without a channel matches several channels of unknown
-// creator.
+// ambiguous reports whether an object without a
+// channel matches several channels of unknown creator.
 func (w *world) ambiguous(has, name, parent string, of int) bool {
 	fits := 0
 	for _, c := range w.guild.Channels {
@@ -80,8 +80,8 @@ type holder struct {
 	id     string // of the external resource
 	policy v1alpha1.DeletionPolicy
 	adopt  string // id
-	// matched is true if the object was bound to a resource without proof. The operator then
-	// retains it.
+	// matched is true if the object was bound to a resource
+	// without proof. The operator then retains it.
 	matched bool
 }
 
@@ -133,8 +133,8 @@ func checkDuplicates(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkLosses finds resources that the operator deleted although their object exists or retains
-// them.
+// checkLosses finds resources that the operator deleted
+// although their object exists or retains them.
 func checkLosses(w *world) (wrong violations) {
 	made, holders := w.origins(creates...), w.holders()
 	for _, e := range w.guild.Audit {
@@ -152,8 +152,8 @@ func checkLosses(w *world) (wrong violations) {
 	return wrong
 }
 
-// checkResources compares resources on Discord with the specs, and expects that no two objects
-// share one.
+// checkResources compares resources on Discord with the
+// specs, and expects that no two objects share one.
 func checkResources(w *world) (wrong violations) {
 	owner := map[string]string{}
 	for _, g := range w.groups {
@@ -266,8 +266,8 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 	return []string{fmt.Sprintf("overwrites are %v and should be %v", have, want)}
 }
 
-// checkOrder finds siblings in the wrong order. The guild lists channels in the order that users
-// see.
+// checkOrder finds siblings in the wrong order. The
+// guild lists channels in the order that users see.
 func checkOrder(w *world) (wrong violations) {
 	ranks := map[string]int32{}
 	for _, g := range w.groups {
@@ -340,8 +340,8 @@ func (w *world) nameOf(uid types.UID) string {
 	return string(uid)
 }
 
-// checkUserChannels finds channels of users that the operator changed or deleted without being
-// asked.
+// checkUserChannels finds channels of users that the
+// operator changed or deleted without being asked.
 func checkUserChannels(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	adopted, deletable := map[string]bool{}, map[string]bool{}

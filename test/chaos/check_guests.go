@@ -36,8 +36,8 @@ var guestReasons = []string{
 	v1alpha1.ReasonNotOnDiscord,
 }
 
-// madeForGuests maps the id of each resource that the operator created for the guest to the UID of
-// its object.
+// madeForGuests maps the id of each resource that the
+// operator created for the guest to the UID of its object.
 func (w *world) madeForGuests() map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -65,8 +65,8 @@ func (w *world) checkGuest() (wrong violations) {
 	return append(wrong, w.guestLeftovers(made)...)
 }
 
-// guestAtRest finds objects that were not reconciled, or are Ready with permissions above the
-// ceiling.
+// guestAtRest finds objects that were not reconciled,
+// or are Ready with permissions above the ceiling.
 func guestAtRest(o client.Object) (wrong violations) {
 	conds, observed := statusOf(o)
 	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
@@ -128,8 +128,8 @@ func (w *world) guestRoles(made map[string]types.UID) (wrong violations) {
 	return wrong
 }
 
-// checkGuestActions finds resources that the operator changed for the guest but had not created for
-// it.
+// checkGuestActions finds resources that the operator
+// changed for the guest but had not created for it.
 func (w *world) checkGuestActions(made map[string]types.UID) (wrong violations) {
 	for _, e := range w.guild.Audit {
 		target := e.TargetID

@@ -128,9 +128,9 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	return isReady
 }
 
-// expectChannel expects a channel to wait for a missing role, for a missing group, or for a group
-// that is being deleted and has lost its category. If two channels adopt the same one, one of them
-// fails.
+// expectChannel expects a channel to wait for a missing role, for a
+// missing group, or for a group that is being deleted and has lost its
+// category. If two channels adopt the same one, one of them fails.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	parent := ""
 	if ref := c.Spec.GroupRef; ref != nil {
@@ -163,9 +163,9 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo expects a Dojo with alerts to wait for its channel. A former Dojo of the same name may
-// have left its database in another Cluster. The operator then refuses the new Dojo: it moves no
-// data.
+// expectDojo expects a Dojo with alerts to wait for its channel. A
+// former Dojo of the same name may have left its database in another
+// Cluster. The operator then refuses the new Dojo: it moves no data.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}

@@ -25,8 +25,8 @@ const (
 // releases checks every observed version of Jobs, Deployments and pods of Dojos with release steps.
 type releases struct {
 	mu sync.Mutex
-	// succeeded maps a Dojo's UID and a step to the time when the status says that the step
-	// succeeded.
+	// succeeded maps a Dojo's UID and a step to the time
+	// when the status says that the step succeeded.
 	succeeded map[types.UID]map[string]time.Time
 }
 

@@ -133,8 +133,8 @@ func (w *world) roleDiffers(role *v1alpha1.DiscordRole, live discordtest.Role) [
 	return all
 }
 
-// rolesInOrder finds roles in the wrong order and roles above the bot's. The highest role has the
-// lowest spec.position.
+// rolesInOrder finds roles in the wrong order and roles above
+// the bot's. The highest role has the lowest spec.position.
 func rolesInOrder(w *world, owner map[string]string, ranks map[string]int32) (wrong violations) {
 	above, last := false, int32(-1)
 	ranked := w.guild.RankedRoles()

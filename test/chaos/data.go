@@ -112,8 +112,8 @@ func (r *run) editDataOf(ctx context.Context, slot int, change func(*corev1api.D
 	return what, r.patch(ctx, d, before)
 }
 
-// upgradeData asks for another version. Half of the calls during an upgrade ask for the former
-// version.
+// upgradeData asks for another version. Half of the
+// calls during an upgrade ask for the former version.
 func (r *run) upgradeData(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	return r.editDataOf(ctx, a.slot, func(d *corev1api.Dojo) string {
@@ -229,8 +229,8 @@ func (r *run) follow(ctx context.Context, d *corev1api.Dojo, random *rand.Rand) 
 	return command, r.kubectl(ctx, strings.Fields(command))
 }
 
-// kubectl runs "delete KIND NAME" or "annotate KIND NAME [--overwrite] KEY=VALUE", or KEY- to
-// remove.
+// kubectl runs "delete KIND NAME" or "annotate KIND
+// NAME [--overwrite] KEY=VALUE", or KEY- to remove.
 func (r *run) kubectl(ctx context.Context, words []string) error {
 	kind := map[string]string{"backup": "Backup", "cluster": "Cluster", "dojo": "Dojo", "job": "Job"}[words[1]]
 	o := postgresObject(kind, words[2])

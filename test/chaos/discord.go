@@ -76,8 +76,8 @@ func (r *run) handCreateChannel(_ context.Context, a action) (string, error) {
 	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), err
 }
 
-// foreignCreates fills the audit log with entries of another bot, and creates channels that a user
-// deletes later.
+// foreignCreates fills the audit log with entries of another
+// bot, and creates channels that a user deletes later.
 func (r *run) foreignCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	entries, while := 50+random.IntN(500), time.Duration(5+random.IntN(15))*time.Second

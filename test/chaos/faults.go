@@ -92,8 +92,8 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	return fmt.Sprintf("for %s", away), nil
 }
 
-// spuriousErrors makes Discord fail calls at random. The operator retries 401 and 403 after a
-// minute.
+// spuriousErrors makes Discord fail calls at random.
+// The operator retries 401 and 403 after a minute.
 var spuriousErrors = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
 
 // weaklyConsistent makes answers up to two seconds old, or incomplete.
@@ -116,8 +116,8 @@ var callFaults = []struct {
 	{"global 429", discordtest.RateLimited(2*time.Second, "global")},
 }
 
-// garbledSuccess carries a call out and answers garbage. The status is 200, which Discord sends
-// only for success.
+// garbledSuccess carries a call out and answers garbage.
+// The status is 200, which Discord sends only for success.
 func garbledSuccess() discordtest.Action {
 	a := discordtest.Garbage()
 	a.Effect = true

@@ -38,8 +38,8 @@ func allowGuest(spec *v1alpha1.DiscordServerSpec) {
 		Namespaces: namespaces, Permissions: []v1alpha1.Permission{"ViewChannel", "SendMessages"}}
 }
 
-// guestSetup returns the guest's namespace, and a ClusterRole that lets the operator read namespace
-// labels.
+// guestSetup returns the guest's namespace, and a
+// ClusterRole that lets the operator read namespace labels.
 func guestSetup() []client.Object {
 	name := metav1.ObjectMeta{Name: "discord-operator-namespaces"}
 	return []client.Object{

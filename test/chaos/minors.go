@@ -119,9 +119,9 @@ func (m *minors) current() map[string]string {
 	return maps.Clone(m.now)
 }
 
-// cluster checks one version of a Cluster. Its image must be from the catalog. If the minor version
-// changes, it must become higher and a user must have allowed it. allow runs before the Dojo
-// changes.
+// cluster checks one version of a Cluster. Its image must be from the
+// catalog. If the minor version changes, it must become higher and a
+// user must have allowed it. allow runs before the Dojo changes.
 func (m *minors) cluster(o client.Object) (wrong violations) {
 	cluster := o.(*unstructured.Unstructured)
 	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")

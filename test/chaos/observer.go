@@ -36,12 +36,12 @@ type observer struct {
 	mu         sync.Mutex
 	seen       int // number of versions
 	violations violations
-	// gone holds deleted objects. An interrupted watch may miss a short-lived object, or the last
-	// versions of a deleted one, so listed also holds the objects of all lists and of our own
-	// edits.
+	// gone holds deleted objects. An interrupted watch may miss a
+	// short-lived object, or the last versions of a deleted one, so
+	// listed also holds the objects of all lists and of our own edits.
 	gone, listed map[types.UID]client.Object
-	// requested holds all webhook names that a channel's spec has had, and "" for a spec without
-	// webhook.
+	// requested holds all webhook names that a channel's
+	// spec has had, and "" for a spec without webhook.
 	requested map[types.UID]map[string]bool
 	// reported holds the ids of all webhooks that any status has named.
 	reported map[string]bool

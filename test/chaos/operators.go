@@ -17,8 +17,8 @@ import (
 
 const restartPause = 500 * time.Millisecond
 
-// leaseFlags make Leases short. With the defaults, a run would mostly wait for Leases of killed
-// leaders to expire.
+// leaseFlags make Leases short. With the defaults, a run
+// would mostly wait for Leases of killed leaders to expire.
 var leaseFlags = []string{"--lease-duration=5s", "--lease-renew-deadline=4s", "--lease-retry-period=500ms"}
 
 // replica restarts the process of an operator when it ends, as a kubelet does.

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// abuser is the namespace of a tenant without grants. A quota refuses the children of its
-	// Dojos.
+	// abuser is the namespace of a tenant without
+	// grants. A quota refuses the children of its Dojos.
 	abuser     = "chaos-abuser"
 	forgedSize = 100 << 10
 	// wrongToken has the form of a bot token. The operator does not send other tokens to Discord.
@@ -68,8 +68,8 @@ func (r *run) abuseToken(ctx context.Context, a action) (string, error) {
 	return what, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 }
 
-// abuseChannel creates a channel that may adopt a foreign channel, and whose webhook's Secret has
-// the name of a foreign one.
+// abuseChannel creates a channel that may adopt a foreign channel,
+// and whose webhook's Secret has the name of a foreign one.
 func (r *run) abuseChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: abuser, Name: refusedName(a.slot)}}
@@ -111,8 +111,8 @@ func (r *run) abuseDojo(ctx context.Context, a action) (string, error) {
 	return what, r.create(ctx, d)
 }
 
-// abuseObject creates an object that looks like an operator's child of an object in the first
-// tenant's namespace.
+// abuseObject creates an object that looks like an operator's
+// child of an object in the first tenant's namespace.
 func (r *run) abuseObject(ctx context.Context, a action) (string, error) {
 	o := forged(a.random(), a.slot)
 	owner := &corev1api.Dojo{}

@@ -182,8 +182,8 @@ func holds(s *apiextensionsv1.JSONSchemaProps, text string) bool {
 	})
 }
 
-// ofNames are well-known bounds that need no documentation: Kubernetes names and labels, Discord
-// ids.
+// ofNames are well-known bounds that need no
+// documentation: Kubernetes names and labels, Discord ids.
 var ofNames = []int64{253, 63, 50, 20}
 
 var size = regexp.MustCompile(`size\(.+?\) <= (\d+)`)

@@ -40,8 +40,8 @@ var (
 	metric   = regexp.MustCompile("`((?:dojo|discord)_[a-z_]+)")
 )
 
-// The API server accepts every manifest of the docs. A manifest with only a spec counts as a
-// Dojo's.
+// The API server accepts every manifest of the docs.
+// A manifest with only a spec counts as a Dojo's.
 func TestManifestsOfTheDocs(t *testing.T) {
 	t.Parallel()
 	admin, _, _ := startAPIServer(t)
@@ -124,8 +124,8 @@ func TestCommandsOfTheDocsAreRun(t *testing.T) {
 	}
 }
 
-// The API server accepts the sample of docs/do/teams.md, which grants the teams only their
-// references.
+// The API server accepts the sample of docs/do/teams.md,
+// which grants the teams only their references.
 func TestSampleOfTenants(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)

@@ -302,8 +302,8 @@ func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.
 	return dojo
 }
 
-// expectConfined expects that an operator made no request outside its namespaces, and none that the
-// API server refused.
+// expectConfined expects that an operator made no request
+// outside its namespaces, and none that the API server refused.
 func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)

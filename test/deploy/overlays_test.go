@@ -278,8 +278,8 @@ func nameOf(o *unstructured.Unstructured) string {
 	return strings.Join([]string{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
 }
 
-// expectHardened checks settings that pod security does not cover. All selectors of pods must match
-// the operator's pods.
+// expectHardened checks settings that pod security does not
+// cover. All selectors of pods must match the operator's pods.
 func expectHardened(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)

@@ -36,8 +36,8 @@ var dependenciesToInstall = []dependency{
 // startTimeout bounds the start of a dependency's pods, image pulls included.
 const startTimeout = 5 * time.Minute
 
-// dependencies installs missing dependencies, and updates the ones that it installed. It does not
-// touch other installations.
+// dependencies installs missing dependencies, and updates the
+// ones that it installed. It does not touch other installations.
 func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) error {
 	for _, d := range dependenciesToInstall {
 		others, err := t.ofOthers(ctx, d.detectedBy)

@@ -321,8 +321,8 @@ func (c *cluster) versions(t *testing.T) map[string]string {
 	return versions
 }
 
-// actsAsServiceAccounts expects that the operators made every request as their ServiceAccounts, and
-// that none was forbidden.
+// actsAsServiceAccounts expects that the operators made every
+// request as their ServiceAccounts, and that none was forbidden.
 func (c *cluster) actsAsServiceAccounts(t *testing.T) {
 	t.Helper()
 	g, requests := NewWithT(t), map[string]int{}

@@ -22,12 +22,12 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// crd is the kind that needs the most care: deleting one deletes all objects of the kind it
-// defines.
+// crd is the kind that needs the most care: deleting
+// one deletes all objects of the kind it defines.
 const crd = "CustomResourceDefinition"
 
-// installed returns the objects of an operator's base that `make install` applies: no pods, no
-// Services.
+// installed returns the objects of an operator's base
+// that `make install` applies: no pods, no Services.
 func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
 	root, err := project.Root()
 	if err != nil {

@@ -121,8 +121,8 @@ func (s *session) start(ctx context.Context) error {
 	return group.Wait()
 }
 
-// startDiscord listens on an address that pods can reach: Alertmanager posts to the simulated
-// Discord.
+// startDiscord listens on an address that pods can
+// reach: Alertmanager posts to the simulated Discord.
 func (s *session) startDiscord(ctx context.Context) (err error) {
 	token, err := project.Path("out", "dev", "discord-bot.token") // the token is kept, so that the Secret stays valid
 	if err != nil {

@@ -137,8 +137,8 @@ func isLocal(context, server string) bool {
 	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// kubeconfigAs writes a kubeconfig that impersonates another user. Only the file's owner may read
-// it.
+// kubeconfigAs writes a kubeconfig that impersonates
+// another user. Only the file's owner may read it.
 func (t *target) kubeconfigAs(user, path string) error {
 	c := t.raw.DeepCopy()
 	as := c.AuthInfos[c.Contexts[c.CurrentContext].AuthInfo]

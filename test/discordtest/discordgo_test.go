@@ -36,8 +36,8 @@ func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// discordgoSession returns a session of the unmodified library discordgo (API v9) with the
-// simulator.
+// discordgoSession returns a session of the unmodified
+// library discordgo (API v9) with the simulator.
 func discordgoSession(t *testing.T, r *rig.Rig) *discordgo.Session {
 	t.Helper()
 	dg, err := discordgo.New("Bot " + r.Bot.Token)

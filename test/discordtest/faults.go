@@ -21,8 +21,8 @@ func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with a 5xx and has its effect later, like a proxy that times out before Discord
-// answers.
+// GiveUp answers with a 5xx and has its effect later,
+// like a proxy that times out before Discord answers.
 func GiveUp(status int, late time.Duration) Action {
 	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
@@ -59,8 +59,8 @@ func Banned(left time.Duration) Action {
 	return Action{Status: a.Status, Header: a.Header, Body: string(a.Body)}
 }
 
-// BadGateway answers 502 in HTML, as Cloudflare does when it cannot reach Discord. It has no
-// effect.
+// BadGateway answers 502 in HTML, as Cloudflare does
+// when it cannot reach Discord. It has no effect.
 func BadGateway() Action {
 	return Action{
 		Status: http.StatusBadGateway,

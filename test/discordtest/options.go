@@ -20,8 +20,8 @@ type Options struct {
 	PublicURL string
 	// Clock is the initial time; zero means now.
 	Clock time.Time
-	// Frozen lets only Advance move the clock. Otherwise it runs with real time, and Advance moves
-	// it forward.
+	// Frozen lets only Advance move the clock. Otherwise it
+	// runs with real time, and Advance moves it forward.
 	Frozen bool
 	// Seed makes everything random (faults, tokens) repeatable. Default 1.
 	Seed uint64

@@ -36,8 +36,8 @@ type Server struct {
 	http *http.Server
 }
 
-// New makes a Discord without bots and guilds. Call Start, or mount the server as a handler and set
-// Options.PublicURL.
+// New makes a Discord without bots and guilds. Call Start, or
+// mount the server as a handler and set Options.PublicURL.
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	d := model.New(clock.New(opts.Clock, opts.Frozen),

@@ -65,9 +65,9 @@ func (s *Server) AddGuild(spec GuildSpec) Guild {
 	return s.discord.AddGuild(spec, owner).Snapshot()
 }
 
-// AddMember makes a bot or a user a member of a guild. The member gets a role of its own with the
-// permissions, as with Discord's invite link, or none if they are 0. A connected bot gets
-// GUILD_CREATE.
+// AddMember makes a bot or a user a member of a guild. The member gets
+// a role of its own with the permissions, as with Discord's invite
+// link, or none if they are 0. A connected bot gets GUILD_CREATE.
 func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -24,8 +24,8 @@ import (
 	"jutsu.com/operators/test/testcluster"
 )
 
-// These specs disturb the whole cluster. They run alone and last, on a Dojo that exists since the
-// suite's start.
+// These specs disturb the whole cluster. They run alone
+// and last, on a Dojo that exists since the suite's start.
 var _ = Describe("A Dojo in operation", Ordered, Serial, ContinueOnFailure, func() {
 	var w *world
 

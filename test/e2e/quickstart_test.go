@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// The spec runs the page's commands verbatim. Before that, it stops the deployed operators, as make
-// dev asks.
+// The spec runs the page's commands verbatim. Before that,
+// it stops the deployed operators, as make dev asks.
 var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 	It("goes from a cluster to an alert in Discord and its resolved message", func(ctx SpecContext) {
 		for _, o := range environment.All {

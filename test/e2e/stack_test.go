@@ -36,8 +36,8 @@ const (
 	probe        = 200 * time.Millisecond
 )
 
-// The ids of the guilds in discord.yaml. There are several, because only one object per cluster can
-// manage a guild.
+// The ids of the guilds in discord.yaml. There are several,
+// because only one object per cluster can manage a guild.
 const (
 	FirstUsersGuild = "1401681709430341704"
 	TenLinesGuild   = "1401681709430341705"
@@ -69,9 +69,9 @@ type Stack struct {
 	Bot, Hand string
 }
 
-// Install installs or updates everything and returns when it is ready. It builds this project's
-// images in folder and pushes them to the registry. All other images come from the registries in
-// their manifests.
+// Install installs or updates everything and returns when it is ready. It
+// builds this project's images in folder and pushes them to the registry.
+// All other images come from the registries in their manifests.
 func Install(ctx context.Context, admin client.Client, registry, folder string, progress io.Writer) (*Stack, error) {
 	s := &Stack{
 		admin: admin, folder: folder, progress: progress,

@@ -30,8 +30,8 @@ import (
 const (
 	// enabled runs the specs on a new cluster, which is removed afterwards.
 	enabled = "E2E"
-	// kubeconfigFile names an existing cluster to run the specs on. Everything that they install
-	// stays.
+	// kubeconfigFile names an existing cluster to run
+	// the specs on. Everything that they install stays.
 	kubeconfigFile = "E2E_KUBECONFIG"
 	// registryAddress (host:port or host/path) is the registry of that cluster, for pushing images.
 	registryAddress = "E2E_REGISTRY"

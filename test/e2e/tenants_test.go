@@ -76,8 +76,8 @@ var onCall = []any{
 	map[string]any{"roleId": "1401681709430341704"},
 }
 
-// expectMentions expects that a warning mentions only the user and links to a silence. A resolved
-// message must do neither.
+// expectMentions expects that a warning mentions only the user
+// and links to a silence. A resolved message must do neither.
 func (t *team) expectMentions(ctx context.Context) {
 	GinkgoHelper()
 	dojo, err := t.dojo(ctx, t.name)

@@ -74,8 +74,8 @@ spec:
 	}
 }
 
-// answersWhile counts the requests to a visited Dojo during do. It expects that none has failed
-// since visit was called.
+// answersWhile counts the requests to a visited Dojo during
+// do. It expects that none has failed since visit was called.
 func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) {
 	GinkgoHelper()
 	before, err := w.visits(ctx, dojo)
@@ -92,8 +92,8 @@ func (w *world) answersWhile(ctx context.Context, dojo, what string, do func()) 
 	Expect(after).To(HaveField("Failures", 0), "and Last says how one failed")
 }
 
-// replaceVersion installs another version of an operator. It expects that the version works and
-// rewrites no object.
+// replaceVersion installs another version of an operator.
+// It expects that the version works and rewrites no object.
 func (w *world) replaceVersion(ctx context.Context, dojo string, o environment.Operator, image string,
 	install func() error) {
 	GinkgoHelper()
@@ -133,9 +133,9 @@ func leaderImage(ctx context.Context, o environment.Operator) string {
 	return pod.Spec.Containers[0].Image
 }
 
-// generations returns the children's generations and the containers' restarts. If a version changes
-// existing children on purpose, exempt them here, such as the PrometheusRule, whose texts may
-// change.
+// generations returns the children's generations and the containers'
+// restarts. If a version changes existing children on purpose, exempt
+// them here, such as the PrometheusRule, whose texts may change.
 func (w *world) generations(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}

@@ -30,8 +30,8 @@ type world struct {
 	slowness  int // of the channel dojo-news in seconds, see changeSlowMode
 }
 
-// newWorld gives the namespace a random suffix: a new run need not wait until the last one's is
-// removed.
+// newWorld gives the namespace a random suffix: a new
+// run need not wait until the last one's is removed.
 func newWorld(ctx context.Context, name string) *world {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: name + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},

@@ -52,8 +52,8 @@ type DiscordCommand struct {
 	Log string
 	// Listen is the host:port to serve; by default a free port of 127.0.0.1.
 	Listen string
-	// TokenFile holds the token of the operator's bot; by default a temporary file. It is created
-	// if missing.
+	// TokenFile holds the token of the operator's bot; by
+	// default a temporary file. It is created if missing.
 	TokenFile string
 	// Guild and More are the initial servers.
 	Guild Guild
@@ -109,8 +109,8 @@ func (d *DiscordProcess) URL() string { return d.url }
 // APIURL implements DiscordAPI.
 func (d *DiscordProcess) APIURL() string { return d.url + "/api/v10" }
 
-// TokenFile returns the file with the token of the operator's bot. The bot has the permissions of
-// the operator's invite URL.
+// TokenFile returns the file with the token of the operator's
+// bot. The bot has the permissions of the operator's invite URL.
 func (d *DiscordProcess) TokenFile() string { return d.token }
 
 // AdminTokenFile returns the file with the token of a bot with all permissions, for changes by

@@ -31,8 +31,8 @@ import (
 
 // Options configure an Environment.
 type Options struct {
-	// Operators are the operators whose kinds the cluster serves. StartOperator installs and starts
-	// them.
+	// Operators are the operators whose kinds the cluster
+	// serves. StartOperator installs and starts them.
 	Operators []Operator
 	// Overlay and Components select the kustomization of an operator; the default is "base". If
 	// Deployed is set, processes get the arguments and environment of the Deployment.
@@ -43,8 +43,8 @@ type Options struct {
 	Binary string
 	// Cluster configures the cluster. The operators' kinds are added to its CRDs.
 	Cluster testcluster.Options
-	// CloudNativePG serves CloudNativePG's kinds and simulates it with the returned options. nil
-	// means no CloudNativePG.
+	// CloudNativePG serves CloudNativePG's kinds and simulates
+	// it with the returned options. nil means no CloudNativePG.
 	CloudNativePG func(admin client.Client) cnpgtest.Options
 	// Admission runs CloudNativePG's own admission webhooks.
 	Admission bool
@@ -201,9 +201,9 @@ func (e *Environment) Install(ctx context.Context, o Operator) error {
 // Deployed returns the objects with which an operator was installed, its Deployment included.
 func (e *Environment) Deployed(o Operator) []*unstructured.Unstructured { return e.deployed[o.Name] }
 
-// StartOperator installs an operator if necessary, and starts a process without waiting for it. The
-// process uses the environment's Discord, logs to a file in Folder, and ends with the environment
-// at the latest.
+// StartOperator installs an operator if necessary, and starts a process
+// without waiting for it. The process uses the environment's Discord,
+// logs to a file in Folder, and ends with the environment at the latest.
 func (e *Environment) StartOperator(ctx context.Context, o Operator, log string, args ...string) (*Process, error) {
 	if err := e.Install(ctx, o); err != nil {
 		return nil, err

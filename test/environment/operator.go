@@ -26,8 +26,8 @@ import (
 
 // Operator is an operator of this project, deployed from deploy/NAME and built as bin/NAME.
 type Operator struct {
-	// Name is the name of the binary, Deployment, ServiceAccount and ClusterRole, and the beginning
-	// of the user agent.
+	// Name is the name of the binary, Deployment, ServiceAccount
+	// and ClusterRole, and the beginning of the user agent.
 	Name      string
 	Namespace string
 	Lease     string
@@ -49,9 +49,9 @@ func (o Operator) Base() string { return o.Folder() + "/base" }
 // CRDs returns the absolute path of the folder with the operator's CustomResourceDefinitions.
 func (o Operator) CRDs() (string, error) { return project.Path(o.Folder(), "crds") }
 
-// CheckoutVariable names the environment variable with the path of another version's checkout. The
-// binary (in its bin/), the permissions and the manifests then come from that checkout. The kinds
-// stay those of this project.
+// CheckoutVariable names the environment variable with the path of another
+// version's checkout. The binary (in its bin/), the permissions and the
+// manifests then come from that checkout. The kinds stay those of this project.
 func (o Operator) CheckoutVariable() string {
 	return "JUTSU_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")) + "_CHECKOUT"
 }
@@ -114,8 +114,8 @@ func (o Operator) Binary() (string, error) {
 	return path, nil
 }
 
-// Render renders an overlay (base, overlays/production) of the checkout at root, with components
-// added.
+// Render renders an overlay (base, overlays/production)
+// of the checkout at root, with components added.
 func (o Operator) Render(root, overlay string, components ...string) (objects []*unstructured.Unstructured,
 	err error) {
 	from := filepath.Join(root, o.Folder())
@@ -148,8 +148,8 @@ func (o Operator) Render(root, overlay string, components ...string) (objects []
 	return manifests.Render(folder)
 }
 
-// Install applies the objects except workloads and CustomResourceDefinitions, which the cluster
-// already has.
+// Install applies the objects except workloads and
+// CustomResourceDefinitions, which the cluster already has.
 func (o Operator) Install(ctx context.Context, admin client.Client, objects []*unstructured.Unstructured) error {
 	return manifests.Apply(ctx, admin,
 		manifests.Without(objects, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))
@@ -169,14 +169,14 @@ func (o Operator) Leader(ctx context.Context, c client.Client) (string, error) {
 type Command struct {
 	// Binary is the executable. By default, it is the result of `make build`.
 	Binary string
-	// Objects contain the Deployment whose arguments and environment the process gets. nil means
-	// none.
+	// Objects contain the Deployment whose arguments
+	// and environment the process gets. nil means none.
 	Objects []*unstructured.Unstructured
 	Log     string
 	// Args follow those arguments. If a flag is repeated, its last value counts.
 	Args []string
-	// Reaper ends the process when the program that started it ends. Without a Reaper, the process
-	// ends when its cluster does.
+	// Reaper ends the process when the program that started it ends.
+	// Without a Reaper, the process ends when its cluster does.
 	Reaper *process.Reaper
 }
 

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// needed are the permissions that the bot needs. They include the permissions that it grants by
-// overwrites and by the role.
+// needed are the permissions that the bot needs. They include
+// the permissions that it grants by overwrites and by the role.
 const needed = discordclient.PermissionsCore | permissions.ViewAuditLog | permissions.ManageRoles |
 	permissions.SendMessages
 

@@ -86,8 +86,8 @@ func (t *territory) short(name string) (string, bool) {
 	return strings.CutPrefix(name, t.prefix+"-")
 }
 
-// learn adds the objects of the run that an answer shows: objects with the prefix, and webhooks of
-// own channels.
+// learn adds the objects of the run that an answer shows:
+// objects with the prefix, and webhooks of own channels.
 func (t *territory) learn(c call, answer any) {
 	list, isList := answer.([]any)
 	if !isList {

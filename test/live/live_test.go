@@ -184,9 +184,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// written returns the table of a comparison with a Discord. If alter is not nil, its handler is in
-// front of that Discord. written expects that the run leaves existing objects unchanged and reveals
-// no token.
+// written returns the table of a comparison with a Discord. If alter
+// is not nil, its handler is in front of that Discord. written expects
+// that the run leaves existing objects unchanged and reveals no token.
 func written(t *testing.T, env *environment.Environment, expected recording, alter func(*url.URL) http.Handler,
 	o discordtest.Options) string {
 	t.Helper()
@@ -210,8 +210,8 @@ func written(t *testing.T, env *environment.Environment, expected recording, alt
 	return string(text)
 }
 
-// quick returns settings with which the operator finds drift by polling. Compatible servers need
-// polling.
+// quick returns settings with which the operator finds
+// drift by polling. Compatible servers need polling.
 func quick() settings {
 	return settings{limit: 20 * time.Second, interval: 200 * time.Millisecond,
 		operatorArgs: []string{"--recovery-wait=2s", "--resync-period=3s", "--live-resync-period=3s"}}

@@ -239,8 +239,8 @@ func (p *proxy) answer(w http.ResponseWriter, response *http.Response, body []by
 	_, _ = w.Write(body) //nolint:gosec // G705: JSON of Discord for its client
 }
 
-// ownGateway replaces the Gateway's address with the proxy's, because the operator connects to no
-// host other than the API's.
+// ownGateway replaces the Gateway's address with the proxy's,
+// because the operator connects to no host other than the API's.
 func (p *proxy) ownGateway(answer []byte, start map[string]any) []byte {
 	address, err := url.Parse(text(start, "url"))
 	if err != nil || address.Host == "" {

@@ -214,8 +214,8 @@ func (w *world) ordered(ctx context.Context, of ...string) (string, error) {
 	return strings.Join(names, " "), err
 }
 
-// reaches waits until a value on Discord is as expected or the time is over, and records the last
-// value.
+// reaches waits until a value on Discord is as expected
+// or the time is over, and records the last value.
 func (w *world) reaches(ctx context.Context, about, want string, value func() (string, error)) error {
 	last := ""
 	_, err := w.holds(ctx, func() (ok bool, err error) {

@@ -47,8 +47,8 @@ type stage struct {
 	flood      atomic.Int64 // the number of extra series of the tenant's application
 }
 
-// newStage applies the samples only after Prometheus has begun to scrape, so that it sees all
-// changes.
+// newStage applies the samples only after Prometheus
+// has begun to scrape, so that it sees all changes.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	env, err := environment.Start(t.Context(), environment.Options{
@@ -160,9 +160,9 @@ func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition
 	return as.Status.Conditions
 }
 
-// exerciseOperators does all that the playground proposes: it rotates, scales, breaks, edits by
-// hand and deletes. Afterwards one Dojo is Degraded, one channel waits for a missing group, and the
-// rest is Ready.
+// exerciseOperators does all that the playground proposes: it rotates,
+// scales, breaks, edits by hand and deletes. Afterwards one Dojo is
+// Degraded, one channel waits for a missing group, and the rest is Ready.
 func (s *stage) exerciseOperators(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)

@@ -97,16 +97,16 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// initialDojo returns a Dojo with the status that the API server sets at first. TestLive confirms
-// it.
+// initialDojo returns a Dojo with the status that the
+// API server sets at first. TestLive confirms it.
 func initialDojo() *corev1api.Dojo {
 	d := &corev1api.Dojo{ObjectMeta: named("tokyo")}
 	d.Generation, d.Status.ObservedGeneration = 1, -1
 	return d
 }
 
-// newObjectsAreNotCurrent creates objects by dry run, so that no operator changes their first
-// status.
+// newObjectsAreNotCurrent creates objects by dry run,
+// so that no operator changes their first status.
 func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	for _, o := range s.objects(t) {
 		created := o.DeepCopy()

@@ -71,8 +71,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// withoutKinds leaves out CustomResourceDefinitions, because their descriptions link to Kubernetes'
-// pages.
+// withoutKinds leaves out CustomResourceDefinitions,
+// because their descriptions link to Kubernetes' pages.
 func withoutKinds(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return manifests.Without(objects, "CustomResourceDefinition")
 }

@@ -44,8 +44,8 @@ func TestLive(t *testing.T) {
 	t.Run("Argo CD's configuration keeps its other settings", s.argoCDConfig)
 }
 
-// substituteVariables replaces Grafana's variables, so that an expression selects all values and
-// covers the whole run.
+// substituteVariables replaces Grafana's variables, so that
+// an expression selects all values and covers the whole run.
 func substituteVariables(expr string, d dashboard) string {
 	job := "jutsu.com/" + strings.TrimPrefix(d.UID, "jutsu-")
 	return strings.NewReplacer("$__rate_interval", "10m", "$__range", "10m", "$job", job,
@@ -184,8 +184,8 @@ func (s *stage) alertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// alertsOfADojo checks dojo-operator's PrometheusRules with Prometheus' parser, with unit tests and
-// against live metrics.
+// alertsOfADojo checks dojo-operator's PrometheusRules with
+// Prometheus' parser, with unit tests and against live metrics.
 func (s *stage) alertsOfADojo(t *testing.T) {
 	alerts := map[string]bool{}
 	for _, dojo := range []string{"tokyo-jujutsu-high", "sendai-jujutsu-high"} {
@@ -199,8 +199,8 @@ func (s *stage) alertsOfADojo(t *testing.T) {
 		for _, group := range as {
 			for _, rule := range group.Rules {
 				alerts[rule.Alert] = true
-				// Only one Dojo's application has metrics, so the check uses that Dojo. The alerts
-				// of others are the same.
+				// Only one Dojo's application has metrics, so the check
+				// uses that Dojo. The alerts of others are the same.
 				s.metricsExist(t, rule.Alert, strings.ReplaceAll(rule.Expr, dojo, "tokyo-jujutsu-high"))
 			}
 		}

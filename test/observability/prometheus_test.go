@@ -170,8 +170,8 @@ func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	return token
 }
 
-// scrapeConfig translates an operator's ServiceMonitor as prometheus-operator does. The target is a
-// process instead of a pod.
+// scrapeConfig translates an operator's ServiceMonitor as
+// prometheus-operator does. The target is a process instead of a pod.
 func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]any {
 	t.Helper()
 	g := NewWithT(t)

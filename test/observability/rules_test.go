@@ -78,8 +78,8 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
-// everyAlertIsTried expects two cases for each alert of each severity: in one it fires, in the
-// other it does not.
+// everyAlertIsTried expects two cases for each alert of
+// each severity: in one it fires, in the other it does not.
 func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	t.Helper()
 	var cases struct {

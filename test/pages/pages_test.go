@@ -50,8 +50,8 @@ func written(t *testing.T) (names []string) {
 	return names
 }
 
-// TestPagesAreShort allows 120 lines for the README, and 120 columns for every line of a page that
-// is not output of a command.
+// TestPagesAreShort allows 120 lines for the README, and 120
+// columns for every line of a page that is not output of a command.
 func TestPagesAreShort(t *testing.T) {
 	if lines := strings.Count(text(t, "README.md"), "\n"); lines > 120 {
 		t.Errorf("README.md has %d lines", lines)

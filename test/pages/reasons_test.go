@@ -20,8 +20,8 @@ import (
 
 const reasonsPage = "docs/reasons.md"
 
-// TestReasons expects a section of docs/reasons.md for each reason of a condition or an event, and
-// a reason for each section.
+// TestReasons expects a section of docs/reasons.md for each reason
+// of a condition or an event, and a reason for each section.
 func TestReasons(t *testing.T) {
 	known := reasons(t)
 	if len(known) < 130 {
@@ -55,8 +55,8 @@ func sectionsOf(page string) map[string]string {
 	return all
 }
 
-// TestReasonsAreConstants expects no reason in a string literal, because TestReasons would not find
-// it.
+// TestReasonsAreConstants expects no reason in a string
+// literal, because TestReasons would not find it.
 func TestReasonsAreConstants(t *testing.T) {
 	for file, tree := range shipped(t) {
 		ast.Inspect(tree, func(n ast.Node) bool {
@@ -228,8 +228,8 @@ func TestLossComesLast(t *testing.T) {
 	}
 }
 
-// commandsOf returns the commands in a message. A command is in backquotes, or is the whole
-// message.
+// commandsOf returns the commands in a message. A
+// command is in backquotes, or is the whole message.
 func commandsOf(message, where string) map[string]string {
 	all := map[string]string{}
 	for _, quoted := range regexp.MustCompile("(?s)(?:`|^)(kubectl [a-z-]+ [^`]+)(?:`|$)").FindAllStringSubmatch(message, -1) {
@@ -238,8 +238,8 @@ func commandsOf(message, where string) map[string]string {
 	return all
 }
 
-// joined returns the text of a string literal or a concatenation. It puts %s in place of other
-// values.
+// joined returns the text of a string literal or a
+// concatenation. It puts %s in place of other values.
 func joined(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestSubjectsOfCommits runs tools/subjects in its own repositories. `make check` runs it in this
-// one.
+// TestSubjectsOfCommits runs tools/subjects in its
+// own repositories. `make check` runs it in this one.
 func TestSubjectsOfCommits(t *testing.T) {
 	script, err := project.Path("tools/subjects")
 	if err != nil {
@@ -80,8 +80,8 @@ func TestSubjectsOfCommits(t *testing.T) {
 	}
 }
 
-// runIn runs a program in a folder, independent of the git configuration of the user and of a
-// repository.
+// runIn runs a program in a folder, independent of the
+// git configuration of the user and of a repository.
 func runIn(t *testing.T, folder, program string, arguments ...string) (output string, err error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, arguments...)

@@ -66,8 +66,8 @@ type discordFacts struct {
 	apiURL    string // empty for Discord's own
 	serverID  string
 	tokenFile string
-	// adminTokenFile has the token of a bot with all permissions. It exists only for a simulated
-	// Discord.
+	// adminTokenFile has the token of a bot with all
+	// permissions. It exists only for a simulated Discord.
 	adminTokenFile string
 }
 
@@ -114,9 +114,9 @@ type bot struct {
 	serverID string
 }
 
-// withBot writes a bot's token into the Secrets that the DiscordServers name, each in its
-// namespace. It removes the settings from the DiscordServer of a real server, so that they are not
-// managed.
+// withBot writes a bot's token into the Secrets that the DiscordServers
+// name, each in its namespace. It removes the settings from the
+// DiscordServer of a real server, so that they are not managed.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {

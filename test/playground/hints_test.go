@@ -139,8 +139,8 @@ var checks = map[string]check{
 		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals",
 		shows:  `(?s)"name":"principals".*Recreated.*deleted the channel .*created it again`,
 	},
-	// three groups, seven channels, the recreated Dojo's channel, and the one recreated after its
-	// deletion
+	// three groups, seven channels, the recreated Dojo's
+	// channel, and the one recreated after its deletion
 	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":12`},
 	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true,
 		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
@@ -180,8 +180,8 @@ var checks = map[string]check{
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs the README's tour, which repairs what it breaks, and then all hints verbatim in
-// order.
+// TestHints runs the README's tour, which repairs what
+// it breaks, and then all hints verbatim in order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {

@@ -67,8 +67,8 @@ func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, e
 	return all, nil
 }
 
-// byPolicy splits external resources into deleted and kept ones, by the deletion policy of their
-// objects.
+// byPolicy splits external resources into deleted and
+// kept ones, by the deletion policy of their objects.
 func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	for i := range objects {
 		o := &objects[i]
@@ -84,8 +84,8 @@ func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	return deleted, kept
 }
 
-// retained reports whether an external resource is kept. Adopted ones are: delete sets their policy
-// to Retain.
+// retained reports whether an external resource is kept.
+// Adopted ones are: delete sets their policy to Retain.
 func retained(o *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
 	return policy == "Retain" || adopted(o)
@@ -127,8 +127,8 @@ func whys(objects []unstructured.Unstructured) string {
 	return text.String()
 }
 
-// deleteAll deletes objects and waits until each is deleted or cannot be. It returns the remaining
-// ones.
+// deleteAll deletes objects and waits until each is
+// deleted or cannot be. It returns the remaining ones.
 func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured,
 	error) {
 	var failed error

@@ -84,15 +84,15 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 
 // expectNoTraces expects that no file and no process remains.
 func (p *playground) expectNoTraces(g *WithT) {
-	// After SIGKILL, a shell still cleans up. The operators end when they cannot renew their
-	// Leases.
+	// After SIGKILL, a shell still cleans up. The
+	// operators end when they cannot renew their Leases.
 	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(waitLimit).
 		Should(BeEmpty())
 	g.Eventually(p.processes).WithTimeout(waitLimit).WithPolling(100 * time.Millisecond).Should(BeEmpty())
 }
 
-// processes maps the names of the program's processes to their ids. They share the program's
-// environment.
+// processes maps the names of the program's processes
+// to their ids. They share the program's environment.
 func (p *playground) processes() map[string]int {
 	found := map[string]int{}
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // none on systems without /proc

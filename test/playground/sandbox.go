@@ -45,8 +45,8 @@ var (
 	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
 )
 
-// samples returns the samples to apply. On a real Discord it leaves the tenants out: they need a
-// second server.
+// samples returns the samples to apply. On a real Discord
+// it leaves the tenants out: they need a second server.
 func (o *options) samples() []string {
 	folders := []string{"deploy/samples", "deploy/samples/discord"}
 	if o.realDiscord() {
@@ -143,8 +143,8 @@ func render(folder string) ([]*unstructured.Unstructured, error) {
 	return manifests.Render(path)
 }
 
-// makeNamespaces waits until Kubernetes has counted the quotas, because it refuses all objects
-// before that.
+// makeNamespaces waits until Kubernetes has counted the
+// quotas, because it refuses all objects before that.
 func (s *sandbox) makeNamespaces(ctx context.Context) error {
 	objects, err := render(namespacesSample)
 	if err != nil {

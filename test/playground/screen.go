@@ -46,8 +46,8 @@ func (s *screen) pin(text string) {
 	s.pinned = text
 }
 
-// changes prints the differences since the last call of table or changes. Each has its line with a
-// time.
+// changes prints the differences since the last call
+// of table or changes. Each has its line with a time.
 func (s *screen) changes(rows []row) {
 	var text strings.Builder
 	for _, line := range changedLines(s.last, rows) {

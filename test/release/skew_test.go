@@ -42,10 +42,10 @@ const (
 	bothUpgraded = "both upgraded"
 )
 
-// TestSkew upgrades one operator after the other from the former release, together with its
-// CustomResourceDefinitions, and then rolls them back. All samples stay Ready. No version replaces
-// pods or changes objects that another version has made. Each step also scales, rotates a password
-// and edits a role.
+// TestSkew upgrades one operator after the other from the former release,
+// together with its CustomResourceDefinitions, and then rolls them back. All
+// samples stay Ready. No version replaces pods or changes objects that another
+// version has made. Each step also scales, rotates a password and edits a role.
 func TestSkew(t *testing.T) {
 	s := startSkew(t)
 	s.start(environment.Dojo, s.before[environment.Dojo.Name])
@@ -138,8 +138,8 @@ func startSkew(t *testing.T) *skew {
 	return s
 }
 
-// build checks out the former release and builds it. With -trimpath the go command can use its
-// cache.
+// build checks out the former release and builds it.
+// With -trimpath the go command can use its cache.
 func (s *skew) build(o environment.Operator) version {
 	s.t.Helper()
 	r, err := former.CheckOut(s.t.Context(), o.Name, filepath.Join(s.t.TempDir(), o.Name))
@@ -167,8 +167,8 @@ func (s *skew) run(name string, step func()) {
 	s.WithT, s.t = outer, outerT
 }
 
-// start replaces an operator by a version of it, with that version's CustomResourceDefinitions and
-// permissions.
+// start replaces an operator by a version of it, with that
+// version's CustomResourceDefinitions and permissions.
 func (s *skew) start(o environment.Operator, v version) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -310,8 +310,8 @@ func (s *skew) written() map[string]string {
 	return found
 }
 
-// onDiscord returns the id on Discord. For a Dojo's own channel it adds the generation. This test
-// edits the other channels.
+// onDiscord returns the id on Discord. For a Dojo's own channel
+// it adds the generation. This test edits the other channels.
 func (s *skew) onDiscord(o *unstructured.Unstructured) string {
 	var said []string
 	for _, field := range []string{"channelId", "groupId", "roleId"} {

@@ -20,17 +20,17 @@ const (
 	freePorts     = 15000
 )
 
-// nextFreePort counts from a random start. One process uses no port twice, and two processes seldom
-// use the same port.
+// nextFreePort counts from a random start. One process uses
+// no port twice, and two processes seldom use the same port.
 var nextFreePort = func() *atomic.Uint32 {
 	n := &atomic.Uint32{}
 	n.Store(rand.Uint32N(freePorts)) //nolint:gosec // G404: nothing here is secret
 	return n
 }()
 
-// FreeAddress returns a free address on 127.0.0.1, as host:port, for a program with a port
-// argument. Nothing reserves the port, but the kernel gives it only to programs that ask for its
-// number.
+// FreeAddress returns a free address on 127.0.0.1, as host:port,
+// for a program with a port argument. Nothing reserves the port,
+// but the kernel gives it only to programs that ask for its number.
 func FreeAddress(ctx context.Context) (string, error) {
 	for range freePorts {
 		port := firstFreePort + nextFreePort.Add(1)%freePorts

@@ -21,8 +21,8 @@ import (
 // certLifetime is longer than even a forgotten playground runs.
 const certLifetime = 365 * 24 * time.Hour
 
-// authority is the certificate authority of one cluster. It writes only files that components read,
-// into the cluster's folder.
+// authority is the certificate authority of one cluster. It writes
+// only files that components read, into the cluster's folder.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
@@ -47,8 +47,8 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// serving signs a server certificate for 127.0.0.1, the given address (if any) and the Service
-// `kubernetes`.
+// serving signs a server certificate for 127.0.0.1, the
+// given address (if any) and the Service `kubernetes`.
 func (a *authority) serving(address string) (keyPair, error) {
 	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(kubernetesService)}
 	if ip := net.ParseIP(address); ip != nil {
@@ -103,8 +103,8 @@ func (a *authority) sign(template, parent *x509.Certificate, public crypto.Publi
 	return x509.ParseCertificate(der)
 }
 
-// newSigningKey returns the key that signs and verifies ServiceAccount tokens, as one PEM private
-// key.
+// newSigningKey returns the key that signs and verifies
+// ServiceAccount tokens, as one PEM private key.
 func newSigningKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

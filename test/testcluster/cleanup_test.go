@@ -228,8 +228,8 @@ func TestTemporaryFolderWithALongPath(t *testing.T) {
 	}
 }
 
-// shortTempDir is like t.TempDir without the test's name, because paths of sockets are limited to
-// 108 bytes.
+// shortTempDir is like t.TempDir without the test's name,
+// because paths of sockets are limited to 108 bytes.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tc") //nolint:usetesting // see above

@@ -24,9 +24,9 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// Options configure a cluster. The zero value starts etcd and the API server. That suffices for
-// custom resources, RBAC, admission and server-side apply, but no controller acts on created
-// objects.
+// Options configure a cluster. The zero value starts etcd and the
+// API server. That suffices for custom resources, RBAC, admission
+// and server-side apply, but no controller acts on created objects.
 type Options struct {
 	// ControllerManager adds kube-controller-manager with its usual controllers (Deployments,
 	// garbage collection, namespaces, quota, autoscaling between min and max, disruption budgets,
@@ -34,18 +34,18 @@ type Options struct {
 	ControllerManager bool
 	// Scheduler adds kube-scheduler.
 	Scheduler bool
-	// Nodes is the number of fake nodes, node-0 and up, in three zones. If it is more than 0,
-	// Scheduler and kwok run too. kwok runs no containers, and reports pods on these nodes as
-	// running and ready at once. Pods with an image from a registry under the domain .invalid stay
-	// in ImagePullBackOff.
+	// Nodes is the number of fake nodes, node-0 and up, in three zones. If it
+	// is more than 0, Scheduler and kwok run too. kwok runs no containers, and
+	// reports pods on these nodes as running and ready at once. Pods with an
+	// image from a registry under the domain .invalid stay in ImagePullBackOff.
 	Nodes int
 	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API
 	// server. With an Address, the API server listens on all addresses, and the Service
 	// `kubernetes` leads to it. It contacts kubelets (logs, exec, port-forward) at their
 	// InternalIP. By default it listens only on 127.0.0.1.
 	Address string
-	// CRDs are files or folders with CustomResourceDefinitions. The API server serves them when
-	// Start returns.
+	// CRDs are files or folders with CustomResourceDefinitions.
+	// The API server serves them when Start returns.
 	CRDs []string
 	// Audit makes the API server log every request; see Cluster.AuditLog.
 	Audit bool
@@ -173,8 +173,8 @@ func (c *Cluster) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// crdTimeout bounds the time until a CustomResourceDefinition is served, which usually takes half a
-// second.
+// crdTimeout bounds the time until a CustomResourceDefinition
+// is served, which usually takes half a second.
 const crdTimeout = 30 * time.Second
 
 func (c *Cluster) installCRDs() error {
@@ -199,8 +199,8 @@ func (c *Cluster) Dir() string { return c.dir }
 // health checks.
 func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
 
-// Kill ends a component as a crash does. It stays down until Restart. If it does not run, Kill does
-// nothing.
+// Kill ends a component as a crash does. It stays down
+// until Restart. If it does not run, Kill does nothing.
 func (c *Cluster) Kill(component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,8 +248,8 @@ func (c *Cluster) KeepLogs(dir string) error {
 	return nil
 }
 
-// keepLogsOfFailure keeps logs only within the project, because there is no folder for them
-// elsewhere.
+// keepLogsOfFailure keeps logs only within the project,
+// because there is no folder for them elsewhere.
 func (c *Cluster) keepLogsOfFailure() error {
 	dir, err := project.Path("out", "testcluster", filepath.Base(c.dir))
 	if err != nil {

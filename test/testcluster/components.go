@@ -26,14 +26,14 @@ const (
 	Kwok              = binaries.Kwok
 )
 
-// CertificateAuthority is the file in Cluster.Dir that verifies client certificates and the API
-// server's certificate.
+// CertificateAuthority is the file in Cluster.Dir that verifies
+// client certificates and the API server's certificate.
 const CertificateAuthority = "ca.crt"
 
 const (
 	serviceRange = "10.96.0.0/12"
-	// kubernetesService is the first address of the Service range, which the Service `kubernetes`
-	// gets.
+	// kubernetesService is the first address of the
+	// Service range, which the Service `kubernetes` gets.
 	kubernetesService = "10.96.0.1"
 	// kubeletClient is the user name with which the API server calls kubelets.
 	kubeletClient = "kube-apiserver-kubelet-client"
@@ -45,8 +45,8 @@ const (
 	maxSocketPath = 103
 )
 
-// identities are the components' client certificates. RBAC grants rights to the first two by their
-// names.
+// identities are the components' client certificates.
+// RBAC grants rights to the first two by their names.
 var identities = map[string]struct {
 	user   string
 	groups []string
@@ -65,8 +65,8 @@ var schedulerConfig []byte
 //go:embed kwok.yaml
 var kwokConfig []byte
 
-// components returns the components in starting order. All components after the API server start
-// together.
+// components returns the components in starting order.
+// All components after the API server start together.
 func (o Options) components() []string {
 	names := []string{Etcd, APIServer}
 	if o.ControllerManager {
@@ -107,11 +107,11 @@ func (c *Cluster) args(name string) []string {
 	panic("testcluster: no component " + name)
 }
 
-// etcd listens on sockets in the cluster's folder. It needs no ports, and other users cannot reach
-// it.
+// etcd listens on sockets in the cluster's folder. It
+// needs no ports, and other users cannot reach it.
 func (c *Cluster) etcdArgs() []string {
-	// etcd requires the form host:port. For a socket, that is the name of a file in the working
-	// directory.
+	// etcd requires the form host:port. For a socket, that
+	// is the name of a file in the working directory.
 	const peer = "unix://etcd-peer.sock:0"
 	return []string{
 		"--name=testcluster", "--data-dir=" + c.file("etcd"),
@@ -207,8 +207,8 @@ func (c *Cluster) etcdServes(ctx context.Context) error {
 	return process.Serves(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
 }
 
-// apiServerServes also waits for the namespace default, which appears a moment after the API server
-// is ready.
+// apiServerServes also waits for the namespace default,
+// which appears a moment after the API server is ready.
 func (c *Cluster) apiServerServes(ctx context.Context) error {
 	if err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return err

@@ -17,12 +17,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// tokenLifetime is in seconds. Nothing renews these tokens, so they last for a playground that runs
-// a week.
+// tokenLifetime is in seconds. Nothing renews these
+// tokens, so they last for a playground that runs a week.
 const tokenLifetime int64 = 7 * 24 * 60 * 60
 
-// Config returns a copy of the admin's client configuration (group system:masters). It has no rate
-// limit.
+// Config returns a copy of the admin's client configuration
+// (group system:masters). It has no rate limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
 
 // Kubeconfig returns the path of the admin's kubeconfig. Only its owner can read the file.
@@ -57,9 +57,9 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	return path, writeKubeconfig(path, namespace, config)
 }
 
-// UserKubeconfig writes a kubeconfig file for a user in groups. It is for programs of a real node,
-// such as a kubelet ("system:node:NAME", "system:nodes"). Only its owner can read the file. It is
-// removed with the cluster.
+// UserKubeconfig writes a kubeconfig file for a user in groups. It is for programs
+// of a real node, such as a kubelet ("system:node:NAME", "system:nodes"). Only its
+// owner can read the file. It is removed with the cluster.
 func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, err error) {
 	config, err := c.clientConfig(c.ca, user, groups...)
 	if err != nil {

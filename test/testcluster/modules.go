@@ -46,8 +46,8 @@ func BarmanPluginManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "plugin-barman-cloud", "github.com/cloudnative-pg/plugin-barman-cloud", "manifest.yaml")
 }
 
-// PrometheusOperatorManifest returns the file that installs prometheus-operator, from the module of
-// PrometheusOperatorCRDs.
+// PrometheusOperatorManifest returns the file that installs
+// prometheus-operator, from the module of PrometheusOperatorCRDs.
 func PrometheusOperatorManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "bundle.yaml")
 }

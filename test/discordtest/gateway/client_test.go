@@ -82,8 +82,8 @@ func (w *wire) want(op int, event string) frame {
 	return f
 }
 
-// closed expects the end of the connection and its close code. -1 means an end without a close
-// frame.
+// closed expects the end of the connection and its
+// close code. -1 means an end without a close frame.
 func (w *wire) closed(code int) {
 	w.t.Helper()
 	for {

@@ -22,12 +22,12 @@ import (
 // maxFrame bounds a client's frame, in bytes.
 const maxFrame = 4096
 
-// largePayload is the size from which payloads are compressed, if the client's IDENTIFY asked for
-// it.
+// largePayload is the size from which payloads are
+// compressed, if the client's IDENTIFY asked for it.
 const largePayload = 1024
 
-// outgoing is a frame or the end of the connection. With code 0, the connection ends without a
-// close frame.
+// outgoing is a frame or the end of the connection. With
+// code 0, the connection ends without a close frame.
 type outgoing struct {
 	frame    []byte
 	compress bool
@@ -100,9 +100,9 @@ func (c *conn) open(q url.Values) {
 	}
 }
 
-// beat gives the client one and a half heartbeat intervals. Discord documents two ways for a client
-// to continue after a missed heartbeat: start anew after 4009, or resume. This is 4009, the
-// stricter one.
+// beat gives the client one and a half heartbeat intervals. Discord
+// documents two ways for a client to continue after a missed heartbeat:
+// start anew after 4009, or resume. This is 4009, the stricter one.
 func (c *conn) beat() {
 	c.stopTimer()
 	c.stopTimer = c.gateway.discord.After(c.gateway.opts.HeartbeatInterval*3/2, func() {
@@ -190,8 +190,8 @@ func (c *conn) push(o outgoing) {
 	}
 }
 
-// end keeps the session for Options.SessionLife, so that a RESUME can continue it, unless the close
-// code also ends the session.
+// end keeps the session for Options.SessionLife, so that a RESUME
+// can continue it, unless the close code also ends the session.
 func (c *conn) end(code int) {
 	g, s := c.gateway, c.session
 	c.ended = true

@@ -29,10 +29,10 @@ type Faults struct {
 	AckBeforeReady, ReconnectBeforeReady bool
 	// WithholdAcks acknowledges no heartbeat.
 	WithholdAcks bool
-	// Miss selects events that are lost before a session numbers them, so they leave no gap
-	// (Discord delivers events 0 to N times). LoseOnWire selects events that are lost after they
-	// are numbered: they leave a gap, and a RESUME repeats them. These functions run under the
-	// simulator's lock.
+	// Miss selects events that are lost before a session numbers them, so they
+	// leave no gap (Discord delivers events 0 to N times). LoseOnWire selects
+	// events that are lost after they are numbered: they leave a gap, and a
+	// RESUME repeats them. These functions run under the simulator's lock.
 	Miss, LoseOnWire func(event string) bool
 	// Delay returns the delay of an event on the simulator's clock. Later events wait for it.
 	Delay func(event string) time.Duration

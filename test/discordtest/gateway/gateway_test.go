@@ -121,8 +121,8 @@ func TestGatewayLimits(t *testing.T) {
 	w.closed(4008)
 }
 
-// zlib-stream compresses the whole connection. With compress in IDENTIFY, zlib compresses large
-// payloads.
+// zlib-stream compresses the whole connection. With
+// compress in IDENTIFY, zlib compresses large payloads.
 func TestCompression(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -19,8 +19,8 @@ type identify struct {
 	Properties map[string]any `json:"properties"`
 }
 
-// start handles IDENTIFY. It makes the checks in Discord's order, then sends READY and one
-// GUILD_CREATE per guild.
+// start handles IDENTIFY. It makes the checks in Discord's
+// order, then sends READY and one GUILD_CREATE per guild.
 func (c *conn) start(d json.RawMessage) {
 	g, discord := c.gateway, c.gateway.discord
 	var id identify
@@ -141,8 +141,8 @@ func ofShard(guildID string, shard *[2]int) bool {
 	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: 0 <= shard[0] < shard[1] since IDENTIFY
 }
 
-// resume handles op 6. It replays the events after a sequence number, or sends op 9 if the session
-// is unknown.
+// resume handles op 6. It replays the events after a
+// sequence number, or sends op 9 if the session is unknown.
 func (c *conn) resume(d json.RawMessage) {
 	g := c.gateway
 	var r struct {

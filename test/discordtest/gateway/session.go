@@ -31,8 +31,8 @@ type session struct {
 	known map[string]bool
 	// compress reports whether large payloads are compressed one by one.
 	compress bool
-	// late lists the delayed events (GatewayFaults.Delay). lateUntil is the time when the last one
-	// arrives.
+	// late lists the delayed events (GatewayFaults.Delay).
+	// lateUntil is the time when the last one arrives.
 	late      []event
 	lateUntil time.Time
 	// keep cancels the timer that ends a session which is not resumed in time.

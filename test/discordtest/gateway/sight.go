@@ -18,8 +18,8 @@ func (s *session) rememberChannels(g *model.GuildState) {
 	}
 }
 
-// channel returns a channel event as the session may see it. A deleted channel stays as visible as
-// it was.
+// channel returns a channel event as the session may
+// see it. A deleted channel stays as visible as it was.
 func (s *session) channel(g *model.GuildState, event string, data map[string]any) map[string]any {
 	gone := &model.Channel{
 		ID: data["id"].(string), GuildID: g.ID, Type: data["type"].(int), Position: data["position"].(int),

@@ -30,8 +30,8 @@ const shownMessages = 100
 // Page is the live page.
 type Page struct {
 	discord *model.Discord
-	// calls returns the number of REST calls by route, connections the number of open Gateway
-	// connections.
+	// calls returns the number of REST calls by route,
+	// connections the number of open Gateway connections.
 	calls       func() map[string]int
 	connections func() int
 	watchers    map[chan struct{}]bool // the open streams; nil after Close
@@ -70,8 +70,8 @@ func (p *Page) Mount(mux *http.ServeMux) {
 	})
 }
 
-// live streams the page's content as server-sent events: all of it at once, and again after every
-// change.
+// live streams the page's content as server-sent events:
+// all of it at once, and again after every change.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	changes, ok := p.watch()
 	if !ok {

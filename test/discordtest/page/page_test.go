@@ -100,8 +100,8 @@ func TestPage(t *testing.T) {
 	r.Srv.PostByHand(alerts, r.Srv.AddUser("gojo"), "on my way")
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
 
-	// The page keeps unchanged elements: a button that is replaced between press and release gets
-	// no click.
+	// The page keeps unchanged elements: a button that is
+	// replaced between press and release gets no click.
 	ask(ctx, t, chromedp.Evaluate[bool](`document.querySelector(".channel").focus(), document.querySelector("article").dataset.seen = "yes", true`))
 	r.Srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
 	r.Must(200, "GET", "/users/@me", nil)
@@ -110,8 +110,8 @@ func TestPage(t *testing.T) {
 		t.Error("channels or messages were drawn again though nothing about them has changed")
 	}
 
-	// A phone first shows the channels, after a tap the messages, and after "back" the channels
-	// again.
+	// A phone first shows the channels, after a tap the
+	// messages, and after "back" the channels again.
 	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
 	snap(ctx, t, "phone-channels.png")

@@ -152,8 +152,8 @@ func TestCommunityIsRefused(t *testing.T) {
 	refused("off without an administrator", obj{"features": []string{}}, 50013, "", "")
 }
 
-// With AllowGuildDeletion, a bot may delete a guild that it owns. Before that, it may do everything
-// in the guild.
+// With AllowGuildDeletion, a bot may delete a guild that
+// it owns. Before that, it may do everything in the guild.
 func TestOwnGuilds(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AllowGuildDeletion = true })

@@ -38,8 +38,8 @@ func New(d *model.Discord, w *limits.Windows, o call.Options, keep int) *Handler
 	}
 }
 
-// serve reads a call, decides under the lock, and delivers the response unless a fault changes
-// that.
+// serve reads a call, decides under the lock, and
+// delivers the response unless a fault changes that.
 func (h *Handler) serve(rt *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, call.MaxBody))

@@ -56,8 +56,8 @@ func major(r *http.Request) string {
 	return ""
 }
 
-// bucketHash returns the opaque name of a route's bucket. The name does not depend on the major
-// parameter.
+// bucketHash returns the opaque name of a route's bucket.
+// The name does not depend on the major parameter.
 func bucketHash(route string) string {
 	sum := sha256.Sum256([]byte(route))
 	return hex.EncodeToString(sum[:16])

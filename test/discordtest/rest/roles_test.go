@@ -73,8 +73,8 @@ func TestRolesAccess(t *testing.T) {
 	}
 }
 
-// A role is stored as sent, and can be moved, given, taken and deleted. Each step has an audit log
-// entry.
+// A role is stored as sent, and can be moved, given,
+// taken and deleted. Each step has an audit log entry.
 func TestRolesFromCreateToDelete(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ENHANCED_ROLE_COLORS"} })

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spec runs an operator in ginkgo specs as in production: the real binary is a process with
-// the ServiceAccount, permissions, arguments and environment of deploy/. An error fails the running
-// spec.
+// Package spec runs an operator in ginkgo specs as in production: the
+// real binary is a process with the ServiceAccount, permissions,
+// arguments and environment of deploy/. An error fails the running spec.
 package spec
 
 import (
@@ -90,8 +90,8 @@ func (o *Operator) RunSpecs(t *testing.T) {
 	ginkgo.RunSpecs(t, o.Name)
 }
 
-// Build builds the operator and its plugins once for all test processes. It returns their paths,
-// one per line.
+// Build builds the operator and its plugins once for all
+// test processes. It returns their paths, one per line.
 func (o *Operator) Build() []byte {
 	var paths []string
 	for _, name := range append([]string{o.Name}, o.Plugins...) {
@@ -159,9 +159,9 @@ func (o *Operator) Start(ctx context.Context, flags ...string) {
 	if o.process == nil || !o.process.Running() {
 		o.dropLease(ctx)
 	}
-	// Several operators share the machine. If it is busy, one may not renew its Lease within the
-	// default of ten seconds. The log is verbose, so that a secret in a verbose message is found
-	// too.
+	// Several operators share the machine. If it is busy, one may not
+	// renew its Lease within the default of ten seconds. The log is
+	// verbose, so that a secret in a verbose message is found too.
 	started, err := o.Env.StartOperator(ctx, o.Operator, o.file("operator-%d.log"), slices.Concat([]string{
 		"--lease-duration=2m", "--lease-renew-deadline=1m", "--shutdown-timeout=25s", "--zap-log-level=debug",
 	}, o.Flags, flags)...)
@@ -208,9 +208,9 @@ func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	}
 }
 
-// Guard limits the effect of an operator that ends unexpectedly to the running spec: the next spec
-// starts a new process. It keeps the cluster's logs of a failed spec. Call it at package level,
-// beside containers.
+// Guard limits the effect of an operator that ends unexpectedly to the
+// running spec: the next spec starts a new process. It keeps the cluster's
+// logs of a failed spec. Call it at package level, beside containers.
 func (o *Operator) Guard() bool {
 	ginkgo.AfterEach(func() {
 		if !o.process.Running() {

@@ -62,8 +62,8 @@ func (o *Operator) readRequests() {
 	})).To(gomega.Succeed())
 }
 
-// WritesAtRest returns Writes when no new write has come for a while: the API server may log a
-// request after its effect.
+// WritesAtRest returns Writes when no new write has come for
+// a while: the API server may log a request after its effect.
 func (o *Operator) WritesAtRest(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	writes := o.Writes(namespace)

@@ -27,11 +27,11 @@ func Open(path string) (*Log, error) {
 	return &Log{file: file, reader: bufio.NewReaderSize(file, 1<<20)}, nil
 }
 
-// Each calls f with every line completed since the last call. A line is one event in JSON, of type
-// audit.k8s.io/v1 Event, and is valid until f returns. The API server logs a request before it ends
-// its response, but possibly after other clients see the change. A killed API server may leave half
-// a line, to which the next line is then appended. If f returns an error, the reading ends after
-// that line.
+// Each calls f with every line completed since the last call. A line is one event in
+// JSON, of type audit.k8s.io/v1 Event, and is valid until f returns. The API server
+// logs a request before it ends its response, but possibly after other clients see
+// the change. A killed API server may leave half a line, to which the next line is
+// then appended. If f returns an error, the reading ends after that line.
 func (l *Log) Each(f func(line []byte) error) error {
 	for {
 		line, err := l.reader.ReadBytes('\n')

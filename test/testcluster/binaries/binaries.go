@@ -19,8 +19,8 @@ import (
 const (
 	// AssetsEnv names a folder with ready-made binaries, whose names are the constants below.
 	AssetsEnv = "JUTSU_TESTCLUSTER_ASSETS"
-	// EnvtestAssetsEnv is the variable of setup-envtest. It names a folder with etcd and
-	// kube-apiserver.
+	// EnvtestAssetsEnv is the variable of setup-envtest.
+	// It names a folder with etcd and kube-apiserver.
 	EnvtestAssetsEnv = "KUBEBUILDER_ASSETS"
 	// SourceEnv is "auto" (default: download, otherwise build), "build" or "download" (never
 	// build).
@@ -148,8 +148,8 @@ func (p *provider) locate(ctx context.Context, names []string) (map[string]strin
 	return paths, err
 }
 
-// fromAssets searches the folders that environment variables name. It returns "" if it finds
-// nothing.
+// fromAssets searches the folders that environment
+// variables name. It returns "" if it finds nothing.
 func fromAssets(name string) (string, error) {
 	for _, variable := range []string{AssetsEnv, EnvtestAssetsEnv} {
 		folder := os.Getenv(variable)

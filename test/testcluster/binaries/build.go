@@ -36,8 +36,8 @@ type build struct {
 	target  string // path of the finished binary
 }
 
-// groups puts builds with the same module, version and flags together. They share a folder in the
-// cache.
+// groups puts builds with the same module, version and
+// flags together. They share a folder in the cache.
 func groups(builds []build) (grouped [][]build) {
 	index := map[string]int{}
 	for _, b := range builds {
@@ -85,8 +85,8 @@ func (p *provider) buildAll(ctx context.Context, builds []build) (err error) {
 	return nil
 }
 
-// fetchModules fetches the modules of all builds concurrently. `go list -deps` fetches only
-// imported modules.
+// fetchModules fetches the modules of all builds concurrently.
+// `go list -deps` fetches only imported modules.
 func (w workshop) fetchModules(ctx context.Context, builds []build) error {
 	groups := groups(builds)
 	stop := progress.Every(w.interval, func(since time.Duration) {

@@ -147,8 +147,8 @@ func hello(t *testing.T) build {
 	}
 }
 
-// sibling returns the build of the module's other program. Its name differs from its package's
-// name.
+// sibling returns the build of the module's other
+// program. Its name differs from its package's name.
 func sibling(b build) build {
 	b.name, b.pkg, b.target = "sibling", "example.test/hello/cmd/v2", filepath.Join(filepath.Dir(b.target), "sibling")
 	return b

@@ -53,8 +53,8 @@ func newBuild(name string) (build, error) {
 	return b, nil
 }
 
-// path returns the binary's path in the cache. hash is the checksum of the download, or depends on
-// the inputs of the build.
+// path returns the binary's path in the cache. hash is the
+// checksum of the download, or depends on the inputs of the build.
 func (b build) path(hash string) string {
 	folder := strings.Join([]string{b.module, b.version, runtime.GOOS, runtime.GOARCH, hash}, "-")
 	return filepath.Join(b.cache, folder, b.name)

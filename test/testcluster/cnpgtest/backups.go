@@ -34,8 +34,8 @@ const (
 	immediateLabel = "cnpg.io/immediateBackup"
 )
 
-// SetBackups sets the phase in which a Cluster's Backups end, running ones included. Default:
-// completed.
+// SetBackups sets the phase in which a Cluster's Backups
+// end, running ones included. Default: completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,9 +92,9 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	})
 }
 
-// formerImmediate returns the immediate Backup of an earlier schedule of the same name, or nil.
-// CloudNativePG treats it as the new schedule's, even if the earlier schedule and its Cluster were
-// deleted.
+// formerImmediate returns the immediate Backup of an earlier schedule of
+// the same name, or nil. CloudNativePG treats it as the new schedule's,
+// even if the earlier schedule and its Cluster were deleted.
 func (s *StandIn) formerImmediate(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (*metav1.PartialObjectMetadata, error) {

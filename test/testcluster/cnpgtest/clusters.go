@@ -228,8 +228,8 @@ func hasCondition(o *unstructured.Unstructured, kind string) bool {
 	return slices.ContainsFunc(all, func(c any) bool { return c.(map[string]any)["type"] == kind })
 }
 
-// createObjects creates the objects that CloudNativePG makes for a Cluster. They are deleted with
-// it.
+// createObjects creates the objects that CloudNativePG
+// makes for a Cluster. They are deleted with it.
 func (s *StandIn) createObjects(ctx context.Context, cluster *unstructured.Unstructured) error {
 	for _, suffix := range []string{"-rw", "-ro", "-r"} {
 		service := &corev1.Service{

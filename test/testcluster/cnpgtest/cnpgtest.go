@@ -38,13 +38,13 @@ const (
 	hibernation       = "cnpg.io/hibernation"
 )
 
-// Options configure the simulation. The zero value causes no failures, and has CloudNativePG's
-// RetryInterval.
+// Options configure the simulation. The zero value causes
+// no failures, and has CloudNativePG's RetryInterval.
 type Options struct {
 	// RetryInterval is the time until a failed object is tried again. 0 means 30 s.
 	RetryInterval time.Duration
-	// Sessions returns the number of open sessions of a database, by its name in Postgres. nil
-	// means that there are none.
+	// Sessions returns the number of open sessions of a database,
+	// by its name in Postgres. nil means that there are none.
 	Sessions func(ctx context.Context, namespace, database string) int
 }
 
@@ -68,8 +68,8 @@ type StandIn struct {
 	copies          map[types.UID]copied            // by Backup
 }
 
-// Start simulates CloudNativePG on the cluster until Stop or the end of ctx. The kinds may be
-// installed later.
+// Start simulates CloudNativePG on the cluster until Stop
+// or the end of ctx. The kinds may be installed later.
 func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error) {
 	c, err := client.NewWithWatch(config, client.Options{})
 	if err != nil {

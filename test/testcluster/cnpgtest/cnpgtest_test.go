@@ -113,8 +113,8 @@ func TestStandIn(t *testing.T) {
 	t.Run("poolers and upgrades", func(t *testing.T) { t.Parallel(); testPoolersAndUpgrades(t, c, s) })
 }
 
-// testObjects creates and deletes the kinds that no other test has. sessions is the number of
-// sessions of every database.
+// testObjects creates and deletes the kinds that no other test
+// has. sessions is the number of sessions of every database.
 func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int32) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)

@@ -36,8 +36,8 @@ func withCondition(o *unstructured.Unstructured, kind, status, reason, message s
 	return append(all, c)
 }
 
-// cluster returns the Cluster of an object, or nil. It reports whether the Cluster's primary can
-// act on the object.
+// cluster returns the Cluster of an object, or nil. It reports
+// whether the Cluster's primary can act on the object.
 func (s *StandIn) cluster(
 	ctx context.Context, o *unstructured.Unstructured,
 ) (cluster *unstructured.Unstructured, up bool, err error) {
@@ -116,8 +116,8 @@ func (s *StandIn) release(ctx context.Context, o *unstructured.Unstructured, fin
 	return s.finalize(ctx, o, finalizer, false)
 }
 
-// password returns the role's password and the version of its Secret that CloudNativePG knows, or a
-// text with the error.
+// password returns the role's password and the version of its
+// Secret that CloudNativePG knows, or a text with the error.
 func (s *StandIn) password(
 	ctx context.Context, o *unstructured.Unstructured, role string,
 ) (password, version, why string) {

@@ -73,8 +73,8 @@ func poolerMeta(pooler *unstructured.Unstructured, cluster string) metav1.Object
 	}
 }
 
-// poolerDeployment returns a Deployment whose pods comply with pod security "restricted", as
-// CloudNativePG's do.
+// poolerDeployment returns a Deployment whose pods comply
+// with pod security "restricted", as CloudNativePG's do.
 func poolerDeployment(pooler *unstructured.Unstructured, cluster string) *appsv1.Deployment {
 	meta := poolerMeta(pooler, cluster)
 	return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{

@@ -69,8 +69,8 @@ func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, logi
 	return nil
 }
 
-// Rows returns a database's rows in the data of a Cluster. They exist even if Postgres does not
-// start.
+// Rows returns a database's rows in the data of a
+// Cluster. They exist even if Postgres does not start.
 func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,9 +165,9 @@ func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string
 	return nil
 }
 
-// PlayLogins simulates a namespace's Jobs that make a login's sessions act as the role in the
-// variable OWNER. It completes them until ctx ends. The Secret of PGUSER names the login and the
-// host.
+// PlayLogins simulates a namespace's Jobs that make a login's
+// sessions act as the role in the variable OWNER. It completes them
+// until ctx ends. The Secret of PGUSER names the login and the host.
 func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	go func() {
 		played := map[types.UID]bool{}

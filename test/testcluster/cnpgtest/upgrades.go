@@ -138,8 +138,8 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 	return err
 }
 
-// createUpgrade creates the Job with an image that cannot be pulled, so that its pod does not start
-// before movePods starts it.
+// createUpgrade creates the Job with an image that cannot be
+// pulled, so that its pod does not start before movePods starts it.
 func (s *StandIn) createUpgrade(ctx context.Context, cluster *unstructured.Unstructured, job *batchv1.Job) error {
 	job.Labels["cnpg.io/jobRole"] = upgradeRole
 	job.Spec = batchv1.JobSpec{
@@ -177,8 +177,8 @@ func hasEnded(job *batchv1.Job, how batchv1.JobConditionType) bool {
 	return false
 }
 
-// movePods sets the phase and container state of a Job's pods, as a kubelet would. It reports
-// whether a pod exists.
+// movePods sets the phase and container state of a Job's
+// pods, as a kubelet would. It reports whether a pod exists.
 func (s *StandIn) movePods(
 	ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, state corev1.ContainerState,
 ) (bool, error) {

@@ -27,8 +27,8 @@ import (
 	"jutsu.com/operators/test/testcluster/process"
 )
 
-// nowhere is an empty namespace. CloudNativePG's manager watches only it, so that only its webhooks
-// have an effect.
+// nowhere is an empty namespace. CloudNativePG's manager
+// watches only it, so that only its webhooks have an effect.
 const nowhere = "cnpg-system"
 
 // Webhooks are CloudNativePG's own admission webhooks.
@@ -37,11 +37,11 @@ type Webhooks struct {
 	reaper *process.Reaper
 }
 
-// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg, only for its admission
-// webhooks, and registers these. Clusters, Backups, ScheduledBackups, Databases and Poolers then
-// have CloudNativePG's own defaults, refusals and limits; DatabaseRole has no webhook.
-// CloudNativePG's kinds must be installed. progress, if not nil, receives lines while the manager
-// is built.
+// StartWebhooks runs CloudNativePG's manager of tools/cloudnative-pg, only for
+// its admission webhooks, and registers these. Clusters, Backups,
+// ScheduledBackups, Databases and Poolers then have CloudNativePG's own defaults,
+// refusals and limits; DatabaseRole has no webhook. CloudNativePG's kinds must be
+// installed. progress, if not nil, receives lines while the manager is built.
 func StartWebhooks(ctx context.Context, config *rest.Config, progress io.Writer) (*Webhooks, error) {
 	paths, err := binaries.Locate(ctx, progress, binaries.CloudNativePG)
 	if err != nil {
@@ -167,8 +167,8 @@ func register(ctx context.Context, config *rest.Config, address string, authorit
 	return nil
 }
 
-// Stop ends the manager. The webhooks stay registered, so the API server then refuses all writes of
-// their kinds.
+// Stop ends the manager. The webhooks stay registered, so
+// the API server then refuses all writes of their kinds.
 func (w *Webhooks) Stop() error {
 	if w.reaper == nil {
 		return os.RemoveAll(w.folder)

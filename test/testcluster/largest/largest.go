@@ -44,9 +44,9 @@ type filling struct {
 
 var fillings = []filling{{name: "empty items"}, {"short strings", false, true}, {"long strings", true, true}}
 
-// Of returns objects of the definition's first version, each as large as its schema, its rules and
-// etcd allow. For each list and map there is an object in which only that field is large. In one
-// more object, all are.
+// Of returns objects of the definition's first version, each as large as
+// its schema, its rules and etcd allow. For each list and map there is an
+// object in which only that field is large. In one more object, all are.
 func Of(crd *apiextensionsv1.CustomResourceDefinition) []Object {
 	version := crd.Spec.Versions[0]
 	root := version.Schema.OpenAPIV3Schema
@@ -116,8 +116,8 @@ func within(path, other string) bool {
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".[{"))
 }
 
-// value makes a value for a schema. around has the enclosing schemas, innermost first, because
-// their rules apply too.
+// value makes a value for a schema. around has the enclosing
+// schemas, innermost first, because their rules apply too.
 func (m *maker) value(s *schema, path string, around []*schema) any {
 	around = append([]*schema{s}, around...)
 	switch {

@@ -30,8 +30,8 @@ type Process struct {
 	exited    chan struct{}
 }
 
-// Start starts a command. It appends the output to the file log and creates the file's folder. The
-// reaper may be nil.
+// Start starts a command. It appends the output to the file
+// log and creates the file's folder. The reaper may be nil.
 func Start(name, log string, cmd *exec.Cmd, reaper *Reaper) (p *Process, err error) {
 	defer func() {
 		if err != nil {

@@ -119,9 +119,9 @@ func (s Set) add(rules []rbacv1.PolicyRule) error {
 	return nil
 }
 
-// Used returns the permissions that a ServiceAccount has used, from an audit log of testcluster's
-// Options.Audit. A refused request uses no permission. An apply that created an object has also
-// used create.
+// Used returns the permissions that a ServiceAccount has used, from an
+// audit log of testcluster's Options.Audit. A refused request uses no
+// permission. An apply that created an object has also used create.
 func Used(auditLog, namespace, name string) (Set, error) {
 	used := Set{}
 	requests, err := Requests(auditLog, namespace, name)

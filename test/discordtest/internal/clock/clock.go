@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clock is the simulator's clock. It is frozen, or shows real time plus the test's
-// advances.
+// Package clock is the simulator's clock. It is
+// frozen, or shows real time plus the test's advances.
 package clock
 
 import (

@@ -36,8 +36,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A running clock starts at the given time, moves with real time and with Advance, and calls due
-// functions by itself.
+// A running clock starts at the given time, moves with real
+// time and with Advance, and calls due functions by itself.
 func TestRunningClock(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

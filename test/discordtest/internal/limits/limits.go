@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package limits has Discord's limits, and counts the events of REST and the Gateway in time
-// windows.
+// Package limits has Discord's limits, and counts the
+// events of REST and the Gateway in time windows.
 package limits
 
 import (
@@ -31,14 +31,14 @@ type Limits struct {
 
 	// Global limits all REST calls of one bot; Discord: 50 per second. Webhook execution is exempt.
 	Global Rate
-	// Routes has the rate of each route by "METHOD /template" (see Routes). Other routes use
-	// Default.
+	// Routes has the rate of each route by "METHOD
+	// /template" (see Routes). Other routes use Default.
 	Routes map[string]Rate
 	// Default is the rate of all other routes.
 	Default Rate
-	// Buckets makes routes share a bucket. It maps a route to the bucket's key in Routes. Discord
-	// does not publish which routes share a bucket; clients learn it from the X-RateLimit-Bucket
-	// header.
+	// Buckets makes routes share a bucket. It maps a route to the
+	// bucket's key in Routes. Discord does not publish which routes share
+	// a bucket; clients learn it from the X-RateLimit-Bucket header.
 	Buckets map[string]string
 	// Sliding makes each call count for the duration Per, and not until the end of a fixed window.
 	// Headers then have the time of the next free call. Discord's behaviour is not documented.

@@ -11,8 +11,8 @@ import (
 // keepWindows is the number of windows from which ended ones are removed.
 const keepWindows = 10_000
 
-// Windows counts events in time windows. A key names the bot, bucket, channel or address. The lock
-// of the state guards it.
+// Windows counts events in time windows. A key names the bot,
+// bucket, channel or address. The lock of the state guards it.
 type Windows struct {
 	all     map[string]*Window
 	sliding bool

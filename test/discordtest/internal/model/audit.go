@@ -92,8 +92,8 @@ func (d *Discord) Fill(g *GuildState, user string, n int) {
 	}
 }
 
-// LogUpdate writes one entry with the changed fields of a channel, if any have changed. Overwrites
-// have their own entries.
+// LogUpdate writes one entry with the changed fields of a channel,
+// if any have changed. Overwrites have their own entries.
 func (d *Discord) LogUpdate(g *GuildState, user string, before, after *Channel, reason string) {
 	var changes []Change
 	old, now := before.Wire(), after.Wire()

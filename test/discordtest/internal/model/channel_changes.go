@@ -45,8 +45,8 @@ func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	d.OnChange()
 }
 
-// Bottom returns the position of a new channel, below all channels of its kind (observed; not
-// documented).
+// Bottom returns the position of a new channel, below
+// all channels of its kind (observed; not documented).
 func (g *GuildState) Bottom(ch *Channel) int {
 	at := 0
 	for _, other := range g.Children(ch.ParentID) {

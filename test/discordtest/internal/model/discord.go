@@ -30,8 +30,8 @@ type Discord struct {
 	OnChange func()
 	// Weakness makes some responses wrong for a moment.
 	Weakness Weakness
-	// LoseAudit is the number of next actions that get no audit log entry. If negative, no action
-	// gets one.
+	// LoseAudit is the number of next actions that get no
+	// audit log entry. If negative, no action gets one.
 	LoseAudit int
 
 	opts   Options

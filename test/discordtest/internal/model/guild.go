@@ -88,9 +88,9 @@ func (g *GuildState) Children(category string) []*Channel {
 	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return c.ParentID != category })
 }
 
-// Displayed returns the channels in the app's order. Channels without a category come first, then
-// each category with its children. Text-like channels precede voice-like ones, then position and
-// age count.
+// Displayed returns the channels in the app's order. Channels without a
+// category come first, then each category with its children. Text-like
+// channels precede voice-like ones, then position and age count.
 func (g *GuildState) Displayed() []*Channel {
 	order := func(a, b *Channel) int {
 		rank := cmp.Compare(displayRank(a), displayRank(b))

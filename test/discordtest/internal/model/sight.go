@@ -8,9 +8,9 @@ const FlagObfuscated = 1 << 17
 
 const obfuscatedName = "___hidden___"
 
-// Sees reports whether a user may view a channel: with VIEW_CHANNEL in the channel or, for a
-// category, in one of its children. (On Discord, being connected to its voice is enough too; voice
-// is not simulated.)
+// Sees reports whether a user may view a channel: with VIEW_CHANNEL in
+// the channel or, for a category, in one of its children. (On Discord,
+// being connected to its voice is enough too; voice is not simulated.)
 func (g *GuildState) Sees(c *Channel, user string) bool {
 	if g.PermissionsIn(c, user).Has(PermViewChannel) {
 		return true

@@ -16,8 +16,8 @@ type Weakness struct {
 	// Missing is the rate of writes after which GET, PATCH and lists do not know the channel or
 	// webhook for up to the time For, although it exists (seen: #8445).
 	Missing float64
-	// For is the longest time of wrong reads after a write. Each write has a random time. Default 2
-	// s.
+	// For is the longest time of wrong reads after a
+	// write. Each write has a random time. Default 2 s.
 	For time.Duration
 	// Unauthorized, Forbidden and ServerErrors are the rates of a bot's calls that get 401, 403 or
 	// a 5xx for no reason. Some calls with a 5xx still have their effect. The rate of 401 also

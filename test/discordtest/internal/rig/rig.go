@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rig is the test set-up of discordtest: a Discord with one guild and one bot, and a plain
-// HTTP client. If Discord's OpenAPI description is available, its calls and responses are compared
-// with that.
+// Package rig is the test set-up of discordtest: a Discord with one guild
+// and one bot, and a plain HTTP client. If Discord's OpenAPI description
+// is available, its calls and responses are compared with that.
 package rig
 
 import (

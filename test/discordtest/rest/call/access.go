@@ -8,8 +8,8 @@ import (
 	"jutsu.com/operators/test/discordtest/internal/model"
 )
 
-// Guild returns the guild in the path. If the bot is not a member, it returns the error of an
-// unknown guild.
+// Guild returns the guild in the path. If the bot is not
+// a member, it returns the error of an unknown guild.
 func (c *Call) Guild() (*model.GuildState, error) {
 	g := c.Discord.Guilds[c.Path("guild_id")]
 	switch {
@@ -53,8 +53,8 @@ func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	return g, ch, nil
 }
 
-// mayLag reports whether the call may see old state. Reads and edits may; creates and deletions do
-// not.
+// mayLag reports whether the call may see old state.
+// Reads and edits may; creates and deletions do not.
 func (c *Call) mayLag() bool {
 	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodPatch
 }
@@ -68,8 +68,8 @@ func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Chann
 	return g, ch, c.May(g, g.PermissionsIn(ch, c.Bot.UserID), p)
 }
 
-// May returns an error if permissions are missing, or need two-factor authentication that the bot's
-// owner lacks.
+// May returns an error if permissions are missing, or need
+// two-factor authentication that the bot's owner lacks.
 func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	if !have.Has(want) {
 		return ErrPermissions

@@ -114,8 +114,8 @@ func invalidForm(fields ...fieldError) *Error {
 // TooMany is a 429 response.
 type TooMany struct {
 	After time.Duration
-	// Scope is user, global or shared. A 429 with scope shared does not count as an invalid
-	// request.
+	// Scope is user, global or shared. A 429 with scope
+	// shared does not count as an invalid request.
 	Scope string
 }
 

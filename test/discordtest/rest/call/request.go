@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Request is a received REST call without secrets: it has no Authorization header, and "[token]" in
-// place of a webhook's token.
+// Request is a received REST call without secrets: it has no
+// Authorization header, and "[token]" in place of a webhook's token.
 type Request struct {
 	// Time is the time of arrival on the simulator's clock.
 	Time time.Time

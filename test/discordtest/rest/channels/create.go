@@ -89,9 +89,9 @@ func types(g *model.GuildState) []int {
 	return all
 }
 
-// available refuses types that need a Community guild. (For stages,
-// https://github.com/Rapptz/discord.py/issues/6883 shows the refusal; for media channels it is a
-// guess.)
+// available refuses types that need a Community guild. (For
+// stages, https://github.com/Rapptz/discord.py/issues/6883
+// shows the refusal; for media channels it is a guess.)
 func available(g *model.GuildState, kind int) error {
 	if (kind == model.TypeStage || model.ForumLike(kind)) && !g.Feature("COMMUNITY") {
 		return call.ErrChannelType

@@ -11,8 +11,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// readOverwrites replaces the overwrites if the form has any. It allows only the permissions in
-// within.
+// readOverwrites replaces the overwrites if the form
+// has any. It allows only the permissions in within.
 func readOverwrites(
 	c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, within model.Permissions,
 ) error {

@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// wait waits on the simulator's clock. It returns false if the client has left or the server is
-// closed.
+// wait waits on the simulator's clock. It returns false
+// if the client has left or the server is closed.
 func (f *Faults) wait(ctx context.Context, d time.Duration, hold <-chan struct{}) bool {
 	if d == 0 && hold == nil {
 		return true
@@ -39,8 +39,8 @@ func (f *Faults) Before(ctx context.Context, x *Fault) bool {
 	return x == nil || f.wait(ctx, x.Before, nil)
 }
 
-// Replace returns the fault's response in place of the real one. It never turns an error into a
-// success.
+// Replace returns the fault's response in place of the
+// real one. It never turns an error into a success.
 func (x *Fault) Replace(a call.Answer) call.Answer {
 	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
 		return a

@@ -34,13 +34,13 @@ type Action struct {
 	Effect bool
 	// Before and After are waits around the effect, on the simulator's clock.
 	Before, After time.Duration
-	// Late, if not 0, executes the call only after the response, by this time on the simulator's
-	// clock.
+	// Late, if not 0, executes the call only after the
+	// response, by this time on the simulator's clock.
 	Late time.Duration
 	// Hold, if not nil, delays the response after the effect until Hold is closed.
 	Hold <-chan struct{}
-	// Status, if not 0, replaces the response together with Body and Header. With Effect, a success
-	// does not replace an error.
+	// Status, if not 0, replaces the response together with Body
+	// and Header. With Effect, a success does not replace an error.
 	Status int
 	Body   string
 	Header http.Header

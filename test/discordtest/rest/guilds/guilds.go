@@ -9,8 +9,8 @@ import (
 	"jutsu.com/operators/test/discordtest/rest/call"
 )
 
-// Delete is DELETE /guilds/{guild_id}, for the owner. Bots can no longer own guilds on Discord, so
-// its response is a guess.
+// Delete is DELETE /guilds/{guild_id}, for the owner. Bots can
+// no longer own guilds on Discord, so its response is a guess.
 func Delete(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {

@@ -70,8 +70,8 @@ func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, a
 	return c.Options.Altered.CommunityChannels || g.Feature(community)
 }
 
-// A Community guild needs at least these: members with a verified email address, and a filter of
-// media from all members.
+// A Community guild needs at least these: members with a verified
+// email address, and a filter of media from all members.
 const minVerification, minFilter = 1, 2
 
 // mayCommunity checks a change of COMMUNITY [D]. It needs an administrator. Enabling it needs both

@@ -66,8 +66,8 @@ func mentionsEveryone(content string) bool {
 	return strings.Contains(content, "@everyone") || strings.Contains(content, "@here")
 }
 
-// parses reports whether allowed_mentions allows a kind of mention. If it is absent, all are
-// allowed.
+// parses reports whether allowed_mentions allows a
+// kind of mention. If it is absent, all are allowed.
 func parses(raw json.RawMessage, kind string) bool {
 	if raw == nil {
 		return true

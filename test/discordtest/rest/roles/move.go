@@ -67,8 +67,8 @@ func readMoves(body []byte, g *model.GuildState) ([]model.Role, error) {
 	return after, top.Err()
 }
 
-// outOfReach returns, by rank, the id of the lowest role that a member cannot write and of all
-// above it.
+// outOfReach returns, by rank, the id of the lowest
+// role that a member cannot write and of all above it.
 func outOfReach(g *model.GuildState, roles []model.Role, user string) (ids []string) {
 	for _, r := range (&model.Guild{Roles: roles}).RankedRoles() {
 		if len(ids) > 0 || r.ID != g.ID && !g.OutranksRole(user, r.ID) {

@@ -35,9 +35,9 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, r.Wire(), nil
 }
 
-// Create is POST /guilds/{guild_id}/roles. A client must not repeat it: each call makes another
-// role, even with the same name. A new role shares position 1 with others. It is a guess that no
-// other role moves.
+// Create is POST /guilds/{guild_id}/roles. A client must not repeat it:
+// each call makes another role, even with the same name. A new role
+// shares position 1 with others. It is a guess that no other role moves.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.GuildWith(model.PermManageRoles)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// debianPackages maps the Debian packages of programs that we do not build to a file in each
-// package.
+// debianPackages maps the Debian packages of programs
+// that we do not build to a file in each package.
 var debianPackages = map[string]string{
 	"containerd":                  "/usr/bin/containerd",
 	"runc":                        "/usr/sbin/runc",

@@ -31,8 +31,8 @@ type Image struct {
 	Entrypoint []string
 }
 
-// Push pushes the image to a registry (host:port; over HTTP if it is on this machine). It returns
-// the name with digest.
+// Push pushes the image to a registry (host:port; over HTTP
+// if it is on this machine). It returns the name with digest.
 func (i Image) Push(registry string) (reference string, err error) {
 	made, err := i.make()
 	if err != nil {

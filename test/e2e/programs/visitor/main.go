@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// visits are the results. Failures counts statuses of 400 and above, and requests without an
-// answer.
+// visits are the results. Failures counts statuses
+// of 400 and above, and requests without an answer.
 type visits struct {
 	Answers   int       `json:"answers"`
 	Failures  int       `json:"failures"`
