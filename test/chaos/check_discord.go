@@ -308,7 +308,7 @@ func checkOrphans(w *world) (wrong violations) {
 		where := fmt.Sprintf("%q (%s) on Discord", c.name, c.id)
 		uid, ours := made[c.id]
 		switch {
-		case c.byHand, ofGuest[c.id] != "" && held[c.id].Object == nil: // guestLeftovers checks the guest's
+		case c.byHand, ofGuest[c.id] != "" && held[c.id].Object == nil: // guestLeftovers covers the guest's resources
 		case !ours:
 			wrong.add("no orphan", where, "its creator is unknown")
 		case held[c.id].Object != nil && held[c.id].GetUID() != uid && !w.unproven(c.id):

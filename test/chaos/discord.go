@@ -115,7 +115,7 @@ func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
 	r.overwrite(c.ID, hidden)
 	r.later(ctx, while, func(context.Context) {
 		r.overwrite(c.ID, c.Overwrites)
-		for _, left := range r.discord.Guild(r.guild).Channels { // they kept the overwrites of a deleted category
+		for _, left := range r.discord.Guild(r.guild).Channels { // channels keep a deleted category's overwrites
 			if slices.Equal(left.Overwrites, hidden) {
 				r.overwrite(left.ID, nil)
 			}

@@ -27,7 +27,7 @@ type options struct {
 	actions int
 	// roundTimeout bounds the time that the operators get after a round to reconcile everything.
 	roundTimeout time.Duration
-	// quiet is the time that the operators must stay idle after that.
+	// quiet is the time for which the operators must stay idle at the end of a round.
 	quiet time.Duration
 	// only matches the names of enabled actions. nil enables all.
 	only *regexp.Regexp

@@ -30,7 +30,7 @@ const (
 // minors records the minor versions that the platform offers and that users allow.
 type minors struct {
 	mu      sync.Mutex
-	offered map[string]bool            // image
+	offered map[string]bool            // set of images
 	now     map[string]string          // image by major version
 	allowed map[string]map[string]bool // versions by the Dojo's name; anyMinor allows all
 	last    map[string]string          // image by Cluster's UID and major version

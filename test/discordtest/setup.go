@@ -85,8 +85,8 @@ func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.OnChange()
 }
 
-// SetPermissions replaces the permissions of the role that AddMember gave, even if the member lost
-// it, or of @everyone if userID is the guild's id.
+// SetPermissions replaces the permissions of the role that AddMember created, even if the member no
+// longer has it. If userID is the guild's id, it replaces @everyone's permissions.
 func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

@@ -164,7 +164,7 @@ func (w *world) kill(ctx context.Context, labels client.MatchingLabels) {
 	}
 }
 
-// queryAs queries the database of the Dojo where with the credentials of the Dojo who.
+// queryAs queries one Dojo's database (where) with the credentials of another Dojo (who).
 func (w *world) queryAs(ctx context.Context, who, where string) (string, error) {
 	cluster, err := w.postgres(ctx, "Cluster", "shared")
 	if err != nil {

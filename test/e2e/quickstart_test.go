@@ -64,7 +64,7 @@ var _ = Describe("A new user with docs/learn/quickstart.md", Serial, func() {
 		Expect(page).NotTo(BeNil())
 		channel := strings.TrimSpace(shell.run(ctx, "kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts.channelId}'"))
 		const title = "DojoDown · default/sendai-jujutsu-high"
-		shell.run(ctx, "kubectl scale dojo sendai-jujutsu-high --replicas=0") // the page has repaired it before
+		shell.run(ctx, "kubectl scale dojo sendai-jujutsu-high --replicas=0") // the Dojo is healthy at this point of the page
 		shell.run(ctx, "kubectl wait --for=delete pod --timeout=2m "+
 			"-l app.kubernetes.io/name=dojo,app.kubernetes.io/instance=sendai-jujutsu-high")
 		shell.run(ctx, `kubectl patch dojo sendai-jujutsu-high --type=merge -p `+

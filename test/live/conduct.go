@@ -58,7 +58,7 @@ func conduct(ctx context.Context, env *environment.Environment, t target, s sett
 		return nil, err
 	}
 	defer func() {
-		p.running.Wait() // the last calls of the operator, which has ended
+		p.running.Wait() // waits for the last calls of the ended operator
 		p.enter("clean-up")
 		err = errors.Join(err, cleanUp(ctx, w.bot, p.own))
 		p.forget("clean-up")

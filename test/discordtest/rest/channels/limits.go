@@ -36,7 +36,8 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 
 // hiddenLimit limits changes of names and topics, without headers. Both share one window per
 // channel, or have one each (Limits.NameAndTopicApart). A change of both counts once in each
-// window. If a window is full, nothing counts. A report of 2023 shows its 429 with scope "shared".
+// window. If a window is full, nothing counts. In a report of 2023, the 429 of this limit has the
+// scope "shared".
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string

@@ -18,7 +18,7 @@ var regions = []string{
 // bitrates lists the highest bitrate of voice channels by the guild's boost level.
 var bitrates = []int{96000, 128000, 256000, 384000}
 
-// Source: https://docs.discord.com/developers/resources/channel#modify-channel.
+// highestBitrate follows https://docs.discord.com/developers/resources/channel#modify-channel.
 func highestBitrate(g *model.GuildState, kind int) int {
 	switch {
 	case kind == model.TypeStage:
