@@ -63,7 +63,7 @@ func leftovers(ctx context.Context, b *bot, guild string) (found []string, errs 
 }
 
 // remaining returns the API paths of the run's channels and roles that are still on Discord, by id.
-// The territory also learns them.
+// It also adds the objects that it finds to the territory.
 func remaining(ctx context.Context, b *bot, own *territory) (map[string]string, error) {
 	found := map[string]string{}
 	var errs error

@@ -14,8 +14,8 @@ import (
 // zones is the number of zones that the nodes are in, for topology spread.
 const zones = 3
 
-// createNodes registers the fake nodes node-0, node-1
-// ... as a kubelet would. kwok makes them ready.
+// createNodes registers the fake nodes (node-0, node-1 ...) as a kubelet would. kwok makes them
+// ready.
 func (c *Cluster) createNodes(ctx context.Context) error {
 	for i := range c.options.Nodes {
 		name := fmt.Sprintf("node-%d", i)

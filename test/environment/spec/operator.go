@@ -41,8 +41,8 @@ const (
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 )
 
-// The limit applies to each spec, because the time of a suite depends on the machine. A longer
-// SpecTimeout of a spec stays. When a spec exceeds its limit, ginkgo prints the stacks.
+// bound limits each spec instead of the suite, whose time depends on the machine. A spec may set a
+// longer SpecTimeout. When a spec exceeds its limit, ginkgo prints the stacks.
 var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
 	func(node types.NodeType, _ ginkgo.Offset, text string, args []any) (string, []any, []error) {
 		isBound := func(arg any) bool { _, ok := arg.(ginkgo.SpecTimeout); return ok }

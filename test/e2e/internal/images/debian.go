@@ -57,7 +57,8 @@ func SecurePostgresArchive(ctx context.Context, progress io.Writer) (string, err
 	return debian(ctx, "postgres-"+PostgresVersion+"-security", securePostgresScript(), progress)
 }
 
-// securePostgresScript is postgres.sh with security updates, before it removes the files of apt.
+// securePostgresScript is postgres.sh with a step for security updates, inserted before the script
+// removes apt's files.
 func securePostgresScript() string {
 	const next = "inside usermod"
 	return strings.Replace(postgresScript, next, securityUpdates+next, 1)
