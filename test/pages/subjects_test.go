@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/test/testcluster/project"
 )
 
-// TestSubjectsOfCommits runs tools/subjects in its
-// own repositories. `make check` runs it in this one.
+// TestSubjectsOfCommits runs tools/subjects in repositories that it creates. `make check` runs the
+// tool in this repository.
 func TestSubjectsOfCommits(t *testing.T) {
 	script, err := project.Path("tools/subjects")
 	if err != nil {
