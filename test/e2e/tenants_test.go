@@ -145,8 +145,8 @@ func peerOf(ctx context.Context, namespace, label string) netpol.Peer {
 	return netpol.Peer{Pod: &pods.Items[0], NamespaceLabels: in.Labels}
 }
 
-// applyTenants applies deploy/samples/install without the operators. The image of its Dojos does
-// not exist, so it uses another.
+// applyTenants applies deploy/samples/install without the operators. It gives the Dojos an image
+// that does not exist.
 func applyTenants(ctx context.Context, worlds map[string]*world) {
 	GinkgoHelper()
 	for _, folder := range []string{"namespaces", "tenants"} {

@@ -158,7 +158,7 @@ func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message stri
 		lua.TabLibName: lua.OpenTable} {
 		must(t, vm.CallByParam(lua.P{Fn: vm.NewFunction(open), Protect: true}, lua.LString(name)))
 	}
-	var plain any // numbers become floats, as in Argo CD
+	var plain any // numbers become floats
 	text, err := json.Marshal(o.Object)
 	must(t, err)
 	must(t, json.Unmarshal(text, &plain))

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// tenantService has the same name as the operator's own Service.
+	// The tenant's Service has the same name as the operator's own Service.
 	tenantNamespace = "team-a"
 	tenantService   = "dojo-operator-metrics"
 )

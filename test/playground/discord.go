@@ -62,7 +62,7 @@ func (s *sandbox) serverID(name string) string {
 
 // discordFacts holds the addresses of Discord and the files with its tokens.
 type discordFacts struct {
-	page      string // of the simulated Discord's page; empty for a real Discord
+	page      string // URL of the simulated Discord's page; empty for a real Discord
 	apiURL    string // empty for Discord's own
 	serverID  string
 	tokenFile string

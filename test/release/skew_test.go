@@ -276,9 +276,10 @@ func readyOf(o *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// written returns the generations of the operators' objects, and ids on Discord. It leaves out two:
-// a PrometheusRule, because a version may change the text of alerts, and a Deployment, because
-// scaling changes it. Another template shows as another ReplicaSet.
+// written returns the generations of the operators' objects, and ids on Discord. A version may
+// change the text of alerts, and scaling changes a Deployment, so it records only that a
+// PrometheusRule, a Deployment and a ReplicaSet exist. Another template shows as another
+// ReplicaSet.
 func (s *skew) written() map[string]string {
 	s.t.Helper()
 	found := map[string]string{}

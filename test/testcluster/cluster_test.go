@@ -93,8 +93,7 @@ func TestEverything(t *testing.T) {
 	})
 }
 
-// testIdle waits until the writes of the start have
-// ended, and expects no write in the time after that.
+// testIdle waits until no write has come for a while. Only the start of a cluster causes writes.
 func testIdle(t *testing.T, cluster *Cluster) {
 	const quiet = 11 * time.Second // longer than the ten seconds between lease renewals
 	// The API server may be writing the last line. The reader returns only whole lines.

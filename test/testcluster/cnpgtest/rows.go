@@ -165,9 +165,9 @@ func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string
 	return nil
 }
 
-// PlayLogins simulates a namespace's Jobs that make a login's
-// sessions act as the role in the variable OWNER. It completes them
-// until ctx ends. The Secret of PGUSER names the login and the host.
+// PlayLogins simulates the effect of Jobs in a namespace, until ctx ends: a completed Job makes the
+// sessions of a login act as the role in its variable OWNER. The Secret of PGUSER names the login
+// and the host.
 func (s *StandIn) PlayLogins(ctx context.Context, namespace string) {
 	go func() {
 		played := map[types.UID]bool{}

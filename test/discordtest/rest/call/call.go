@@ -50,7 +50,8 @@ type Altered struct {
 	// Locale and Description ignore the preferred_locale and the description of guilds that are no
 	// Community guilds. preferred_locale is documented only for Community guilds.
 	Locale, Description bool
-	// CommunityChannels ignores rules_channel_id and public_updates_channel_id of such guilds.
+	// CommunityChannels ignores rules_channel_id and public_updates_channel_id of guilds that are
+	// no Community guilds.
 	CommunityChannels bool
 	// Icon ignores a guild's icon, as Discord does with invalid images [C].
 	Icon bool

@@ -36,8 +36,8 @@ const (
 	nodeAddress  = "10.245.0.2"
 	podRange     = "10.244.0.0/24"
 	serviceRange = "10.96.0.0/12"
-	// device is the machine's end of the link, and also names the node's cgroup. Its fixed name
-	// allows only one node at a time.
+	// device is the machine's end of the link. The fixed names of device and cgroup allow only one
+	// node at a time.
 	device = "jutsu-e2e"
 	cgroup = "jutsu-e2e"
 
